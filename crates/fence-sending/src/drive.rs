@@ -227,14 +227,37 @@ impl Driver {
     }
 
     /// A transaction whose block is gone, by the sender's own records: it watches its outcomes for as long as a reorganisation is expected to reach them.
-    async fn gone(&self, standing: &Standing) -> Result<Option<Transaction>, Fault> {
+    async fn gone(&mut self, standing: &Standing) -> Result<Option<Transaction>, Fault> {
         for (transaction, block) in standing.sealed() {
             let record = self.shared.sender.find(&standing.key(transaction)).await?;
-            if record.is_some_and(|record| !stands_in(&record, block)) {
+            let Some(record) = record else { continue };
+            if !stands_in(&record, block) {
                 return Ok(Some(transaction));
+            }
+            if !record.is_final {
+                self.watch(standing).await;
             }
         }
         Ok(None)
+    }
+
+    /// Lets the sender watch the blocks of the account's transactions. After a restart it works no lane whose account it was not told of, and
+    /// what a reorganisation moved would stay in the records as it was.
+    async fn watch(&mut self, standing: &Standing) {
+        if self.woken {
+            return;
+        }
+        let woken = match self.lane(standing).await {
+            Ok(lane) => self.shared.sender.wake(lane).map_err(Fault::from),
+            Err(fault) => Err(fault),
+        };
+        match woken {
+            Ok(()) => self.woken = true,
+            // What is left to be done does not wait for it; the next look asks again.
+            Err(fault) => {
+                tracing::warn!(plan = %self.plan, %fault, "an account's blocks are not watched");
+            }
+        }
     }
 
     /// Whether every transaction of the plan is where no reorganisation is expected to reach it.

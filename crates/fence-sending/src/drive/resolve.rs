@@ -100,7 +100,7 @@ impl Driver {
 
     /// The lane of the account's transactions. Without a signer it is that of who has signed before: what was signed is followed to its end
     /// there, and nothing is signed.
-    async fn lane(&self, standing: &Standing) -> Result<Lane, Fault> {
+    pub(super) async fn lane(&self, standing: &Standing) -> Result<Lane, Fault> {
         let admitted = &standing.kept.admitted;
         let signer = match self.route(standing) {
             Some(route) => route.signer(admitted.account).await?,

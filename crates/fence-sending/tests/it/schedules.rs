@@ -14,9 +14,9 @@ use tx_sender::Takeover;
 use crate::mortal::Fuse;
 use crate::stage::{Process, World, edited_policy, fence_policy};
 
-/// Seeds that found something: a plan that halted while the clearing of the plan before it was in no block, and one whose call came back after the
-/// next plan had approved.
-const FOUND: [u64; 2] = [699, 707];
+/// Seeds that found something: a plan that halted while the clearing of the plan before it was in no block; one whose call came back after the
+/// next plan had approved; one whose step a reorganisation moved after a restart, when nobody watched its block.
+const FOUND: [u64; 3] = [699, 707, 964];
 
 /// How many of each thing have happened, over all schedules.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use rusqlite::{Row, params};
 
 use super::{Options, statements::Statements, store::stored};
-use crate::spending::{Allowance, Missing, Spent};
+use crate::spending::{Allowance, LATE_SECONDS, Missing, Spent};
 
 /// The name of the pool's row. No address is written so.
 const POOL: &str = "";
@@ -86,7 +86,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(String, u64, u64)> {
     Ok((row.get(0)?, number(1)?, number(2)?))
 }
 
-/// A clock that was set back gives nothing back for the time that it repeats.
+/// A write that comes late, or of a clock that was set back a little, gives nothing back for time that was counted already. A time that
+/// lies further ahead was never right, and is taken back.
 fn take(
     statements: &mut Statements<'_>,
     name: &str,
@@ -98,10 +99,11 @@ fn take(
         return Ok(());
     }
     let sql = "INSERT INTO newcomer (name, missing, at) VALUES (?1, min(?2, ?3), ?4)
-               ON CONFLICT (name) DO UPDATE SET at = ?4,
+               ON CONFLICT (name) DO UPDATE SET at = iif(at - ?4 BETWEEN 0 AND ?6, at, ?4),
                missing = min(max(missing - max(?4 - at, 0) * ?5, 0) + min(?2, ?3), ?3)";
     let (spent, capacity) = (bounded(micro_usd), bounded(allowance.capacity));
-    let values = params![name, spent, capacity, stored(now), rate(allowance)];
+    let late = stored(LATE_SECONDS);
+    let values = params![name, spent, capacity, stored(now), rate(allowance), late];
     statements.execute(sql, values).map(drop)
 }
 

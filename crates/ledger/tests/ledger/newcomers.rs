@@ -65,10 +65,16 @@ async fn what_is_spent_is_missing_until_it_has_come_back() {
     // What is spent later is added to what has not come back.
     ledger.debit(payer, of_pool(100), NOW + 10).await.unwrap();
     assert_eq!(missing_of_pool(&ledger, NOW + 10).await, 300);
-    // A clock that was set back gives nothing back for the time that it repeats.
+    // A write that comes late gives nothing back for the time that was counted already.
     ledger.debit(payer, of_pool(1), NOW).await.unwrap();
     assert_eq!(missing_of_pool(&ledger, NOW).await, 301);
-    assert_eq!(missing_of_pool(&ledger, NOW + 10).await, 201);
+    assert_eq!(missing_of_pool(&ledger, NOW + 10).await, 301);
+    assert_eq!(missing_of_pool(&ledger, NOW + 20).await, 201);
+    // A clock that was hours ahead is not waited for.
+    let ahead = NOW + 3700;
+    ledger.debit(payer, of_pool(400), ahead).await.unwrap();
+    ledger.debit(payer, of_pool(1), NOW + 20).await.unwrap();
+    assert_eq!(missing_of_pool(&ledger, NOW + 30).await, 301);
     assert_eq!(credit(&ledger).await, 0);
 }
 

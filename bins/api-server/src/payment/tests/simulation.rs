@@ -38,6 +38,9 @@ use super::model_journal::ModelJournal;
 const SEED: &str = "PAYMENT_SIMULATION_SEED";
 const COUNT: &str = "PAYMENT_SIMULATION_COUNT";
 
+/// Seeds far beyond the usual ones that found something: a release that came late to the journal gave newcomers the same time twice.
+const FOUND: [u64; 1] = [97_416];
+
 /// Schedules of an ordinary test run.
 const USUAL_COUNT: u64 = 300;
 
@@ -106,6 +109,9 @@ fn no_schedule_breaks_a_promise() {
         println!("{}", outcome.notes.join("\n"));
         assert_eq!(outcome.violations, [""; 0], "seed {seed}");
         return;
+    }
+    if let Some(fault) = FOUND.into_iter().find_map(|seed| fault_of(seed, run_model)) {
+        panic!("{fault}");
     }
     let count = number_in(COUNT).unwrap_or(USUAL_COUNT);
     if let Some(fault) = first_fault(count, run_model) {

@@ -101,7 +101,10 @@ impl Books {
             if spent > 0 {
                 let missing = self.missing_of(purse, now).saturating_add(spent);
                 let most = self.allowance(purse).capacity;
-                self.newcomers.insert(purse, (missing.min(most), now));
+                // A write that comes late gives nothing back a second time.
+                let (_, at) = self.newcomers.get(&purse).copied().unwrap_or_default();
+                self.newcomers
+                    .insert(purse, (missing.min(most), now.max(at)));
             }
         }
     }
