@@ -1,6 +1,8 @@
 //! The local provider through its port. Each key that is made or opened takes a second: few are.
 #![allow(clippy::unwrap_used, missing_docs, reason = "test code")]
 
+mod guarded;
+
 use std::fs;
 use std::sync::Arc;
 
