@@ -310,7 +310,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
     }
 }
 
-/// Whoever holds the keys of sub-wallets, behind the policy of what they sign. A wrong secret ends the start.
+/// Whoever holds the keys of sub-wallets, behind the policy of what they sign. A wrong secret ends
+/// the start.
 async fn open_custody(config: &Config) -> Result<Option<Arc<dyn Custody>>, ServeError> {
     // Read without custody, too: a list that cannot be used is never passed over.
     let policy = signing::policy(config)?;

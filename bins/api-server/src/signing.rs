@@ -1,4 +1,5 @@
-//! What the keys of sub-wallets may sign: the operator's list of reviewed targets, and what the fence pins.
+//! What the keys of sub-wallets may sign: the operator's list of reviewed targets, and what the
+//! fence pins.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +13,8 @@ use crate::error::ServeError;
 /// The key that names the list.
 const KEY: &str = "wallets.reviewed";
 
-/// The policy of a configuration. The contracts of the fence's plans are reviewed with its policy document and need no list.
+/// The policy of a configuration. The contracts of the fence's plans are reviewed with its policy
+/// document and need no list.
 ///
 /// # Errors
 /// [`ServeError`] that names the key: a list, or a part of the fence, that cannot be read or used.
@@ -51,7 +53,8 @@ pub(crate) fn summary(policy: &SigningPolicy) -> String {
     }
 }
 
-/// What plans under the fence do: approvals of the input token, and the functions of the router that the policy names.
+/// What plans under the fence do: approvals of the input token, and the functions of the router
+/// that the policy names.
 fn with_fence(
     policy: SigningPolicy,
     fence: &delegation_fence::Policy,

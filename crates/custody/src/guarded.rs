@@ -7,8 +7,8 @@ use crate::{
     Wallet,
 };
 
-/// A custody provider whose keys sign only what a [`SigningPolicy`] admits, for every purpose. The provider itself cannot be
-/// reached through it.
+/// A custody provider whose keys sign only what a [`SigningPolicy`] admits, for every purpose. The
+/// provider itself cannot be reached through it.
 #[derive(Debug)]
 pub struct Guarded<C> {
     custody: C,

@@ -21,19 +21,21 @@ use crate::{Owner, Purpose, Subject};
 
 /// The reviewed targets, and the judgement of what is to be signed against them.
 ///
-/// It judges the final transaction, after everything that built or admitted it, and knows nothing of that. An empty policy
-/// admits nothing. A transaction is admitted when all of this holds:
+/// It judges the final transaction, after everything that built or admitted it, and knows nothing
+/// of that. An empty policy admits nothing. A transaction is admitted when all of this holds:
 ///
 /// - it carries no coins;
 /// - its contract is a target on its chain, and its function is on the target's list;
-/// - `approve`: the amount is no unlimited one, and the spender is another target of the chain. Zero, which takes an
-///   allowance back, may name any spender;
+/// - `approve`: the amount is no unlimited one, and the spender is another target of the chain.
+///   Zero, which takes an allowance back, may name any spender;
 /// - `transfer`: the recipient is the wallet's owner;
-/// - deposits and withdrawals of ERC-4626 vaults and Aave v3 pools: the wallet or its owner receives;
+/// - deposits and withdrawals of ERC-4626 vaults and Aave v3 pools: the wallet or its owner
+///   receives;
 /// - the calldata of these functions has its one canonical form.
 ///
-/// The empty call of the wallet to itself, which frees a nonce, is admitted on every chain that has a target. Typed data is
-/// refused. The arguments of other functions are not judged here: whoever builds such a call judges them.
+/// The empty call of the wallet to itself, which frees a nonce, is admitted on every chain that has
+/// a target. Typed data is refused. The arguments of other functions are not judged here: whoever
+/// builds such a call judges them.
 ///
 /// # Example
 /// ```
@@ -59,13 +61,13 @@ pub struct SigningPolicy {
 }
 
 impl SigningPolicy {
-    /// Reads a file of reviewed targets (TOML): `version`, and `[[targets]]` with `chain_id`, `contract`, `selectors` and
-    /// `what`. A vault also has `product_id`, `protocol` and `asset`. A contract that is approved and never called has
-    /// `spender_only = true` and no `selectors`.
+    /// Reads a file of reviewed targets (TOML): `version`, and `[[targets]]` with `chain_id`,
+    /// `contract`, `selectors` and `what`. A vault also has `product_id`, `protocol` and `asset`. A
+    /// contract that is approved and never called has `spender_only = true` and no `selectors`.
     ///
     /// # Errors
-    /// [`TargetsFault`]: another form or key, an empty version, an address whose checksum does not hold, and everything that
-    /// [`Target`] and [`Self::insert`] refuse.
+    /// [`TargetsFault`]: another form or key, an empty version, an address whose checksum does not
+    /// hold, and everything that [`Target`] and [`Self::insert`] refuse.
     pub fn parse(text: &str) -> Result<Self, TargetsFault> {
         document::parse(text)
     }
@@ -84,7 +86,8 @@ impl SigningPolicy {
         Ok(())
     }
 
-    /// Adds what other reviewed configuration allows. A contract that is there is given the functions of both.
+    /// Adds what other reviewed configuration allows. A contract that is there is given the
+    /// functions of both.
     #[must_use]
     pub fn with(mut self, target: Target) -> Self {
         let there = self.targets.remove(&target.key());
@@ -187,7 +190,8 @@ impl SigningPolicy {
         spender: Address,
         amount: U256,
     ) -> Result<(), PolicyRefusal> {
-        // Whoever the spender is: what it could take becomes nothing. The reviewed router of yesterday must be clearable.
+        // Whoever the spender is: what it could take becomes nothing. The reviewed router of
+        // yesterday must be clearable.
         if amount.is_zero() {
             return Ok(());
         }
@@ -214,7 +218,8 @@ impl SigningPolicy {
     }
 }
 
-/// Approvals above this are unlimited ones: wallets and routers ask for 2^256 - 1 or 2^160 - 1, and nobody holds so much.
+/// Approvals above this are unlimited ones: wallets and routers ask for 2^256 - 1 or 2^160 - 1, and
+/// nobody holds so much.
 const UNLIMITED_ABOVE: U256 = U256::from_limbs([u64::MAX, u64::MAX, 0, 0]);
 
 #[cfg(test)]

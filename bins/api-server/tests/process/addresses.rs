@@ -92,7 +92,8 @@ fn one_wrong_digit_of_a_reviewed_contract_is_found() {
     }
 }
 
-/// A slip in the list of what wallets may call would let a key sign for a contract that nobody has seen.
+/// A slip in the list of what wallets may call would let a key sign for a contract that nobody has
+/// seen.
 #[test]
 fn a_list_of_wallet_targets_is_used_whole_or_not_at_all() {
     let example = include_str!("../../../../docs/wallet-targets.example.toml");
@@ -112,7 +113,11 @@ fn a_list_of_wallet_targets_is_used_whole_or_not_at_all() {
     ] {
         assert!(example.contains(from), "{from}");
         std::fs::write(&list, example.replace(from, to)).unwrap();
-        assert_refused(&config, &[], &["wallets.reviewed: ", "targets.toml: ", says]);
+        assert_refused(
+            &config,
+            &[],
+            &["wallets.reviewed: ", "targets.toml: ", says],
+        );
     }
     // A relative path starts at the configuration's folder.
     std::fs::write(&list, example).unwrap();

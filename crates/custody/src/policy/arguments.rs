@@ -46,7 +46,8 @@ mod pool {
 pub(super) const APPROVE: Selector = Selector::new(token::approveCall::SELECTOR);
 pub(super) const TRANSFER: Selector = Selector::new(token::transferCall::SELECTOR);
 
-/// Functions that no target is listed with: they give tokens away, or allow that, past the judgement of arguments.
+/// Functions that no target is listed with: they give tokens away, or allow that, past the
+/// judgement of arguments.
 pub(super) const NEVER: [(Selector, &str); 6] = [
     (
         Selector::new(token::transferFromCall::SELECTOR),
@@ -105,7 +106,8 @@ pub(super) fn read(selector: Selector, input: &[u8]) -> Option<Judged> {
     })
 }
 
-/// The decoder takes dirty and trailing bytes, and the chain executes them: only what encodes to the same bytes was read.
+/// The decoder takes dirty and trailing bytes, and the chain executes them: only what encodes to
+/// the same bytes was read.
 fn strict<C: SolCall>(input: &[u8]) -> Option<C> {
     let call = C::abi_decode(input).ok()?;
     (call.abi_encode() == input).then_some(call)

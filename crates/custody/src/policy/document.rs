@@ -94,11 +94,8 @@ impl Record {
 }
 
 fn address(index: usize, key: &'static str, text: &str) -> Result<Address, TargetsFault> {
-    let address = addresses::parse(text).map_err(|cause| TargetsFault::Address {
-        index,
-        key,
-        cause,
-    })?;
+    let address =
+        addresses::parse(text).map_err(|cause| TargetsFault::Address { index, key, cause })?;
     if address.is_zero() {
         return Err(TargetsFault::AddressZero { index, key });
     }
@@ -111,8 +108,10 @@ fn selector(index: usize, text: &str) -> Result<Selector, TargetsFault> {
         .and_then(|digits| hex::decode_to_array(digits).ok());
     // A second prefix would be read as none.
     let bytes = bytes.filter(|_| text.len() == 10);
-    bytes.map(Selector::new).ok_or(TargetsFault::SelectorMalformed {
-        index,
-        length: text.chars().count(),
-    })
+    bytes
+        .map(Selector::new)
+        .ok_or(TargetsFault::SelectorMalformed {
+            index,
+            length: text.chars().count(),
+        })
 }

@@ -76,7 +76,9 @@ pub enum TargetsFault {
         contract: Address,
     },
     /// A function that is never called with a wallet's key.
-    #[error("selectors of {contract}: {function} ({observed}) cannot be reviewed: its arguments give tokens away unjudged")]
+    #[error(
+        "selectors of {contract}: {function} ({observed}) cannot be reviewed: its arguments give tokens away unjudged"
+    )]
     SelectorNever {
         /// The target.
         contract: Address,
@@ -86,7 +88,9 @@ pub enum TargetsFault {
         function: &'static str,
     },
     /// A target that is only to spend has functions.
-    #[error("selectors of {contract}: expected none beside spender_only = true, observed {observed}")]
+    #[error(
+        "selectors of {contract}: expected none beside spender_only = true, observed {observed}"
+    )]
     SpenderCalled {
         /// The target.
         contract: Address,
@@ -100,7 +104,9 @@ pub enum TargetsFault {
         contract: Address,
     },
     /// Some of a vault's keys without the others.
-    #[error("{missing} of {contract}: a vault has product_id, protocol and asset, observed some of them")]
+    #[error(
+        "{missing} of {contract}: a vault has product_id, protocol and asset, observed some of them"
+    )]
     VaultIncomplete {
         /// The target.
         contract: Address,

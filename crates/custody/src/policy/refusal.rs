@@ -55,7 +55,8 @@ pub enum PolicyRefusal {
         /// The amount, in the token's smallest unit.
         observed: U256,
     },
-    /// Somebody else than the wallet's owner receives. Positions of the wallet may come to the wallet itself as well.
+    /// Somebody else than the wallet's owner receives. Positions of the wallet may come to the
+    /// wallet itself as well.
     #[error("expected the owner {expected} as the recipient, observed {observed}")]
     RecipientNotOwner {
         /// The owner.

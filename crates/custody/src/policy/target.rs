@@ -17,7 +17,8 @@ pub struct Target {
     vault: Option<Vault>,
 }
 
-/// What a target is as a product to deposit in. Whoever deposits reads it; the policy does not judge by it.
+/// What a target is as a product to deposit in. Whoever deposits reads it; the policy does not
+/// judge by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vault {
     /// The product's id in the data of its protocol.
@@ -35,8 +36,9 @@ impl Target {
     /// A contract with the functions that may be called.
     ///
     /// # Errors
-    /// [`TargetsFault`]: no function, one twice, or one that gives tokens away past the judgement of arguments
-    /// (`transferFrom`, `increaseAllowance`, `permit`, …); nothing that says what the contract is.
+    /// [`TargetsFault`]: no function, one twice, or one that gives tokens away past the judgement
+    /// of arguments (`transferFrom`, `increaseAllowance`, `permit`, …); nothing that says what the
+    /// contract is.
     pub fn new(
         chain_id: u64,
         contract: Address,
@@ -62,7 +64,8 @@ impl Target {
         Ok(target)
     }
 
-    /// A contract that is approved and never called, such as the proxy through which a router takes tokens.
+    /// A contract that is approved and never called, such as the proxy through which a router takes
+    /// tokens.
     ///
     /// # Errors
     /// [`TargetsFault::WhatEmpty`].
@@ -128,7 +131,8 @@ impl Target {
         self.selectors.contains(&selector)
     }
 
-    /// Whether it may be approved. What has no other functions than a token's is a token, and takes nothing.
+    /// Whether it may be approved. What has no other functions than a token's is a token, and takes
+    /// nothing.
     pub(super) fn may_spend(&self) -> bool {
         let is_of_token = |selector: &Selector| [APPROVE, TRANSFER].contains(selector);
         self.selectors.is_empty() || !self.selectors.iter().all(is_of_token)

@@ -1,3 +1,5 @@
+//! The judgement of transactions.
+
 use alloy_dyn_abi::TypedData;
 use alloy_primitives::{address, hex};
 use proptest::prelude::*;
@@ -5,6 +7,8 @@ use serde_json::json;
 use tx_sender::Fees;
 
 use super::*;
+
+mod lists;
 
 const OWNER: Owner = Owner::new(196, address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"));
 const WALLET: Address = address!("3C44CdDdB6a900fa2b585dd299e03d12FA4293BC");
@@ -198,28 +202,79 @@ fn what_looks_like_an_admitted_call_is_refused() {
         unsigned
     };
     for (unsigned, expected) in [
-        (elsewhere(transfer(OWNER.address())), "wallet_target_unreviewed"),
+        (
+            elsewhere(transfer(OWNER.address())),
+            "wallet_target_unreviewed",
+        ),
         // A token is no spender, not of itself either.
         (approve(USDC, USDC, five), "wallet_spender_unreviewed"),
         (approve(USDC, WETH, five), "wallet_spender_unreviewed"),
-        (approve(USDC, OWNER.address(), five), "wallet_spender_unreviewed"),
+        (
+            approve(USDC, OWNER.address(), five),
+            "wallet_spender_unreviewed",
+        ),
         (approve(WETH, WALLET, five), "wallet_spender_unreviewed"),
-        (approve(USDC, ROUTER, U256::MAX >> 96), "wallet_approval_unlimited"),
-        (approve(USDC, ROUTER, U256::from(u128::MAX) + five), "wallet_approval_unlimited"),
+        (
+            approve(USDC, ROUTER, U256::MAX >> 96),
+            "wallet_approval_unlimited",
+        ),
+        (
+            approve(USDC, ROUTER, U256::from(u128::MAX) + five),
+            "wallet_approval_unlimited",
+        ),
         // What is only approved is not called, and a token's functions are its own list.
         (call(PROXY, SWAP, &[]), "wallet_selector_unreviewed"),
-        (call(WETH, TRANSFER, &[word(OWNER.address()), amount(five)]), "wallet_selector_unreviewed"),
+        (
+            call(WETH, TRANSFER, &[word(OWNER.address()), amount(five)]),
+            "wallet_selector_unreviewed",
+        ),
         (call(USDC, "", &[]), "wallet_calldata_malformed"),
         (call(USDC, "095ea7", &[]), "wallet_calldata_malformed"),
-        (call(USDC, APPROVE, &[word(ROUTER)]), "wallet_calldata_malformed"),
-        (call(VAULT, "6e553f65", &[amount(five), word(NOBODY)]), "wallet_recipient_not_owner"),
-        (call(VAULT, "94bf804d", &[amount(five), word(NOBODY)]), "wallet_recipient_not_owner"),
-        (call(VAULT, "b460af94", &[amount(five), word(NOBODY), word(WALLET)]), "wallet_recipient_not_owner"),
-        (call(VAULT, "ba087652", &[amount(five), word(NOBODY), word(WALLET)]), "wallet_recipient_not_owner"),
-        (call(POOL, "617ba037", &[word(USDC), amount(five), word(NOBODY), amount(U256::ZERO)]), "wallet_recipient_not_owner"),
-        (call(POOL, "69328dec", &[word(USDC), amount(five), word(NOBODY)]), "wallet_recipient_not_owner"),
+        (
+            call(USDC, APPROVE, &[word(ROUTER)]),
+            "wallet_calldata_malformed",
+        ),
+        (
+            call(VAULT, "6e553f65", &[amount(five), word(NOBODY)]),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(VAULT, "94bf804d", &[amount(five), word(NOBODY)]),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(
+                VAULT,
+                "b460af94",
+                &[amount(five), word(NOBODY), word(WALLET)],
+            ),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(
+                VAULT,
+                "ba087652",
+                &[amount(five), word(NOBODY), word(WALLET)],
+            ),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(
+                POOL,
+                "617ba037",
+                &[word(USDC), amount(five), word(NOBODY), amount(U256::ZERO)],
+            ),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(POOL, "69328dec", &[word(USDC), amount(five), word(NOBODY)]),
+            "wallet_recipient_not_owner",
+        ),
         // The wallet itself is called with nothing only.
-        (call(WALLET, APPROVE, &[word(ROUTER), amount(five)]), "wallet_target_unreviewed"),
+        (
+            call(WALLET, APPROVE, &[word(ROUTER), amount(five)]),
+            "wallet_target_unreviewed",
+        ),
         (call(OWNER.address(), "", &[]), "wallet_target_unreviewed"),
     ] {
         assert_eq!(code(&unsigned), expected, "{unsigned:?}");
@@ -266,7 +321,8 @@ fn a_flipped_byte_is_refused_or_changes_no_judged_fact() {
     }
 }
 
-/// Where the calldata may have other bytes: amounts, the asset of a pool, and what is not judged here.
+/// Where the calldata may have other bytes: amounts, the asset of a pool, and what is not judged
+/// here.
 fn free_bytes(unsigned: &Unsigned) -> Vec<usize> {
     match unsigned.to {
         USDC => (36..68).collect(),
@@ -306,109 +362,5 @@ proptest! {
                 other => prop_assert!(false, "{other} was admitted"),
             }
         }
-    }
-}
-
-#[test]
-fn a_file_is_read_whole() {
-    let policy = policy();
-    assert_eq!((policy.version(), policy.targets().count()), ("2026-11-25", 6));
-    let vault = policy.targets().find(|target| target.contract() == VAULT);
-    let vault = vault.unwrap();
-    assert_eq!((vault.chain_id(), vault.what()), (8453, "vault"));
-    assert_eq!(vault.selectors().count(), 4);
-    let expected = Vault {
-        product_id: "7".to_owned(),
-        protocol: "erc4626".to_owned(),
-        asset: USDC,
-    };
-    assert_eq!(vault.vault(), Some(&expected));
-    // The same contract on another chain is another target.
-    let twice = FILE.to_owned() + &FILE.replace("version = \"2026-11-25\"", "").replace("8453", "196");
-    assert_eq!(SigningPolicy::parse(&twice).unwrap().targets().count(), 12);
-    let empty = SigningPolicy::parse("version = '1'").unwrap();
-    assert_eq!(empty.targets().count(), 0);
-}
-
-#[test]
-fn what_two_lists_review_is_reviewed_for_both() {
-    let target = |selectors: &[&str]| {
-        let selectors = selectors.iter().map(|text| text.parse().unwrap());
-        Target::new(8453, ROUTER, selectors, "router").unwrap()
-    };
-    let both = policy().with(target(&["0x4666fc80"]));
-    let expected = target(&["0x5fd9ae2e", "0x4666fc80"]);
-    assert_eq!(both.targets().count(), 6);
-    assert!(both.targets().any(|target| *target == expected));
-    let proxy = policy().with(Target::spender(196, PROXY, "proxy").unwrap());
-    assert_eq!(proxy.targets().count(), 7);
-}
-
-#[test]
-fn every_fault_of_a_file_is_provoked_and_its_name_is_stable() {
-    let file = |from: &str, to: &str| {
-        assert!(FILE.contains(from), "{from}");
-        SigningPolicy::parse(&FILE.replacen(from, to, 1)).unwrap_err()
-    };
-    let usdc = "contract = \"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913\"";
-    let faults = [
-        file("version =", "versoin ="),
-        file("\"2026-11-25\"", "\" \""),
-        file("chain_id = 8453", "chain_id = 0"),
-        file(usdc, "contract = \"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914\""),
-        file(usdc, &format!("contract = \"{}\"", Address::ZERO)),
-        file("\"0xa9059cbb\"", "\"0xa9059cbbff\""),
-        file("\"0x4200000000000000000000000000000000000006\"", &format!("\"{USDC}\"")),
-        file("\"0xa9059cbb\"", "\"0x095ea7b3\""),
-        file("[\"0x5fd9ae2e\"]", "[]"),
-        file("\"0xa9059cbb\"", "\"0x23b872dd\""),
-        file("spender_only = true", "spender_only = true\nselectors = [\"0x5fd9ae2e\"]"),
-        file("what = \"WETH\"", "what = \"\""),
-        file("protocol = \"erc4626\"\n", ""),
-    ];
-    let places = faults.iter().map(|fault| match fault {
-        TargetsFault::Malformed { .. } => 0,
-        TargetsFault::VersionEmpty => 1,
-        TargetsFault::ChainZero { .. } => 2,
-        TargetsFault::Address { .. } => 3,
-        TargetsFault::AddressZero { .. } => 4,
-        TargetsFault::SelectorMalformed { .. } => 5,
-        TargetsFault::Duplicate { .. } => 6,
-        TargetsFault::SelectorDuplicate { .. } => 7,
-        TargetsFault::SelectorsEmpty { .. } => 8,
-        TargetsFault::SelectorNever { .. } => 9,
-        TargetsFault::SpenderCalled { .. } => 10,
-        TargetsFault::WhatEmpty { .. } => 11,
-        TargetsFault::VaultIncomplete { .. } => 12,
-    });
-    assert!(places.eq(0..13));
-    let named = faults.iter().map(|it| format!("{}: {it}", it.code()));
-    insta::assert_snapshot!(named.collect::<Vec<_>>().join("\n"), @r"
-    ");
-}
-
-#[test]
-fn other_mistakes_of_a_file_are_named() {
-    for (from, to, code) in [
-        ("what = \"WETH\"", "whatt = \"WETH\"", "wallet_targets_malformed"),
-        ("what = \"WETH\"", "", "wallet_targets_malformed"),
-        ("version = \"2026-11-25\"", "", "wallet_targets_malformed"),
-        ("[[targets]]", "[[target]]", "wallet_targets_malformed"),
-        ("chain_id = 8453", "chain_id = -1", "wallet_targets_malformed"),
-        ("chain_id = 8453", "chain_id = \"8453\"", "wallet_targets_malformed"),
-        ("selectors = [\"0x5fd9ae2e\"]", "", "wallet_targets_selectors_empty"),
-        ("\"0xa9059cbb\"", "\"a9059cbb\"", "wallet_targets_selector_malformed"),
-        ("\"0xa9059cbb\"", "\"0x0xa9059cbb\"", "wallet_targets_selector_malformed"),
-        ("\"0xa9059cbb\"", "\"0x0xa905\"", "wallet_targets_selector_malformed"),
-        ("\"0xa9059cbb\"", "\"transfer\"", "wallet_targets_selector_malformed"),
-        ("\"0xa9059cbb\"", "\"0x39509351\"", "wallet_targets_selector_never"),
-        ("\"0xa9059cbb\"", "\"0x095EA7B3\"", "wallet_targets_selector_duplicate"),
-        ("product_id = \"7\"", "product_id = \"\"", "wallet_targets_vault_incomplete"),
-        ("asset = \"0x83", "asset = \"0x84", "wallet_targets_address"),
-        ("asset = \"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913\"", "", "wallet_targets_vault_incomplete"),
-    ] {
-        assert!(FILE.contains(from), "{from}");
-        let fault = SigningPolicy::parse(&FILE.replacen(from, to, 1)).unwrap_err();
-        assert_eq!(fault.code(), code, "{to}: {fault}");
     }
 }

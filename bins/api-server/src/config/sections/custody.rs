@@ -69,7 +69,8 @@ const MOST_TOPUPS: Usd = Usd::whole(10_000);
 pub struct WalletsSection {
     /// The chains whose balances a sub-wallet is shown with.
     pub chains: Vec<u64>,
-    /// The reviewed contracts and functions that wallets' keys may call. A relative path starts at the folder of this file.
+    /// The reviewed contracts and functions that wallets' keys may call. A relative path starts at
+    /// the folder of this file.
     pub reviewed: Option<PathBuf>,
     /// The key of the account that tops sub-wallets up for gas; without one they pay from what they hold.
     pub gas_account_key: Option<SecretString>,
