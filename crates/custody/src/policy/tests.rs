@@ -18,7 +18,7 @@ const ROUTER: Address = address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE");
 const PROXY: Address = address!("8b773D83bc66Be128c60e07E17C8901f7a64F000");
 const VAULT: Address = address!("1111111111111111111111111111111111111111");
 const POOL: Address = address!("2222222222222222222222222222222222222222");
-const NOBODY: Address = address!("dEAD000000000000000000000000000000000000");
+const NOBODY: Address = address!("dEad000000000000000000000000000000000000");
 
 const APPROVE: &str = "095ea7b3";
 const TRANSFER: &str = "a9059cbb";
@@ -183,11 +183,11 @@ fn every_refusal_is_provoked_and_its_name_is_stable() {
     assert!(places.eq(0..8));
     let named = refusals.iter().map(|it| format!("{}: {it}", it.code()));
     insta::assert_snapshot!(named.collect::<Vec<_>>().join("\n"), @r"
-    wallet_target_unreviewed: expected a reviewed contract of chain 8453, observed 0xdEAD000000000000000000000000000000000000
+    wallet_target_unreviewed: expected a reviewed contract of chain 8453, observed 0xdEad000000000000000000000000000000000000
     wallet_selector_unreviewed: expected a reviewed function of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed 0x23b872dd
     wallet_value_not_zero: expected no coins, observed 1 wei
     wallet_calldata_malformed: expected canonical calldata for 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed another form of 69 bytes
-    wallet_spender_unreviewed: expected a reviewed spender of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed 0xdEAD000000000000000000000000000000000000
+    wallet_spender_unreviewed: expected a reviewed spender of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed 0xdEad000000000000000000000000000000000000
     wallet_approval_unlimited: expected an approval of an exact amount of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed 115792089237316195423570985008687907853269984665640564039457584007913129639935
     wallet_recipient_not_owner: expected the owner 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 as the recipient, observed 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC
     wallet_typed_data: expected a transaction for fenced_plan, observed typed data

@@ -92,6 +92,19 @@ fn every_fault_of_a_file_is_provoked_and_its_name_is_stable() {
     assert!(places.eq(0..13));
     let named = faults.iter().map(|it| format!("{}: {it}", it.code()));
     insta::assert_snapshot!(named.collect::<Vec<_>>().join("\n"), @r"
+    wallet_targets_malformed: unknown field `versoin`, expected `version` or `targets`
+    wallet_targets_version_empty: version: expected a text that names the list, observed none
+    wallet_targets_chain_zero: targets[0].chain_id: expected a chain id, observed 0
+    wallet_targets_address: targets[0].contract: expected 0x833589fcD6EdB6e08f4C7C32d4F71b54BdA02914 if its digits are right, observed 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914, whose checksum (EIP-55) does not hold
+    wallet_targets_address_zero: targets[0].contract: expected a contract, observed the zero address
+    wallet_targets_selector_malformed: targets[0].selectors: expected 0x and 8 hexadecimal digits, observed another text of 12 characters
+    wallet_targets_duplicate: targets: expected 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 of chain 8453 once, observed it twice
+    wallet_targets_selector_duplicate: selectors of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913: expected 0x095ea7b3 once, observed it twice
+    wallet_targets_selectors_empty: selectors of 0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE: expected at least one, or spender_only = true, observed none
+    wallet_targets_selector_never: selectors of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913: transferFrom (0x23b872dd) cannot be reviewed: its arguments give tokens away unjudged
+    wallet_targets_spender_called: selectors of 0x8b773D83bc66Be128c60e07E17C8901f7a64F000: expected none beside spender_only = true, observed 1
+    wallet_targets_what_empty: what of 0x4200000000000000000000000000000000000006: expected what the contract is, observed an empty text
+    wallet_targets_vault_incomplete: protocol of 0x1111111111111111111111111111111111111111: a vault has product_id, protocol and asset, observed some of them
     ");
 }
 
