@@ -54,6 +54,11 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
         );
         line("custody", &said);
     }
+    if (config.custody.is_some() || config.wallets.reviewed.is_some())
+        && let Ok(policy) = crate::signing::policy(config)
+    {
+        line("targets", &crate::signing::summary(&policy));
+    }
     if let Some(key) = &config.wallets.gas_account_key
         && let Ok(key) = tx_sender::LocalKey::from_hex(key)
     {

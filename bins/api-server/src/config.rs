@@ -73,6 +73,7 @@ impl Config {
         if let Some(delegation) = &mut config.delegation {
             delegation.resolve(folder);
         }
+        config.wallets.resolve(folder);
         if let Some(toml::Value::String(fees)) = config.plans.get_mut(FEE_CONFIG) {
             *fees = folder.join(&*fees).to_string_lossy().into_owned();
         }

@@ -67,6 +67,9 @@ pub enum ServeError {
     /// The wallets cannot be opened.
     #[error("custody: {0}")]
     Custody(#[source] custody::CustodyError),
+    /// What the wallets' keys may sign cannot be used.
+    #[error("{0}")]
+    Wallets(crate::config::Problem),
     /// What `[delegation]` pins cannot be used.
     #[error("{0}")]
     Delegation(crate::config::Problem),

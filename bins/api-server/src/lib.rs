@@ -25,6 +25,7 @@ mod reply;
 mod resource;
 mod reviewed;
 mod serve;
+mod signing;
 mod snapshots;
 mod source_report;
 mod sources;

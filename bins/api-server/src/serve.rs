@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use alloy_primitives::Address;
 use credit::{Cost, Refill, Rules};
-use custody::{Custody, CustodyError, LocalCustody};
+use custody::{Custody, CustodyError, Guarded, LocalCustody};
 use data_sources::{Clock, SystemClock};
 use fence_sending::Sendings;
 use fence_server::Delegations;
@@ -31,6 +31,7 @@ use crate::error::ServeError;
 use crate::observe;
 use crate::offering::offering;
 use crate::payment::{CreditPolicy, PaymentPolicy, PaymentProcessor};
+use crate::signing;
 
 /// What a server is composed of, for those who bring their own parts.
 pub struct Parts<S, J> {
@@ -309,8 +310,11 @@ impl<S: Settler, J: Journal> Service<S, J> {
     }
 }
 
-/// Whoever holds the keys of sub-wallets. A wrong secret ends the start.
+/// Whoever holds the keys of sub-wallets, behind the policy of what they sign. A wrong secret ends
+/// the start.
 async fn open_custody(config: &Config) -> Result<Option<Arc<dyn Custody>>, ServeError> {
+    // Read without custody, too: a list that cannot be used is never passed over.
+    let policy = signing::policy(config)?;
     let Some(section) = &config.custody else {
         return Ok(None);
     };
@@ -320,7 +324,9 @@ async fn open_custody(config: &Config) -> Result<Option<Arc<dyn Custody>>, Serve
     // A key is derived, which takes a second.
     let opened = tokio::task::spawn_blocking(move || LocalCustody::open(&folder, secret)).await;
     let custody = opened.map_err(ServeError::Interrupted)?;
-    Ok(Some(Arc::new(custody.map_err(ServeError::Custody)?)))
+    let custody = custody.map_err(ServeError::Custody)?;
+    // Nothing else of the server reaches the keys.
+    Ok(Some(Arc::new(Guarded::new(custody, policy))))
 }
 
 /// Serves a configuration until SIGTERM or Ctrl-C.
@@ -402,7 +408,7 @@ pub(crate) fn check(config: &Config) -> Result<(Terms, Offering), ServeError> {
         contact: config.server.contact.clone(),
         terms: terms.clone(),
     })?;
-    delegation::pinned(config).map_err(ServeError::Delegation)?;
+    signing::policy(config)?;
     Routes::new(config, None)?;
     let sources = Sources::connect(config, Arc::new(SystemClock))?;
     Ok((terms, offering(config, &sources)))

@@ -171,6 +171,28 @@ fn an_operation_is_given_the_sources_that_it_reads() {
     }
 }
 
+/// Whoever holds a provider without its policy can have anything signed.
+#[test]
+fn wallets_keys_are_reached_through_the_policy_only() {
+    let opens = |path: &&PathBuf| {
+        let text = code(&fs::read_to_string(path).unwrap());
+        text.contains("LocalCustody")
+    };
+    let all = files(&source());
+    let opened: BTreeSet<_> = all.iter().filter(opens).collect();
+    // The demo's stage makes a wallet beside a server, and the operator's verbs list and rewrite files: neither signs.
+    let expected = ["serve.rs", "demo/fence/stage.rs", "wallets_cli.rs"];
+    let expected = expected.map(|file| source().join(file));
+    assert_eq!(opened, expected.iter().collect());
+    let [serve, others @ ..] = expected.map(|path| code(&fs::read_to_string(path).unwrap()));
+    assert!(serve.contains("Arc::new(Guarded::new(custody, policy))"));
+    for other in others {
+        assert!(
+            !other.contains("lend(") && !other.contains("Subject::") && !other.contains(".sign(")
+        );
+    }
+}
+
 #[test]
 fn every_way_to_name_a_module_is_seen() {
     let modules = ["observe", "operations", "page", "sources"].map(str::to_owned);

@@ -6,7 +6,7 @@ use alloy_primitives::Address;
 use keystore::KeystoreError;
 use thiserror::Error;
 
-use crate::Owner;
+use crate::{Owner, PolicyRefusal};
 
 /// Why custody could not do what was asked. No path, no secret and no key is repeated.
 #[derive(Debug, PartialEq, Eq, Error)]
@@ -73,6 +73,9 @@ pub enum CustodyError {
     /// The typed data cannot be hashed.
     #[error("the typed data is malformed")]
     TypedData,
+    /// The policy does not admit what was to be signed.
+    #[error("the policy refuses: {0}")]
+    Refused(PolicyRefusal),
     /// The work was cut off. It may or may not have been done; asked again it answers the same.
     #[error("the work was cut off")]
     Interrupted,
@@ -93,6 +96,7 @@ impl CustodyError {
             Self::UnknownWallet(_) => "custody_unknown_wallet",
             Self::Key(error) => error.code(),
             Self::TypedData => "custody_typed_data",
+            Self::Refused(refusal) => refusal.code(),
             Self::Interrupted => "custody_interrupted",
         }
     }

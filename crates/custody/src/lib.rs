@@ -1,13 +1,17 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod guarded;
 mod lent;
 mod local;
 mod owner;
+mod policy;
 mod port;
 
 pub use error::CustodyError;
+pub use guarded::Guarded;
 pub use lent::lend;
 pub use local::{Listed, LocalCustody, Rotated};
 pub use owner::{InvalidOwner, Owner};
+pub use policy::{PolicyRefusal, SigningPolicy, Target, TargetsFault, Vault};
 pub use port::{Attestation, Custody, CustodyFuture, Provider, Purpose, Subject, Wallet};

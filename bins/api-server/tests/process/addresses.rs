@@ -92,6 +92,45 @@ fn one_wrong_digit_of_a_reviewed_contract_is_found() {
     }
 }
 
+/// A slip in the list of what wallets may call would let a key sign for a contract that nobody has
+/// seen.
+#[test]
+fn a_list_of_wallet_targets_is_used_whole_or_not_at_all() {
+    let example = include_str!("../../../../docs/wallet-targets.example.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("targets.toml");
+    let config = format!(
+        "{}[wallets]\nreviewed = '{}'\n",
+        paid_to(GOOD),
+        list.display()
+    );
+    assert_refused(&config, &[], &["wallets.reviewed: cannot read "]);
+    for (from, to, says) in [
+        ("bdA02913", "bdA02914", "EIP-55"),
+        ("0x8e0250ee", "0x23b872dd", "transferFrom"),
+        ("selectors", "selector", "unknown field `selector`"),
+        ("\"2026-11-25\"", "\"\"", "version: expected a text"),
+    ] {
+        assert!(example.contains(from), "{from}");
+        std::fs::write(&list, example.replace(from, to)).unwrap();
+        assert_refused(
+            &config,
+            &[],
+            &["wallets.reviewed: ", "targets.toml: ", says],
+        );
+    }
+    // A relative path starts at the configuration's folder.
+    std::fs::write(&list, example).unwrap();
+    let path = folder.path().join("api.toml");
+    let file = format!("{}[wallets]\nreviewed = 'targets.toml'\n", paid_to(GOOD));
+    std::fs::write(&path, file).unwrap();
+    let output = run_on("check-config", &path, &[]);
+    let printed = text(&output.stdout);
+    let counted = "  targets      reviewed contracts (2026-11-25): \
+                   3 of chain 137, 2 of chain 196, 3 of chain 8453, 3 of chain 42161\n";
+    assert!(printed.contains(counted), "{printed}");
+}
+
 #[test]
 fn it_is_printed_who_is_paid_what() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! The local provider through its port. Each key that is made or opened takes a second: few are.
 #![allow(clippy::unwrap_used, missing_docs, reason = "test code")]
 
+mod guarded;
 mod keep;
 
 use std::fs;

@@ -170,7 +170,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "custody",
         layer: 4,
-        may_use: &["keystore", "tx-sender"],
+        may_use: &["addresses", "keystore", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // Its transactions and their records are the sender's.

@@ -1,6 +1,6 @@
 //! `[custody]` and `[wallets]`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -69,6 +69,9 @@ const MOST_TOPUPS: Usd = Usd::whole(10_000);
 pub struct WalletsSection {
     /// The chains whose balances a sub-wallet is shown with.
     pub chains: Vec<u64>,
+    /// The reviewed contracts and functions that wallets' keys may call. A relative path starts at
+    /// the folder of this file.
+    pub reviewed: Option<PathBuf>,
     /// The key of the account that tops sub-wallets up for gas; without one they pay from what they hold.
     pub gas_account_key: Option<SecretString>,
     /// The file that holds it.
@@ -86,6 +89,7 @@ impl Default for WalletsSection {
     fn default() -> Self {
         Self {
             chains: vec![196, 8453],
+            reviewed: None,
             gas_account_key: None,
             gas_account_key_file: None,
             gas_topup_most_wei: 500_000_000_000_000,
@@ -96,6 +100,12 @@ impl Default for WalletsSection {
 }
 
 impl WalletsSection {
+    pub(in crate::config) fn resolve(&mut self, folder: &Path) {
+        if let Some(reviewed) = &mut self.reviewed {
+            *reviewed = folder.join(&reviewed);
+        }
+    }
+
     pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         let file = self.gas_account_key_file.as_deref();
         let key = &mut self.gas_account_key;

@@ -1,0 +1,143 @@
+//! The arguments that decide who gets something.
+
+use alloy_primitives::{Address, Selector, U256};
+use alloy_sol_types::{SolCall, sol};
+
+mod token {
+    use super::sol;
+
+    sol! {
+        // ERC-20.
+        function approve(address spender, uint256 amount) external returns (bool);
+        function transfer(address to, uint256 amount) external returns (bool);
+        function transferFrom(address from, address to, uint256 amount) external returns (bool);
+        // Extensions of it that allow somebody tokens.
+        function increaseAllowance(address spender, uint256 added) external returns (bool);
+        function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s) external;
+        function approveAndCall(address spender, uint256 amount, bytes data) external returns (bool);
+        function transferAndCall(address to, uint256 amount, bytes data) external returns (bool);
+        // ERC-721 and ERC-1155.
+        function setApprovalForAll(address operator, bool approved) external;
+    }
+}
+
+mod vault {
+    use super::sol;
+
+    sol! {
+        // ERC-4626.
+        function deposit(uint256 assets, address receiver) external returns (uint256);
+        function mint(uint256 shares, address receiver) external returns (uint256);
+        function withdraw(uint256 assets, address receiver, address owner) external returns (uint256);
+        function redeem(uint256 shares, address receiver, address owner) external returns (uint256);
+    }
+}
+
+mod pool {
+    use super::sol;
+
+    sol! {
+        // Aave v3.
+        function supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode) external;
+        function withdraw(address asset, uint256 amount, address to) external returns (uint256);
+    }
+}
+
+pub(super) const APPROVE: Selector = Selector::new(token::approveCall::SELECTOR);
+pub(super) const TRANSFER: Selector = Selector::new(token::transferCall::SELECTOR);
+
+/// Functions that no target is listed with: they give tokens away, or allow that, past the
+/// judgement of arguments.
+pub(super) const NEVER: [(Selector, &str); 6] = [
+    (
+        Selector::new(token::transferFromCall::SELECTOR),
+        "transferFrom",
+    ),
+    (
+        Selector::new(token::increaseAllowanceCall::SELECTOR),
+        "increaseAllowance",
+    ),
+    (Selector::new(token::permitCall::SELECTOR), "permit"),
+    (
+        Selector::new(token::approveAndCallCall::SELECTOR),
+        "approveAndCall",
+    ),
+    (
+        Selector::new(token::transferAndCallCall::SELECTOR),
+        "transferAndCall",
+    ),
+    (
+        Selector::new(token::setApprovalForAllCall::SELECTOR),
+        "setApprovalForAll",
+    ),
+];
+
+/// What a call gives, and to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// An allowance.
+    Approval { spender: Address, amount: U256 },
+    /// Tokens of the wallet.
+    Transfer { recipient: Address },
+    /// What comes into or out of a position of the wallet.
+    Position { recipient: Address },
+    /// A function whose arguments are not judged.
+    Other,
+}
+
+/// Reads the arguments of a call; `None` when they are not in their canonical form.
+pub(super) fn read(selector: Selector, input: &[u8]) -> Option<Judged> {
+    let position = |recipient| Judged::Position { recipient };
+    Some(match selector.0 {
+        token::approveCall::SELECTOR => {
+            let token::approveCall { spender, amount } = strict(input)?;
+            Judged::Approval { spender, amount }
+        }
+        token::transferCall::SELECTOR => Judged::Transfer {
+            recipient: strict::<token::transferCall>(input)?.to,
+        },
+        vault::depositCall::SELECTOR => position(strict::<vault::depositCall>(input)?.receiver),
+        vault::mintCall::SELECTOR => position(strict::<vault::mintCall>(input)?.receiver),
+        vault::withdrawCall::SELECTOR => position(strict::<vault::withdrawCall>(input)?.receiver),
+        vault::redeemCall::SELECTOR => position(strict::<vault::redeemCall>(input)?.receiver),
+        pool::supplyCall::SELECTOR => position(strict::<pool::supplyCall>(input)?.onBehalfOf),
+        pool::withdrawCall::SELECTOR => position(strict::<pool::withdrawCall>(input)?.to),
+        _ => Judged::Other,
+    })
+}
+
+/// The decoder takes dirty and trailing bytes, and the chain executes them: only what encodes to
+/// the same bytes was read.
+fn strict<C: SolCall>(input: &[u8]) -> Option<C> {
+    let call = C::abi_decode(input).ok()?;
+    (call.abi_encode() == input).then_some(call)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::hex;
+
+    use super::*;
+
+    #[test]
+    fn selectors_are_those_of_the_standards() {
+        for (selector, published) in [
+            (APPROVE, "0x095ea7b3"),
+            (TRANSFER, "0xa9059cbb"),
+            (NEVER[0].0, "0x23b872dd"),
+            (NEVER[1].0, "0x39509351"),
+            (NEVER[2].0, "0xd505accf"),
+            (NEVER[3].0, "0xcae9ca51"),
+            (NEVER[4].0, "0x4000aea0"),
+            (NEVER[5].0, "0xa22cb465"),
+            (vault::depositCall::SELECTOR.into(), "0x6e553f65"),
+            (vault::mintCall::SELECTOR.into(), "0x94bf804d"),
+            (vault::withdrawCall::SELECTOR.into(), "0xb460af94"),
+            (vault::redeemCall::SELECTOR.into(), "0xba087652"),
+            (pool::supplyCall::SELECTOR.into(), "0x617ba037"),
+            (pool::withdrawCall::SELECTOR.into(), "0x69328dec"),
+        ] {
+            assert_eq!(hex::encode_prefixed(selector), published);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! One reviewed contract.
+
+use std::collections::BTreeSet;
+
+use alloy_primitives::{Address, Selector};
+
+use super::TargetsFault;
+use super::arguments::{APPROVE, NEVER, TRANSFER};
+
+/// A contract that was reviewed, and what of it a wallet's key may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    chain_id: u64,
+    contract: Address,
+    selectors: BTreeSet<Selector>,
+    what: String,
+    vault: Option<Vault>,
+}
+
+/// What a target is as a product to deposit in. Whoever deposits reads it; the policy does not
+/// judge by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vault {
+    /// The product's id in the data of its protocol.
+    pub product_id: String,
+    /// The protocol, such as `aave-v3` or `erc4626`.
+    pub protocol: String,
+    /// The token that is deposited.
+    pub asset: Address,
+}
+
+impl Target {
+    /// `approve(address,uint256)` of ERC-20.
+    pub const APPROVE: Selector = APPROVE;
+
+    /// A contract with the functions that may be called.
+    ///
+    /// # Errors
+    /// [`TargetsFault`]: no function, one twice, or one that gives tokens away past the judgement
+    /// of arguments (`transferFrom`, `increaseAllowance`, `permit`, …); nothing that says what the
+    /// contract is.
+    pub fn new(
+        chain_id: u64,
+        contract: Address,
+        selectors: impl IntoIterator<Item = Selector>,
+        what: impl Into<String>,
+    ) -> Result<Self, TargetsFault> {
+        let mut target = Self::spender(chain_id, contract, what)?;
+        for observed in selectors {
+            if let Some(&(_, function)) = NEVER.iter().find(|(never, _)| *never == observed) {
+                return Err(TargetsFault::SelectorNever {
+                    contract,
+                    observed,
+                    function,
+                });
+            }
+            if !target.selectors.insert(observed) {
+                return Err(TargetsFault::SelectorDuplicate { contract, observed });
+            }
+        }
+        if target.selectors.is_empty() {
+            return Err(TargetsFault::SelectorsEmpty { contract });
+        }
+        Ok(target)
+    }
+
+    /// A contract that is approved and never called, such as the proxy through which a router takes
+    /// tokens.
+    ///
+    /// # Errors
+    /// [`TargetsFault::WhatEmpty`].
+    pub fn spender(
+        chain_id: u64,
+        contract: Address,
+        what: impl Into<String>,
+    ) -> Result<Self, TargetsFault> {
+        let what = what.into();
+        if what.trim().is_empty() {
+            return Err(TargetsFault::WhatEmpty { contract });
+        }
+        Ok(Self {
+            chain_id,
+            contract,
+            selectors: BTreeSet::new(),
+            what,
+            vault: None,
+        })
+    }
+
+    /// The same as a product to deposit in.
+    #[must_use]
+    pub fn with_vault(mut self, vault: Vault) -> Self {
+        self.vault = Some(vault);
+        self
+    }
+
+    /// The chain (EIP-155).
+    #[must_use]
+    pub const fn chain_id(&self) -> u64 {
+        self.chain_id
+    }
+
+    /// The contract.
+    #[must_use]
+    pub const fn contract(&self) -> Address {
+        self.contract
+    }
+
+    /// The functions that may be called. None: it is only approved.
+    pub fn selectors(&self) -> impl Iterator<Item = Selector> {
+        self.selectors.iter().copied()
+    }
+
+    /// What the contract is, for people.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// What it is as a product to deposit in.
+    #[must_use]
+    pub const fn vault(&self) -> Option<&Vault> {
+        self.vault.as_ref()
+    }
+
+    pub(super) const fn key(&self) -> (u64, Address) {
+        (self.chain_id, self.contract)
+    }
+
+    pub(super) fn may_be_called(&self, selector: Selector) -> bool {
+        self.selectors.contains(&selector)
+    }
+
+    /// Whether it may be approved. What has no other functions than a token's is a token, and takes
+    /// nothing.
+    pub(super) fn may_spend(&self) -> bool {
+        let is_of_token = |selector: &Selector| [APPROVE, TRANSFER].contains(selector);
+        self.selectors.is_empty() || !self.selectors.iter().all(is_of_token)
+    }
+
+    /// One target with the functions of both.
+    pub(super) fn join(mut self, other: Self) -> Self {
+        self.selectors.extend(other.selectors);
+        self.vault = self.vault.or(other.vault);
+        self
+    }
+}

@@ -1,0 +1,366 @@
+//! The judgement of transactions.
+
+use alloy_dyn_abi::TypedData;
+use alloy_primitives::{address, hex};
+use proptest::prelude::*;
+use serde_json::json;
+use tx_sender::Fees;
+
+use super::*;
+
+mod lists;
+
+const OWNER: Owner = Owner::new(196, address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"));
+const WALLET: Address = address!("3C44CdDdB6a900fa2b585dd299e03d12FA4293BC");
+const USDC: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+const WETH: Address = address!("4200000000000000000000000000000000000006");
+const ROUTER: Address = address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE");
+const PROXY: Address = address!("8b773D83bc66Be128c60e07E17C8901f7a64F000");
+const VAULT: Address = address!("1111111111111111111111111111111111111111");
+const POOL: Address = address!("2222222222222222222222222222222222222222");
+const NOBODY: Address = address!("dEad000000000000000000000000000000000000");
+
+const APPROVE: &str = "095ea7b3";
+const TRANSFER: &str = "a9059cbb";
+const SWAP: &str = "5fd9ae2e";
+
+const FILE: &str = r#"
+version = "2026-11-25"
+
+[[targets]]
+chain_id = 8453
+contract = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+selectors = ["0x095ea7b3", "0xa9059cbb"]
+what = "USDC"
+
+[[targets]]
+chain_id = 8453
+contract = "0x4200000000000000000000000000000000000006"
+selectors = ["0x095ea7b3"]
+what = "WETH"
+
+[[targets]]
+chain_id = 8453
+contract = "0x1231deb6f5749ef6ce6943a275a1d3e7486f4eae"
+selectors = ["0x5fd9ae2e"]
+what = "router"
+
+[[targets]]
+chain_id = 8453
+contract = "0x8b773D83bc66Be128c60e07E17C8901f7a64F000"
+spender_only = true
+what = "approve proxy"
+
+[[targets]]
+chain_id = 8453
+contract = "0x1111111111111111111111111111111111111111"
+selectors = ["0x6e553f65", "0x94bf804d", "0xb460af94", "0xba087652"]
+what = "vault"
+product_id = "7"
+protocol = "erc4626"
+asset = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+
+[[targets]]
+chain_id = 8453
+contract = "0x2222222222222222222222222222222222222222"
+selectors = ["0x617ba037", "0x69328dec"]
+what = "pool"
+"#;
+
+fn policy() -> SigningPolicy {
+    SigningPolicy::parse(FILE).unwrap()
+}
+
+fn word(address: Address) -> String {
+    hex::encode(address.into_word())
+}
+
+fn amount(atoms: U256) -> String {
+    hex::encode(atoms.to_be_bytes::<32>())
+}
+
+/// A call of a function with words of arguments.
+fn call(to: Address, selector: &str, words: &[String]) -> Unsigned {
+    Unsigned {
+        chain_id: 8453,
+        nonce: 7,
+        to,
+        value: U256::ZERO,
+        input: hex::decode(selector.to_owned() + &words.concat())
+            .unwrap()
+            .into(),
+        gas_limit: 90_000,
+        fees: Fees::Dynamic { max: 30, tip: 2 },
+    }
+}
+
+fn approve(token: Address, spender: Address, atoms: U256) -> Unsigned {
+    call(token, APPROVE, &[word(spender), amount(atoms)])
+}
+
+fn transfer(to: Address) -> Unsigned {
+    call(USDC, TRANSFER, &[word(to), amount(U256::from(5))])
+}
+
+fn judge(unsigned: &Unsigned) -> Result<(), PolicyRefusal> {
+    let subject = Subject::Transaction(unsigned);
+    policy().judge(OWNER, WALLET, subject, Purpose::FencedPlan)
+}
+
+fn code(unsigned: &Unsigned) -> &'static str {
+    judge(unsigned).map_or_else(|refusal| refusal.code(), |()| "admitted")
+}
+
+fn admitted() -> [Unsigned; 5] {
+    [
+        approve(USDC, ROUTER, U256::from(1_000_000_007)),
+        transfer(OWNER.address()),
+        call(ROUTER, SWAP, &[word(NOBODY)]),
+        call(VAULT, "6e553f65", &[amount(U256::from(5)), word(WALLET)]),
+        call(
+            POOL,
+            "69328dec",
+            &[word(USDC), amount(U256::MAX), word(OWNER.address())],
+        ),
+    ]
+}
+
+#[test]
+fn what_is_reviewed_is_admitted() {
+    for unsigned in admitted() {
+        assert_eq!(judge(&unsigned), Ok(()), "{unsigned:?}");
+    }
+    for spender in [ROUTER, PROXY, VAULT, POOL] {
+        let exact = approve(USDC, spender, U256::from(u128::MAX));
+        assert_eq!(code(&exact), "admitted");
+    }
+    // An allowance is taken back from anybody, and a nonce is freed on chains that have a target.
+    assert_eq!(code(&approve(USDC, NOBODY, U256::ZERO)), "admitted");
+    let mut free = call(WALLET, "", &[]);
+    assert_eq!(code(&free), "admitted");
+    free.chain_id = 1;
+    assert_eq!(code(&free), "wallet_target_unreviewed");
+}
+
+/// The names are part of the contract: operators read them in logs, and halted plans carry them.
+#[test]
+fn every_refusal_is_provoked_and_its_name_is_stable() {
+    let mut rich = transfer(OWNER.address());
+    rich.value = U256::from(1);
+    let mut trailing = transfer(OWNER.address());
+    trailing.input = [trailing.input.as_ref(), &[0]].concat().into();
+    let five = U256::from(5);
+    let provoked = [
+        call(NOBODY, SWAP, &[]),
+        call(USDC, "23b872dd", &[]),
+        rich,
+        trailing,
+        approve(USDC, NOBODY, five),
+        approve(USDC, ROUTER, U256::MAX),
+        transfer(WALLET),
+    ];
+    let mut refusals: Vec<_> = provoked.iter().map(|it| judge(it).unwrap_err()).collect();
+    let note: TypedData = serde_json::from_value(json!({
+        "types": {"EIP712Domain": [], "Note": [{"name": "text", "type": "string"}]},
+        "primaryType": "Note", "domain": {}, "message": {"text": "hello"},
+    }))
+    .unwrap();
+    let typed = Subject::TypedData(&note);
+    let refused = policy().judge(OWNER, WALLET, typed, Purpose::FencedPlan);
+    refusals.push(refused.unwrap_err());
+
+    // One more variant, and this does not compile until it is provoked above.
+    let places = refusals.iter().map(|refusal| match refusal {
+        PolicyRefusal::TargetUnreviewed { .. } => 0,
+        PolicyRefusal::SelectorUnreviewed { .. } => 1,
+        PolicyRefusal::ValueNotZero { .. } => 2,
+        PolicyRefusal::CalldataMalformed { .. } => 3,
+        PolicyRefusal::SpenderUnreviewed { .. } => 4,
+        PolicyRefusal::ApprovalUnlimited { .. } => 5,
+        PolicyRefusal::RecipientNotOwner { .. } => 6,
+        PolicyRefusal::TypedData { .. } => 7,
+    });
+    assert!(places.eq(0..8));
+    let named = refusals.iter().map(|it| format!("{}: {it}", it.code()));
+    insta::assert_snapshot!(named.collect::<Vec<_>>().join("\n"), @r"
+    wallet_target_unreviewed: expected a reviewed contract of chain 8453, observed 0xdEad000000000000000000000000000000000000
+    wallet_selector_unreviewed: expected a reviewed function of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed 0x23b872dd
+    wallet_value_not_zero: expected no coins, observed 1 wei
+    wallet_calldata_malformed: expected canonical calldata for 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed another form of 69 bytes
+    wallet_spender_unreviewed: expected a reviewed spender of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed 0xdEad000000000000000000000000000000000000
+    wallet_approval_unlimited: expected an approval of an exact amount of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed 115792089237316195423570985008687907853269984665640564039457584007913129639935
+    wallet_recipient_not_owner: expected the owner 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 as the recipient, observed 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC
+    wallet_typed_data: expected a transaction for fenced_plan, observed typed data
+    ");
+}
+
+#[test]
+fn what_looks_like_an_admitted_call_is_refused() {
+    let five = U256::from(5);
+    let elsewhere = |mut unsigned: Unsigned| {
+        unsigned.chain_id = 1;
+        unsigned
+    };
+    for (unsigned, expected) in [
+        (
+            elsewhere(transfer(OWNER.address())),
+            "wallet_target_unreviewed",
+        ),
+        // A token is no spender, not of itself either.
+        (approve(USDC, USDC, five), "wallet_spender_unreviewed"),
+        (approve(USDC, WETH, five), "wallet_spender_unreviewed"),
+        (
+            approve(USDC, OWNER.address(), five),
+            "wallet_spender_unreviewed",
+        ),
+        (approve(WETH, WALLET, five), "wallet_spender_unreviewed"),
+        (
+            approve(USDC, ROUTER, U256::MAX >> 96),
+            "wallet_approval_unlimited",
+        ),
+        (
+            approve(USDC, ROUTER, U256::from(u128::MAX) + five),
+            "wallet_approval_unlimited",
+        ),
+        // What is only approved is not called, and a token's functions are its own list.
+        (call(PROXY, SWAP, &[]), "wallet_selector_unreviewed"),
+        (
+            call(WETH, TRANSFER, &[word(OWNER.address()), amount(five)]),
+            "wallet_selector_unreviewed",
+        ),
+        (call(USDC, "", &[]), "wallet_calldata_malformed"),
+        (call(USDC, "095ea7", &[]), "wallet_calldata_malformed"),
+        (
+            call(USDC, APPROVE, &[word(ROUTER)]),
+            "wallet_calldata_malformed",
+        ),
+        (
+            call(VAULT, "6e553f65", &[amount(five), word(NOBODY)]),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(VAULT, "94bf804d", &[amount(five), word(NOBODY)]),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(
+                VAULT,
+                "b460af94",
+                &[amount(five), word(NOBODY), word(WALLET)],
+            ),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(
+                VAULT,
+                "ba087652",
+                &[amount(five), word(NOBODY), word(WALLET)],
+            ),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(
+                POOL,
+                "617ba037",
+                &[word(USDC), amount(five), word(NOBODY), amount(U256::ZERO)],
+            ),
+            "wallet_recipient_not_owner",
+        ),
+        (
+            call(POOL, "69328dec", &[word(USDC), amount(five), word(NOBODY)]),
+            "wallet_recipient_not_owner",
+        ),
+        // The wallet itself is called with nothing only.
+        (
+            call(WALLET, APPROVE, &[word(ROUTER), amount(five)]),
+            "wallet_target_unreviewed",
+        ),
+        (call(OWNER.address(), "", &[]), "wallet_target_unreviewed"),
+    ] {
+        assert_eq!(code(&unsigned), expected, "{unsigned:?}");
+    }
+    let nothing = SigningPolicy::default();
+    for unsigned in admitted().iter().chain([&call(WALLET, "", &[])]) {
+        let subject = Subject::Transaction(unsigned);
+        let judged = nothing.judge(OWNER, WALLET, subject, Purpose::FencedPlan);
+        assert_eq!(judged.unwrap_err().code(), "wallet_target_unreviewed");
+    }
+}
+
+/// Every byte of target, coins and calldata, in every other value.
+#[test]
+fn a_flipped_byte_is_refused_or_changes_no_judged_fact() {
+    for unsigned in admitted() {
+        let whole = unsigned.input.to_vec();
+        let may_change = free_bytes(&unsigned);
+        for flip in 1..=u8::MAX {
+            for place in 0..20 {
+                let mut other = unsigned.clone();
+                other.to.0.0[place] ^= flip;
+                assert_eq!(code(&other), "wallet_target_unreviewed", "{other:?}");
+            }
+            for place in 0..32 {
+                let mut other = unsigned.clone();
+                let mut value = [0; 32];
+                value[place] = flip;
+                other.value = U256::from_be_bytes(value);
+                assert_eq!(code(&other), "wallet_value_not_zero", "{other:?}");
+            }
+            for place in 0..whole.len() {
+                let mut other = unsigned.clone();
+                let mut input = whole.clone();
+                input[place] ^= flip;
+                other.input = input.into();
+                match judge(&other) {
+                    Ok(()) => assert!(may_change.contains(&place), "{place}: {other:?}"),
+                    Err(PolicyRefusal::SelectorUnreviewed { .. }) => assert!(place < 4),
+                    Err(_) => assert!(place >= 4),
+                }
+            }
+        }
+    }
+}
+
+/// Where the calldata may have other bytes: amounts, the asset of a pool, and what is not judged
+/// here.
+fn free_bytes(unsigned: &Unsigned) -> Vec<usize> {
+    match unsigned.to {
+        USDC => (36..68).collect(),
+        VAULT => (4..36).collect(),
+        // The asset has twelve bytes of zeros before it.
+        POOL => (16..68).collect(),
+        _ => (4..unsigned.input.len()).collect(),
+    }
+}
+
+proptest! {
+    /// Read by its words alone, an admitted call gives nothing to anybody who is not reviewed.
+    #[test]
+    fn an_admitted_call_gives_nothing_away(
+        to in prop::sample::select(vec![USDC, WETH, ROUTER, PROXY, VAULT, POOL, WALLET, NOBODY]),
+        selector in prop::sample::select(vec![
+            APPROVE, TRANSFER, SWAP, "23b872dd", "6e553f65", "b460af94", "617ba037", "69328dec", "",
+        ]),
+        parties in prop::collection::vec(
+            prop::sample::select(vec![OWNER.address(), WALLET, ROUTER, PROXY, USDC, NOBODY]), 0..4,
+        ),
+        tail in prop::collection::vec(any::<u8>(), 0..3),
+    ) {
+        let mut unsigned = call(to, selector, &parties.iter().map(|it| word(*it)).collect::<Vec<_>>());
+        unsigned.input = [unsigned.input.as_ref(), &tail].concat().into();
+        if judge(&unsigned).is_ok() {
+            let own = [OWNER.address(), WALLET];
+            let party = |place: usize| parties[place];
+            match selector {
+                // The second word is an address here, which is an exact amount only below 2^128.
+                APPROVE => prop_assert!(false, "an approval of {:?}", parties),
+                TRANSFER => prop_assert_eq!((to, party(0)), (USDC, OWNER.address())),
+                "6e553f65" | "b460af94" => prop_assert!(to == VAULT && own.contains(&party(1))),
+                "617ba037" | "69328dec" => prop_assert!(to == POOL && own.contains(&party(2))),
+                SWAP => prop_assert_eq!(to, ROUTER),
+                "" => prop_assert!(to == WALLET && unsigned.input.is_empty()),
+                other => prop_assert!(false, "{other} was admitted"),
+            }
+        }
+    }
+}
