@@ -91,11 +91,10 @@ impl Mandate {
 
     /// Cancels it at `now`, or repeats how it ended.
     pub fn cancel(&mut self, now: Timestamp) -> Ended {
-        let state = match self.state(now) {
-            State::Active => State::Cancelled,
-            State::Cancelled | State::Expired => State::Expired,
+        let (state, at) = match now < self.expires_at {
+            true => (State::Cancelled, now),
+            false => (State::Expired, self.expires_at),
         };
-        let at = now.min(self.expires_at);
         *self.ended.get_or_insert(Ended { state, at })
     }
 
