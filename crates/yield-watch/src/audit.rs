@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::{Decision, Inputs, Mandate};
+use crate::{Decision, Inputs, Mandate, Rules};
 
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,6 +192,12 @@ pub enum AuditError {
         /// The record.
         seq: u64,
     },
+    /// Its inputs have other rules than the creation, or another baseline than the check before left.
+    #[error("the inputs of record {seq} do not continue those before")]
+    Continuity {
+        /// The record.
+        seq: u64,
+    },
     /// The clock ran backwards.
     #[error("record {seq} is older than the one before it")]
     Time {
@@ -217,6 +223,7 @@ impl AuditError {
             Self::Hash { .. } => "audit_hash",
             Self::Inputs { .. } => "audit_inputs",
             Self::Decision { .. } => "audit_decision",
+            Self::Continuity { .. } => "audit_continuity",
             Self::Time { .. } => "audit_time",
             Self::Order { .. } => "audit_order",
         }
@@ -258,15 +265,17 @@ impl Head {
 }
 
 /// Verifies an audit offline: its records in their order from the first on, as the server gave them. Each check is decided
-/// again from the inputs in its record. What was left out at the end it cannot see: compare the head with one read before.
+/// again from the inputs in its record, which must have the rules of the creation and the baseline of the check before. What was left out at the end it cannot see: compare the head with one read before.
 ///
 /// # Errors
 /// The first record that does not hold, and why.
 pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<Head, AuditError> {
     let mut head = Head::EMPTY;
     let mut before: Option<(Timestamp, Event)> = None;
+    let mut rules = None;
+    let mut baseline = None;
     for value in records {
-        let record = judge(value, head)?;
+        let (record, inputs) = judge(value, head)?;
         let seq = record.seq;
         if before.is_some_and(|(at, _)| record.at < at) {
             return Err(AuditError::Time { seq });
@@ -278,6 +287,17 @@ pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<Head, 
         if !in_place {
             return Err(AuditError::Order { seq });
         }
+        if let Some(inputs) = inputs {
+            let follows = rules.as_ref().is_some_and(|rules| inputs.is_under(rules));
+            if !follows || inputs.baseline != baseline {
+                return Err(AuditError::Continuity { seq });
+            }
+            baseline = inputs.next_baseline().cloned();
+        } else if record.decision == Event::Created {
+            let stated = record.action.pointer("/inputs/rules").cloned();
+            let read: Option<Rules> = stated.and_then(|rules| serde_json::from_value(rules).ok());
+            rules = Some(read.ok_or(AuditError::Malformed { seq })?);
+        }
         before = Some((record.at, record.decision));
         head = Head {
             next_seq: seq.saturating_add(1),
@@ -288,7 +308,7 @@ pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<Head, 
 }
 
 /// One record, by itself and behind `head`.
-fn judge(value: &Value, head: Head) -> Result<Record, AuditError> {
+fn judge(value: &Value, head: Head) -> Result<(Record, Option<Inputs>), AuditError> {
     let seq = head.next_seq;
     let malformed = || AuditError::Malformed { seq };
     let record: Record = serde_json::from_value(value.clone()).map_err(|_| malformed())?;
@@ -321,8 +341,9 @@ fn judge(value: &Value, head: Head) -> Result<Record, AuditError> {
         if !same || again.action != record.action {
             return Err(AuditError::Decision { seq });
         }
+        return Ok((record, Some(inputs)));
     }
-    Ok(record)
+    Ok((record, None))
 }
 
 /// The hash of a record: of its bytes without `hash`.

@@ -92,6 +92,12 @@ impl Inputs {
         }
     }
 
+    /// Whether they state the rules of a mandate.
+    pub(crate) fn is_under(&self, rules: &Rules) -> bool {
+        self.allowed_protocols == rules.allowed_protocols
+            && self.min_apy_delta_bps == rules.min_apy_delta_bps
+    }
+
     /// By how many basis points the best market yields more than the baseline, rounded down; `None` without either.
     #[must_use]
     pub fn delta_bps(&self) -> Option<i64> {

@@ -88,7 +88,7 @@ impl Rules {
 mod tests {
     use super::*;
 
-    pub(crate) fn rules() -> Rules {
+    fn rules() -> Rules {
         Rules {
             min_apy_delta_bps: 50,
             max_slippage_bps: 50,

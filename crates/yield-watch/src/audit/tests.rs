@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Mode, Pool, Rules, Snapshot};
+use crate::{Mode, Pool, Snapshot};
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -24,7 +24,7 @@ fn mandate() -> Mandate {
     }
 }
 
-fn inputs(checked_at: &str, baseline: &str, best: &str) -> Inputs {
+fn inputs(checked_at: &str, baseline: Option<&str>, best: &str) -> Inputs {
     let pool = |apy: &str| Pool {
         pool: "p".to_owned(),
         project: "aave-v3".to_owned(),
@@ -41,7 +41,7 @@ fn inputs(checked_at: &str, baseline: &str, best: &str) -> Inputs {
             taken_at: at("2026-11-21T00:30:00Z"),
             max_age_seconds: 7_200,
         }),
-        baseline: Some(pool(baseline)),
+        baseline: baseline.map(pool),
         best: Some(pool(best)),
     }
 }
@@ -51,8 +51,8 @@ fn audit() -> (Vec<Value>, Head) {
     let mandate = mandate();
     let entries = [
         Entry::created(&mandate),
-        Entry::checked(&inputs("2026-11-21T01:00:00Z", "5", "5.1")),
-        Entry::checked(&inputs("2026-11-21T02:00:00Z", "5", "6")),
+        Entry::checked(&inputs("2026-11-21T01:00:00Z", None, "5")),
+        Entry::checked(&inputs("2026-11-21T02:00:00Z", Some("5"), "6")),
         Entry::cancelled(&mandate, at("2026-11-21T03:00:00Z")),
     ];
     chain(entries)
@@ -158,4 +158,21 @@ fn time_runs_forwards_and_nothing_follows_the_end() {
     );
     assert_eq!(code(&chain([created.clone(), created]).0), "audit_order");
     assert_eq!(code(&chain([early]).0), "audit_order");
+}
+
+#[test]
+fn checks_have_the_rules_of_the_creation_and_the_baseline_of_the_check_before() {
+    let created = Entry::created(&mandate());
+    let first = inputs("2026-11-21T01:00:00Z", None, "5");
+    let lowered = inputs("2026-11-21T02:00:00Z", Some("4"), "5");
+    let forged = [
+        created.clone(),
+        Entry::checked(&first),
+        Entry::checked(&lowered),
+    ];
+    assert_eq!(code(&chain(forged).0), "audit_continuity");
+    let mut other_rules = first;
+    other_rules.min_apy_delta_bps = 1;
+    let forged = [created, Entry::checked(&other_rules)];
+    assert_eq!(code(&chain(forged).0), "audit_continuity");
 }
