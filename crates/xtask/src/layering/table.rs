@@ -154,6 +154,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["addresses", "plan-builder", "plan-checks"],
         must_not_reach: IMPURE,
     },
+    // As `readings`: it computes with times that it is given.
+    Member {
+        name: "yield-watch",
+        layer: 2,
+        may_use: &["readings"],
+        must_not_reach: &[NETWORK, STORAGE, EFFECTS],
+    },
     Member {
         name: "http-edge",
         layer: 3,

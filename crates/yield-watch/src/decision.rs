@@ -1,0 +1,246 @@
+//! What a check decides, from its inputs alone.
+
+use jiff::Timestamp;
+use readings::defi::{grade::Appetite, market::Market};
+use readings::{Decimal, Figure};
+use rust_decimal::prelude::ToPrimitive as _;
+use serde::{Deserialize, Serialize};
+
+use crate::Rules;
+
+/// Basis points of one percent.
+const BPS_OF_PERCENT: i64 = 100;
+
+/// A market as a check compares it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// Its id.
+    pub pool: String,
+    /// Its protocol.
+    pub project: String,
+    /// Its chain's name.
+    pub chain: String,
+    /// Its assets.
+    pub symbol: String,
+    /// The yield that is counted, in percent a year.
+    pub apy_pct: Figure,
+}
+
+/// The snapshot that a check read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Snapshot {
+    /// Its id, as in the answers that sell it.
+    pub id: String,
+    /// When it was gathered.
+    pub taken_at: Timestamp,
+    /// Seconds after which it decides nothing.
+    pub max_age_seconds: u64,
+}
+
+/// Everything that a decision uses: a record of the audit holds it whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inputs {
+    /// When the check was made.
+    pub checked_at: Timestamp,
+    /// The protocols that were allowed.
+    pub allowed_protocols: Vec<String>,
+    /// The least gain, in basis points.
+    pub min_apy_delta_bps: u32,
+    /// What was read, if there was anything.
+    pub snapshot: Option<Snapshot>,
+    /// The best allowed market at the last notification, or at the first check that found one.
+    pub baseline: Option<Pool>,
+    /// The best allowed market now.
+    pub best: Option<Pool>,
+}
+
+/// What a check decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// The best market yields enough more than the baseline.
+    Opportunity,
+    /// It does not.
+    NoChange,
+    /// The snapshot is too old, so nothing is decided.
+    StaleData,
+    /// There is no snapshot, or no allowed market in it.
+    Unavailable,
+}
+
+impl Inputs {
+    /// The decision. A snapshot from the future is stale: one of the clocks is wrong.
+    #[must_use]
+    pub fn decide(&self) -> Decision {
+        let Some(snapshot) = &self.snapshot else {
+            return Decision::Unavailable;
+        };
+        let age = self.checked_at.duration_since(snapshot.taken_at).as_secs();
+        if u64::try_from(age).is_ok_and(|age| age <= snapshot.max_age_seconds) {
+            match (&self.best, self.delta_bps()) {
+                (None, _) => Decision::Unavailable,
+                (_, Some(delta)) if delta >= i64::from(self.min_apy_delta_bps) => {
+                    Decision::Opportunity
+                }
+                _ => Decision::NoChange,
+            }
+        } else {
+            Decision::StaleData
+        }
+    }
+
+    /// Whether they state the rules of a mandate.
+    pub(crate) fn is_under(&self, rules: &Rules) -> bool {
+        self.allowed_protocols == rules.allowed_protocols
+            && self.min_apy_delta_bps == rules.min_apy_delta_bps
+    }
+
+    /// By how many basis points the best market yields more than the baseline, rounded down; `None` without either.
+    #[must_use]
+    pub fn delta_bps(&self) -> Option<i64> {
+        let (best, baseline) = (self.best.as_ref()?, self.baseline.as_ref()?);
+        let percent = best.apy_pct.0.checked_sub(baseline.apy_pct.0)?;
+        let bps = percent.checked_mul(Decimal::from(BPS_OF_PERCENT))?;
+        bps.floor().to_i64()
+    }
+
+    /// The baseline of the next check.
+    #[must_use]
+    pub fn next_baseline(&self) -> Option<&Pool> {
+        match (self.decide(), &self.baseline) {
+            (Decision::Opportunity, _) | (Decision::NoChange, None) => self.best.as_ref(),
+            _ => self.baseline.as_ref(),
+        }
+    }
+}
+
+/// The best market that `rules` allow: of their protocols, of low risk, with the highest yield. Of equals the one whose id
+/// sorts first.
+#[must_use]
+pub fn best_allowed(markets: &[Market], rules: &Rules) -> Option<Pool> {
+    let allowed = markets.iter().filter(|market| {
+        rules.allowed_protocols.contains(&market.project) && Appetite::Low.takes(market)
+    });
+    let best = allowed.max_by(|a, b| a.apy_pct.cmp(&b.apy_pct).then(b.pool.cmp(&a.pool)))?;
+    Some(Pool {
+        pool: best.pool.clone(),
+        project: best.project.clone(),
+        chain: best.chain.clone(),
+        symbol: best.symbol.clone(),
+        apy_pct: best.apy_pct,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use readings::defi::grade::Grade;
+
+    use super::*;
+
+    fn pool(apy: &str) -> Option<Pool> {
+        Some(Pool {
+            pool: "p".to_owned(),
+            project: "aave-v3".to_owned(),
+            chain: "Base".to_owned(),
+            symbol: "USDC".to_owned(),
+            apy_pct: apy.parse().unwrap(),
+        })
+    }
+
+    fn inputs(baseline: Option<Pool>, best: Option<Pool>) -> Inputs {
+        Inputs {
+            checked_at: "2026-11-21T01:00:00Z".parse().unwrap(),
+            allowed_protocols: vec!["aave-v3".to_owned()],
+            min_apy_delta_bps: 50,
+            snapshot: Some(Snapshot {
+                id: "s".to_owned(),
+                taken_at: "2026-11-21T00:00:00Z".parse().unwrap(),
+                max_age_seconds: 3_600,
+            }),
+            baseline,
+            best,
+        }
+    }
+
+    fn market(pool: &str, project: &str, apy: &str, grade: Grade, il: &'static str) -> Market {
+        Market {
+            pool: pool.to_owned(),
+            chain: "Base".to_owned(),
+            chain_id: Some(8453),
+            project: project.to_owned(),
+            symbol: "USDC".to_owned(),
+            apy_pct: apy.parse().unwrap(),
+            apy_base_pct: None,
+            apy_reward_pct: None,
+            tvl_usd: "1000000".parse().unwrap(),
+            il_risk: Some(il),
+            stablecoin: Some(true),
+            risk_grade: grade,
+            why: Vec::new(),
+            source: "defillama",
+            also_reported: Vec::new(),
+            underlying: Vec::new(),
+            single_asset: Some(true),
+            reward_known: true,
+        }
+    }
+
+    #[test]
+    fn a_gain_counts_from_the_least_delta_on() {
+        let decided = |best| inputs(pool("5"), pool(best)).decide();
+        assert_eq!(decided("5.4999"), Decision::NoChange);
+        assert_eq!(decided("5.5"), Decision::Opportunity);
+        assert_eq!(decided("4"), Decision::NoChange);
+        assert_eq!(inputs(pool("5"), pool("5.4999")).delta_bps(), Some(49));
+    }
+
+    #[test]
+    fn the_baseline_moves_only_with_a_notification_or_when_there_is_none() {
+        let next = |baseline, best| inputs(baseline, best).next_baseline().cloned();
+        assert_eq!(next(None, pool("5")), pool("5"));
+        assert_eq!(next(pool("5"), pool("6")), pool("6"));
+        assert_eq!(next(pool("5"), pool("4")), pool("5"));
+        assert_eq!(next(pool("5"), None), pool("5"));
+    }
+
+    #[test]
+    fn old_data_and_data_from_the_future_decide_nothing() {
+        let mut inputs = inputs(pool("5"), pool("9"));
+        inputs.checked_at = "2026-11-21T01:00:01Z".parse().unwrap();
+        assert_eq!(inputs.decide(), Decision::StaleData);
+        assert_eq!(inputs.next_baseline().cloned(), pool("5"));
+        inputs.checked_at = "2026-11-20T23:59:59Z".parse().unwrap();
+        assert_eq!(inputs.decide(), Decision::StaleData);
+    }
+
+    #[test]
+    fn without_a_snapshot_or_an_allowed_market_there_is_nothing_to_decide() {
+        let mut inputs = inputs(pool("5"), None);
+        assert_eq!(inputs.decide(), Decision::Unavailable);
+        inputs.snapshot = None;
+        assert_eq!(inputs.decide(), Decision::Unavailable);
+    }
+
+    #[test]
+    fn only_markets_of_low_risk_and_of_the_protocols_are_compared() {
+        let rules = Rules {
+            min_apy_delta_bps: 50,
+            max_slippage_bps: 50,
+            max_move_usd: "1".parse().unwrap(),
+            allowed_protocols: vec!["aave-v3".to_owned()],
+            check_interval: 3_600,
+        };
+        let markets = [
+            market("other", "morpho-blue", "9", Grade::A, "no"),
+            market("risky", "aave-v3", "8", Grade::C, "no"),
+            market("loses", "aave-v3", "7", Grade::A, "yes"),
+            market("second", "aave-v3", "6", Grade::B, "no"),
+            market("first", "aave-v3", "6", Grade::A, "no"),
+        ];
+        assert_eq!(best_allowed(&markets, &rules).unwrap().pool, "first");
+        assert_eq!(best_allowed(&markets[..3], &rules), None);
+    }
+}

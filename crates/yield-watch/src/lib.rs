@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+mod audit;
+mod decision;
+mod mandate;
+mod rules;
+
+pub use self::audit::{AuditError, Entry, Event, Head, Record, verify};
+pub use self::decision::{Decision, Inputs, Pool, Snapshot, best_allowed};
+pub use self::mandate::{Ended, MAX_ACTIVE, MAX_DAYS, Mandate, Mode, State};
+pub use self::rules::{Problem, Rules};

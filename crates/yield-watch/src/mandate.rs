@@ -1,0 +1,188 @@
+//! A mandate, its states, and when it is checked.
+
+use alloy_primitives::keccak256;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{Problem, Rules};
+
+/// Active mandates of one owner, at most. It bounds what creations that were never charged can leave.
+pub const MAX_ACTIVE: usize = 20;
+/// Days from the creation of a mandate to its end, at most.
+pub const MAX_DAYS: i64 = 180;
+
+/// What a mandate does with an opportunity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It is recorded; the owner reads the audit.
+    Notify,
+    /// It is acted on from the owner's sub-wallet.
+    Auto,
+}
+
+/// Where a mandate stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It is checked.
+    Active,
+    /// Its owner has cancelled it.
+    Cancelled,
+    /// Its time is over.
+    Expired,
+}
+
+/// How a mandate ended. The first end counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Cancelled or expired.
+    pub state: State,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A standing mandate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mandate {
+    /// 128 random bits in hex.
+    pub id: String,
+    /// Its owner: the payer of its creation, as CAIP-10.
+    pub owner: String,
+    /// Its rules.
+    pub rules: Rules,
+    /// What it does.
+    pub mode: Mode,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When its time is over.
+    pub expires_at: Timestamp,
+    /// The last check that was recorded.
+    pub last_check_at: Option<Timestamp>,
+    /// How it ended, once that is recorded.
+    pub ended: Option<Ended>,
+}
+
+impl Mandate {
+    /// Everything that is out of bounds in a mandate that is about to be created; empty when nothing is.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = self.rules.problems();
+        let ahead = self.expires_at.duration_since(self.created_at);
+        let longest = SignedDuration::from_hours(MAX_DAYS * 24);
+        if ahead <= SignedDuration::ZERO || ahead > longest {
+            problems.push(Problem {
+                path: "expires_at",
+                expected: "in the future, at most 180 days ahead",
+            });
+        }
+        problems
+    }
+
+    /// Where it stands at `now`. Its time is over at `expires_at`, whether that is recorded yet or not.
+    #[must_use]
+    pub fn state(&self, now: Timestamp) -> State {
+        match self.ended {
+            Some(ended) => ended.state,
+            None if now >= self.expires_at => State::Expired,
+            None => State::Active,
+        }
+    }
+
+    /// Cancels it at `now`, or repeats how it ended.
+    pub fn cancel(&mut self, now: Timestamp) -> Ended {
+        let (state, at) = match now < self.expires_at {
+            true => (State::Cancelled, now),
+            false => (State::Expired, self.expires_at),
+        };
+        *self.ended.get_or_insert(Ended { state, at })
+    }
+
+    /// When it is checked next: an interval after its last check or its creation, and up to a twentieth of the interval
+    /// later. How much later follows from the id and that time alone, so that a restart changes nothing.
+    #[must_use]
+    pub fn next_check_at(&self) -> Timestamp {
+        let from = self.last_check_at.unwrap_or(self.created_at);
+        let seed = keccak256(format!("{}:{}", self.id, from.as_second()));
+        let spread = (self.rules.check_interval / 20).max(1);
+        let jitter = u64::from(u16::from_be_bytes([seed[0], seed[1]])) % spread;
+        let wait = self.rules.check_interval.saturating_add(jitter);
+        let wait = SignedDuration::from_secs(i64::try_from(wait).unwrap_or(i64::MAX));
+        from.checked_add(wait).unwrap_or(Timestamp::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use readings::{Decimal, Figure};
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn mandate() -> Mandate {
+        Mandate {
+            id: "00".repeat(16),
+            owner: "eip155:196:0x01".to_owned(),
+            rules: Rules {
+                min_apy_delta_bps: 50,
+                max_slippage_bps: 50,
+                max_move_usd: Figure(Decimal::ONE),
+                allowed_protocols: vec!["aave-v3".to_owned()],
+                check_interval: 3_600,
+            },
+            mode: Mode::Notify,
+            created_at: at("2026-11-21T00:00:00Z"),
+            expires_at: at("2026-11-22T00:00:00Z"),
+            last_check_at: None,
+            ended: None,
+        }
+    }
+
+    #[test]
+    fn the_end_lies_ahead_by_at_most_180_days() {
+        let ending = |text: &str| {
+            let mut mandate = mandate();
+            mandate.expires_at = at(text);
+            mandate.problems().len()
+        };
+        assert_eq!(ending("2026-11-21T00:00:00Z"), 1);
+        assert_eq!(ending("2026-11-21T00:00:01Z"), 0);
+        assert_eq!(ending("2027-05-20T00:00:00Z"), 0);
+        assert_eq!(ending("2027-05-20T00:00:01Z"), 1);
+    }
+
+    #[test]
+    fn a_second_cancellation_repeats_the_first() {
+        let mut mandate = mandate();
+        let first = mandate.cancel(at("2026-11-21T01:00:00Z"));
+        assert_eq!(first.state, State::Cancelled);
+        assert_eq!(mandate.cancel(at("2026-11-21T02:00:00Z")), first);
+        assert_eq!(mandate.state(at("2027-01-01T00:00:00Z")), State::Cancelled);
+    }
+
+    #[test]
+    fn what_has_expired_is_not_cancelled() {
+        let mut mandate = mandate();
+        assert_eq!(mandate.state(at("2026-11-21T23:59:59Z")), State::Active);
+        assert_eq!(mandate.state(at("2026-11-22T00:00:00Z")), State::Expired);
+        let ended = mandate.cancel(at("2026-11-23T00:00:00Z"));
+        assert_eq!(
+            (ended.state, ended.at),
+            (State::Expired, mandate.expires_at)
+        );
+    }
+
+    #[test]
+    fn a_check_comes_an_interval_later_with_jitter_that_a_restart_repeats() {
+        let mut mandate = mandate();
+        let next = mandate.next_check_at();
+        let wait = next.duration_since(mandate.created_at).as_secs();
+        assert!((3_600..3_780).contains(&wait), "{wait}");
+        assert_eq!(mandate.next_check_at(), next);
+        mandate.last_check_at = Some(next);
+        assert!(mandate.next_check_at() > next);
+    }
+}

@@ -1,0 +1,135 @@
+//! The bounds that a mandate is watched by.
+
+use readings::{Decimal, Figure};
+use serde::{Deserialize, Serialize};
+
+/// Seconds between checks, at least.
+const MIN_INTERVAL_SECONDS: u64 = 3_600;
+/// Seconds between checks, at most: 180 days.
+const MAX_INTERVAL_SECONDS: u64 = 180 * 86_400;
+/// Basis points of APY, at most.
+const MAX_DELTA_BPS: u32 = 100_000;
+/// Basis points of slippage, at most.
+const MAX_SLIPPAGE_BPS: u32 = 5_000;
+/// Protocols of one mandate, at most.
+const MAX_PROTOCOLS: usize = 32;
+/// Bytes of a protocol's slug, at most.
+const MAX_SLUG: usize = 64;
+
+/// The rules of a mandate, as a caller states them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// Least gain in APY, in basis points.
+    pub min_apy_delta_bps: u32,
+    /// Most slippage of a move, in basis points. A mandate that only notifies keeps it and does not use it.
+    pub max_slippage_bps: u32,
+    /// Most dollars to move at once. A mandate that only notifies keeps it and does not use it.
+    pub max_move_usd: Figure,
+    /// Slugs of protocols as DefiLlama names them.
+    pub allowed_protocols: Vec<String>,
+    /// Seconds between checks.
+    pub check_interval: u64,
+}
+
+/// A rule that is out of bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The member, as a path in the request.
+    pub path: &'static str,
+    /// What it must be.
+    pub expected: &'static str,
+}
+
+impl Rules {
+    /// Everything that is out of bounds; empty when the rules hold.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let slug = |text: &String| {
+            let of_slug = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+            (1..=MAX_SLUG).contains(&text.len()) && text.bytes().all(of_slug)
+        };
+        let rules = [
+            (
+                (1..=MAX_DELTA_BPS).contains(&self.min_apy_delta_bps),
+                "rules.min_apy_delta_bps",
+                "1 to 100000",
+            ),
+            (
+                (1..=MAX_SLIPPAGE_BPS).contains(&self.max_slippage_bps),
+                "rules.max_slippage_bps",
+                "1 to 5000",
+            ),
+            (
+                self.max_move_usd.0 > Decimal::ZERO,
+                "rules.max_move_usd",
+                "more than 0",
+            ),
+            (
+                (1..=MAX_PROTOCOLS).contains(&self.allowed_protocols.len())
+                    && self.allowed_protocols.iter().all(slug),
+                "rules.allowed_protocols",
+                "1 to 32 slugs of lower-case letters, digits, `-` and `.`",
+            ),
+            (
+                (MIN_INTERVAL_SECONDS..=MAX_INTERVAL_SECONDS).contains(&self.check_interval),
+                "rules.check_interval",
+                "3600 to 15552000 seconds",
+            ),
+        ];
+        let broken = rules.into_iter().filter(|(holds, ..)| !holds);
+        broken
+            .map(|(_, path, expected)| Problem { path, expected })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> Rules {
+        Rules {
+            min_apy_delta_bps: 50,
+            max_slippage_bps: 50,
+            max_move_usd: Figure(Decimal::from(1_000)),
+            allowed_protocols: vec!["aave-v3".to_owned()],
+            check_interval: 3_600,
+        }
+    }
+
+    #[test]
+    fn rules_at_their_bounds_hold() {
+        assert_eq!(rules().problems(), []);
+        let widest = Rules {
+            min_apy_delta_bps: 100_000,
+            max_slippage_bps: 5_000,
+            allowed_protocols: vec!["a".repeat(64); 32],
+            check_interval: 15_552_000,
+            ..rules()
+        };
+        assert_eq!(widest.problems(), []);
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once() {
+        let none_holds = Rules {
+            min_apy_delta_bps: 0,
+            max_slippage_bps: 5_001,
+            max_move_usd: Figure(Decimal::ZERO),
+            allowed_protocols: vec!["Aave V3".to_owned()],
+            check_interval: 3_599,
+        };
+        let paths: Vec<_> = none_holds.problems().iter().map(|one| one.path).collect();
+        assert_eq!(
+            paths,
+            [
+                "rules.min_apy_delta_bps",
+                "rules.max_slippage_bps",
+                "rules.max_move_usd",
+                "rules.allowed_protocols",
+                "rules.check_interval",
+            ]
+        );
+    }
+}
