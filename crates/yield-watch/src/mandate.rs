@@ -105,7 +105,8 @@ impl Mandate {
         let from = self.last_check_at.unwrap_or(self.created_at);
         let seed = keccak256(format!("{}:{}", self.id, from.as_second()));
         let spread = (self.rules.check_interval / 20).max(1);
-        let jitter = u64::from(u16::from_be_bytes([seed[0], seed[1]])) % spread;
+        let [high, low, ..] = seed.0;
+        let jitter = u64::from(u16::from_be_bytes([high, low])) % spread;
         let wait = self.rules.check_interval.saturating_add(jitter);
         let wait = SignedDuration::from_secs(i64::try_from(wait).unwrap_or(i64::MAX));
         from.checked_add(wait).unwrap_or(Timestamp::MAX)
