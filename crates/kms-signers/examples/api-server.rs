@@ -7,6 +7,9 @@
 //! api-server CONFIG turnkey ORGANIZATION_ID ACCOUNT API_KEY_FILE
 //! ```
 
+// The futures of the clients' libraries are deeper than the compiler looks by default.
+#![recursion_limit = "256"]
+
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
