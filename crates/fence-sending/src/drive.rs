@@ -68,14 +68,26 @@ impl Standing {
         sealed
     }
 
-    /// The block of the plan's last transaction, when all three steps took effect. What the plan leaves is what the router may spend as of
-    /// this block: an allowance of a later block is of the account's next plan, which may be on its way when a reorganisation has
-    /// moved this one.
-    fn executed_by(&self) -> Option<Block> {
-        let sealed = self.sealed().into_iter().map(|(_, block)| block);
-        sealed
-            .max_by_key(|block| block.number)
-            .filter(|_| is_executed(&self.report()))
+    /// What an executed plan leaves: the allowance as it was read at the block of the plan's last transaction. In a later block stands what
+    /// the account's next plan has approved, which may be on its way when a reorganisation has moved this one.
+    fn left_by_execution(&self) -> Option<Event> {
+        let sealed = self.sealed();
+        let (last, block) = *sealed.iter().max_by_key(|(_, block)| block.number)?;
+        let read = self
+            .kept
+            .events
+            .iter()
+            .rev()
+            .find_map(|event| match *event {
+                Event::Sealed {
+                    transaction,
+                    allowance,
+                    ..
+                } if transaction == last => Some(allowance),
+                _ => None,
+            });
+        let allowance = read.filter(|_| is_executed(&self.report()))?;
+        Some(Event::ReadBack { allowance, block })
     }
 
     /// The allowance of the last reading.
@@ -191,8 +203,10 @@ impl Driver {
             Action::Cancel(transaction) => self.resolve(standing, transaction, true).await,
             Action::ReadLanding => self.read_landing(standing).await,
             Action::ReadAllowance => {
-                let block = standing.executed_by().unwrap_or(sealed.block);
-                let event = self.read_allowance(standing, block).await?;
+                let event = match standing.left_by_execution() {
+                    Some(event) => event,
+                    None => self.read_allowance(standing, sealed).await?,
+                };
                 self.append(standing, event).await
             }
             Action::Append(event) => self.append(standing, event).await,
@@ -298,9 +312,13 @@ impl Driver {
         }
     }
 
-    async fn read_allowance(&self, standing: &Standing, block: Block) -> Result<Event, Fault> {
+    async fn read_allowance(
+        &self,
+        standing: &Standing,
+        sealed: SealedBlock,
+    ) -> Result<Event, Fault> {
         let admitted = &standing.kept.admitted;
-        let owner = admitted.account;
+        let (owner, block) = (admitted.account, sealed.block);
         let allowance = self
             .shared
             .chain
@@ -313,7 +331,7 @@ impl Driver {
 
     /// An allowance is left that the service cannot clear: somebody else may have cleared it.
     async fn look_again(&self, standing: &Standing, sealed: SealedBlock) -> Result<Turn, Fault> {
-        let event = self.read_allowance(standing, sealed.block).await?;
+        let event = self.read_allowance(standing, sealed).await?;
         match event {
             Event::ReadBack { allowance, .. } if standing.read_back() != Some(allowance) => {
                 self.append(standing, event).await
