@@ -429,7 +429,7 @@ pub const RESERVED: &[Reserved] = &[
     },
     Reserved {
         package: "rusqlite",
-        members: &["storage", "ledger", "tx-sender", "fence-server", "bench"],
+        members: &["storage", "ledger", "tx-sender", "fence-server", "wallet-actions", "bench"],
     },
     Reserved {
         package: "revm",
