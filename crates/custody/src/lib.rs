@@ -7,6 +7,7 @@ mod local;
 mod owner;
 mod policy;
 mod port;
+mod turns;
 
 pub use error::CustodyError;
 pub use guarded::Guarded;
@@ -15,3 +16,4 @@ pub use local::{Listed, LocalCustody, Rotated};
 pub use owner::{InvalidOwner, Owner};
 pub use policy::{PolicyRefusal, SigningPolicy, Target, TargetsFault, Vault};
 pub use port::{Attestation, Custody, CustodyFuture, Provider, Purpose, Subject, Wallet};
+pub use turns::{Turn, Turns};

@@ -85,6 +85,8 @@ pub enum Subject<'a> {
 pub enum Purpose {
     /// A plan that was admitted by the fence: one of its steps, the clearing of its allowance, or the freeing of a nonce of one of these.
     FencedPlan,
+    /// An action that the wallet's owner has paid for: one of its transactions, or the freeing of a nonce of one of these.
+    WalletAction,
 }
 
 impl Purpose {
@@ -93,6 +95,7 @@ impl Purpose {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::FencedPlan => "fenced_plan",
+            Self::WalletAction => "wallet_action",
         }
     }
 }

@@ -20,6 +20,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::moves::IllegalMove;
 pub(crate) use self::next::Next;
 use crate::{IntentId, StepKind};
 
@@ -39,6 +40,8 @@ pub struct Intent {
     pub payment: B256,
     /// The call that was paid for, as the caller of this crate keeps it. It is never shown.
     pub call: String,
+    /// What the call costs, in micro US dollars.
+    pub price_micro_usd: u64,
     /// What is done.
     pub operation: Operation,
     /// When it was made, in Unix seconds.

@@ -429,7 +429,14 @@ pub const RESERVED: &[Reserved] = &[
     },
     Reserved {
         package: "rusqlite",
-        members: &["storage", "ledger", "tx-sender", "fence-server", "wallet-actions", "bench"],
+        members: &[
+            "storage",
+            "ledger",
+            "tx-sender",
+            "fence-server",
+            "wallet-actions",
+            "bench",
+        ],
     },
     Reserved {
         package: "revm",
