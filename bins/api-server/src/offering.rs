@@ -18,8 +18,8 @@ use crate::config::{Config, SettlementMode};
 const NO_UPSTREAM: &str = "no_upstream_configured";
 /// Nobody keeps wallets.
 const NO_CUSTODY: &str = "no_custody_connected";
-/// Custody is connected, and the action is not served yet.
-pub(crate) const NO_ACTIONS: &str = "wallet_actions_not_served";
+/// Custody is connected, and no node of any chain on which wallets act.
+pub(crate) const NO_CHAIN: &str = "no_chain_connected";
 /// The dataset that it sells is not gathered.
 const NOT_GATHERED: &str = "dataset_not_gathered";
 

@@ -1,5 +1,6 @@
 //! The work behind each route. The match is exhaustive: a catalogued route without an arm does not compile.
 
+mod actions;
 mod ai;
 mod all_tokens;
 mod approve;
@@ -176,15 +177,12 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         | Operation::AutoBridge
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
-        | Operation::AutoDefiWithdraw
-        | Operation::YieldCopilot
+        | Operation::AutoDefiWithdraw => boxed(|| actions::answer(context, wallets, call)).await,
+        Operation::YieldCopilot
         | Operation::CreateYieldWatch
         | Operation::CancelYieldWatch
         | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => match wallets.custody {
-            Some(_) => Err(sub_wallet::not_served(call)),
-            None => Err(sub_wallet::no_custody(call)),
-        },
+        | Operation::AuditYieldWatch => Err(sub_wallet::not_acting(wallets, call)),
     }?;
     finish(context, call, answered)
 }

@@ -266,6 +266,12 @@ impl WalletActions {
         }
     }
 
+    /// The present time by which intents are made, in Unix seconds.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.shared.now()
+    }
+
     /// The intent with this id.
     ///
     /// # Errors

@@ -163,11 +163,17 @@ pub(super) fn no_custody(call: &Call) -> ErrorReply {
         .retryable(false)
 }
 
-/// Custody is connected, and this action of a wallet is not served yet.
-pub(super) fn not_served(call: &Call) -> ErrorReply {
-    let message = format!("{} is not served yet", call.operation.route().path);
+/// Wallets do not act here: no custody is connected, or no node of any chain of theirs.
+pub(super) fn not_acting(wallets: &Wallets, call: &Call) -> ErrorReply {
+    if wallets.custody.is_none() {
+        return no_custody(call);
+    }
+    let message = format!(
+        "no node of a chain of sub-wallets is connected for {}",
+        call.operation.route().path
+    );
     ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
-        .detail("reason", crate::offering::NO_ACTIONS)
+        .detail("reason", crate::offering::NO_CHAIN)
         .retryable(false)
 }
 
