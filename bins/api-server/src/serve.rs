@@ -203,6 +203,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             transaction_retention: Duration::from_secs(
                 u64::from(config.storage.payment_retention_days).saturating_mul(86_400),
             ),
+            private_answer_seconds: config.storage.private_answer_seconds,
             credit: credit_policy(&config.credit),
         };
         let processor = PaymentProcessor::new(
@@ -449,6 +450,7 @@ pub(crate) fn ledger_options(config: &Config) -> ledger::Options {
     ledger::Options {
         max_bytes: storage.max_bytes,
         retention_seconds: storage.answer_retention_seconds,
+        private_retention_seconds: storage.private_answer_seconds,
         entry_retention_seconds: days.saturating_mul(86_400),
         credit_cap_micro_usd: config.credit.cap_micro_usd,
         pool: Allowance {

@@ -67,6 +67,7 @@ fn policy(pool: u64) -> PaymentPolicy {
         settle_budget_seconds: 40,
         settle_guard: Duration::from_secs(60),
         transaction_retention: Duration::from_secs(90 * 86_400),
+        private_answer_seconds: 3_600,
         credit: CreditPolicy {
             upstream_call: cost((HELD - VERIFICATION) / calls),
             model_call: cost(2_500),
