@@ -148,6 +148,16 @@ impl Stage {
             .clone()
     }
 
+    /// What a payer signs for an operation.
+    pub(super) fn order_of(&self, operation: Operation) -> Order {
+        let mut options = self.catalog.offer(operation).options();
+        let exact = options.find(|option| option.scheme == Scheme::Exact);
+        Order {
+            option: exact.unwrap().clone(),
+            ..self.order()
+        }
+    }
+
     /// What a payer signs for the cheapest operation: good for 100 seconds, and new every time.
     pub(super) fn order(&self) -> Order {
         let number = self.nonces.fetch_add(1, Ordering::SeqCst);
@@ -175,7 +185,16 @@ impl Stage {
 
     /// Sends a payment for the same operation with a query, which is another request.
     pub(super) async fn buy_with(&self, query: Option<&str>, payment: &PaymentPayload) -> Ended {
-        let operation = Operation::CryptoNews;
+        self.buy_of(Operation::CryptoNews, query, payment).await
+    }
+
+    /// Sends a payment for an operation.
+    pub(super) async fn buy_of(
+        &self,
+        operation: Operation,
+        query: Option<&str>,
+        payment: &PaymentPayload,
+    ) -> Ended {
         let route = operation.route();
         let request = Request {
             id: self.ids.next_id(),
