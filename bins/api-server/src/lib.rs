@@ -13,6 +13,7 @@ mod cors;
 mod delegation;
 mod demo;
 mod error;
+mod fees;
 mod free;
 mod ledger_cli;
 mod memory;
@@ -29,6 +30,7 @@ mod signing;
 mod snapshots;
 mod source_report;
 mod sources;
+mod wallets;
 mod wallets_cli;
 
 pub use cli::run_cli;

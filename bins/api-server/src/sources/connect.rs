@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use data_sources::evm::{EvmReader, PUBLIC_ENDPOINTS};
 use data_sources::okx::{Credentials, Okx, OkxConfig};
-use data_sources::rpc::RpcConfig;
+use data_sources::rpc::{RpcConfig, RpcReader};
 use data_sources::transport::{Transport, TransportError};
 use data_sources::{Clock, Mode, SourceConfig};
 use secrecy::SecretString;
@@ -63,6 +63,13 @@ impl<'a> Connect<'a> {
     pub(super) fn evm(&self) -> Result<EvmReader, ServeError> {
         let config = rpc(&self.config.chains);
         EvmReader::new(&self.transport, config, self.clock.clone())
+            .map_err(|error| ServeError::Upstream { name: "rpc", error })
+    }
+
+    /// The same nodes, for whoever builds plans.
+    pub(super) fn rpc(&self) -> Result<RpcReader, ServeError> {
+        let config = rpc(&self.config.chains);
+        RpcReader::new(&self.transport, config, self.clock.clone())
             .map_err(|error| ServeError::Upstream { name: "rpc", error })
     }
 
