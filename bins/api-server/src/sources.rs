@@ -272,7 +272,7 @@ impl Sources {
             self.chain.fourbyte.source(),
             self.accounts.blockscout.source(),
             self.rails.aggregator.lifi.source(),
-            self.rails.bridge.circle.source(),
+            self.rails.circle.source(),
         ];
         all.extend(feeds.rss.feeds());
         all

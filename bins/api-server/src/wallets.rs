@@ -4,6 +4,7 @@ mod paid;
 mod plans;
 mod prices;
 
-pub(crate) use self::paid::PaidByOwners;
-pub(crate) use self::plans::WalletPlans;
-pub(crate) use self::prices::{NativePrices, token_usd};
+pub use self::paid::PaidByOwners;
+pub use self::plans::WalletPlans;
+pub use self::prices::NativePrices;
+pub(crate) use self::prices::token_usd;

@@ -137,7 +137,8 @@ fn methods(method: Method) -> &'static [&'static str] {
 }
 
 /// What a caller of a private operation has to know before it pays.
-const GIVEN_AGAIN: &str = "Random. What this route tells of your own wallet is given again only with it.";
+const GIVEN_AGAIN: &str =
+    "Random. What this route tells of your own wallet is given again only with it.";
 
 fn payment_identifier(privacy: Privacy) -> Json {
     let mut id = json!({"type": "string", "minLength": 16, "maxLength": 128});

@@ -103,7 +103,10 @@ mod tests {
         for operation in Operation::ALL {
             if let Privacy::PrivateWithout(name) = operation.privacy() {
                 let mut parameters = operation.route().query.iter();
-                assert!(parameters.any(|parameter| parameter.name == name), "{operation}");
+                assert!(
+                    parameters.any(|parameter| parameter.name == name),
+                    "{operation}"
+                );
             }
         }
     }

@@ -38,8 +38,7 @@ pub(crate) struct PaidCall {
 impl Request {
     /// Whether its answer is about the payer's own wallet.
     pub(super) fn is_private(&self) -> bool {
-        self.operation
-            .is_private(self.query.as_deref(), &self.body)
+        self.operation.is_private(self.query.as_deref(), &self.body)
     }
 }
 

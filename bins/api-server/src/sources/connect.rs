@@ -66,6 +66,11 @@ impl<'a> Connect<'a> {
             .map_err(|error| ServeError::Upstream { name: "rpc", error })
     }
 
+    /// The service's own name.
+    pub(super) fn brand(&self) -> &str {
+        &self.config.server.brand
+    }
+
     /// The same nodes, for whoever builds plans.
     pub(super) fn rpc(&self) -> Result<RpcReader, ServeError> {
         let config = rpc(&self.config.chains);

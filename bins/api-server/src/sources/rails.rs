@@ -1,40 +1,34 @@
 //! Who quotes, simulates and attests what wallets do.
 
+use alloy_primitives::B256;
 use data_sources::Source;
 use data_sources::circle::Circle;
 use data_sources::lifi::Lifi;
 use data_sources::probe::{Probed, Question, Rail, Terms};
 use data_sources::rpc::RpcReader;
-use plan_checks::FeePolicy;
+use plan_checks::{BasisPoints, FeePolicy};
 
 use super::connect::Connect;
 use crate::error::ServeError;
 
-/// The aggregator, the bridge's service and the nodes of the chains.
+/// The aggregator of all chains but the home chain, the bridge's service, and the nodes of the chains.
 #[derive(Debug)]
 pub(crate) struct Rails {
     pub(crate) aggregator: Aggregator,
-    pub(crate) bridge: Bridge,
+    pub(crate) circle: Circle,
     pub(crate) nodes: RpcReader,
 }
 
-/// The aggregator of all chains but the home chain, and who asks it.
+/// The aggregator, and who asks it.
 #[derive(Debug)]
 pub(crate) struct Aggregator {
     pub(crate) lifi: Lifi,
-    /// The service's name and fee there; `None` where nothing is planned. Then it is not probed: few quotes are free.
-    terms: Option<Terms>,
-}
-
-/// The service that attests burns.
-#[derive(Debug)]
-pub(crate) struct Bridge {
-    pub(crate) circle: Circle,
-    /// Whether anything is planned with it.
-    is_used: bool,
+    /// The service's name and fee there, for the probe.
+    terms: Terms,
 }
 
 impl Rails {
+    /// `fees` are those that plans are built with; without them the service asks by its name, and for no fee.
     pub(super) fn connect(
         connect: &Connect<'_>,
         fees: Option<&FeePolicy>,
@@ -45,27 +39,20 @@ impl Rails {
         let circle = connect.one("circle", |transport, said, clock| {
             Circle::new(transport, said.into(), clock)
         })?;
+        let own = fees.and_then(FeePolicy::own);
+        let integrator = fees.map_or(connect.brand(), |fees| &fees.integrator);
+        let terms = Terms {
+            integrator: integrator.to_owned(),
+            fee: own.map_or(BasisPoints::NONE, |own| own.bps),
+            builder_code: B256::ZERO,
+            builder: None,
+        };
         Ok(Self {
-            aggregator: Aggregator {
-                lifi,
-                terms: fees.and_then(terms),
-            },
-            bridge: Bridge {
-                circle,
-                is_used: fees.is_some(),
-            },
+            aggregator: Aggregator { lifi, terms },
+            circle,
             nodes: connect.rpc()?,
         })
     }
-}
-
-fn terms(fees: &FeePolicy) -> Option<Terms> {
-    Some(Terms {
-        integrator: fees.integrator.clone(),
-        fee: fees.own()?.bps,
-        builder_code: fees.pm_builder_code,
-        builder: None,
-    })
 }
 
 impl Probed for Aggregator {
@@ -74,23 +61,11 @@ impl Probed for Aggregator {
     }
 
     fn questions(&self) -> Vec<Question<'_>> {
-        let Some(terms) = &self.terms else {
-            return Vec::new();
+        let Self { lifi, terms } = self;
+        let rail = Rail {
+            adapter: lifi,
+            terms,
         };
-        let adapter = &self.lifi;
-        Rail { adapter, terms }.asks()
-    }
-}
-
-impl Probed for Bridge {
-    fn source(&self) -> Option<&Source> {
-        Some(self.circle.source())
-    }
-
-    fn questions(&self) -> Vec<Question<'_>> {
-        match self.is_used {
-            true => self.circle.questions(),
-            false => Vec::new(),
-        }
+        rail.asks()
     }
 }

@@ -6,14 +6,15 @@ use wallet_actions::{PaidTotals, PortFuture};
 
 /// The sums that the ledger keeps. An owner is a payer on the chain that calls are paid on.
 #[derive(Debug, Clone)]
-pub(crate) struct PaidByOwners {
+pub struct PaidByOwners {
     sums: PaidSums,
     payer_chain: u64,
 }
 
 impl PaidByOwners {
     /// Over the sums of a ledger, for payers on this chain.
-    pub(crate) fn new(sums: PaidSums, payer_chain: u64) -> Self {
+    #[must_use]
+    pub fn new(sums: PaidSums, payer_chain: u64) -> Self {
         Self { sums, payer_chain }
     }
 }

@@ -21,12 +21,14 @@ use wallet_actions::{
 };
 
 use crate::Sources;
-use crate::fees::PlanRules;
+use crate::config::Config;
+use crate::error::ServeError;
+use crate::fees::{self, PlanRules};
 use crate::reviewed::Unreviewed;
 use crate::sources::Rails;
 
 /// [`Plans`] over the plan builder: the home chain's aggregator on the home chain, LI.FI on every other one, Circle for bridges.
-pub(crate) struct WalletPlans {
+pub struct WalletPlans {
     okx: Okx,
     defillama: Defillama,
     rails: Arc<Rails>,
@@ -37,16 +39,20 @@ pub(crate) struct WalletPlans {
 }
 
 impl WalletPlans {
-    /// Over the upstreams, by the rules of [`fees::rules`](crate::fees::rules).
-    pub(crate) fn new(sources: &Sources, rules: Option<PlanRules>) -> Self {
-        Self {
+    /// Over the upstreams of a configuration, by its `[plans]`.
+    ///
+    /// # Errors
+    /// [`ServeError`] that names the key of the fee configuration, or of another rule of plans, that cannot be used.
+    pub fn new(config: &Config, sources: &Sources) -> Result<Self, ServeError> {
+        let rules = fees::rules(config).map_err(ServeError::Fees)?;
+        Ok(Self {
             okx: sources.tokens.okx.clone(),
             defillama: sources.accounts.defillama.clone(),
             rails: Arc::clone(&sources.rails),
             unreviewed: Arc::clone(&sources.unreviewed),
             rules,
             clock: Arc::clone(sources.context.clock()),
-        }
+        })
     }
 
     fn now(&self) -> UtcSeconds {
@@ -69,9 +75,20 @@ impl WalletPlans {
 
     fn rules(&self, rail: Rail) -> Result<&PlanRules, Refusal> {
         self.rules.as_ref().ok_or_else(|| {
-            let message = format!("no {} is planned here: plans.fee_config is not set", rail.as_str());
+            let message = format!(
+                "no {} is planned here: plans.fee_config is not set",
+                rail.as_str()
+            );
             Refusal::new(Refusal::CHAIN_UNSUPPORTED, message)
         })
+    }
+}
+
+impl std::fmt::Debug for WalletPlans {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WalletPlans")
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
     }
 }
 
@@ -95,7 +112,7 @@ impl Plans for WalletPlans {
 
     fn attestation(&self, burn: Burn) -> PortFuture<'_, Result<Option<Attested>, PlanRefused>> {
         Box::pin(async move {
-            let circle = &self.rails.bridge.circle;
+            let circle = &self.rails.circle;
             let found = circle.attestation(burn.source_domain, burn.transaction);
             let found = found
                 .await

@@ -11,6 +11,8 @@ use plan_checks::Decimal;
 use readings::defi::chains::gas_coin;
 use wallet_actions::{CoinPrices, PortFuture};
 
+use crate::Sources;
+
 /// Oldest price that is used.
 const PRICE_AGE: Duration = Duration::from_secs(60);
 
@@ -34,15 +36,25 @@ pub(crate) async fn token_usd(
 }
 
 /// Prices of the coins that pay gas, by the token that stands for each of them.
-pub(crate) struct NativePrices {
+pub struct NativePrices {
     defillama: Defillama,
     clock: Arc<dyn Clock>,
 }
 
 impl NativePrices {
-    /// Over this source, whose prices age by this clock.
-    pub(crate) fn new(defillama: Defillama, clock: Arc<dyn Clock>) -> Self {
-        Self { defillama, clock }
+    /// Over the upstreams.
+    #[must_use]
+    pub fn new(sources: &Sources) -> Self {
+        Self {
+            defillama: sources.accounts.defillama.clone(),
+            clock: Arc::clone(sources.context.clock()),
+        }
+    }
+}
+
+impl std::fmt::Debug for NativePrices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NativePrices").finish_non_exhaustive()
     }
 }
 

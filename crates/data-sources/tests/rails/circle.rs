@@ -446,7 +446,10 @@ async fn an_attestation_is_asked_for_by_domain_and_transaction() {
     let found = circle.attestation(6, BURN).await.unwrap().unwrap();
     let row = &body["messages"][0];
     assert_eq!(found.message.to_string(), row["message"].as_str().unwrap());
-    assert_eq!(found.attestation.to_string(), row["attestation"].as_str().unwrap());
+    assert_eq!(
+        found.attestation.to_string(),
+        row["attestation"].as_str().unwrap()
+    );
     assert_eq!((found.message.len(), found.attestation.len()), (376, 130));
     let requests = server.received_requests().await.unwrap();
     assert_eq!(requests[0].url.path(), "/prefix/v2/messages/6");
@@ -463,8 +466,19 @@ async fn what_is_not_attested_yet_is_no_failure() {
     assert_eq!(attestation(unknown).await, Ok(None));
     assert_eq!(attestation(raw(r#"{"messages":[]}"#)).await, Ok(None));
     // Members that nobody reads may go and come.
-    for member in ["eventNonce", "decodedMessage", "cctpVersion", "delayReason", "new"] {
-        assert!(attestation(changed(member, json!(7))).await.unwrap().is_some());
+    for member in [
+        "eventNonce",
+        "decodedMessage",
+        "cctpVersion",
+        "delayReason",
+        "new",
+    ] {
+        assert!(
+            attestation(changed(member, json!(7)))
+                .await
+                .unwrap()
+                .is_some()
+        );
     }
 }
 
@@ -472,7 +486,10 @@ async fn what_is_not_attested_yet_is_no_failure() {
 async fn a_gateways_page_says_nothing_of_a_burn() {
     let page = ResponseTemplate::new(404).set_body_string("<html>no such host</html>");
     let observed = reason(attestation(page).await, "circle");
-    assert!(matches!(observed, PortErrorReason::Unavailable { .. }), "{observed}");
+    assert!(
+        matches!(observed, PortErrorReason::Unavailable { .. }),
+        "{observed}"
+    );
 }
 
 #[tokio::test]
@@ -485,7 +502,11 @@ async fn an_attestation_of_another_form_is_malformed() {
         ("attestation", json!("0x1234"), "$.messages[0].attestation"),
         ("message", json!("0x"), "$.messages[0].message"),
         // From domain 7.
-        ("message", json!("0x000000010000000700000003"), "$.messages[0].message"),
+        (
+            "message",
+            json!("0x000000010000000700000003"),
+            "$.messages[0].message",
+        ),
     ] {
         let observed = place(attestation(changed(member, value.clone())).await);
         assert_eq!(observed, at, "{member} {value}");

@@ -4,8 +4,8 @@ use alloy_primitives::{Address, U256};
 use ledger::{Claim, EntryId, Journal, LedgerError, Options, Spent, SqliteLedger, State};
 
 use crate::support::{
-    Bench, CREDIT_CAP, ENTRY_RETENTION, NOW, OPTIONS, bring, claim, credit, key, look_up, paid, pay,
-    prune_all, receipt, reserved, settlement,
+    Bench, CREDIT_CAP, ENTRY_RETENTION, NOW, OPTIONS, bring, claim, credit, key, look_up, paid,
+    pay, prune_all, receipt, reserved, settlement,
 };
 
 async fn settle(ledger: &SqliteLedger, claim: Claim) -> EntryId {

@@ -3,8 +3,8 @@
 use ledger::{Claim, Journal, Options, PaymentStatus, Pruned, Settlement, Spent, State};
 
 use crate::support::{
-    Bench, ENTRY_RETENTION, NOW, OPTIONS, PRIVATE_RETENTION, RETENTION, bring, claim, find, look_up,
-    pay, prune_all, receipt, refused, reserved, settlement, stored,
+    Bench, ENTRY_RETENTION, NOW, OPTIONS, PRIVATE_RETENTION, RETENTION, bring, claim, find,
+    look_up, pay, prune_all, receipt, refused, reserved, settlement, stored,
 };
 
 const NOTHING: Pruned = Pruned {

@@ -29,7 +29,11 @@ fn is_private(refusal: &Refusal) -> bool {
 #[tokio::test(start_paused = true)]
 async fn it_takes_the_identifier_within_an_hour() {
     let stage = Stage::new();
-    let ids = [Some("a-random-identifier"), Some("another-identifier"), None];
+    let ids = [
+        Some("a-random-identifier"),
+        Some("another-identifier"),
+        None,
+    ];
     let [first, other, rebuilt] = identified(&stage, ids);
     let answer = served(stage.buy_of(OWN, None, &first).await);
     for seconds in [0, 3_599] {
@@ -71,13 +75,20 @@ async fn what_was_unknown_is_as_private() {
         cause: unreachable(),
     };
     Script::set(&stage.script.settles, Settles::As(unknown));
-    let ids = [Some("a-random-identifier"), Some("another-identifier"), None];
+    let ids = [
+        Some("a-random-identifier"),
+        Some("another-identifier"),
+        None,
+    ];
     let [first, other, rebuilt] = identified(&stage, ids);
     let pending = refused(stage.buy_of(OWN, None, &first).await);
     assert!(matches!(pending, Refusal::Pending(_)), "{pending:?}");
     for stranger in [&other, &rebuilt] {
         let refusal = refused(stage.buy_of(OWN, None, stranger).await);
-        assert!(matches!(refusal, Refusal::BoundElsewhere { .. }), "{refusal:?}");
+        assert!(
+            matches!(refusal, Refusal::BoundElsewhere { .. }),
+            "{refusal:?}"
+        );
     }
 }
 

@@ -25,7 +25,7 @@ impl WalletPlans {
         let Request::Bridge(bridge) = &request else {
             return Err(unreadable("bridge"));
         };
-        let (circle, nodes) = (&self.rails.bridge.circle, &self.rails.nodes);
+        let (circle, nodes) = (&self.rails.circle, &self.rails.nodes);
         let moment = self.moment()?;
         let built = plan_builder::bridge::build(bridge, circle, nodes, nodes, policy, &moment);
         let sealed = built.await?;

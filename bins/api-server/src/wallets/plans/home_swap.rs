@@ -64,7 +64,9 @@ impl WalletPlans {
             spender: approval.spender,
             quoted: quote.amount_out,
             at_least: quote.min_amount_out,
-            valid_until: quote.deadline.map_or(latest, |deadline| deadline.min(latest)),
+            valid_until: quote
+                .deadline
+                .map_or(latest, |deadline| deadline.min(latest)),
             evidence: json!({
                 "function": quote.function,
                 "receiver": quote.request.user.to_string(),

@@ -78,6 +78,8 @@ fn arguments(ask: &SwapAsk) -> Value {
 fn quoted(plan: &str) -> Result<U256, Refusal> {
     let plan: Value = serde_json::from_str(plan).unwrap_or_default();
     let text = plan.pointer("/payload/quote/to_amount");
-    let amount = text.and_then(Value::as_str).and_then(|text| text.parse().ok());
+    let amount = text
+        .and_then(Value::as_str)
+        .and_then(|text| text.parse().ok());
     amount.ok_or_else(|| unreadable("quoted output"))
 }

@@ -108,7 +108,9 @@ impl Store<'_> {
         if aged.valid_before <= now && aged.is_past(entries, now) {
             self.delete(aged)?;
             pruned.entries = pruned.entries.saturating_add(1);
-        } else if aged.is_past(self.options.answer_retention(aged.private), now) && (aged.answer, aged.receipt) != (NONE, NONE) {
+        } else if aged.is_past(self.options.answer_retention(aged.private), now)
+            && (aged.answer, aged.receipt) != (NONE, NONE)
+        {
             self.delete_answer(aged)?;
             pruned.answers = pruned.answers.saturating_add(1);
         }

@@ -73,7 +73,8 @@ impl Store<'_> {
         let Some(entry) = seen.find(statements, digest)? else {
             return Ok(None);
         };
-        let sql = "SELECT id, state, request, changed_at, answer, receipt, transaction_hash, private
+        let sql =
+            "SELECT id, state, request, changed_at, answer, receipt, transaction_hash, private
                    FROM entry WHERE id = ?1 AND authorization = ?2";
         statements.find(sql, params![entry, digest], |row| {
             Ok(Found {
