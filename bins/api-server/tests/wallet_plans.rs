@@ -221,6 +221,51 @@ async fn without_fees_there_are_swaps_on_the_home_chain_only() {
     assert!(stage.plans.swap(home_swap()).await.is_ok());
 }
 
+#[test]
+fn rules_that_cannot_be_used_end_the_start_by_their_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let fees = folder.path().join("fees.toml");
+    std::fs::write(&fees, FEES).unwrap();
+    let missing = folder.path().join("nowhere.toml");
+    for (key, value, said) in [
+        (
+            "fee_config",
+            missing.to_string_lossy().into_owned(),
+            "plans.fee_config: cannot read",
+        ),
+        (
+            "price_source",
+            "oracle".to_owned(),
+            "plans.price_source: expected \"defillama\"",
+        ),
+        (
+            "simulation",
+            "sometimes".to_owned(),
+            "plans.simulation: expected",
+        ),
+        (
+            "swap_valid_seconds",
+            "29".to_owned(),
+            "plans.swap_valid_seconds: expected 30 to 600",
+        ),
+    ] {
+        let mut config = Config::default();
+        let path = fees.to_string_lossy().into_owned();
+        config.plans.insert("fee_config".to_owned(), path.into());
+        config.plans.insert(key.to_owned(), value.into());
+        // Without wallets nothing is planned, and nothing is read.
+        assert!(Sources::connect(&config, recorded_clock()).is_ok(), "{key}");
+        config.custody = Some(CustodySection {
+            provider: CustodyProvider::Local,
+            directory: None,
+            secret: None,
+            secret_file: None,
+        });
+        let error = Sources::connect(&config, recorded_clock()).err().unwrap();
+        assert!(error.to_string().starts_with(said), "{error}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_swap_on_the_home_chain_is_that_of_the_reviewed_contracts() {
     let stage = stage(None, |_| {}).await;
