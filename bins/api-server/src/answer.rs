@@ -250,10 +250,14 @@ impl Answered {
         }
     }
 
-    /// The headers that are kept with the answer.
-    fn headers(&self, age_seconds: u64, left: u64) -> Box<[ledger::Header]> {
+    /// The headers that are kept with the answer. What is about the payer's own wallet is kept by nobody on its way.
+    fn headers(&self, is_private: bool, age_seconds: u64, left: u64) -> Box<[ledger::Header]> {
         let age = ("age".into(), age_seconds.to_string());
-        let cached = ("cache-control".into(), format!("private, max-age={left}"));
+        let cached = match is_private {
+            true => "private, no-store".to_owned(),
+            false => format!("private, max-age={left}"),
+        };
+        let cached = ("cache-control".into(), cached);
         match &self.edition {
             Some(edition) => [age, cached, ("etag".into(), format!("\"{edition}\""))].into(),
             None => [age, cached].into(),
@@ -296,7 +300,7 @@ impl Answered {
             // Writing to a vector does not fail.
             let _ = write!(body, r#","request_id":"{}"}}}}"#, call.request_id);
         };
-        let headers = self.headers(age_seconds, left);
+        let headers = self.headers(call.is_private(), age_seconds, left);
         let beginning = self.data.beginning(last);
         beginning.answer(self.status.code(), headers, middle, end)
     }

@@ -35,6 +35,11 @@ pub(crate) struct CallPayment {
 }
 
 impl Call {
+    /// Whether the answer is about the payer's own wallet.
+    pub(crate) fn is_private(&self) -> bool {
+        self.operation.privacy().is_private(&self.parameters)
+    }
+
     /// The oldest data that the caller takes, in seconds.
     pub(crate) fn max_age_seconds(&self) -> Option<u64> {
         self.parameters.max_age_seconds().or(self.max_age)

@@ -59,6 +59,16 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
     {
         line("targets", &crate::signing::summary(&policy));
     }
+    if let Ok(Some(rules)) = crate::fees::rules(config) {
+        let fees = &rules.policy.fees;
+        let chains: Vec<String> = fees.chains.iter().map(|c| c.chain_id.to_string()).collect();
+        let said = format!(
+            "fees {}: wallets also swap on {}, and bridge USDC",
+            fees.version,
+            chains.join(", ")
+        );
+        line("plans", &said);
+    }
     if let Some(key) = &config.wallets.gas_account_key
         && let Ok(key) = tx_sender::LocalKey::from_hex(key)
     {

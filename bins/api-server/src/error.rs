@@ -70,6 +70,9 @@ pub enum ServeError {
     /// What the wallets' keys may sign cannot be used.
     #[error("{0}")]
     Wallets(crate::config::Problem),
+    /// What plans of wallets' actions are built with cannot be used.
+    #[error("{0}")]
+    Fees(crate::config::Problem),
     /// What `[delegation]` pins cannot be used.
     #[error("{0}")]
     Delegation(crate::config::Problem),

@@ -13,6 +13,7 @@ use x402_wire::Scheme;
 
 use crate::Sources;
 use crate::config::{Config, SettlementMode};
+use crate::wallets::acting_chains;
 
 /// None of the upstreams that could serve it has a key, or all are switched off.
 const NO_UPSTREAM: &str = "no_upstream_configured";
@@ -108,27 +109,35 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::IdleCapital
         | Operation::YieldFarmingActive => None,
         Operation::SubWallet if config.custody.is_some() => None,
+        Operation::SubWallet if config.custody.is_some() => None,
         Operation::SubWallet
         | Operation::AutoSwap
         | Operation::AutoBridge
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
-        | Operation::AutoDefiWithdraw
-        | Operation::YieldCopilot
+        | Operation::AutoDefiWithdraw => acting(config),
+        Operation::YieldCopilot
         | Operation::CreateYieldWatch
         | Operation::CancelYieldWatch
         | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => Some(Unserved {
-            reason: match config.custody.is_some() {
-                true => NO_ACTIONS,
-                false => NO_CUSTODY,
-            },
-            needs: match operation {
-                Operation::SubWallet => vec!["custody.provider".to_owned()],
-                _ => Vec::new(),
-            },
-        }),
+        | Operation::AuditYieldWatch => acting(config),
     }
+}
+
+/// Unserved while nobody keeps wallets, or no chain of theirs has a node.
+fn acting(config: &Config) -> Option<Unserved> {
+    let (reason, needs) = match config.custody.is_some() {
+        false => (NO_CUSTODY, "custody.provider".to_owned()),
+        true if acting_chains(config).next().is_some() => return None,
+        true => {
+            let chain = config.wallets.chains.first().copied().unwrap_or_default();
+            (NO_CHAIN, format!("chains.{chain}.rpc_urls"))
+        }
+    };
+    Some(Unserved {
+        reason,
+        needs: vec![needs],
+    })
 }
 
 /// Unserved when none of these may be asked.

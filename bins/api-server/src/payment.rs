@@ -22,6 +22,7 @@ mod in_flight;
 mod look_up;
 mod match_offer;
 mod open_entry;
+mod privacy;
 mod read;
 mod recognise;
 mod reconcile;
@@ -63,6 +64,8 @@ pub(crate) struct PaymentPolicy {
     pub(crate) settle_guard: Duration,
     /// How long the settler keeps its own transactions: as long as the journal keeps payments.
     pub(crate) transaction_retention: Duration,
+    /// For how many seconds after its settlement an answer about the payer's own wallet is given again.
+    pub(crate) private_answer_seconds: u64,
     /// What uncharged work costs, and who pays for it.
     pub(crate) credit: CreditPolicy,
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use alloy_primitives::Address;
 use credit::{Cost, Refill, Rules};
-use custody::{Custody, CustodyError, Guarded, LocalCustody};
+use custody::{Custody, CustodyError, Guarded, LocalCustody, SigningPolicy};
 use data_sources::{Clock, SystemClock};
 use fence_sending::Sendings;
 use fence_server::Delegations;
@@ -32,6 +32,7 @@ use crate::observe;
 use crate::offering::offering;
 use crate::payment::{CreditPolicy, PaymentPolicy, PaymentProcessor};
 use crate::signing;
+use crate::wallets::{self, Sending};
 
 /// What a server is composed of, for those who bring their own parts.
 pub struct Parts<S, J> {
@@ -125,20 +126,41 @@ impl Service<AnySettler, SqliteLedger> {
         observe::count_tolerated_of(Sources::specs().into_iter().map(|spec| spec.name));
         let settler = AnySettler::connect(settlement, &terms).await?;
         let custody = open_custody(config).await?;
+        let paid = journal.paid_sums();
         let sources = sources.await.map_err(ServeError::Interrupted)??;
-        let routes = Routes::new(config, custody.as_ref())?;
-        let sources = match custody {
-            Some(custody) => sources.with_custody(custody),
+        let keys = custody.as_ref().map(|(custody, _)| custody);
+        let routes = Routes::new(config, keys)?;
+        let sources = match keys {
+            Some(custody) => sources.with_custody(Arc::clone(custody)),
             None => sources,
         };
         let sources = sources.with_store(Arc::new(store));
         sources.keep_limits().await;
         let prices = sources.accounts.defillama.clone();
         let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
-        let sendings = match &delegations {
-            Some(delegations) => delegation::start(config, delegations, routes, &clock).await?,
-            None => None,
+        let fence = delegation::chain_to_send_on(delegations.as_ref(), &routes).await?;
+        let sending = Sending::open(config, fence)?;
+        let sendings = match (&delegations, &config.delegation, &sending) {
+            (Some(delegations), Some(section), Some(sending)) if fence.is_some() => {
+                let start = delegation::start;
+                Some(start(
+                    config,
+                    section,
+                    delegations,
+                    routes,
+                    sending,
+                    &clock,
+                )?)
+            }
+            _ => None,
         };
+        let actions = match (&custody, &sending) {
+            (Some((custody, policy)), Some(sending)) => {
+                wallets::open(config, custody, policy, sending, &sources, paid, &clock)?
+            }
+            _ => None,
+        };
+        let sources = sources.with_actions(actions);
         let parts = Parts {
             settler,
             journal,
@@ -203,6 +225,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             transaction_retention: Duration::from_secs(
                 u64::from(config.storage.payment_retention_days).saturating_mul(86_400),
             ),
+            private_answer_seconds: config.storage.private_answer_seconds,
             credit: credit_policy(&config.credit),
         };
         let processor = PaymentProcessor::new(
@@ -277,6 +300,11 @@ impl<S: Settler, J: Journal> Service<S, J> {
                 async move { processor.keep_sweeping(reconcile_every).await }
             }),
         ];
+        let actions = sources.wallets.actions.clone();
+        let cut_off = actions.clone().map(|actions| {
+            let processor = processor.clone();
+            tokio::spawn(async move { wallets::answer_again(&actions, &processor).await })
+        });
         let upkeep = tokio::spawn(observe::keep_metrics());
         let probes =
             probe_every.map(|every| tokio::spawn(async move { sources.keep_probing(every).await }));
@@ -292,6 +320,9 @@ impl<S: Settler, J: Journal> Service<S, J> {
         if let Some(sendings) = sendings {
             sendings.close().await;
         }
+        if let Some(cut_off) = cut_off {
+            cut_off.abort();
+        }
         if let Some(probes) = probes {
             probes.abort();
         }
@@ -306,13 +337,19 @@ impl<S: Settler, J: Journal> Service<S, J> {
         for task in background {
             drop(task.await);
         }
+        // Calls that waited for an action were answered above; what goes on is on disk.
+        if let Some(actions) = actions {
+            actions.close().await;
+        }
         drained
     }
 }
 
 /// Whoever holds the keys of sub-wallets, behind the policy of what they sign. A wrong secret ends
 /// the start.
-async fn open_custody(config: &Config) -> Result<Option<Arc<dyn Custody>>, ServeError> {
+async fn open_custody(
+    config: &Config,
+) -> Result<Option<(Arc<dyn Custody>, SigningPolicy)>, ServeError> {
     // Read without custody, too: a list that cannot be used is never passed over.
     let policy = signing::policy(config)?;
     let Some(section) = &config.custody else {
@@ -326,7 +363,8 @@ async fn open_custody(config: &Config) -> Result<Option<Arc<dyn Custody>>, Serve
     let custody = opened.map_err(ServeError::Interrupted)?;
     let custody = custody.map_err(ServeError::Custody)?;
     // Nothing else of the server reaches the keys.
-    Ok(Some(Arc::new(Guarded::new(custody, policy))))
+    let guarded = Guarded::new(custody, policy.clone());
+    Ok(Some((Arc::new(guarded), policy)))
 }
 
 /// Serves a configuration until SIGTERM or Ctrl-C.
@@ -449,6 +487,7 @@ pub(crate) fn ledger_options(config: &Config) -> ledger::Options {
     ledger::Options {
         max_bytes: storage.max_bytes,
         retention_seconds: storage.answer_retention_seconds,
+        private_retention_seconds: storage.private_answer_seconds,
         entry_retention_seconds: days.saturating_mul(86_400),
         credit_cap_micro_usd: config.credit.cap_micro_usd,
         pool: Allowance {

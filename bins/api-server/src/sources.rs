@@ -12,6 +12,7 @@ mod derivatives;
 mod limits;
 mod news;
 mod probed;
+mod rails;
 mod security;
 mod tokens;
 mod tradfi;
@@ -25,6 +26,7 @@ use data_sources::binance::Binance;
 use data_sources::blockscout::Blockscout;
 use data_sources::bybit::Bybit;
 use data_sources::cboe::Cboe;
+use data_sources::circle::Circle;
 use data_sources::coindesk::Coindesk;
 use data_sources::coingecko::Coingecko;
 use data_sources::coinpaprika::Coinpaprika;
@@ -38,6 +40,7 @@ use data_sources::fred::Fred;
 use data_sources::gemini::Gemini;
 use data_sources::goplus::Goplus;
 use data_sources::hyperliquid_info::HyperliquidInfo;
+use data_sources::lifi::Lifi;
 use data_sources::lunarcrush::Lunarcrush;
 use data_sources::okx_futures::OkxFutures;
 use data_sources::openai::Openai;
@@ -51,6 +54,7 @@ use data_sources::yahoo::Yahoo;
 use data_sources::{Clock, Source, UpstreamSpec};
 use jiff::Timestamp;
 use storage::SqliteStore;
+use wallet_actions::WalletActions;
 
 pub(crate) use self::accounts::Accounts;
 pub(crate) use self::ai::Ai;
@@ -59,6 +63,7 @@ use self::connect::Connect;
 pub(crate) use self::defi::{Defi, EDITION_FRESH_SECONDS, Edition};
 pub(crate) use self::derivatives::Derivatives;
 pub(crate) use self::news::News;
+pub(crate) use self::rails::Rails;
 pub(crate) use self::security::Security;
 pub(crate) use self::tokens::{TOKEN_LIST_FRESH_SECONDS, Tokens};
 pub(crate) use self::tradfi::Tradfi;
@@ -67,6 +72,7 @@ use crate::answer::Beginnings;
 use crate::config::{Config, DatasetsSection};
 use crate::context::Context;
 use crate::error::ServeError;
+use crate::fees;
 use crate::memory::Memory;
 use crate::reviewed::Unreviewed;
 use crate::snapshots::{NewsDigest, Running, Snapshots, YieldPools, holder};
@@ -85,6 +91,7 @@ pub struct Sources {
     pub(crate) tokens: Tokens,
     pub(crate) tradfi: Tradfi,
     pub(crate) wallets: Wallets,
+    pub(crate) rails: Arc<Rails>,
     /// What is gathered on a schedule.
     pub(crate) snapshots: Snapshots,
     /// How answers began last.
@@ -92,7 +99,7 @@ pub struct Sources {
     /// What was read of tokens before.
     pub(crate) memory: Memory,
     /// What the aggregator named and nobody has reviewed.
-    pub(crate) unreviewed: Unreviewed,
+    pub(crate) unreviewed: Arc<Unreviewed>,
     /// What the last probes of the upstreams found.
     pub(crate) probes: Board,
     running: Running,
@@ -110,6 +117,8 @@ impl Sources {
         let okx = connect.okx()?;
         let evm = connect.evm()?;
         let defillama = connect.one("defillama", Defillama::new)?;
+        let rules = fees::rules(config).map_err(ServeError::Fees)?;
+        let fees = rules.map(|rules| rules.policy.fees);
         Ok(Self {
             context: connect.context(),
             accounts: Accounts::connect(&connect, okx.clone(), evm.clone(), defillama.clone())?,
@@ -122,10 +131,11 @@ impl Sources {
             tokens: Tokens::connect(&connect, okx, defillama)?,
             tradfi: Tradfi::connect(&connect)?,
             wallets: connect.wallets(),
+            rails: Arc::new(Rails::connect(&connect, fees.as_ref())?),
             snapshots: Snapshots::default(),
             beginnings: Beginnings::default(),
             memory: Memory::default(),
-            unreviewed: Unreviewed::default(),
+            unreviewed: Arc::default(),
             probes: Board::default(),
             running: Running::default(),
             gathers: config.datasets,
@@ -168,6 +178,13 @@ impl Sources {
         self
     }
 
+    /// With what carries out the actions of sub-wallets.
+    #[must_use]
+    pub(crate) fn with_actions(mut self, actions: Option<WalletActions>) -> Self {
+        self.wallets.actions = actions;
+        self
+    }
+
     /// What is kept beside payments: datasets and artifacts.
     pub(crate) fn store(&self) -> Option<&Arc<SqliteStore>> {
         self.store.as_ref()
@@ -188,7 +205,7 @@ impl Sources {
 
     /// What is known of every upstream before it is asked.
     #[must_use]
-    pub fn specs() -> [&'static UpstreamSpec; 29] {
+    pub fn specs() -> [&'static UpstreamSpec; 31] {
         [
             &data_sources::okx::SPEC,
             Goplus::SPEC,
@@ -219,6 +236,8 @@ impl Sources {
             Sourcify::SPEC,
             Fourbyte::SPEC,
             Blockscout::SPEC,
+            Lifi::SPEC,
+            Circle::SPEC,
         ]
     }
 
@@ -260,6 +279,8 @@ impl Sources {
             self.chain.sourcify.source(),
             self.chain.fourbyte.source(),
             self.accounts.blockscout.source(),
+            self.rails.aggregator.lifi.source(),
+            self.rails.circle.source(),
         ];
         all.extend(feeds.rss.feeds());
         all

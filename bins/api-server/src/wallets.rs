@@ -1,6 +1,11 @@
-//! What sub-wallets do: how their transactions are sent, what an action's answer shows, and where its intent can be read.
+//! What sub-wallets do: what their actions are given (plans that were judged, prices of coins, what owners have paid), how
+//! their transactions are sent, what an action's answer shows, and where its intent can be read.
 
 mod intents;
+mod open;
+mod paid;
+mod plans;
+mod prices;
 mod refused;
 mod sending;
 mod shown;
@@ -8,8 +13,11 @@ mod unanswered;
 
 pub(crate) use self::{
     intents::{PREFIX as INTENTS_PREFIX, answer as answer_intent},
+    open::{acting_chains, open},
+    prices::token_usd,
     refused::{refused, without_effect},
     sending::{Sending, nodes},
     shown::{realised, shown},
     unanswered::{KeptCall, answer_again},
 };
+pub use self::{paid::PaidByOwners, plans::WalletPlans, prices::NativePrices};

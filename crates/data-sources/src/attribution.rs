@@ -228,7 +228,7 @@ const ATTRIBUTIONS: [(&str, Attribution); 22] = [
 ];
 
 /// Upstreams that have no words of their own in an answer, and why not.
-pub const NAMED_IN_DATA: [(&str, &str); 7] = [
+pub const NAMED_IN_DATA: [(&str, &str); 9] = [
     ("rss", "each headline has its publisher and link"),
     ("x_api", "each post has its author and link"),
     ("openai", "the answer names the model"),
@@ -236,6 +236,8 @@ pub const NAMED_IN_DATA: [(&str, &str); 7] = [
     ("gemini", "the answer names the model"),
     ("fal", "the answer names the model"),
     ("perplexity", "the answer names the model"),
+    ("lifi", "nothing of it is shown but what was done with it"),
+    ("circle", "nothing of it is shown but what was done with it"),
 ];
 
 /// Every attribution, by upstream.

@@ -1,7 +1,9 @@
-//! Circle's interface of the bridge rail: the fees of a route and what is left of the fast allowance.
+//! Circle's interface of the bridge rail: the fees of a route, what is left of the fast allowance, and the attestations of burns.
 //!
 //! Fees are fractions of a basis point in JSON numbers; they are read from the number's own text.
 //! Whoever exceeds the rate limit is locked out for five minutes, so nothing is asked in that time.
+
+mod messages;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -9,6 +11,7 @@ use alloy_primitives::U256;
 use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReason};
 use plan_checks::{Decimal, UtcSeconds};
 
+pub use self::messages::AttestedMessage;
 use crate::{
     budget::{BudgetState, Families, QuotaSpec, Rate},
     error::SourceErrorKind,
@@ -23,11 +26,12 @@ use crate::{
 pub const DEFAULT_BASE_URL: &str = "https://iris-api.circle.com";
 
 /// Ids of the sources this adapter provides, as they appear in `/status`.
-pub const SOURCES: [&str; 2] = [FEES, ALLOWANCE];
+pub const SOURCES: [&str; 3] = [FEES, ALLOWANCE, MESSAGES];
 
 const NAME: &str = "circle";
 const FEES: &str = "circle.fees";
 const ALLOWANCE: &str = "circle.allowance";
+const MESSAGES: &str = "circle.messages";
 
 /// Finality thresholds of the two rows that are read.
 const FAST: u64 = 1000;
@@ -57,7 +61,18 @@ impl Default for CircleConfig {
     }
 }
 
-/// Circle as a provider of [`BridgeFees`].
+impl From<SourceConfig> for CircleConfig {
+    fn from(said: SourceConfig) -> Self {
+        let mut config = Self::default();
+        config.common.take(&said);
+        if let Some(url) = said.urls.get("base_url") {
+            config.base_url.clone_from(url);
+        }
+        config
+    }
+}
+
+/// Circle as a provider of [`BridgeFees`], and of the attestations of burns.
 #[derive(Debug)]
 pub struct Circle {
     source: Source,
@@ -180,16 +195,18 @@ fn refused(
     not_found: Option<&(dyn Fn() -> Fault + Sync)>,
 ) -> Option<Fault> {
     let kind = reply.failure()?;
-    // A gateway answers 404 as well, with a page of its own: only the service's own JSON says that there is no such thing.
-    let own =
-        serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&reply.body).is_ok();
     Some(match (reply.status.as_u16(), not_found) {
-        (404, Some(fault)) if own => fault(),
+        (404, Some(fault)) if is_own(reply) => fault(),
         (400 | 422, _) => Fault::Answer(PortErrorReason::Refused {
             detail: format!("{subject}: {kind}"),
         }),
         _ => Fault::Upstream(kind),
     })
+}
+
+/// A gateway answers 404 as well, with a page of its own: only the service's own JSON says that there is no such thing.
+fn is_own(reply: &Reply) -> bool {
+    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&reply.body).is_ok()
 }
 
 fn fees(

@@ -67,6 +67,18 @@ impl Default for LifiConfig {
     }
 }
 
+impl From<SourceConfig> for LifiConfig {
+    fn from(said: SourceConfig) -> Self {
+        let mut config = Self::default();
+        config.common.take(&said);
+        if let Some(url) = said.urls.get("base_url") {
+            config.base_url.clone_from(url);
+        }
+        config.api_key = said.api_key;
+        config
+    }
+}
+
 /// LI.FI as a provider of [`SwapQuotes`].
 #[derive(Debug)]
 pub struct Lifi {

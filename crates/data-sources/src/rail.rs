@@ -42,6 +42,20 @@ impl Default for VenueConfig {
 }
 
 impl VenueConfig {
+    /// Takes over what is said of an upstream in general; addresses and keys are the adapter's.
+    pub(crate) fn take(&mut self, said: &SourceConfig) {
+        self.enabled = said.enabled;
+        self.mode = said.mode;
+        self.servers = said.servers;
+        self.quota = QuotaSpec {
+            daily: said.daily_quota.unwrap_or(0),
+            monthly: said.monthly_quota.unwrap_or(0),
+        };
+        if let Some(timeout) = said.timeout {
+            self.limits.timeout = timeout;
+        }
+    }
+
     /// As a [`Source`] takes it; addresses and keys are the adapter's.
     pub(crate) fn source(&self) -> SourceConfig {
         SourceConfig {

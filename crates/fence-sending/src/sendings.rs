@@ -150,11 +150,7 @@ async fn supervise(shared: Arc<Shared>) {
     }
 }
 
-async fn drive(
-    shared: Arc<Shared>,
-    memory: Arc<Mutex<Memory>>,
-    plan: B256,
-) {
+async fn drive(shared: Arc<Shared>, memory: Arc<Mutex<Memory>>, plan: B256) {
     let account = match shared.store().submission(plan).await {
         Ok(Some(kept)) => kept.admitted.account,
         _ => {

@@ -11,6 +11,7 @@ use delegation_fence::{
     Account, AccountKind, Budget, Confirmation, Fence, FenceStatus, Grant, Instance, Now, Phase,
     Policy, ReadBack, Record, Refusal, Rule, Submission, admit,
 };
+use plan_checks::Decimal;
 use tokio::sync::{Notify, futures::Notified};
 
 pub use self::{
@@ -274,11 +275,7 @@ impl Delegations {
         let price = price
             .inspect_err(|error| tracing::warn!(%error, "gas counts by its estimate"))
             .ok()?;
-        let micro = price
-            .atoms(PRICE_DECIMALS)?
-            .checked_mul(wei)?
-            .div_ceil(U256::from(PER_MICRO_USD));
-        Some(u64::try_from(micro).unwrap_or(u64::MAX))
+        worth_micro_usd(price, wei)
     }
 
     /// What the service pays for gas.
@@ -372,4 +369,15 @@ fn refusal(
         observed: observed.to_string(),
         check: None,
     }
+}
+
+/// What so many wei of a coin are worth in micro US dollars, rounded up, at a price in US dollars for a whole coin of 18 decimals.
+/// `None` for a price with more digits than are counted.
+#[must_use]
+pub fn worth_micro_usd(price_usd: Decimal, wei: U256) -> Option<u64> {
+    let micro = price_usd
+        .atoms(PRICE_DECIMALS)?
+        .checked_mul(wei)?
+        .div_ceil(U256::from(PER_MICRO_USD));
+    Some(u64::try_from(micro).unwrap_or(u64::MAX))
 }

@@ -8,6 +8,7 @@ mod store;
 pub use self::{
     delegations::{
         Delegations, GrantReceipt, GrantState, LOG_PAGE, OnChain, Ordered, Parts, Submitted,
+        worth_micro_usd,
     },
     error::DelegationError,
     ports::{

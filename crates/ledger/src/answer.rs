@@ -180,6 +180,9 @@ pub struct Settlement {
     pub payment: Payment,
     /// The answer that the payment buys.
     pub answer: Answer,
+    /// Whether the answer tells of its payer alone. It is then kept for
+    /// [`private_retention_seconds`](crate::Options::private_retention_seconds).
+    pub private: bool,
 }
 
 /// Proof of a settlement, as the payer gets it.

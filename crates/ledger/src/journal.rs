@@ -155,6 +155,10 @@ pub trait Journal: Send + Sync + 'static {
     /// The credit of a payer in micro-USD.
     fn credit(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
 
+    /// The sum of a payer's settled payments in micro-USD, those included whose entries are deleted. Nothing is ever taken from
+    /// it. For payments that were settled before the journal kept the sum, it is what they had left of credit at that time.
+    fn paid(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
+
     /// Takes what was spent on work for a payer that no release pays for.
     fn debit(
         &self,

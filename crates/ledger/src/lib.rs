@@ -14,6 +14,6 @@ pub use claim::{Claim, RequestBinding};
 pub use error::LedgerError;
 pub use journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided};
 pub use spending::{Allowance, Missing, Spent};
-pub use sqlite::{Options, SqliteLedger, Stats};
+pub use sqlite::{Options, PaidSums, SqliteLedger, Stats};
 pub use state::{EntryId, State, Transition};
 pub use status::{PaymentRecord, PaymentStatus, Reservation};

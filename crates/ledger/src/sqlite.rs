@@ -2,10 +2,11 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, atomic::AtomicI64, mpsc},
+    sync::{Arc, Mutex, Weak, atomic::AtomicI64, mpsc},
     thread::{self, JoinHandle},
 };
 
+use alloy_primitives::Address;
 use storage::sqlite::ClaimedFile;
 use tokio::sync::oneshot;
 
@@ -37,6 +38,9 @@ pub struct Options {
     pub max_bytes: Option<u64>,
     /// How long an answer can be fetched again after its settlement, in seconds.
     pub retention_seconds: u64,
+    /// The same for an answer that tells of its payer alone. Above [`retention_seconds`](Self::retention_seconds) it counts as
+    /// that.
+    pub private_retention_seconds: u64,
     /// How long the entry of a settled payment is kept after its settlement, in seconds: that it was settled and by which
     /// transaction, without the answer. Below [`retention_seconds`](Self::retention_seconds) it counts as that.
     pub entry_retention_seconds: u64,
@@ -49,11 +53,12 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// No size limit, answers for a day, entries for 30 days, credit up to 5 USD, a pool of 1 USD.
+    /// No size limit, answers for a day and private ones for an hour, entries for 30 days, credit up to 5 USD, a pool of 1 USD.
     fn default() -> Self {
         Self {
             max_bytes: None,
             retention_seconds: 86_400,
+            private_retention_seconds: 3_600,
             entry_retention_seconds: 30 * 86_400,
             credit_cap_micro_usd: 5_000_000,
             pool: Allowance {
@@ -68,6 +73,19 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// How long an answer is kept, in seconds.
+    fn answer_retention(&self, private: bool) -> u64 {
+        match private {
+            true => self.private_retention_seconds.min(self.retention_seconds),
+            false => self.retention_seconds,
+        }
+    }
+}
+
+/// What waits for the writer.
+type Queue = mpsc::Sender<Box<dyn Job>>;
+
 /// A journal in one SQLite file, for one server.
 ///
 /// All work is done by one thread with one connection. It takes whatever requests have queued up while the previous
@@ -80,7 +98,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct SqliteLedger {
     path: PathBuf,
-    queue: Option<mpsc::Sender<Box<dyn Job>>>,
+    queue: Option<Arc<Queue>>,
     writer: Option<JoinHandle<()>>,
     marks: Marks,
     /// The entry after which the next look for abandoned ones begins.
@@ -130,7 +148,7 @@ impl SqliteLedger {
         // Should it fail, the file is closed and given back before anybody hears of it.
         let ledger = Self {
             path,
-            queue: Some(queue),
+            queue: Some(Arc::new(queue)),
             writer: Some(writer),
             marks,
             abandon_after: AtomicI64::new(0),
@@ -146,6 +164,14 @@ impl SqliteLedger {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.counters.read()
+    }
+
+    /// What payers have paid, for whoever does not own the ledger.
+    #[must_use]
+    pub fn paid_sums(&self) -> PaidSums {
+        PaidSums {
+            queue: self.queue.as_ref().map(Arc::downgrade).unwrap_or_default(),
+        }
     }
 
     /// Refuses a stored answer whose body is not the one that was stored. Runs in the caller's task and not in the writer,
@@ -172,16 +198,7 @@ impl SqliteLedger {
         T: Send + 'static,
         F: FnMut(&mut Store<'_>) -> Result<T, Failure> + Send + 'static,
     {
-        let (reply, answer) = oneshot::channel();
-        let job = Box::new(Call::new(name, operation, reply));
-        let sent = match &self.queue {
-            Some(queue) => queue.send(job).map_err(|_| LedgerError::Closed),
-            None => Err(LedgerError::Closed),
-        };
-        async move {
-            sent?;
-            answer.await.unwrap_or(Err(LedgerError::Closed))
-        }
+        submit(self.queue.as_deref(), name, operation)
     }
 
     /// Closes one batch of open entries after another, each as an operation of its own. After each, `go_on` is called with
@@ -210,6 +227,48 @@ impl SqliteLedger {
                 }
             }
         }
+    }
+}
+
+/// The sums of what payers have paid. It keeps no ledger open: of one that is closed it says so. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct PaidSums {
+    queue: Weak<Queue>,
+}
+
+impl PaidSums {
+    /// As [`Journal::paid`](crate::Journal::paid).
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Closed`], and what reading the file may end in.
+    pub async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
+        let read = {
+            let queue = self.queue.upgrade();
+            submit(queue.as_deref(), "paid", move |store| store.paid(payer))
+        };
+        read.await
+    }
+}
+
+fn submit<T, F>(
+    queue: Option<&Queue>,
+    name: &'static str,
+    operation: F,
+) -> impl Future<Output = Result<T, LedgerError>> + Send + use<T, F>
+where
+    T: Send + 'static,
+    F: FnMut(&mut Store<'_>) -> Result<T, Failure> + Send + 'static,
+{
+    let (reply, answer) = oneshot::channel();
+    let job = Box::new(Call::new(name, operation, reply));
+    let sent = match queue {
+        Some(queue) => queue.send(job).map_err(|_| LedgerError::Closed),
+        None => Err(LedgerError::Closed),
+    };
+    async move {
+        sent?;
+        answer.await.unwrap_or(Err(LedgerError::Closed))
     }
 }
 

@@ -94,6 +94,9 @@ impl FeeModel {
 pub struct BasisPoints(u16);
 
 impl BasisPoints {
+    /// Nothing of it.
+    pub const NONE: Self = Self(0);
+
     /// All of it.
     pub const MAX: Self = Self(10_000);
 

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
-    Method, Route, Unserved,
+    Method, Privacy, Route, Unserved,
     offering::AVAILABILITY,
     parameter::COMMON_QUERY,
     schema::{self, Detail},
@@ -23,7 +23,8 @@ pub(crate) fn extensions(route: &Route, unserved: Option<&Unserved>) -> Map<Stri
         extensions.insert(AVAILABILITY.into(), unserved.extension());
     }
     extensions.insert("bazaar".into(), bazaar(route));
-    extensions.insert("payment-identifier".into(), payment_identifier());
+    let identifier = payment_identifier(route.operation.privacy());
+    extensions.insert("payment-identifier".into(), identifier);
     extensions
 }
 
@@ -135,7 +136,15 @@ fn methods(method: Method) -> &'static [&'static str] {
     }
 }
 
-fn payment_identifier() -> Json {
+/// What a caller of a private operation has to know before it pays.
+const GIVEN_AGAIN: &str =
+    "Random. What this route tells of your own wallet is given again only with it.";
+
+fn payment_identifier(privacy: Privacy) -> Json {
+    let mut id = json!({"type": "string", "minLength": 16, "maxLength": 128});
+    if privacy != Privacy::Public {
+        merge(&mut id, json!({"description": GIVEN_AGAIN}));
+    }
     json!({
         "info": {"required": false},
         "schema": {
@@ -143,7 +152,7 @@ fn payment_identifier() -> Json {
             "type": "object",
             "properties": {
                 "required": {"type": "boolean"},
-                "id": {"type": "string", "minLength": 16, "maxLength": 128},
+                "id": id,
             },
             "required": ["required"],
         },

@@ -55,7 +55,8 @@ error_codes! {
     /// The same payment is being worked on by another request.
     PaymentInFlight = "payment_in_flight", 409, true;
     /// The payment belongs to another request or came with another signature (`reason` `another_request`), its identifier was used
-    /// with another payment (`identifier_taken`), or its answer is no longer kept (`answer_expired`).
+    /// with another payment (`identifier_taken`), its answer is no longer kept (`answer_expired`), or its answer is about the payer's
+    /// own wallet and is not given again to this call (`answer_private`).
     PaymentBoundElsewhere = "payment_bound_elsewhere", 409, false;
     /// The sub-wallet does not hold enough funds for the action; the answer names its address.
     FundsRequired = "funds_required", 409, true;

@@ -9,13 +9,13 @@ use data_sources::defillama::Defillama;
 use delegation_fence::{Budget, Domain, Fence, Instance, Name, Now, Policy, Refusal};
 use fence_sending::{ChainClocks, ForeseenByChain};
 use fence_server::{Clocks, Delegations, Foresee, Parts, PortFuture, Prices, SqliteStore};
-use plan_builder::FeeDocument;
 use plan_checks::{BasisPoints, UtcSeconds};
 use storage::sqlite::path_of;
 
 use super::{Routes, prices::TokenPrices, redeemer, sending};
 use crate::config::{Config, DelegationSection, Problem, Usd};
 use crate::error::ServeError;
+use crate::fees::fees;
 
 /// What a configuration pins: the fence, the reviewed fees, the budgets.
 #[derive(Debug)]
@@ -154,15 +154,8 @@ fn policy(section: &DelegationSection) -> Result<Policy, Problem> {
 }
 
 fn plans(path: Option<&Path>) -> Result<plan_builder::Policy, Problem> {
-    let key = "plans.fee_config";
     let path = path.unwrap_or_else(|| Path::new(""));
-    let wrong = |said: &str| Problem::new(key, format!("{}: {said}", path.display()));
-    let document: FeeDocument =
-        toml::from_str(&read(key, path)?).map_err(|error| wrong(error.message()))?;
-    let fees = document
-        .review()
-        .map_err(|error| wrong(&error.to_string()))?;
-    Ok(plan_builder::Policy::new(fees))
+    Ok(plan_builder::Policy::new(fees(path)?))
 }
 
 fn read(key: &str, path: &Path) -> Result<String, Problem> {

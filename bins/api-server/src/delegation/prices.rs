@@ -1,7 +1,6 @@
 //! The prices that a delegated plan's minimum is held against.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use alloy_primitives::{Address, address};
 use data_sources::Clock;
@@ -11,14 +10,13 @@ use fence_sending::ChainReader;
 use fence_server::{PortError, PortFuture, Prices};
 use plan_checks::{BasisPoints, Decimal};
 
+use crate::wallets::token_usd;
+
 /// The name of the policy's chain at the source of prices.
 const PLATFORM: &str = "base";
 
 /// The chain's coin as a token: where the OP stack has it on every chain.
 const WRAPPED_COIN: Address = address!("4200000000000000000000000000000000000006");
-
-/// Oldest price that is used.
-const PRICE_AGE: Duration = Duration::from_secs(60);
 
 /// Token prices of DefiLlama, with the output token's decimals from the chain.
 pub(super) struct TokenPrices {
@@ -32,18 +30,8 @@ pub(super) struct TokenPrices {
 impl TokenPrices {
     /// A whole token in US dollars. A stale or doubtful price is none.
     async fn usd(&self, token: Address) -> Result<Decimal, PortError> {
-        let asked = self.defillama.token_price(PLATFORM, token, Some(PRICE_AGE));
-        let reason = match asked.await {
-            Ok(quote) => match quote.value.weakness(self.clock.now()) {
-                None => match quote.value.price_usd.to_string().parse() {
-                    Ok(price) => return Ok(price),
-                    Err(_) => "it has too many digits".to_owned(),
-                },
-                Some(weakness) => format!("{weakness:?}"),
-            },
-            Err(error) => error.to_string(),
-        };
-        Err(PortError {
+        let price = token_usd(&self.defillama, self.clock.as_ref(), PLATFORM, token).await;
+        price.map_err(|reason| PortError {
             reason: format!("{token}: {reason}"),
         })
     }

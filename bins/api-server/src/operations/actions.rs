@@ -106,7 +106,12 @@ async fn give_up(actions: &WalletActions, intent: &Intent) -> Result<Intent, Err
 
 /// What the parameters ask for.
 fn action(operation: Operation, parameters: &Parameters) -> Result<Action, ErrorReply> {
-    let chain = |name| parameters.chain(name).map(|chain| chain.id).unwrap_or_default();
+    let chain = |name| {
+        parameters
+            .chain(name)
+            .map(|chain| chain.id)
+            .unwrap_or_default()
+    };
     let address = |name| parameters.address(name).unwrap_or_default();
     let text = |name| parameters.text(name).map(str::to_owned);
     let amount = || text("amount").unwrap_or_default();
@@ -139,7 +144,9 @@ fn action(operation: Operation, parameters: &Parameters) -> Result<Action, Error
             min_shares: text("min_shares"),
         }),
         Operation::AutoDefiWithdraw => Action::Divest(DivestOrder {
-            product: text("position_id").or_else(|| text("product_id")).unwrap_or_default(),
+            product: text("position_id")
+                .or_else(|| text("product_id"))
+                .unwrap_or_default(),
             size: match text("ratio") {
                 Some(ratio) => Size::Ratio(ratio),
                 None => Size::Amount(amount()),

@@ -31,6 +31,15 @@ pub(crate) struct PaidCall {
     pub(crate) binding: RequestBinding,
     /// The authorization as the payment itself names it; `None` when its network has no chain id.
     pub(crate) presented: Option<Presented>,
+    /// Whether the payment came with an identifier of the caller's.
+    pub(super) is_identified: bool,
+}
+
+impl Request {
+    /// Whether its answer is about the payer's own wallet.
+    pub(super) fn is_private(&self) -> bool {
+        self.operation.is_private(self.query.as_deref(), &self.body)
+    }
 }
 
 impl PaidCall {
@@ -41,6 +50,7 @@ impl PaidCall {
         Self {
             binding: binding.for_payment(signature, payload.payment_id()),
             presented: Presented::by(payload),
+            is_identified: payload.payment_id().is_some(),
             request,
         }
     }

@@ -45,7 +45,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Ok(Reservation::Known(PaymentStatus::Unknown { entry, .. })) => {
                 return Err(Box::pin(self.decide_and_answer(call, &presented, entry)).await);
             }
-            Ok(Reservation::Known(status)) => return Err(self.known(&key, status)),
+            Ok(Reservation::Known(status)) => {
+                return Err(Box::pin(self.tell(call, &key, status)).await);
+            }
             Err(error) => {
                 tracing::error!(code = error.code(), %error, "the journal cannot claim a payment");
                 return Err(Refusal::LedgerUnavailable.into());

@@ -101,6 +101,14 @@ fn error(refusal: Refusal) -> ErrorReply {
             let error = bound_elsewhere(message, "answer_expired");
             with_transaction(error, Some(transaction)).next(&Next::LookUp { url })
         }
+        Refusal::AnswerPrivate { transaction, url } => {
+            let message = "this payment was settled; what this route tells of a payer's own wallet is given again only for the \
+                           same request with the same payment identifier, and not for long";
+            let error = bound_elsewhere(message, "answer_private")
+                .detail("state", "settled")
+                .header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            with_transaction(error, Some(transaction)).next(&Next::LookUp { url })
+        }
         Refusal::Pending(pending) => not_decided(pending),
         Refusal::OutOfCredit {
             retry_after_seconds,

@@ -50,6 +50,8 @@ pub(crate) enum Refusal {
     },
     /// 409: the payment was settled, and its answer is no longer kept.
     AnswerExpired { transaction: String, url: String },
+    /// 409: the payment was settled, and its answer is about the payer's own wallet and not for this call.
+    AnswerPrivate { transaction: String, url: String },
     /// 503: whether the payment was settled is not known.
     Pending(Pending),
     /// 429: neither credit nor the newcomers' pool covers the work.
@@ -162,7 +164,8 @@ impl Refusal {
             Self::InFlight { .. } => "payment_in_flight",
             Self::BoundElsewhere { .. }
             | Self::IdentifierTaken { .. }
-            | Self::AnswerExpired { .. } => "payment_bound_elsewhere",
+            | Self::AnswerExpired { .. }
+            | Self::AnswerPrivate { .. } => "payment_bound_elsewhere",
             Self::Pending(_) => "settlement_pending",
             Self::OutOfCredit { .. } | Self::OneCallAtATime | Self::TooManyCalls => "rate_limited",
             Self::SettlementUnavailable => "upstream_unavailable",

@@ -53,7 +53,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Some(PaymentStatus::Unknown { entry, .. }) => {
                     return Err(Box::pin(self.decide_and_answer(call, presented, entry)).await);
                 }
-                Some(status) => return Err(self.known(key, status)),
+                Some(status) => return Err(self.tell(call, key, status).await),
             }
         }
     }

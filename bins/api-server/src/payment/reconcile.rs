@@ -288,7 +288,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
         let key = &presented.key;
         match self.journal().find(key, &call.binding, self.now()).await {
-            Ok(Some(status)) => self.known(key, status),
+            Ok(Some(status)) => self.tell(call, key, status).await,
             Ok(None) | Err(_) => self.pending(key, None).into(),
         }
     }

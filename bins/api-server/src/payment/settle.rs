@@ -37,6 +37,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let attempt = Attempt {
             payment: claimed.payment.clone(),
             answer: answer.clone(),
+            private: claimed.work.is_private(),
         };
         let entry = claimed.open.id;
         let stored = self.journal().begin_settlement(entry, attempt, self.now());

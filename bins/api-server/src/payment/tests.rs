@@ -6,6 +6,7 @@ mod hanging_up;
 mod known;
 mod model_journal;
 mod payer;
+mod private;
 mod script;
 mod settling;
 mod simulation;

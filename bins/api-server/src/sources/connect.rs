@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use data_sources::evm::{EvmReader, PUBLIC_ENDPOINTS};
 use data_sources::okx::{Credentials, Okx, OkxConfig};
-use data_sources::rpc::RpcConfig;
+use data_sources::rpc::{RpcConfig, RpcReader};
 use data_sources::transport::{Transport, TransportError};
 use data_sources::{Clock, Mode, SourceConfig};
 use secrecy::SecretString;
@@ -66,11 +66,24 @@ impl<'a> Connect<'a> {
             .map_err(|error| ServeError::Upstream { name: "rpc", error })
     }
 
+    /// The service's own name.
+    pub(super) fn brand(&self) -> &str {
+        &self.config.server.brand
+    }
+
+    /// The same nodes, for whoever builds plans.
+    pub(super) fn rpc(&self) -> Result<RpcReader, ServeError> {
+        let config = rpc(&self.config.chains);
+        RpcReader::new(&self.transport, config, self.clock.clone())
+            .map_err(|error| ServeError::Upstream { name: "rpc", error })
+    }
+
     /// Sub-wallets, whose custody is opened by whoever starts the server.
     pub(super) fn wallets(&self) -> Wallets {
         let terms = self.config.payment.terms();
         Wallets {
             custody: None,
+            actions: None,
             payer_chain: terms.map_or(0, |terms| terms.network.chain_id()),
             chains: self.config.wallets.chains.clone(),
         }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use data_sources::probe::{Found, Probed, probe_all};
 use route_catalog::Operation;
 use route_catalog::Operation::{
-    AllTokens, Approve, CryptoNews, DefiAnalytics, FilteredNews, FundingRates, GenerateMeme,
-    HlTransactionHistory, HyperliquidAccount, HyperliquidMarket, IdleCapital, KolSentiment,
-    LlmResearch, MarketAlpha, MegaReport, Portfolio, Price, RwaPulse, SupportedTokens, Swap,
-    TokenAlpha, TokenDeepDive, TokenDetails, TokenSecurity, TradfiData, TrendingAltcoins,
-    TwitterSummary, TxExplainer, VetToken, YieldAlpha, YieldFarmingActive, YieldFarmingHistorical,
-    YieldMarkets, YieldRecommendations,
+    AllTokens, Approve, AutoBridge, AutoSwap, CryptoNews, DefiAnalytics, FilteredNews,
+    FundingRates, GenerateMeme, HlTransactionHistory, HyperliquidAccount, HyperliquidMarket,
+    IdleCapital, KolSentiment, LlmResearch, MarketAlpha, MegaReport, Portfolio, Price, RwaPulse,
+    SupportedTokens, Swap, TokenAlpha, TokenDeepDive, TokenDetails, TokenSecurity, TradfiData,
+    TrendingAltcoins, TwitterSummary, TxExplainer, VetToken, YieldAlpha, YieldFarmingActive,
+    YieldFarmingHistorical, YieldMarkets, YieldRecommendations,
 };
 
 use super::Sources;
@@ -66,6 +66,8 @@ impl Sources {
             &self.chain.fourbyte,
             &self.accounts.blockscout,
             &self.chain.evm,
+            &self.rails.aggregator,
+            &self.rails.circle,
         ]
     }
 }
@@ -226,6 +228,8 @@ const READERS: &[(&str, &[Operation])] = &[
     ("sourcify.", &[TxExplainer]),
     ("fourbyte.", &[TxExplainer]),
     ("blockscout.", BALANCES),
+    ("lifi.", &[AutoSwap]),
+    ("circle.", &[AutoBridge]),
     ("rpc.gas-price", &[YieldRecommendations]),
     (
         "rpc.",

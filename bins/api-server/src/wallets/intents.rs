@@ -14,11 +14,7 @@ use crate::reply::{self, ErrorReply, NO_STORE, Reply};
 pub(crate) const PREFIX: &str = "/intents/";
 
 /// Answers a `GET` or `HEAD` below [`PREFIX`].
-pub(crate) async fn answer(
-    parts: &Parts,
-    actions: Option<&WalletActions>,
-    id: RequestId,
-) -> Reply {
+pub(crate) async fn answer(parts: &Parts, actions: Option<&WalletActions>, id: RequestId) -> Reply {
     let name = parts.uri.path().strip_prefix(PREFIX).unwrap_or_default();
     let (Some(actions), Ok(intent)) = (actions, name.parse::<IntentId>()) else {
         return unknown(id);

@@ -31,7 +31,8 @@ pub(crate) fn refused(refused: &Refused) -> ErrorReply {
             ErrorReply::new(ErrorCode::Unsupported, message).detail("reason", *reason)
         }
         Refused::Invalid { path, .. } => {
-            let problem = json!({ "path": format!("body.{path}"), "code": "invalid", "message": message });
+            let problem =
+                json!({ "path": format!("body.{path}"), "code": "invalid", "message": message });
             ErrorReply::new(ErrorCode::InvalidParams, message).detail("problems", vec![problem])
         }
         Refused::Plan(plan) => plan_refused(plan),
@@ -92,7 +93,10 @@ fn plan_refused(plan: &PlanRefused) -> ErrorReply {
 
 /// The error of an action that came to its end without effect.
 pub(crate) fn without_effect(intent: &Intent) -> ErrorReply {
-    let reason = intent.halted.clone().unwrap_or_else(|| "not_begun_in_time".to_owned());
+    let reason = intent
+        .halted
+        .clone()
+        .unwrap_or_else(|| "not_begun_in_time".to_owned());
     let code = match reason.as_str() {
         "no_gas_account" | "gas_budget_exhausted" | "gas_topup_too_large" => {
             ErrorCode::FundsRequired

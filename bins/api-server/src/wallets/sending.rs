@@ -46,7 +46,10 @@ impl Sending {
         for chain_id in wallets.copied() {
             let nodes = configured(config, chain_id)?;
             if nodes.is_empty() {
-                tracing::warn!(chain_id, "wallets do not act on a chain without nodes: set chains.N.rpc_urls");
+                tracing::warn!(
+                    chain_id,
+                    "wallets do not act on a chain without nodes: set chains.N.rpc_urls"
+                );
                 continue;
             }
             let confirmations = config.chains.confirmations(chain_id).unwrap_or(1);
@@ -123,10 +126,7 @@ fn network(config: &Config, chain_id: u64, nodes: &[Arc<dyn Transport>]) -> Netw
 ///
 /// # Errors
 /// A chain without nodes in the configuration.
-pub(crate) fn nodes(
-    config: &Config,
-    chain_id: u64,
-) -> Result<Vec<Arc<dyn Transport>>, ServeError> {
+pub(crate) fn nodes(config: &Config, chain_id: u64) -> Result<Vec<Arc<dyn Transport>>, ServeError> {
     let nodes = configured(config, chain_id)?;
     if nodes.is_empty() {
         let message =

@@ -82,10 +82,7 @@ fn result(intent: &Intent) -> Value {
     for (step, expected, received) in intent.received() {
         let name = match (intent.operation, step.kind) {
             (_, StepKind::Principal) => {
-                result.insert(
-                    "principal_atoms".to_owned(),
-                    received.to_string().into(),
-                );
+                result.insert("principal_atoms".to_owned(), received.to_string().into());
                 continue;
             }
             (Operation::Bridge, StepKind::Mint) => "minted",
@@ -116,8 +113,13 @@ fn result(intent: &Intent) -> Value {
 
 /// What an action did to the positions of its wallet, for their history.
 pub(crate) fn realised(intent: &Intent) -> Option<Value> {
-    let (_, _, received) = intent.received().find(|(step, _, _)| step.kind == StepKind::Call)?;
-    let call = intent.steps.iter().find(|step| step.kind == StepKind::Call)?;
+    let (_, _, received) = intent
+        .received()
+        .find(|(step, _, _)| step.kind == StepKind::Call)?;
+    let call = intent
+        .steps
+        .iter()
+        .find(|step| step.kind == StepKind::Call)?;
     let Status::Sealed { at, .. } = call.status else {
         return None;
     };
@@ -138,7 +140,9 @@ pub(crate) fn realised(intent: &Intent) -> Option<Value> {
         "intent_id": intent.id.as_str(),
     });
     let decimals = intent.plan.get("decimals").and_then(Value::as_u64);
-    let decimals = decimals.and_then(|decimals| u8::try_from(decimals).ok()).unwrap_or_default();
+    let decimals = decimals
+        .and_then(|decimals| u8::try_from(decimals).ok())
+        .unwrap_or_default();
     let received = whole(received, decimals);
     if let Some(members) = shown.as_object_mut() {
         match intent.operation {
@@ -155,6 +159,8 @@ pub(crate) fn realised(intent: &Intent) -> Option<Value> {
 }
 
 fn time(unix: u64) -> String {
-    let time = i64::try_from(unix).ok().and_then(|unix| Timestamp::from_second(unix).ok());
+    let time = i64::try_from(unix)
+        .ok()
+        .and_then(|unix| Timestamp::from_second(unix).ok());
     time.map(seconds).unwrap_or_default()
 }

@@ -67,7 +67,10 @@ pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
     let intents = match actions.since(since).await {
         Ok(intents) => intents,
         Err(error) => {
-            tracing::error!(code = error.code(), "actions that were cut off cannot be looked for");
+            tracing::error!(
+                code = error.code(),
+                "actions that were cut off cannot be looked for"
+            );
             return;
         }
     };

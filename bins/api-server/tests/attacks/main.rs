@@ -13,6 +13,7 @@ mod credit;
 mod hanging_up;
 mod look_up;
 mod payments;
+mod private_answers;
 mod recognition;
 mod requests;
 #[path = "../support/mod.rs"]

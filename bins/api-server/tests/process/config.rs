@@ -190,6 +190,10 @@ fn a_key_that_cannot_be_used_is_named() {
             "storage.answer_retention_seconds: expected",
         ),
         (
+            "storage.private_answer_seconds = 86401",
+            "storage.private_answer_seconds: expected at most answer_retention_seconds",
+        ),
+        (
             "storage.payment_retention_days = 0",
             "storage.payment_retention_days: expected at least 1",
         ),

@@ -86,7 +86,11 @@ async fn leave(ledger: &SqliteLedger, nonce: u64) -> i64 {
     };
     let answer = Answer::new(200, Vec::new(), "{}".into());
     let payment = payment(nonce);
-    let settlement = Settlement { payment, answer };
+    let settlement = Settlement {
+        payment,
+        answer,
+        private: false,
+    };
     ledger
         .begin_settlement(entry, settlement, NOW)
         .await

@@ -123,6 +123,10 @@ const ALTERNATIVES: &[(&str, &str, Away)] = &[
 /// Sources that no answer names, and why.
 const UNNAMED: &[(&str, &str)] = &[
     ("openai.models", "the probe alone asks for it"),
+    (
+        "circle.allowance",
+        "wallets bridge at standard speed; the probe alone asks for it",
+    ),
     ("anthropic.models", "the probe alone asks for it"),
     ("gemini.models", "the probe alone asks for it"),
     ("goplus.supported-chains", "the probe alone asks for it"),
@@ -138,6 +142,13 @@ const UNNAMED: &[(&str, &str)] = &[
 
 /// What a route reads in cases that no recorded call shows: the source, the route, and when.
 const UNSEEN: &[(&str, &str, &str)] = &[
+    (
+        "lifi.quote",
+        "/auto-swap",
+        "on every chain but the home chain",
+    ),
+    ("circle.fees", "/auto-bridge", "before each burn"),
+    ("circle.messages", "/auto-bridge", "after each burn"),
     (
         "okx.all-tokens",
         "/vet-token",

@@ -15,6 +15,7 @@ pub struct StorageSection {
     pub url: Option<String>,
     /// Keys of the paid API, so that both servers can share one file; not read here.
     answer_retention_seconds: Option<IgnoredAny>,
+    private_answer_seconds: Option<IgnoredAny>,
     payment_retention_days: Option<IgnoredAny>,
     max_bytes: Option<IgnoredAny>,
     artifact_max_bytes: Option<IgnoredAny>,

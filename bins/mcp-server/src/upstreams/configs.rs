@@ -3,30 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use data_sources::circle::CircleConfig;
 use data_sources::hyperliquid::HyperliquidConfig;
-use data_sources::lifi::LifiConfig;
 use data_sources::polymarket::PolymarketConfig;
 use data_sources::rpc::RpcConfig;
 use data_sources::{Mode, QuotaSpec, SourceConfig, VenueConfig};
 use server_config::{UpstreamMode, UpstreamTable};
 
 use crate::config::Config;
-
-pub(super) fn lifi(table: UpstreamTable) -> LifiConfig {
-    let mut config = LifiConfig::default();
-    venue(&mut config.common, &table);
-    set(&mut config.base_url, table.base_url);
-    config.api_key = table.api_key;
-    config
-}
-
-pub(super) fn circle(table: UpstreamTable) -> CircleConfig {
-    let mut config = CircleConfig::default();
-    venue(&mut config.common, &table);
-    set(&mut config.base_url, table.base_url);
-    config
-}
 
 pub(super) fn polymarket(table: UpstreamTable) -> PolymarketConfig {
     let mut config = PolymarketConfig::default();
@@ -43,7 +26,7 @@ pub(super) fn hyperliquid(table: UpstreamTable) -> HyperliquidConfig {
     config
 }
 
-/// What an operator says of an upstream of the data routes.
+/// What an operator says of an upstream, in the form that most adapters take.
 pub(super) fn source(table: &UpstreamTable) -> SourceConfig {
     let owned = |(key, text): (&str, &str)| (key.to_owned(), text.to_owned());
     SourceConfig {

@@ -15,18 +15,7 @@ impl SwapQuotes for Upstreams {
     }
 
     async fn independent_price(&self, ask: &SwapAsk) -> Option<IndependentPrice> {
-        let prices = self.0.prices.as_ref()?;
-        let found = prices.pair_price(ask.chain_id, ask.from_token, ask.to_token);
-        match found.await {
-            Ok(reading) => reading.map(|reading| IndependentPrice {
-                source: "defillama".to_owned(),
-                reading,
-            }),
-            Err(error) => {
-                tracing::debug!(%error, "no independent price");
-                None
-            }
-        }
+        self.0.prices.as_ref()?.independent_price(ask).await
     }
 }
 

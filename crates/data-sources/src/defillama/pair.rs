@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::Address;
+use plan_builder::ports::{IndependentPrice, SwapAsk};
 use plan_checks::{UtcSeconds, swap::PriceReading};
 
 use super::Defillama;
@@ -28,6 +29,21 @@ const CHAINS: [(u64, &str); 8] = [
 ];
 
 impl Defillama {
+    /// The prices of a swap's tokens, as a plan is held against them; none where they cannot be read.
+    pub async fn independent_price(&self, ask: &SwapAsk) -> Option<IndependentPrice> {
+        let found = self.pair_price(ask.chain_id, ask.from_token, ask.to_token);
+        match found.await {
+            Ok(reading) => reading.map(|reading| IndependentPrice {
+                source: Self::SPEC.name.to_owned(),
+                reading,
+            }),
+            Err(error) => {
+                tracing::debug!(%error, "no independent price");
+                None
+            }
+        }
+    }
+
     /// The prices of both tokens of a swap, each for a whole token, with their decimals. `None` for a chain that has no
     /// name here.
     ///

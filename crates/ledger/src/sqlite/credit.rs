@@ -1,4 +1,4 @@
-//! What the settled payments of each payer have earned, and what uncharged work has taken from it.
+//! What the settled payments of each payer have come to and have earned, and what uncharged work has taken from that.
 
 use std::{collections::BTreeMap, mem};
 
@@ -7,8 +7,8 @@ use rusqlite::params;
 
 use super::{statements::Statements, store::stored};
 
-/// The most that a cap may be, so that two amounts of credit fit into a number of SQLite.
-const HIGHEST_CAP: u64 = 1 << 62;
+/// The most that a cap or a sum may be, so that two of them fit into a number of SQLite.
+const HIGHEST: u64 = 1 << 62;
 
 /// What a settlement earns: the payer and the amount in micro-USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,22 +38,22 @@ impl Earning {
 #[derive(Debug)]
 pub(super) struct Credit {
     cap: u64,
-    /// Not written yet, in micro-USD, at most the cap.
+    /// Not written yet, in micro-USD.
     earned: BTreeMap<Address, u64>,
 }
 
 impl Credit {
     pub(super) fn new(cap_micro_usd: u64) -> Self {
         Self {
-            cap: cap_micro_usd.min(HIGHEST_CAP),
+            cap: cap_micro_usd.min(HIGHEST),
             earned: BTreeMap::new(),
         }
     }
 
     pub(super) fn earn(&mut self, earning: Earning) {
-        if earning.micro_usd > 0 && self.cap > 0 {
+        if earning.micro_usd > 0 {
             let earned = self.earned.entry(earning.payer).or_default();
-            *earned = earned.saturating_add(earning.micro_usd).min(self.cap);
+            *earned = earned.saturating_add(earning.micro_usd).min(HIGHEST);
         }
     }
 
@@ -65,12 +65,9 @@ impl Credit {
         micro_usd: u64,
     ) -> rusqlite::Result<()> {
         self.write_earned_by(statements, payer)?;
-        statements.execute(
-            "UPDATE credit SET micro_usd = max(min(micro_usd, ?3) - ?2, 0) WHERE payer = ?1",
-            params![payer.as_slice(), stored(micro_usd), stored(self.cap)],
-        )?;
-        let nothing = "DELETE FROM credit WHERE payer = ?1 AND micro_usd = 0";
-        statements.execute(nothing, [payer.as_slice()]).map(drop)
+        let sql = "UPDATE credit SET micro_usd = max(min(micro_usd, ?3) - ?2, 0) WHERE payer = ?1";
+        let spent = params![payer.as_slice(), stored(micro_usd), stored(self.cap)];
+        statements.execute(sql, spent).map(drop)
     }
 
     /// The credit of a payer, in micro-USD.
@@ -79,12 +76,19 @@ impl Credit {
         statements: &mut Statements<'_>,
         payer: Address,
     ) -> rusqlite::Result<u64> {
-        self.write_earned_by(statements, payer)?;
         let sql = "SELECT micro_usd FROM credit WHERE payer = ?1";
-        let credit = statements.find(sql, [payer.as_slice()], |row| row.get(0))?;
-        let credit: i64 = credit.unwrap_or(0);
         // It may have been earned under a higher cap.
-        Ok(u64::try_from(credit).unwrap_or(0).min(self.cap))
+        Ok(self.number_of(statements, sql, payer)?.min(self.cap))
+    }
+
+    /// The sum of a payer's settled payments, in micro-USD.
+    pub(super) fn paid_by(
+        &mut self,
+        statements: &mut Statements<'_>,
+        payer: Address,
+    ) -> rusqlite::Result<u64> {
+        let sql = "SELECT paid FROM credit WHERE payer = ?1";
+        self.number_of(statements, sql, payer)
     }
 
     /// At the end of a batch: writes what it has earned.
@@ -99,6 +103,17 @@ impl Credit {
     /// After a rollback: the settlements that have earned it have not happened.
     pub(super) fn forget(&mut self) {
         self.earned.clear();
+    }
+
+    fn number_of(
+        &mut self,
+        statements: &mut Statements<'_>,
+        sql: &'static str,
+        payer: Address,
+    ) -> rusqlite::Result<u64> {
+        self.write_earned_by(statements, payer)?;
+        let number: Option<i64> = statements.find(sql, [payer.as_slice()], |row| row.get(0))?;
+        Ok(u64::try_from(number.unwrap_or(0)).unwrap_or(0))
     }
 
     fn write_earned_by(
@@ -118,11 +133,17 @@ impl Credit {
         payer: Address,
         micro_usd: u64,
     ) -> rusqlite::Result<()> {
-        // A payer who has the most already costs no write.
-        let sql = "INSERT INTO credit (payer, micro_usd) VALUES (?1, ?2)
-                   ON CONFLICT (payer) DO UPDATE SET micro_usd = min(micro_usd + ?2, ?3)
-                   WHERE micro_usd < ?3";
-        let credit = params![payer.as_slice(), stored(micro_usd), stored(self.cap)];
-        statements.execute(sql, credit).map(drop)
+        // Credit that was earned under a higher cap is kept for a time when the cap is as high again.
+        let sql = "INSERT INTO credit (payer, micro_usd, paid) VALUES (?1, min(?2, ?3), ?2)
+                   ON CONFLICT (payer) DO UPDATE SET
+                   micro_usd = iif(micro_usd < ?3, min(micro_usd + ?2, ?3), micro_usd),
+                   paid = min(paid, ?4 - ?2) + ?2";
+        let earned = params![
+            payer.as_slice(),
+            stored(micro_usd),
+            stored(self.cap),
+            stored(HIGHEST)
+        ];
+        statements.execute(sql, earned).map(drop)
     }
 }

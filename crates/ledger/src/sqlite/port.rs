@@ -179,6 +179,10 @@ impl Journal for SqliteLedger {
         self.submit("credit", move |store| store.credit(payer))
     }
 
+    fn paid(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send {
+        self.submit("paid", move |store| store.paid(payer))
+    }
+
     fn debit(
         &self,
         payer: Address,

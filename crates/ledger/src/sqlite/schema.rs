@@ -18,6 +18,7 @@ const FORMAT: Format = Format {
         include_str!("schema/0005.sql"),
         include_str!("schema/0006.sql"),
         include_str!("schema/0007.sql"),
+        include_str!("schema/0008.sql"),
     ],
 };
 

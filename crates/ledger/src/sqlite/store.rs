@@ -199,6 +199,11 @@ impl<'c> Store<'c> {
         Ok(self.credit.of(&mut self.statements, payer)?)
     }
 
+    /// What a payer has paid, in micro-USD.
+    pub(super) fn paid(&mut self, payer: Address) -> Result<u64, Failure> {
+        Ok(self.credit.paid_by(&mut self.statements, payer)?)
+    }
+
     /// Takes what was spent from whoever pays for it.
     pub(super) fn debit(&mut self, payer: Address, spent: Spent, now: u64) -> Result<(), Failure> {
         if spent.payer > 0 {

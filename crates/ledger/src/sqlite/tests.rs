@@ -288,6 +288,7 @@ async fn only_what_is_undecided_is_marked() {
         let settlement = Settlement {
             payment: payment(),
             answer: crate::Answer::new(200, Vec::new(), "body".into()),
+            private: false,
         };
         ledger
             .begin_settlement(entry, settlement, 1_000_000)

@@ -1,10 +1,11 @@
 //! What payers have earned, and what uncharged work takes from it.
 
 use alloy_primitives::{Address, U256};
-use ledger::{Claim, EntryId, Journal, Options, Spent, SqliteLedger, State};
+use ledger::{Claim, EntryId, Journal, LedgerError, Options, Spent, SqliteLedger, State};
 
 use crate::support::{
-    Bench, CREDIT_CAP, NOW, OPTIONS, bring, claim, credit, key, pay, receipt, reserved, settlement,
+    Bench, CREDIT_CAP, ENTRY_RETENTION, NOW, OPTIONS, bring, claim, credit, key, look_up, paid,
+    pay, prune_all, receipt, reserved, settlement,
 };
 
 async fn settle(ledger: &SqliteLedger, claim: Claim) -> EntryId {
@@ -101,9 +102,8 @@ async fn what_was_spent_is_taken_from_the_payer_of_an_entry_of_an_earlier_run() 
 }
 
 #[tokio::test]
-async fn who_has_nothing_takes_no_room() {
+async fn who_has_never_paid_takes_no_room() {
     let mut ledger = Bench::new();
-    pay(&ledger, 1, NOW).await.unwrap();
     let rows = |ledger: &mut Bench| {
         let mut rows: i64 = 0;
         ledger.change(|file| {
@@ -112,14 +112,7 @@ async fn who_has_nothing_takes_no_room() {
         });
         rows
     };
-    assert_eq!(rows(&mut ledger), 1);
-    let entry = reserved(&ledger, claim(2)).await;
-    ledger
-        .release(entry, "refused", Spent::by_payer(2_000), NOW)
-        .await
-        .unwrap();
-    assert_eq!(rows(&mut ledger), 0);
-    // Nor does a payment of nothing, or a payer that has never paid.
+    // Nor does a payment of nothing.
     let free = Claim {
         amount: U256::ZERO,
         ..claim(3)
@@ -131,6 +124,40 @@ async fn who_has_nothing_takes_no_room() {
         .await
         .unwrap();
     assert_eq!(rows(&mut ledger), 0);
+    pay(&ledger, 1, NOW).await.unwrap();
+    assert_eq!(rows(&mut ledger), 1);
+}
+
+#[tokio::test]
+async fn what_a_payer_has_paid_is_never_spent_capped_or_forgotten() {
+    let mut ledger = Bench::new();
+    assert_eq!(paid(&ledger).await, 0);
+    for nonce in 1..=4 {
+        pay(&ledger, nonce, NOW).await.unwrap();
+        assert_eq!(paid(&ledger).await, 2_000 * nonce);
+    }
+    assert_eq!(credit(&ledger).await, CREDIT_CAP);
+    let entry = reserved(&ledger, claim(5)).await;
+    ledger
+        .release(entry, "refused", Spent::by_payer(u64::MAX), NOW)
+        .await
+        .unwrap();
+    assert_eq!((credit(&ledger).await, paid(&ledger).await), (0, 8_000));
+    // The entries go, the sum stays; and it counts where nobody earns credit.
+    prune_all(&ledger, NOW + 100 * ENTRY_RETENTION).await;
+    assert_eq!(look_up(&ledger, 1).await, None);
+    ledger.reopen_with(Options {
+        credit_cap_micro_usd: 0,
+        ..OPTIONS
+    });
+    pay(&ledger, 6, NOW).await.unwrap();
+    assert_eq!((credit(&ledger).await, paid(&ledger).await), (0, 10_000));
+    assert_eq!(ledger.paid(Address::repeat_byte(0xcc)).await, Ok(0));
+
+    let sums = ledger.paid_sums();
+    assert_eq!(sums.paid(key(0).payer).await, Ok(10_000));
+    ledger.close();
+    assert_eq!(sums.paid(key(0).payer).await, Err(LedgerError::Closed));
 }
 
 #[tokio::test]

@@ -106,6 +106,10 @@ async fn run(ops: Vec<Op>) {
     for (payer, credit) in PAYERS.into_iter().zip(model.credit) {
         assert_eq!(ledger.credit(payer).await, Ok(credit));
     }
+    for (payer, paid) in PAYERS.into_iter().zip(model.paid) {
+        assert_eq!(ledger.paid(payer).await, Ok(paid));
+        assert_eq!(ledger.paid_sums().paid(payer).await, Ok(paid));
+    }
 }
 
 async fn check_undecided(ledger: &Bench, model: &Model, state: State) {
@@ -241,7 +245,7 @@ async fn make(ledger: &Bench, model: &mut Model, op: &Op) {
             return;
         }
         Transition::BeginSettlement => {
-            let settlement = support::settlement(key);
+            let settlement = plain::settlement(key);
             ledger.begin_settlement(id, settlement, now).await
         }
         Transition::Settle => ledger.settle(id, support::receipt(key), now).await,

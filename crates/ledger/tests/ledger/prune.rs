@@ -1,10 +1,10 @@
 //! What goes when: answers after their retention, entries when nobody needs to look them up any more.
 
-use ledger::{Claim, Journal, Options, PaymentStatus, Pruned, Spent, State};
+use ledger::{Claim, Journal, Options, PaymentStatus, Pruned, Settlement, Spent, State};
 
 use crate::support::{
-    Bench, ENTRY_RETENTION, NOW, OPTIONS, RETENTION, bring, claim, find, look_up, pay, prune_all,
-    receipt, refused, reserved, settlement, stored,
+    Bench, ENTRY_RETENTION, NOW, OPTIONS, PRIVATE_RETENTION, RETENTION, bring, claim, find,
+    look_up, pay, prune_all, receipt, refused, reserved, settlement, stored,
 };
 
 const NOTHING: Pruned = Pruned {
@@ -110,6 +110,35 @@ async fn an_entry_stays_as_long_as_its_answer_and_its_authorization() {
     let last = NOW + 10 * RETENTION - 1;
     assert_eq!(prune_all(&ledger, last).await, NOTHING);
     assert_eq!(prune_all(&ledger, last + 1).await, pruned(2, 0));
+}
+
+#[tokio::test]
+async fn a_private_answer_goes_sooner_and_its_record_stays_as_long() {
+    let ledger = Bench::new();
+    for nonce in [1, 2] {
+        let entry = reserved(&ledger, claim(nonce)).await;
+        let private = Settlement {
+            private: nonce == 1,
+            ..settlement(nonce)
+        };
+        ledger.begin_settlement(entry, private, NOW).await.unwrap();
+        ledger.settle(entry, receipt(nonce), NOW).await.unwrap();
+    }
+    let last = NOW + PRIVATE_RETENTION - 1;
+    assert_eq!(prune_all(&ledger, last).await, NOTHING);
+    let answered = PaymentStatus::Answered(stored(1, NOW));
+    assert_eq!(find(&ledger, 1, last).await, Some(answered));
+    // It is not given out for longer, deleted or not.
+    let expired = PaymentStatus::AnswerExpired {
+        transaction: receipt(1).transaction,
+    };
+    assert_eq!(find(&ledger, 1, last + 1).await, Some(expired.clone()));
+    assert_eq!(prune_all(&ledger, last + 1).await, pruned(0, 1));
+    assert_eq!(find(&ledger, 1, NOW).await, Some(expired));
+    let answered = PaymentStatus::Answered(stored(2, NOW));
+    assert_eq!(find(&ledger, 2, last + 1).await, Some(answered));
+    let record = look_up(&ledger, 1).await.unwrap();
+    assert_eq!(record.transaction, Some(receipt(1).transaction));
 }
 
 /// Entries that were written while the clock was wrong, in front of others.

@@ -13,12 +13,14 @@ use x402_wire::{AuthorizationKey, Network, Payment};
 
 pub(crate) const NOW: u64 = 1_790_000_000;
 pub(crate) const RETENTION: u64 = 1_000;
+pub(crate) const PRIVATE_RETENTION: u64 = 400;
 pub(crate) const ENTRY_RETENTION: u64 = 4 * RETENTION;
 /// Two and a half of the payments that [`claim`] makes.
 pub(crate) const CREDIT_CAP: u64 = 5_000;
 pub(crate) const OPTIONS: Options = Options {
     max_bytes: None,
     retention_seconds: RETENTION,
+    private_retention_seconds: PRIVATE_RETENTION,
     entry_retention_seconds: ENTRY_RETENTION,
     credit_cap_micro_usd: CREDIT_CAP,
     pool: Allowance {
@@ -138,6 +140,7 @@ pub(crate) fn settlement(nonce: u64) -> Settlement {
             vec![("content-type".into(), "application/json".to_owned())],
             format!(r#"{{"data":{nonce}}}"#).into(),
         ),
+        private: false,
     }
 }
 
@@ -242,6 +245,11 @@ pub(crate) async fn look_up(ledger: &SqliteLedger, nonce: u64) -> Option<Payment
 /// The credit of the payer of all these payments.
 pub(crate) async fn credit(ledger: &SqliteLedger) -> u64 {
     ledger.credit(key(0).payer).await.unwrap()
+}
+
+/// What the payer of all these payments has paid.
+pub(crate) async fn paid(ledger: &SqliteLedger) -> u64 {
+    ledger.paid(key(0).payer).await.unwrap()
 }
 
 /// Prunes until there is nothing more to do in this run.

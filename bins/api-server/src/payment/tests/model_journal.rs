@@ -242,6 +242,13 @@ impl Journal for ModelJournal {
         .await
     }
 
+    async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
+        self.call("paid", |books| {
+            Ok(books.paid.get(&payer).copied().unwrap_or_default())
+        })
+        .await
+    }
+
     async fn debit(&self, payer: Address, spent: Spent, now: u64) -> Result<(), LedgerError> {
         self.call("debit", |books| {
             books.spend(payer, spent, now);

@@ -67,6 +67,7 @@ fn policy(pool: u64) -> PaymentPolicy {
         settle_budget_seconds: 40,
         settle_guard: Duration::from_secs(60),
         transaction_retention: Duration::from_secs(90 * 86_400),
+        private_answer_seconds: 3_600,
         credit: CreditPolicy {
             upstream_call: cost((HELD - VERIFICATION) / calls),
             model_call: cost(2_500),
@@ -147,6 +148,16 @@ impl Stage {
             .clone()
     }
 
+    /// What a payer signs for an operation.
+    pub(super) fn order_of(&self, operation: Operation) -> Order {
+        let mut options = self.catalog.offer(operation).options();
+        let exact = options.find(|option| option.scheme == Scheme::Exact);
+        Order {
+            option: exact.unwrap().clone(),
+            ..self.order()
+        }
+    }
+
     /// What a payer signs for the cheapest operation: good for 100 seconds, and new every time.
     pub(super) fn order(&self) -> Order {
         let number = self.nonces.fetch_add(1, Ordering::SeqCst);
@@ -174,7 +185,16 @@ impl Stage {
 
     /// Sends a payment for the same operation with a query, which is another request.
     pub(super) async fn buy_with(&self, query: Option<&str>, payment: &PaymentPayload) -> Ended {
-        let operation = Operation::CryptoNews;
+        self.buy_of(Operation::CryptoNews, query, payment).await
+    }
+
+    /// Sends a payment for an operation.
+    pub(super) async fn buy_of(
+        &self,
+        operation: Operation,
+        query: Option<&str>,
+        payment: &PaymentPayload,
+    ) -> Ended {
         let route = operation.route();
         let request = Request {
             id: self.ids.next_id(),

@@ -1,6 +1,6 @@
 //! The venues that plans are built from.
 
-use alloy_primitives::{Address, B256, U256, address};
+use alloy_primitives::{Address, B256, U256, address, b256};
 use plan_builder::ports::{BridgeFees, PerpVenue, PmVenue, SwapAsk, SwapQuotes};
 use plan_checks::BasisPoints;
 
@@ -22,6 +22,8 @@ const SLIPPAGE: u16 = 100;
 /// Base and Ethereum, as Circle numbers them.
 const BASE_DOMAIN: u32 = 6;
 const ETHEREUM_DOMAIN: u32 = 0;
+/// A transaction whose messages are asked for. That nobody knows it is an answer as well.
+const BURN: B256 = b256!("c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1");
 
 /// What the rail says of itself when it asks: an aggregator knows an integrator and its fee.
 #[derive(Clone, Debug)]
@@ -45,27 +47,36 @@ pub struct Rail<'a, A> {
     pub terms: &'a Terms,
 }
 
-impl Probed for Rail<'_, Lifi> {
-    fn source(&self) -> Option<&Source> {
-        Some(self.adapter.source())
-    }
-
-    fn questions(&self) -> Vec<Question<'_>> {
+impl<'a> Rail<'a, Lifi> {
+    /// What is asked of the aggregator, for whoever makes the pair anew each time.
+    #[must_use]
+    pub fn asks(&self) -> Vec<Question<'a>> {
+        let Self { adapter, terms } = *self;
         let ask = SwapAsk {
             chain_id: 8453,
             from_token: USDC_ON_BASE,
             to_token: WETH,
             from_amount: AMOUNT,
             account: ACCOUNT,
-            max_slippage: BasisPoints::new(SLIPPAGE).unwrap_or(self.terms.fee),
-            integrator: self.terms.integrator.clone(),
-            fee: self.terms.fee,
+            max_slippage: BasisPoints::new(SLIPPAGE).unwrap_or(terms.fee),
+            integrator: terms.integrator.clone(),
+            fee: terms.fee,
             allow_tools: Vec::new(),
             deny_tools: Vec::new(),
             max_price_impact: None,
         };
-        let quote = async move { self.adapter.quote(&ask).await };
+        let quote = async move { adapter.quote(&ask).await };
         vec![Question::plain("lifi", &["lifi.quote"], quote)]
+    }
+}
+
+impl Probed for Rail<'_, Lifi> {
+    fn source(&self) -> Option<&Source> {
+        Some(self.adapter.source())
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        self.asks()
     }
 }
 
@@ -79,6 +90,11 @@ impl Probed for Circle {
         vec![
             Question::plain("circle", &["circle.fees"], fees),
             Question::plain("circle", &["circle.allowance"], self.fast_allowance()),
+            Question::plain(
+                "circle",
+                &["circle.messages"],
+                self.attestation(BASE_DOMAIN, BURN),
+            ),
         ]
     }
 }

@@ -82,7 +82,7 @@ fn a_ledger_of_version_1_is_brought_up() {
     let version: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 7);
+    assert_eq!(version, 8);
     let mut statements = Statements::new(&connection);
     let seen = Seen::load(&mut statements).unwrap();
     for &state in OLD_STATES {
@@ -195,7 +195,7 @@ fn settings_hold() {
     assert_eq!(number("max_page_count"), 256);
     assert_eq!(number("wal_autocheckpoint"), 0);
     assert_eq!(number("cache_size"), -4096);
-    assert_eq!(number("user_version"), 7);
+    assert_eq!(number("user_version"), 8);
 }
 
 #[test]

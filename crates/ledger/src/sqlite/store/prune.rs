@@ -41,6 +41,7 @@ struct Aged {
     receipt: i64,
     /// It came to a settlement, so others may have seen the authorization.
     attempted: bool,
+    private: bool,
 }
 
 impl Aged {
@@ -54,6 +55,7 @@ impl Aged {
             receipt: row.get(5)?,
             digest: row.get(6)?,
             attempted: row.get(7)?,
+            private: row.get(8)?,
         })
     }
 
@@ -106,7 +108,9 @@ impl Store<'_> {
         if aged.valid_before <= now && aged.is_past(entries, now) {
             self.delete(aged)?;
             pruned.entries = pruned.entries.saturating_add(1);
-        } else if aged.is_past(answers, now) && (aged.answer, aged.receipt) != (NONE, NONE) {
+        } else if aged.is_past(self.options.answer_retention(aged.private), now)
+            && (aged.answer, aged.receipt) != (NONE, NONE)
+        {
             self.delete_answer(aged)?;
             pruned.answers = pruned.answers.saturating_add(1);
         }
@@ -127,7 +131,7 @@ impl Store<'_> {
         self.statements
             .get(
                 "SELECT id, state, valid_before, changed_at, answer, receipt, authorization,
-                        attempted
+                        attempted, private
                  FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?
             .query_map([id, BATCH], Aged::read)?

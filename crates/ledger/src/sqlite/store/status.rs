@@ -20,6 +20,7 @@ pub(super) struct Found {
     answer: i64,
     receipt: i64,
     transaction: Option<String>,
+    private: bool,
 }
 
 impl Store<'_> {
@@ -72,7 +73,8 @@ impl Store<'_> {
         let Some(entry) = seen.find(statements, digest)? else {
             return Ok(None);
         };
-        let sql = "SELECT id, state, request, changed_at, answer, receipt, transaction_hash
+        let sql =
+            "SELECT id, state, request, changed_at, answer, receipt, transaction_hash, private
                    FROM entry WHERE id = ?1 AND authorization = ?2";
         statements.find(sql, params![entry, digest], |row| {
             Ok(Found {
@@ -83,6 +85,7 @@ impl Store<'_> {
                 answer: row.get(4)?,
                 receipt: row.get(5)?,
                 transaction: row.get(6)?,
+                private: row.get(7)?,
             })
         })
     }
@@ -116,7 +119,7 @@ impl Store<'_> {
     }
 
     fn settled(&mut self, found: &Found, now: u64) -> Result<PaymentStatus, Failure> {
-        let retention = self.options.retention_seconds;
+        let retention = self.options.answer_retention(found.private);
         if found.changed_at.saturating_add(retention) <= now || found.answer == NONE {
             let transaction = self.settled_by(found.receipt, found.transaction.clone())?;
             return Ok(PaymentStatus::AnswerExpired { transaction });

@@ -36,7 +36,7 @@ impl Store<'_> {
         self.advance(
             entry,
             Transition::BeginSettlement,
-            "UPDATE entry SET state = ?2, changed_at = max(changed_at, ?5), answer = ?6
+            "UPDATE entry SET state = ?2, changed_at = max(changed_at, ?5), answer = ?6, private = ?7
              WHERE id = ?1 AND state BETWEEN ?3 AND ?4",
             params![
                 entry.number(),
@@ -44,7 +44,8 @@ impl Store<'_> {
                 first,
                 last,
                 stored(now),
-                id
+                id,
+                settlement.private,
             ],
         )?;
         let answer = &settlement.answer;

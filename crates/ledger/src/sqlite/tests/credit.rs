@@ -23,6 +23,7 @@ async fn settling(ledger: &SqliteLedger, nonces: std::ops::Range<u8>) -> Vec<Ent
         let settlement = Settlement {
             payment: payment(),
             answer: crate::Answer::new(200, Vec::new(), "body".into()),
+            private: false,
         };
         ledger
             .begin_settlement(entry, settlement, 1_000_000)
@@ -81,7 +82,7 @@ async fn a_batch_writes_the_credit_of_a_payer_once() {
 }
 
 #[tokio::test]
-async fn a_payer_at_the_cap_costs_no_write() {
+async fn a_payer_at_the_cap_costs_one_write_for_what_it_has_paid() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let options = Options {
@@ -96,8 +97,9 @@ async fn a_payer_at_the_cap_costs_no_write() {
     assert_eq!(count_changes(&ledger).await, 0);
     let (settled, _) = settle_together(&ledger, &entries, |_| Ok(())).await;
     assert!(settled.iter().all(Result::is_ok));
-    assert_eq!(count_changes(&ledger).await, 0);
+    assert_eq!(count_changes(&ledger).await, 1);
     assert_eq!(ledger.credit(PAYER).await, Ok(3_000));
+    assert_eq!(ledger.paid(PAYER).await, Ok(8_000));
 }
 
 /// What is earned in memory is undone with the batch, and earned once when its requests are run again one by one.

@@ -24,6 +24,7 @@ async fn an_answer_that_changed_on_disk_is_not_served() {
     let settlement = Settlement {
         payment: payment(),
         answer: crate::Answer::new(200, Vec::new(), "body".into()),
+        private: false,
     };
     ledger
         .begin_settlement(entry, settlement, claim.now)

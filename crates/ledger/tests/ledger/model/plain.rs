@@ -1,11 +1,14 @@
 //! A journal in plain memory.
 
 use ledger::{
-    EntryId, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Pruned, Recovery, State,
-    StoredAnswer, Transition,
+    EntryId, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Pruned, Recovery, Settlement,
+    State, StoredAnswer, Transition,
 };
 
-use crate::support::{self, CREDIT_CAP, ENTRY_RETENTION, RETENTION};
+use crate::support::{self, CREDIT_CAP, ENTRY_RETENTION, PRIVATE_RETENTION, RETENTION};
+
+/// The key whose answers tell of their payer alone.
+const PRIVATE: u64 = 3;
 
 pub(super) struct Entry {
     pub(super) id: EntryId,
@@ -21,7 +24,22 @@ pub(super) struct Entry {
     pub(super) attempted: bool,
 }
 
+/// What a settlement of a key is begun with.
+pub(super) fn settlement(key: u64) -> Settlement {
+    Settlement {
+        private: key == PRIVATE,
+        ..support::settlement(key)
+    }
+}
+
 impl Entry {
+    fn answer_retention(&self) -> u64 {
+        match self.key {
+            PRIVATE => PRIVATE_RETENTION,
+            _ => RETENTION,
+        }
+    }
+
     pub(super) fn end_uncharged(&mut self, reason: &str) {
         self.attempted |= self.state >= State::Settling;
         self.has_answer = false;
@@ -43,6 +61,8 @@ pub(super) struct Model {
     pub(super) entries: Vec<Entry>,
     /// Of both payers.
     pub(super) credit: [u64; 2],
+    /// What both have paid.
+    pub(super) paid: [u64; 2],
     /// Every number that was ever given out.
     pub(super) issued: Vec<EntryId>,
     pub(super) now: u64,
@@ -67,7 +87,9 @@ impl Model {
                 entry: entry.id,
                 transaction: transaction(),
             },
-            State::Settled if entry.has_answer && entry.changed_at + RETENTION > self.now => {
+            State::Settled
+                if entry.has_answer && entry.changed_at + entry.answer_retention() > self.now =>
+            {
                 PaymentStatus::Answered(StoredAnswer {
                     settled_at: entry.changed_at,
                     ..support::stored(key, 0)
@@ -151,7 +173,8 @@ impl Model {
                 observed: entry.state,
             });
         }
-        let credit = &mut self.credit[usize::from(entry.key % 2 == 1)];
+        let payer = usize::from(entry.key % 2 == 1);
+        let credit = &mut self.credit[payer];
         match transition {
             Transition::StartWork => {
                 entry.state = State::Working;
@@ -160,6 +183,7 @@ impl Model {
             Transition::BeginSettlement => entry.has_answer = true,
             Transition::Settle | Transition::ResolveSettled => {
                 *credit = (*credit + 2_000).min(CREDIT_CAP);
+                self.paid[payer] += 2_000;
             }
             Transition::Release => {
                 entry.end_uncharged(made.cause);
@@ -214,7 +238,7 @@ impl Model {
                 pruned.entries += 1;
                 return false;
             }
-            if entry.has_answer && entry.changed_at + RETENTION <= now {
+            if entry.has_answer && entry.changed_at + entry.answer_retention() <= now {
                 entry.has_answer = false;
                 pruned.answers += 1;
             }

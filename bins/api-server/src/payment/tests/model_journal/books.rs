@@ -17,6 +17,8 @@ pub(super) struct Books {
     /// The newest entry of each authorization.
     by_authorization: BTreeMap<B256, EntryId>,
     pub(super) credit: BTreeMap<Address, u64>,
+    /// The sums of settled payments.
+    pub(super) paid: BTreeMap<Address, u64>,
     /// What is missing of the pool (no address) and of shares, and as of when.
     newcomers: BTreeMap<Option<IpAddr>, (u64, u64)>,
     options: Options,
@@ -210,6 +212,8 @@ impl Books {
         let credit = self.credit.entry(payer).or_default();
         let amount = u64::try_from(amount).unwrap_or(u64::MAX);
         *credit = credit.saturating_add(amount).min(cap);
+        let paid = self.paid.entry(payer).or_default();
+        *paid = paid.saturating_add(amount);
         Ok(())
     }
 

@@ -256,6 +256,12 @@ pub(super) fn check_earned<J: Journal>(server: &Server<J>, record: &Record, acco
     let signed = own.flat_map(|purchase| &purchase.signed);
     let transfers = signed.filter_map(|s| world.chain.transfer(s.order.nonce, world.now()));
     let paid = transfers.fold(U256::ZERO, |sum, transfer| sum + transfer.amount);
+    let summed = at_once(server.journal.paid(payer)).unwrap();
+    if U256::from(summed) > paid {
+        world.violation(format!(
+            "{payer} has paid {paid}, the journal says {summed}"
+        ));
+    }
     let credit = at_once(server.journal.credit(payer)).unwrap();
     if U256::from(credit) > paid {
         world.violation(format!(

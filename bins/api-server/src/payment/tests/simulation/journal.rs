@@ -188,6 +188,10 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         self.call("credit", self.inner.credit(payer)).await
     }
 
+    async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
+        self.call("paid", self.inner.paid(payer)).await
+    }
+
     async fn debit(&self, payer: Address, spent: Spent, now: u64) -> Result<(), LedgerError> {
         let effect = async { self.inner.debit(payer, spent, now).await };
         self.call("debit", effect).await

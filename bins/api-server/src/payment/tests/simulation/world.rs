@@ -188,6 +188,7 @@ pub(super) fn policy() -> PaymentPolicy {
         settle_budget_seconds: 40,
         settle_guard: Duration::from_secs(60),
         transaction_retention: Duration::from_secs(90 * 86_400),
+        private_answer_seconds: 3_600,
         credit: CreditPolicy {
             upstream_call: cost(400),
             model_call: cost(2_500),

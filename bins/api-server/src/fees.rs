@@ -1,0 +1,93 @@
+//! The reviewed fee configuration, and the rest of `[plans]` that this server reads.
+
+use std::path::Path;
+
+use plan_builder::{FeeDocument, LifeSeconds, Policy, SimulationMode};
+use plan_checks::FeePolicy;
+use serde::Deserialize;
+use server_config::lenient;
+
+use crate::config::{Config, Problem};
+
+/// The key that names the file.
+const KEY: &str = "plans.fee_config";
+
+/// What of `[plans]` also holds for the plans of wallets' actions. The agent rail reads the same keys.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Read {
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    swap_valid_seconds: Option<u64>,
+    #[serde(deserialize_with = "lenient::optional_scalar")]
+    bridge_valid_seconds: Option<u64>,
+    simulation: Option<String>,
+    #[serde(deserialize_with = "lenient::boolean")]
+    allow_unread_accounts: bool,
+    price_source: Option<String>,
+}
+
+/// What plans of wallets' actions are built and verified with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlanRules {
+    pub(crate) policy: Policy,
+    /// Whether the tokens of a swap are priced by a source that is not the aggregator.
+    pub(crate) priced: bool,
+}
+
+/// The rules of a configuration; `None` where it names no fees or there are no wallets: then nothing is planned.
+///
+/// # Errors
+/// A [`Problem`] that names the key.
+pub(crate) fn rules(config: &Config) -> Result<Option<PlanRules>, Problem> {
+    let (Some(_), Some(path)) = (&config.custody, config.fee_config()) else {
+        return Ok(None);
+    };
+    let mut policy = Policy::new(fees(path)?);
+    let read: Read = config.plans.clone().try_into().map_err(|error| {
+        let error: toml::de::Error = error;
+        Problem::new("plans", error.message())
+    })?;
+    for (key, seconds, life) in [
+        (
+            "plans.swap_valid_seconds",
+            read.swap_valid_seconds,
+            &mut policy.validity.swap,
+        ),
+        (
+            "plans.bridge_valid_seconds",
+            read.bridge_valid_seconds,
+            &mut policy.validity.bridge,
+        ),
+    ] {
+        if let Some(seconds) = seconds {
+            let wrong = || Problem::new(key, "expected 30 to 600");
+            *life = LifeSeconds::new(seconds).ok_or_else(wrong)?;
+        }
+    }
+    if let Some(word) = read.simulation {
+        let expected = "expected \"required\", \"preferred\" or \"off\"";
+        let wrong = || Problem::new("plans.simulation", expected);
+        policy.simulation = SimulationMode::from_word(&word).ok_or_else(wrong)?;
+    }
+    policy.allow_unread_accounts = read.allow_unread_accounts;
+    let priced = match read.price_source.as_deref() {
+        None => false,
+        Some("defillama") => true,
+        Some(_) => return Err(Problem::new("plans.price_source", "expected \"defillama\"")),
+    };
+    Ok(Some(PlanRules { policy, priced }))
+}
+
+/// The reviewed fees of a file.
+///
+/// # Errors
+/// A [`Problem`] that names the key and the file.
+pub(crate) fn fees(path: &Path) -> Result<FeePolicy, Problem> {
+    let wrong = |said: &str| Problem::new(KEY, format!("{}: {said}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("cannot read {}: {}", path.display(), error.kind());
+        Problem::new(KEY, message)
+    })?;
+    let document: FeeDocument = toml::from_str(&text).map_err(|error| wrong(error.message()))?;
+    document.review().map_err(|error| wrong(&error.to_string()))
+}

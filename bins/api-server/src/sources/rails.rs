@@ -1,0 +1,71 @@
+//! Who quotes, simulates and attests what wallets do.
+
+use alloy_primitives::B256;
+use data_sources::Source;
+use data_sources::circle::Circle;
+use data_sources::lifi::Lifi;
+use data_sources::probe::{Probed, Question, Rail, Terms};
+use data_sources::rpc::RpcReader;
+use plan_checks::{BasisPoints, FeePolicy};
+
+use super::connect::Connect;
+use crate::error::ServeError;
+
+/// The aggregator of all chains but the home chain, the bridge's service, and the nodes of the chains.
+#[derive(Debug)]
+pub(crate) struct Rails {
+    pub(crate) aggregator: Aggregator,
+    pub(crate) circle: Circle,
+    pub(crate) nodes: RpcReader,
+}
+
+/// The aggregator, and who asks it.
+#[derive(Debug)]
+pub(crate) struct Aggregator {
+    pub(crate) lifi: Lifi,
+    /// The service's name and fee there, for the probe.
+    terms: Terms,
+}
+
+impl Rails {
+    /// `fees` are those that plans are built with; without them the service asks by its name, and for no fee.
+    pub(super) fn connect(
+        connect: &Connect<'_>,
+        fees: Option<&FeePolicy>,
+    ) -> Result<Self, ServeError> {
+        let lifi = connect.one("lifi", |transport, said, clock| {
+            Lifi::new(transport, said.into(), clock)
+        })?;
+        let circle = connect.one("circle", |transport, said, clock| {
+            Circle::new(transport, said.into(), clock)
+        })?;
+        let own = fees.and_then(FeePolicy::own);
+        let integrator = fees.map_or(connect.brand(), |fees| &fees.integrator);
+        let terms = Terms {
+            integrator: integrator.to_owned(),
+            fee: own.map_or(BasisPoints::NONE, |own| own.bps),
+            builder_code: B256::ZERO,
+            builder: None,
+        };
+        Ok(Self {
+            aggregator: Aggregator { lifi, terms },
+            circle,
+            nodes: connect.rpc()?,
+        })
+    }
+}
+
+impl Probed for Aggregator {
+    fn source(&self) -> Option<&Source> {
+        Some(self.lifi.source())
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        let Self { lifi, terms } = self;
+        let rail = Rail {
+            adapter: lifi,
+            terms,
+        };
+        rail.asks()
+    }
+}

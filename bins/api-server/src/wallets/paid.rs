@@ -1,0 +1,36 @@
+//! What owners have paid to the service.
+
+use custody::Owner;
+use ledger::PaidSums;
+use wallet_actions::{PaidTotals, PortFuture};
+
+/// The sums that the ledger keeps. An owner is a payer on the chain that calls are paid on.
+#[derive(Debug, Clone)]
+pub struct PaidByOwners {
+    sums: PaidSums,
+    payer_chain: u64,
+}
+
+impl PaidByOwners {
+    /// Over the sums of a ledger, for payers on this chain.
+    #[must_use]
+    pub fn new(sums: PaidSums, payer_chain: u64) -> Self {
+        Self { sums, payer_chain }
+    }
+}
+
+impl PaidTotals for PaidByOwners {
+    fn paid(&self, owner: Owner) -> PortFuture<'_, Option<u64>> {
+        Box::pin(async move {
+            // Whoever is nobody's payer has paid nothing.
+            if owner.chain_id() != self.payer_chain {
+                return Some(0);
+            }
+            let sum = self.sums.paid(owner.address()).await;
+            sum.inspect_err(|error| {
+                tracing::warn!(code = error.code(), %error, "what an owner has paid cannot be read");
+            })
+            .ok()
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! Plans of swaps and bridges. Each is built from a quote, judged by the checks of its rail, and judged once more from its own bytes:
+//! only the steps of the second judgement are handed out.
+
+mod bridge;
+mod home_swap;
+mod refused;
+mod swap;
+
+use std::sync::Arc;
+
+use alloy_primitives::Bytes;
+use data_sources::Clock;
+use data_sources::defillama::Defillama;
+use data_sources::okx::Okx;
+use plan_builder::{Moment, Refusal, Request, Verified};
+use plan_checks::{CheckReport, Rail, Step, UtcSeconds};
+use serde_json::{Value, json};
+use wallet_actions::{
+    Attested, BridgeAsk, BridgePlan, Burn, PlanRefused, PlannedStep, Plans, PortFuture, StepKind,
+    SwapAsk, SwapPlan,
+};
+
+use crate::Sources;
+use crate::config::Config;
+use crate::error::ServeError;
+use crate::fees::{self, PlanRules};
+use crate::reviewed::Unreviewed;
+use crate::sources::Rails;
+
+/// [`Plans`] over the plan builder: the home chain's aggregator on the home chain, LI.FI on every other one, Circle for bridges.
+pub struct WalletPlans {
+    okx: Okx,
+    defillama: Defillama,
+    rails: Arc<Rails>,
+    unreviewed: Arc<Unreviewed>,
+    /// Without rules there are swaps on the home chain, and nothing else.
+    rules: Option<PlanRules>,
+    clock: Arc<dyn Clock>,
+}
+
+impl WalletPlans {
+    /// Over the upstreams of a configuration, by its `[plans]`.
+    ///
+    /// # Errors
+    /// [`ServeError`] that names the key of the fee configuration, or of another rule of plans, that cannot be used.
+    pub fn new(config: &Config, sources: &Sources) -> Result<Self, ServeError> {
+        let rules = fees::rules(config).map_err(ServeError::Fees)?;
+        Ok(Self {
+            okx: sources.tokens.okx.clone(),
+            defillama: sources.accounts.defillama.clone(),
+            rails: Arc::clone(&sources.rails),
+            unreviewed: Arc::clone(&sources.unreviewed),
+            rules,
+            clock: Arc::clone(sources.context.clock()),
+        })
+    }
+
+    fn now(&self) -> UtcSeconds {
+        let unix = u64::try_from(self.clock.now().as_second());
+        UtcSeconds::from_unix(unix.unwrap_or_default())
+    }
+
+    fn moment(&self) -> Result<Moment, Refusal> {
+        let mut entropy = [0; 32];
+        getrandom::fill(&mut entropy).map_err(|_| {
+            let message = "the system gives no random bytes";
+            Refusal::new(Refusal::ENTROPY_UNAVAILABLE, message)
+        })?;
+        let millis = u64::try_from(self.clock.now().as_millisecond());
+        Ok(Moment {
+            now_millis: millis.unwrap_or_default(),
+            entropy,
+        })
+    }
+
+    fn rules(&self, rail: Rail) -> Result<&PlanRules, Refusal> {
+        self.rules.as_ref().ok_or_else(|| {
+            let message = format!(
+                "no {} is planned here: plans.fee_config is not set",
+                rail.as_str()
+            );
+            Refusal::new(Refusal::CHAIN_UNSUPPORTED, message)
+        })
+    }
+}
+
+impl std::fmt::Debug for WalletPlans {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WalletPlans")
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Plans for WalletPlans {
+    fn swap(&self, ask: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>> {
+        Box::pin(async move {
+            if ask.chain_id == self.okx.reviewed().chain_id {
+                return self.home_swap(&ask).await;
+            }
+            let planned = self.lifi_swap(&ask).await;
+            planned.map_err(|refusal| refused::by_rail(&refusal))
+        })
+    }
+
+    fn bridge(&self, ask: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>> {
+        Box::pin(async move {
+            let planned = self.circle_bridge(&ask).await;
+            planned.map_err(|refusal| refused::by_rail(&refusal))
+        })
+    }
+
+    fn attestation(&self, burn: Burn) -> PortFuture<'_, Result<Option<Attested>, PlanRefused>> {
+        Box::pin(async move {
+            let circle = &self.rails.circle;
+            let found = circle.attestation(burn.source_domain, burn.transaction);
+            let found = found
+                .await
+                .map_err(|error| refused::by_rail(&error.into()))?;
+            Ok(found.map(|found| Attested {
+                message: found.message,
+                attestation: found.attestation,
+            }))
+        })
+    }
+}
+
+/// A request in the arguments of the agent rail.
+fn request(rail: Rail, arguments: &Value) -> Result<Request, Refusal> {
+    Request::parse(rail, &arguments.to_string())
+}
+
+/// The steps of a plan, as they are carried out. The checks have seen that none carries coins.
+fn steps(steps: &[Step]) -> Vec<PlannedStep> {
+    steps.iter().map(step).collect()
+}
+
+fn step(step: &Step) -> PlannedStep {
+    PlannedStep {
+        kind: match step.kind {
+            plan_checks::StepKind::ApproveReset => StepKind::ApproveReset,
+            plan_checks::StepKind::Approve => StepKind::Approve,
+            plan_checks::StepKind::Call => StepKind::Call,
+        },
+        to: step.to,
+        input: Bytes::clone(&step.data),
+    }
+}
+
+/// What proves the judgement of a verified plan.
+fn evidence(verified: &Verified, artifact_id: &str) -> Value {
+    json!({
+        "rail": verified.rail.as_str(),
+        "artifact_id": artifact_id,
+        "payload_digest": verified.payload_digest.to_string(),
+        "valid_until": verified.valid_until.to_string(),
+        "checks": names(&verified.report),
+    })
+}
+
+fn names(report: &CheckReport) -> Vec<&str> {
+    let held = report.assertions().iter();
+    held.map(|assertion| assertion.name).collect()
+}
+
+/// What a verified plan cannot lack.
+fn unreadable(what: &str) -> Refusal {
+    Refusal::new(
+        Refusal::PLAN_MALFORMED,
+        format!("the verified plan has no {what}"),
+    )
+}

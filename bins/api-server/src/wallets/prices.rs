@@ -1,0 +1,73 @@
+//! What tokens and the chains' own coins are worth.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use alloy_primitives::{Address, U256};
+use data_sources::Clock;
+use data_sources::defillama::Defillama;
+use fence_server::worth_micro_usd;
+use plan_checks::Decimal;
+use readings::defi::chains::gas_coin;
+use wallet_actions::{CoinPrices, PortFuture};
+
+use crate::Sources;
+
+/// Oldest price that is used.
+const PRICE_AGE: Duration = Duration::from_secs(60);
+
+/// A whole token in US dollars. A stale or doubtful price is none.
+///
+/// # Errors
+/// Why there is no price, for logs.
+pub(crate) async fn token_usd(
+    defillama: &Defillama,
+    clock: &dyn Clock,
+    platform: &'static str,
+    token: Address,
+) -> Result<Decimal, String> {
+    let asked = defillama.token_price(platform, token, Some(PRICE_AGE));
+    let quote = asked.await.map_err(|error| error.to_string())?;
+    if let Some(weakness) = quote.value.weakness(clock.now()) {
+        return Err(format!("{weakness:?}"));
+    }
+    let price = quote.value.price_usd.to_string().parse();
+    price.map_err(|_| "it has too many digits".to_owned())
+}
+
+/// Prices of the coins that pay gas, by the token that stands for each of them.
+pub struct NativePrices {
+    defillama: Defillama,
+    clock: Arc<dyn Clock>,
+}
+
+impl NativePrices {
+    /// Over the upstreams.
+    #[must_use]
+    pub fn new(sources: &Sources) -> Self {
+        Self {
+            defillama: sources.accounts.defillama.clone(),
+            clock: Arc::clone(sources.context.clock()),
+        }
+    }
+}
+
+impl std::fmt::Debug for NativePrices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NativePrices").finish_non_exhaustive()
+    }
+}
+
+impl CoinPrices for NativePrices {
+    fn micro_usd(&self, chain_id: u64, wei: U256) -> PortFuture<'_, Option<u64>> {
+        Box::pin(async move {
+            let coin = gas_coin(chain_id)?;
+            let clock = self.clock.as_ref();
+            let price = token_usd(&self.defillama, clock, coin.platform, coin.token).await;
+            let price = price.inspect_err(|reason| {
+                tracing::warn!(coin = coin.symbol, %reason, "a coin has no price");
+            });
+            worth_micro_usd(price.ok()?, wei)
+        })
+    }
+}
