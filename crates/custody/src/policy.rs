@@ -73,16 +73,32 @@ impl SigningPolicy {
         document::parse(text)
     }
 
-    /// Adds a target.
+    /// Adds a target. A pool may be added once for each product that it is.
     ///
     /// # Errors
-    /// [`TargetsFault::Duplicate`] when its contract is there.
+    /// [`TargetsFault::Duplicate`] when its contract is there, for the same product or for none;
+    /// [`TargetsFault::DuplicateProduct`] when another contract has the product's id.
     pub fn insert(&mut self, target: Target) -> Result<(), TargetsFault> {
         let key = target.key();
-        if self.targets.contains_key(&key) {
-            let (chain_id, contract) = key;
-            return Err(TargetsFault::Duplicate { chain_id, contract });
+        for vault in target.vaults() {
+            let others = self.targets.values().filter(|other| other.key() != key);
+            let mut ids = others
+                .flat_map(Target::vaults)
+                .map(|vault| &vault.product_id);
+            if ids.any(|id| *id == vault.product_id) {
+                let product_id = vault.product_id.clone();
+                return Err(TargetsFault::DuplicateProduct { product_id });
+            }
         }
+        let target = match self.targets.remove(&key) {
+            None => target,
+            Some(there) if there.is_other_product_of(&target) => there.join(target),
+            Some(there) => {
+                self.targets.insert(key, there);
+                let (chain_id, contract) = key;
+                return Err(TargetsFault::Duplicate { chain_id, contract });
+            }
+        };
         self.targets.insert(key, target);
         Ok(())
     }

@@ -71,7 +71,14 @@ mod pool {
 }
 
 pub(super) const APPROVE: Selector = Selector::new(token::approveCall::SELECTOR);
-pub(super) const TRANSFER: Selector = Selector::new(token::transferCall::SELECTOR);
+
+/// Functions that make no contract a spender: those of a token itself.
+pub(super) const OF_TOKEN: [Selector; 4] = [
+    APPROVE,
+    Selector::new(token::transferCall::SELECTOR),
+    Selector::new(principal::transferWithAuthorizationCall::SELECTOR),
+    Selector::new(principal_bytes::transferWithAuthorizationCall::SELECTOR),
+];
 
 /// Functions that no target is listed with: they give tokens away, or allow that, past the
 /// judgement of arguments.
@@ -178,7 +185,7 @@ mod tests {
     fn selectors_are_those_of_the_standards() {
         for (selector, published) in [
             (APPROVE, "0x095ea7b3"),
-            (TRANSFER, "0xa9059cbb"),
+            (OF_TOKEN[1], "0xa9059cbb"),
             (NEVER[0].0, "0x23b872dd"),
             (NEVER[1].0, "0x39509351"),
             (NEVER[2].0, "0xd505accf"),

@@ -1,7 +1,7 @@
 //! Reviewed products to deposit in, and what a wallet has in one.
 
 use alloy_primitives::{Address, U256};
-use custody::{SigningPolicy, Target};
+use custody::{SigningPolicy, Target, Vault};
 
 use super::Planner;
 use crate::Refused;
@@ -97,11 +97,17 @@ impl Reserve {
 impl Product {
     /// The products of the reviewed list that are served here.
     pub(crate) fn all(policy: &SigningPolicy) -> impl Iterator<Item = Self> {
-        policy.targets().filter_map(Self::of)
+        let of = |target: &'_ Target| {
+            let products = target.vaults().iter();
+            let products: Vec<_> = products
+                .filter_map(|vault| Self::of(target, vault))
+                .collect();
+            products
+        };
+        policy.targets().flat_map(of)
     }
 
-    fn of(target: &Target) -> Option<Self> {
-        let vault = target.vault()?;
+    fn of(target: &Target, vault: &Vault) -> Option<Self> {
         Some(Self {
             chain_id: target.chain_id(),
             contract: target.contract(),
