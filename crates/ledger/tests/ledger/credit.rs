@@ -1,11 +1,13 @@
 //! What payers have earned, and what uncharged work takes from it.
 
 use alloy_primitives::{Address, U256};
-use ledger::{Claim, EntryId, Journal, LedgerError, Options, Spent, SqliteLedger, State};
+use ledger::{
+    Claim, EntryId, Journal, LedgerError, Options, PaymentStatus, Spent, SqliteLedger, State,
+};
 
 use crate::support::{
-    Bench, CREDIT_CAP, ENTRY_RETENTION, NOW, OPTIONS, bring, claim, credit, key, look_up, paid,
-    pay, prune_all, receipt, reserved, settlement,
+    Bench, CREDIT_CAP, ENTRY_RETENTION, NOW, OPTIONS, PRIVATE_RETENTION, bring, claim, credit, key, look_up, paid,
+    pay, prune_all, receipt, request, reserved, settlement,
 };
 
 async fn settle(ledger: &SqliteLedger, claim: Claim) -> EntryId {
@@ -158,6 +160,28 @@ async fn what_a_payer_has_paid_is_never_spent_capped_or_forgotten() {
     assert_eq!(sums.paid(key(0).payer).await, Ok(10_000));
     ledger.close();
     assert_eq!(sums.paid(key(0).payer).await, Err(LedgerError::Closed));
+}
+
+/// A ledger of version 7 knows no sums: what is left of credit is known to have been paid.
+#[tokio::test]
+async fn a_ledger_without_sums_begins_with_what_is_left_of_credit() {
+    let mut ledger = Bench::new();
+    for nonce in 1..=4 {
+        pay(&ledger, nonce, NOW).await.unwrap();
+    }
+    ledger.change(|file| {
+        file.execute_batch(
+            "ALTER TABLE credit DROP COLUMN paid; ALTER TABLE entry DROP COLUMN private;
+             PRAGMA user_version = 7;",
+        )
+        .unwrap();
+    });
+    assert_eq!(paid(&ledger).await, CREDIT_CAP);
+    pay(&ledger, 5, NOW).await.unwrap();
+    assert_eq!(paid(&ledger).await, CREDIT_CAP + 2_000);
+    // What was bought before is as public as it was.
+    let found = ledger.find(&key(1), &request(0), NOW + PRIVATE_RETENTION);
+    assert!(matches!(found.await, Ok(Some(PaymentStatus::Answered(_)))));
 }
 
 #[tokio::test]

@@ -225,7 +225,7 @@ fn a_newer_schema_is_refused() {
     assert_eq!(
         open(&path, None).unwrap_err(),
         LedgerError::NewerSchema {
-            expected: 7,
+            expected: 8,
             observed: 99
         }
     );
