@@ -45,7 +45,9 @@ pub(crate) fn of(local_domain: u32, token: Address) -> CctpSpec {
         local_domain,
         token,
         burn_limit: U256::from(BURN_LIMIT),
-        remotes: others.filter(|(domain, _)| *domain != local_domain).collect(),
+        remotes: others
+            .filter(|(domain, _)| *domain != local_domain)
+            .collect(),
         attester: ATTESTER.address,
         fee_recipient: FEE_RECIPIENT,
     }

@@ -23,8 +23,8 @@ use std::{
 use alloy_primitives::{Address, B256, U256};
 use k256::ecdsa::SigningKey;
 
-pub use self::server::IrisServer;
 use self::burn::Burn;
+pub use self::server::IrisServer;
 use crate::{accounts::DevAccount, chain::DevChain, error::DevChainError};
 
 /// The attestation service. Clones are the same one.

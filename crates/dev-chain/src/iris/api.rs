@@ -7,7 +7,10 @@ use super::{IrisReply, State, burn::SLOW_DOMAINS};
 use crate::cctp::DOMAINS;
 
 /// What forwarding costs towards Ethereum and towards the other domains, in atomic units of USDC.
-const FORWARD_FEES: [[u64; 3]; 2] = [[2_303_729, 2_803_729, 3_503_729], [201_005, 211_005, 231_005]];
+const FORWARD_FEES: [[u64; 3]; 2] = [
+    [2_303_729, 2_803_729, 3_503_729],
+    [201_005, 211_005, 231_005],
+];
 
 pub(super) fn answer(state: &mut State, method: &str, path_and_query: &str) -> Option<IrisReply> {
     if method != "GET" {

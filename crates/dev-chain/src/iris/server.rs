@@ -76,7 +76,9 @@ async fn connection(stream: TcpStream, iris: Iris) {
 
 fn respond(request: &Request<Incoming>, iris: &Iris) -> Response<Full<Bytes>> {
     let uri = request.uri();
-    let asked = uri.path_and_query().map_or(uri.path(), |asked| asked.as_str());
+    let asked = uri
+        .path_and_query()
+        .map_or(uri.path(), |asked| asked.as_str());
     let (status, body) = match iris.answer(request.method().as_str(), asked) {
         Some(reply) => (reply.status, reply.body),
         None => (404, r#"{"code":404,"message":"Not Found"}"#.to_owned()),

@@ -31,12 +31,11 @@ impl DexRouterSpec {
                 router: self.router,
                 isAllowed: true,
             });
-        let router = Placement::new(self.router, Contract::DexRouter).then(
-            &DexRouter::initializeCall {
+        let router =
+            Placement::new(self.router, Contract::DexRouter).then(&DexRouter::initializeCall {
                 owner,
                 tokenApprove: self.approve_proxy,
-            },
-        );
+            });
         let router = self.rates.into_iter().fold(router, |router, rate| {
             router.then(&DexRouter::setRateCall {
                 tokenIn: rate.token_in,

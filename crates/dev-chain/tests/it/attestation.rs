@@ -3,8 +3,9 @@
 use alloy_primitives::{Address, B256, Bytes, U256, fixed_bytes, hex};
 use alloy_sol_types::SolEvent;
 use dev_chain::{
-    BUYER, DevChain, GAS_PAYER, MINTER, arbitrum, base,
+    BUYER, DevChain, GAS_PAYER, MINTER,
     abi::{MessageTransmitter, MultiMinterToken, TokenMessenger, TokenMinter},
+    arbitrum, base,
     cctp::{ATTESTER, FEE_RECIPIENT, MESSAGE_TRANSMITTER, TOKEN_MESSENGER, TOKEN_MINTER},
     iris::Iris,
 };
@@ -26,11 +27,27 @@ struct World {
 }
 
 fn world() -> World {
-    let source = DevChain::builder().base_stage().clock(|| NOW).build().unwrap();
-    let destination = DevChain::builder().arbitrum_stage().clock(|| NOW).build().unwrap();
+    let source = DevChain::builder()
+        .base_stage()
+        .clock(|| NOW)
+        .build()
+        .unwrap();
+    let destination = DevChain::builder()
+        .arbitrum_stage()
+        .clock(|| NOW)
+        .build()
+        .unwrap();
+    // A message that expires at block 1 has expired.
+    destination.mine();
     let iris = Iris::new(ATTESTER).unwrap();
-    let iris = iris.watching(base::DOMAIN, &source).watching(arbitrum::DOMAIN, &destination);
-    World { source, destination, iris }
+    let iris = iris
+        .watching(base::DOMAIN, &source)
+        .watching(arbitrum::DOMAIN, &destination);
+    World {
+        source,
+        destination,
+        iris,
+    }
 }
 
 fn burn_call(max_fee: u64, threshold: u32) -> TokenMessenger::depositForBurnCall {
@@ -46,7 +63,11 @@ fn burn_call(max_fee: u64, threshold: u32) -> TokenMessenger::depositForBurnCall
 }
 
 fn burn(world: &World, call: &TokenMessenger::depositForBurnCall) -> B256 {
-    submit(&world.source, HOLDER, &approve(base::USDC, TOKEN_MESSENGER, AMOUNT));
+    submit(
+        &world.source,
+        HOLDER,
+        &approve(base::USDC, TOKEN_MESSENGER, AMOUNT),
+    );
     let step = Step::new(TOKEN_MESSENGER, call);
     submit(&world.source, HOLDER, &step).transaction_hash
 }
@@ -57,14 +78,23 @@ fn ask(world: &World, path: &str) -> (u16, Value) {
 }
 
 fn messages(world: &World, transaction: B256) -> (u16, Value) {
-    ask(world, &format!("/v2/messages/6?transactionHash={transaction}"))
+    ask(
+        world,
+        &format!("/v2/messages/6?transactionHash={transaction}"),
+    )
 }
 
 /// The attested message of a burn as the call that mints it.
 fn mint_of(world: &World, transaction: B256) -> MessageTransmitter::receiveMessageCall {
     let (status, answer) = messages(world, transaction);
     assert_eq!(status, 200);
-    let bytes = |key: &str| -> Bytes { answer["messages"][0][key].as_str().unwrap().parse().unwrap() };
+    let bytes = |key: &str| -> Bytes {
+        answer["messages"][0][key]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
     MessageTransmitter::receiveMessageCall {
         message: bytes("message"),
         attestation: bytes("attestation"),
@@ -86,8 +116,14 @@ fn the_interface_is_the_deployed_one() {
         selector_of::<MessageTransmitter::receiveMessageCall>(),
         fixed_bytes!("57ecfd28"),
     );
-    check(selector_of::<MessageTransmitter::usedNoncesCall>(), fixed_bytes!("feb61724"));
-    check(selector_of::<TokenMinter::getLocalTokenCall>(), fixed_bytes!("78a0565e"));
+    check(
+        selector_of::<MessageTransmitter::usedNoncesCall>(),
+        fixed_bytes!("feb61724"),
+    );
+    check(
+        selector_of::<TokenMinter::getLocalTokenCall>(),
+        fixed_bytes!("78a0565e"),
+    );
     let topics = [
         MessageTransmitter::MessageReceived::SIGNATURE_HASH,
         TokenMessenger::MintAndWithdraw::SIGNATURE_HASH,
@@ -117,36 +153,62 @@ fn a_fast_burn_is_minted_less_the_fee_and_once() {
     let by = |address| logs.iter().find(|log| log.address() == address).unwrap();
     let received = MessageTransmitter::MessageReceived::decode_log(&by(MESSAGE_TRANSMITTER).inner);
     let received = received.unwrap();
-    assert_eq!((received.sourceDomain, received.finalityThresholdExecuted), (6, 1000));
+    assert_eq!(
+        (received.sourceDomain, received.finalityThresholdExecuted),
+        (6, 1000)
+    );
     assert_eq!(received.caller, GAS_PAYER.address);
     let mint = TokenMessenger::MintAndWithdraw::decode_log(&by(TOKEN_MESSENGER).inner).unwrap();
-    assert_eq!((mint.mintRecipient, mint.mintToken), (BUYER.address, arbitrum::USDC));
-    assert_eq!((mint.amount, mint.feeCollected), (U256::from(AMOUNT - FEE), U256::from(FEE)));
+    assert_eq!(
+        (mint.mintRecipient, mint.mintToken),
+        (BUYER.address, arbitrum::USDC)
+    );
+    assert_eq!(
+        (mint.amount, mint.feeCollected),
+        (U256::from(AMOUNT - FEE), U256::from(FEE))
+    );
 
     assert_eq!(receive(&world, &call), "Nonce already used");
     let nonce = received.nonce;
     let used = MessageTransmitter::usedNoncesCall { nonce };
-    assert_eq!(world.destination.view(MESSAGE_TRANSMITTER, &used).unwrap(), U256::ONE);
-    assert_eq!(world.source.view(MESSAGE_TRANSMITTER, &used).unwrap(), U256::ZERO);
+    assert_eq!(
+        world.destination.view(MESSAGE_TRANSMITTER, &used).unwrap(),
+        U256::ONE
+    );
+    assert_eq!(
+        world.source.view(MESSAGE_TRANSMITTER, &used).unwrap(),
+        U256::ZERO
+    );
 }
 
 #[test]
 fn a_standard_burn_costs_nothing_and_a_stingy_one_becomes_standard() {
     let world = world();
-    for (max_fee, threshold, reason) in
-        [(0, 2000, Value::Null), (FEE - 1, 1000, "insufficient_fee".into())]
-    {
+    for (max_fee, threshold, reason) in [
+        (0, 2000, Value::Null),
+        (FEE - 1, 1000, "insufficient_fee".into()),
+    ] {
         let before = balance(&world.destination, arbitrum::USDC, BUYER.address);
         let transaction = burn(&world, &burn_call(max_fee, threshold));
         let (_, answer) = messages(&world, transaction);
         let message = &answer["messages"][0];
         assert_eq!(message["delayReason"], reason);
         assert_eq!(message["status"], "complete");
-        assert_eq!(message["decodedMessage"]["finalityThresholdExecuted"], "2000");
+        assert_eq!(
+            message["decodedMessage"]["finalityThresholdExecuted"],
+            "2000"
+        );
         let body = &message["decodedMessage"]["decodedMessageBody"];
-        assert_eq!((&body["feeExecuted"], &body["amount"]), (&"0".into(), &"25000000".into()));
+        assert_eq!(
+            (&body["feeExecuted"], &body["amount"]),
+            (&"0".into(), &"25000000".into())
+        );
         let call = mint_of(&world, transaction);
-        submit(&world.destination, HOLDER, &Step::new(MESSAGE_TRANSMITTER, &call));
+        submit(
+            &world.destination,
+            HOLDER,
+            &Step::new(MESSAGE_TRANSMITTER, &call),
+        );
         let after = balance(&world.destination, arbitrum::USDC, BUYER.address);
         assert_eq!(after - before, U256::from(AMOUNT));
     }
@@ -168,11 +230,23 @@ fn the_service_takes_its_time_on_request() {
     let missing = (404, Value::Null);
     assert_eq!(
         seen,
-        [missing.clone(), missing.clone(), of("pending_confirmations"), of("complete")]
+        [
+            missing.clone(),
+            missing.clone(),
+            of("pending_confirmations"),
+            of("complete")
+        ]
     );
     // What is no burn is never found, and the wrong domain does not know it.
     assert_eq!(messages(&world, B256::repeat_byte(1)).0, 404);
-    assert_eq!(ask(&world, &format!("/v2/messages/3?transactionHash={transaction}")).0, 404);
+    assert_eq!(
+        ask(
+            &world,
+            &format!("/v2/messages/3?transactionHash={transaction}")
+        )
+        .0,
+        404
+    );
     assert_eq!(ask(&world, "/v2/messages/6").0, 400);
     assert_eq!(world.iris.answer("POST", "/v2/messages/6"), None);
 }
@@ -184,7 +258,10 @@ fn fees_of_every_route_are_answered() {
     assert_eq!(fast[0]["minimumFee"].to_string(), "1.3");
     assert_eq!(fast[1]["finalityThreshold"], 2000);
     let (_, slow) = ask(&world, "/v2/burn/USDC/fees/1/0?forward=true");
-    assert_eq!((slow[0]["finalityThreshold"].clone(), slow[1].clone()), (2000.into(), Value::Null));
+    assert_eq!(
+        (slow[0]["finalityThreshold"].clone(), slow[1].clone()),
+        (2000.into(), Value::Null)
+    );
     assert_eq!(slow[0]["forwardFee"]["high"], 3_503_729);
     for none in ["/v2/burn/USDC/fees/6/6", "/v2/burn/USDC/fees/37/6"] {
         assert_eq!(ask(&world, none).0, 404);
@@ -207,7 +284,10 @@ fn a_message_that_may_not_be_minted_says_why() {
         }
     };
     // The service signs as any signer does.
-    assert_eq!(attested(good.message.to_vec()).attestation, good.attestation);
+    assert_eq!(
+        attested(good.message.to_vec()).attestation,
+        good.attestation
+    );
     let said = |at: usize, bytes: &[u8]| {
         let mut message = good.message.to_vec();
         message.splice(at..at + bytes.len(), bytes.iter().copied());
@@ -216,14 +296,32 @@ fn a_message_that_may_not_be_minted_says_why() {
     let word = |value: u64| U256::from(value).to_be_bytes::<32>();
     assert_eq!(said(8, &6_u32.to_be_bytes()), "Invalid destination domain");
     assert_eq!(said(0, &2_u32.to_be_bytes()), "Invalid message version");
-    assert_eq!(said(108, MINTER.address.into_word().as_slice()), "Invalid caller for message");
-    assert_eq!(said(44, MINTER.address.into_word().as_slice()), "Remote TokenMessenger unsupported");
+    assert_eq!(
+        said(108, MINTER.address.into_word().as_slice()),
+        "Invalid caller for message"
+    );
+    assert_eq!(
+        said(44, MINTER.address.into_word().as_slice()),
+        "Remote TokenMessenger unsupported"
+    );
     assert_eq!(said(4, &7_u32.to_be_bytes()), "Mint token not supported");
-    assert_eq!(said(144, &499_u32.to_be_bytes()), "Unsupported finality threshold");
+    assert_eq!(
+        said(144, &499_u32.to_be_bytes()),
+        "Unsupported finality threshold"
+    );
     assert_eq!(said(148 + 164, &word(FEE + 1)), "Fee exceeds max fee");
-    assert_eq!(said(148 + 164, &word(AMOUNT)), "Fee equals or exceeds amount");
-    assert_eq!(said(148 + 196, &word(1)), "Message expired and must be re-signed");
-    assert_eq!(said(148, &2_u32.to_be_bytes()), "Invalid message body version");
+    assert_eq!(
+        said(148 + 164, &word(AMOUNT)),
+        "Fee equals or exceeds amount"
+    );
+    assert_eq!(
+        said(148 + 196, &word(1)),
+        "Message expired and must be re-signed"
+    );
+    assert_eq!(
+        said(148, &2_u32.to_be_bytes()),
+        "Invalid message body version"
+    );
 
     let mut forged = good.clone();
     forged.message = said_bytes(&good.message);
@@ -232,8 +330,13 @@ fn a_message_that_may_not_be_minted_says_why() {
     short.attestation = Bytes::from_static(&[1; 64]);
     assert_eq!(receive(&world, &short), "Invalid attestation length");
     // The bytes of the log are not what is attested: their nonce is zero.
-    let call = MessageTransmitter::setAttesterCall { attester: MINTER.address };
-    world.destination.call_as(MINTER.address, MESSAGE_TRANSMITTER, &call).unwrap();
+    let call = MessageTransmitter::setAttesterCall {
+        attester: MINTER.address,
+    };
+    world
+        .destination
+        .call_as(MINTER.address, MESSAGE_TRANSMITTER, &call)
+        .unwrap();
     assert_eq!(receive(&world, &good), "Invalid signature: not attester");
 }
 
@@ -249,7 +352,10 @@ fn a_hostile_service_is_seen_in_what_it_attests() {
     let world = world();
     let transaction = burn(&world, &burn_call(FEE, 1000));
     world.iris.set_fee_executed(Some(U256::from(FEE + 1)));
-    assert_eq!(receive(&world, &mint_of(&world, transaction)), "Fee exceeds max fee");
+    assert_eq!(
+        receive(&world, &mint_of(&world, transaction)),
+        "Fee exceeds max fee"
+    );
     world.iris.set_fee_executed(None);
     world.iris.set_expiration_block(1);
     let said = receive(&world, &mint_of(&world, transaction));
@@ -258,22 +364,35 @@ fn a_hostile_service_is_seen_in_what_it_attests() {
     let thief = Address::repeat_byte(0xba);
     world.iris.set_recipient(Some(thief));
     let call = mint_of(&world, transaction);
-    submit(&world.destination, HOLDER, &Step::new(MESSAGE_TRANSMITTER, &call));
+    submit(
+        &world.destination,
+        HOLDER,
+        &Step::new(MESSAGE_TRANSMITTER, &call),
+    );
     assert_eq!(minted(&world), U256::ZERO);
-    assert_eq!(balance(&world.destination, arbitrum::USDC, thief), U256::from(AMOUNT - FEE));
+    assert_eq!(
+        balance(&world.destination, arbitrum::USDC, thief),
+        U256::from(AMOUNT - FEE)
+    );
 }
 
 #[test]
 fn only_named_minters_mint() {
     let world = world();
     let configure = |by, allowance| {
-        let call = MultiMinterToken::configureMinterCall { account: TOKEN_MINTER, allowance };
+        let call = MultiMinterToken::configureMinterCall {
+            account: TOKEN_MINTER,
+            allowance,
+        };
         world.destination.call_as(by, arbitrum::USDC, &call)
     };
     assert!(configure(BUYER.address, U256::ONE).is_err());
     let call = mint_of(&world, burn(&world, &burn_call(FEE, 1000)));
     configure(MINTER.address, U256::ONE).unwrap();
-    assert_eq!(receive(&world, &call), "FiatToken: mint amount exceeds minterAllowance");
+    assert_eq!(
+        receive(&world, &call),
+        "FiatToken: mint amount exceeds minterAllowance"
+    );
     configure(MINTER.address, U256::ZERO).unwrap();
     assert_eq!(receive(&world, &call), "FiatToken: caller is not a minter");
 }

@@ -60,7 +60,11 @@ fn path() -> Path {
 }
 
 fn dag() -> Router::dagSwapByOrderIdCall {
-    Router::dagSwapByOrderIdCall { orderId: U256::from(7), base: base(), paths: vec![path()] }
+    Router::dagSwapByOrderIdCall {
+        orderId: U256::from(7),
+        base: base(),
+        paths: vec![path()],
+    }
 }
 
 fn stage() -> DevChain {
@@ -73,10 +77,22 @@ fn stage() -> DevChain {
 #[test]
 fn the_interface_is_the_reviewed_one() {
     let check = |observed, expected| assert_eq!(observed, expected);
-    check(selector_of::<Router::dagSwapByOrderIdCall>(), fixed_bytes!("f2c42696"));
-    check(selector_of::<Router::dagSwapToCall>(), fixed_bytes!("0c307f76"));
-    check(selector_of::<Router::smartSwapByOrderIdCall>(), fixed_bytes!("b80c2f09"));
-    check(selector_of::<Router::smartSwapToCall>(), fixed_bytes!("03b87e5f"));
+    check(
+        selector_of::<Router::dagSwapByOrderIdCall>(),
+        fixed_bytes!("f2c42696"),
+    );
+    check(
+        selector_of::<Router::dagSwapToCall>(),
+        fixed_bytes!("0c307f76"),
+    );
+    check(
+        selector_of::<Router::smartSwapByOrderIdCall>(),
+        fixed_bytes!("b80c2f09"),
+    );
+    check(
+        selector_of::<Router::smartSwapToCall>(),
+        fixed_bytes!("03b87e5f"),
+    );
 }
 
 #[test]
@@ -111,11 +127,20 @@ fn each_function_takes_the_input_through_the_proxy_and_pays_at_the_rate() {
         let before = balance(&chain, USDT0, HOLDER.address);
         // Trailing words are not arguments.
         let data = [data, vec![0x77; 64]].concat().into();
-        submit(&chain, HOLDER, &Step { to: DEX_ROUTER, data });
+        submit(
+            &chain,
+            HOLDER,
+            &Step {
+                to: DEX_ROUTER,
+                data,
+            },
+        );
         assert_eq!(balance(&chain, WOKB, payee), U256::from(OUTPUT));
         let spent = before - balance(&chain, USDT0, HOLDER.address);
         assert_eq!(spent, U256::from(AMOUNT));
-        let left = chain.allowance(USDT0, HOLDER.address, DEX_APPROVE_PROXY).unwrap();
+        let left = chain
+            .allowance(USDT0, HOLDER.address, DEX_APPROVE_PROXY)
+            .unwrap();
         assert_eq!(left, U256::ZERO);
     }
 }
@@ -132,11 +157,23 @@ fn a_swap_that_may_not_be_says_why() {
         said(|call| call.base.minReturnAmount += U256::ONE),
         "Min return not reached"
     );
-    assert_eq!(said(|call| call.base.deadLine = U256::from(NOW - 1)), "Route: expired");
+    assert_eq!(
+        said(|call| call.base.deadLine = U256::from(NOW - 1)),
+        "Route: expired"
+    );
     assert_eq!(said(|call| call.base.toToken = USDT0), "DexRouter: no rate");
-    assert_eq!(said(|call| call.paths[0].fromToken = word(USDG)), "firstToken mismatch");
-    assert_eq!(said(|call| call.paths[0].rawData[0] = U256::ZERO), "node index out of range");
-    assert_eq!(said(|call| call.paths[0].assetTo.clear()), "path length mismatch");
+    assert_eq!(
+        said(|call| call.paths[0].fromToken = word(USDG)),
+        "firstToken mismatch"
+    );
+    assert_eq!(
+        said(|call| call.paths[0].rawData[0] = U256::ZERO),
+        "node index out of range"
+    );
+    assert_eq!(
+        said(|call| call.paths[0].assetTo.clear()),
+        "path length mismatch"
+    );
     assert_eq!(
         said(|call| call.base.fromTokenAmount += U256::ONE),
         "ERC20: transfer amount exceeds allowance"
@@ -158,7 +195,9 @@ fn a_swap_that_may_not_be_says_why() {
 #[test]
 fn a_hostile_router_pays_less_than_the_minimum_and_does_not_revert() {
     let chain = stage();
-    let less = setShortfallCall { basisPoints: U256::from(3_000) };
+    let less = setShortfallCall {
+        basisPoints: U256::from(3_000),
+    };
     assert!(chain.call_as(HOLDER.address, DEX_ROUTER, &less).is_err());
     chain.call_as(MINTER.address, DEX_ROUTER, &less).unwrap();
     submit(&chain, HOLDER, &Step::new(DEX_ROUTER, &dag()));

@@ -204,7 +204,9 @@ pub(crate) fn estimate(chain: &DevChain, account: DevAccount, step: &Step) -> Re
 pub(crate) fn refusal(chain: &DevChain, to: Address, call: &impl SolCall) -> String {
     let error = estimate(chain, HOLDER, &Step::new(to, call)).unwrap_err();
     let text = error["message"].as_str().unwrap();
-    text.strip_prefix("execution reverted: ").unwrap_or(text).to_owned()
+    text.strip_prefix("execution reverted: ")
+        .unwrap_or(text)
+        .to_owned()
 }
 
 /// Signs and sends a step with this much gas.
