@@ -50,50 +50,71 @@ pub const WEI_PER_USDC_UNIT: u64 = 400_000_000;
 const USDC_INVENTORY: u64 = 1_000_000_000_000;
 const WETH_INVENTORY: u128 = 1_000_000_000_000_000_000_000;
 
+/// What differs between the chains of the swap and bridge rails.
+#[derive(Clone, Copy)]
+pub(crate) struct Rails {
+    pub(crate) chain_id: u64,
+    pub(crate) domain: u32,
+    pub(crate) usdc: Address,
+    pub(crate) weth: Address,
+}
+
 /// Puts all of it onto the chain, funded accounts excepted.
 pub(crate) fn place(builder: DevChainBuilder) -> DevChainBuilder {
-    let (one, rate) = (U256::ONE, U256::from(WEI_PER_USDC_UNIT));
-    let usdc = TokenSpec {
-        address: USDC,
-        name: "USD Coin".to_owned(),
-        symbol: "USDC".to_owned(),
-        version: "2".to_owned(),
-        reuse: Reuse::Reverts,
+    let rails = Rails {
+        chain_id: CHAIN_ID,
+        domain: DOMAIN,
+        usdc: USDC,
+        weth: WETH,
     };
-    builder
-        .chain_id(CHAIN_ID)
-        .token_with_minters(usdc, &[cctp::TOKEN_MINTER])
-        .erc20(Erc20Spec {
-            address: WETH,
-            name: "Wrapped Ether".to_owned(),
-            symbol: "WETH".to_owned(),
-            decimals: 18,
-            kind: Erc20Kind::Plain,
-        })
-        .contract(FORWARDER, Contract::FeeForwarder)
-        .router(RouterSpec {
-            address: ROUTER,
-            allowed: vec![(FORWARDER, FORWARD_FEES), (EXCHANGE, SNWAP)],
-        })
-        .exchange(ExchangeSpec {
-            address: EXCHANGE,
-            rates: vec![
-                Rate {
-                    token_in: USDC,
-                    token_out: WETH,
-                    numerator: rate,
-                    denominator: one,
-                },
-                Rate {
-                    token_in: WETH,
-                    token_out: USDC,
-                    numerator: one,
-                    denominator: rate,
-                },
-            ],
-        })
-        .cctp(cctp::of(DOMAIN, USDC))
-        .contract(crate::MULTICALL3, Contract::Multicall3)
-        .holder(USDC, EXCHANGE, U256::from(USDC_INVENTORY))
-        .holder(WETH, EXCHANGE, U256::from(WETH_INVENTORY))
+    rails.place(builder)
+}
+
+impl Rails {
+    pub(crate) fn place(self, builder: DevChainBuilder) -> DevChainBuilder {
+        let (one, rate) = (U256::ONE, U256::from(WEI_PER_USDC_UNIT));
+        let usdc = TokenSpec {
+            address: self.usdc,
+            name: "USD Coin".to_owned(),
+            symbol: "USDC".to_owned(),
+            version: "2".to_owned(),
+            reuse: Reuse::Reverts,
+        };
+        builder
+            .chain_id(self.chain_id)
+            .token_with_minters(usdc, &[cctp::TOKEN_MINTER])
+            .erc20(Erc20Spec {
+                address: self.weth,
+                name: "Wrapped Ether".to_owned(),
+                symbol: "WETH".to_owned(),
+                decimals: 18,
+                kind: Erc20Kind::Plain,
+            })
+            .contract(FORWARDER, Contract::FeeForwarder)
+            .router(RouterSpec {
+                address: ROUTER,
+                allowed: vec![(FORWARDER, FORWARD_FEES), (EXCHANGE, SNWAP)],
+            })
+            .exchange(ExchangeSpec {
+                address: EXCHANGE,
+                rates: vec![
+                    Rate {
+                        token_in: self.usdc,
+                        token_out: self.weth,
+                        numerator: rate,
+                        denominator: one,
+                    },
+                    Rate {
+                        token_in: self.weth,
+                        token_out: self.usdc,
+                        numerator: one,
+                        denominator: rate,
+                    },
+                ],
+            })
+            .cctp(cctp::of(self.domain, self.usdc))
+            .contract(crate::MULTICALL3, Contract::Multicall3)
+            .holder(self.usdc, EXCHANGE, U256::from(USDC_INVENTORY))
+            .holder(self.weth, EXCHANGE, U256::from(WETH_INVENTORY))
+    }
 }

@@ -49,6 +49,8 @@ struct State {
     asked: HashMap<(u32, B256), u32>,
     missing: u32,
     pending: u32,
+    /// Statuses of the next answers.
+    failing: Vec<u16>,
     fee_hundredths: u64,
     fee: Option<U256>,
     recipient: Option<Address>,
@@ -70,6 +72,7 @@ impl Iris {
             asked: HashMap::new(),
             missing: 0,
             pending: 0,
+            failing: Vec::new(),
             fee_hundredths: 130,
             fee: None,
             recipient: None,
@@ -95,6 +98,11 @@ impl Iris {
     /// Answers the next so many with `pending_confirmations`.
     pub fn pend_first(&self, requests: u32) {
         self.lock().pending = requests;
+    }
+
+    /// Answers the next so many requests, whatever they are for, with this HTTP status.
+    pub fn fail_next(&self, requests: usize, status: u16) {
+        self.lock().failing = vec![status; requests];
     }
 
     /// The fee of fast transfers in hundredths of a basis point; 130 unless set.

@@ -82,8 +82,8 @@ impl DevChainBuilder {
         xlayer::place(self.chain_196_assets())
     }
 
-    /// The far side of a bridge from Base (module [`arbitrum`]): USDC, both sides of the bridge and
-    /// the multicall contract; 10,000 native coins and 10,000 USDC for each of [`DEV_ACCOUNTS`].
+    /// The same as [`base_stage`](Self::base_stage) on a chain with the id of Arbitrum One (module
+    /// [`arbitrum`]): 10,000 native coins and 10,000 USDC for each of [`DEV_ACCOUNTS`] as well.
     #[must_use]
     pub fn arbitrum_stage(self) -> Self {
         DEV_ACCOUNTS

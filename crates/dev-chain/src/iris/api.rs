@@ -13,6 +13,10 @@ const FORWARD_FEES: [[u64; 3]; 2] = [
 ];
 
 pub(super) fn answer(state: &mut State, method: &str, path_and_query: &str) -> Option<IrisReply> {
+    if let Some(failing) = state.failing.pop() {
+        let error = json!({"code": failing, "message": "the service failed on request"});
+        return Some(reply(failing, &error));
+    }
     if method != "GET" {
         return None;
     }
@@ -73,9 +77,7 @@ fn fees(state: &State, source: u32, destination: u32, query: &str) -> IrisReply 
     if source == destination || !known(source) || !known(destination) {
         return reply(404, &json!({"code": 404, "message": "Route not found"}));
     }
-    // A decimal number in the answer, made of its digits.
-    let hundredths = state.fee_hundredths;
-    let (whole, part) = (hundredths / 100, hundredths % 100);
+    let fee = basis_points(state.fee_hundredths);
     let forward = match query.split('&').any(|pair| pair == "forward=true") {
         false => String::new(),
         true => {
@@ -91,14 +93,35 @@ fn fees(state: &State, source: u32, destination: u32, query: &str) -> IrisReply 
     let fast = match SLOW_DOMAINS.contains(&source) {
         true => String::new(),
         false => {
-            format!(r#"{{"finalityThreshold":1000,"minimumFee":{whole}.{part:02}{forward}}},"#)
+            format!(r#"{{"finalityThreshold":1000,"minimumFee":{fee}{forward}}},"#)
         }
     };
     let body = format!(r#"[{fast}{{"finalityThreshold":2000,"minimumFee":0{forward}}}]"#);
     IrisReply { status: 200, body }
 }
 
+/// A JSON number, made of its digits: 1.3 for 130.
+fn basis_points(hundredths: u64) -> String {
+    let (whole, part) = (hundredths / 100, hundredths % 100);
+    match (part / 10, part % 10) {
+        (0, 0) => whole.to_string(),
+        (tenths, 0) => format!("{whole}.{tenths}"),
+        _ => format!("{whole}.{part:02}"),
+    }
+}
+
 fn reply(status: u16, body: &Value) -> IrisReply {
     let body = body.to_string();
     IrisReply { status, body }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::basis_points;
+
+    #[test]
+    fn fees_have_no_digits_to_spare() {
+        let written = [130, 205, 0, 1400, 7].map(basis_points);
+        assert_eq!(written, ["1.3", "2.05", "0", "14", "0.07"]);
+    }
 }

@@ -237,6 +237,9 @@ fn the_service_takes_its_time_on_request() {
             of("complete")
         ]
     );
+    world.iris.fail_next(1, 429);
+    assert_eq!(messages(&world, transaction).0, 429);
+    assert_eq!(messages(&world, transaction).0, 200);
     // What is no burn is never found, and the wrong domain does not know it.
     assert_eq!(messages(&world, B256::repeat_byte(1)).0, 404);
     assert_eq!(

@@ -10,7 +10,7 @@ use data_sources::{
 use dev_chain::{
     BUYER, DevChain, MINTER,
     abi::DexRouter,
-    base,
+    arbitrum, base,
     xlayer::{self, USDG, USDT0, WOKB},
 };
 use plan_builder::ports::{SwapAsk, SwapQuotes};
@@ -110,7 +110,7 @@ async fn a_quote_that_became_too_good_reverts_and_a_hostile_router_does_not() {
 }
 
 #[tokio::test]
-async fn a_quote_on_base_executes_at_the_quote() {
+async fn a_quote_on_base_or_arbitrum_executes_at_the_quote() {
     let replay = ReplayServer::start(Recordings::embedded().unwrap())
         .await
         .unwrap();
@@ -123,33 +123,40 @@ async fn a_quote_on_base_executes_at_the_quote() {
         ..LifiConfig::default()
     };
     let lifi = Lifi::new(&Transport::new().unwrap(), config, clock()).unwrap();
-    let chain = DevChain::builder()
-        .base_stage()
-        .clock(|| NOW)
-        .build()
-        .unwrap();
     let (user, value) = (BUYER.address, U256::from(1_234_567_890));
-    let asked = SwapAsk {
-        chain_id: base::CHAIN_ID,
-        from_token: base::USDC,
-        to_token: base::WETH,
-        from_amount: value,
-        account: user,
-        max_slippage: BasisPoints::new(50).unwrap(),
-        integrator: "svc".to_owned(),
-        fee: BasisPoints::new(30).unwrap(),
-        allow_tools: Vec::new(),
-        deny_tools: Vec::new(),
-        max_price_impact: None,
-    };
-    let quote = lifi.quote(&asked).await.unwrap();
-    approve(&chain, user, base::USDC, base::ROUTER, value);
-    send(
-        &chain,
-        user,
-        base::ROUTER,
-        &Bytes::from(quote.call_data.to_vec()),
-    )
-    .unwrap();
-    assert_eq!(held(&chain, base::WETH, user), quote.to_amount);
+    let empty = || DevChain::builder().clock(|| NOW);
+    for (chain, chain_id, usdc, weth) in [
+        (empty().base_stage(), base::CHAIN_ID, base::USDC, base::WETH),
+        (
+            empty().arbitrum_stage(),
+            arbitrum::CHAIN_ID,
+            arbitrum::USDC,
+            arbitrum::WETH,
+        ),
+    ] {
+        let chain = chain.build().unwrap();
+        let asked = SwapAsk {
+            chain_id,
+            from_token: usdc,
+            to_token: weth,
+            from_amount: value,
+            account: user,
+            max_slippage: BasisPoints::new(50).unwrap(),
+            integrator: "svc".to_owned(),
+            fee: BasisPoints::new(30).unwrap(),
+            allow_tools: Vec::new(),
+            deny_tools: Vec::new(),
+            max_price_impact: None,
+        };
+        let quote = lifi.quote(&asked).await.unwrap();
+        approve(&chain, user, usdc, base::ROUTER, value);
+        send(
+            &chain,
+            user,
+            base::ROUTER,
+            &Bytes::from(quote.call_data.to_vec()),
+        )
+        .unwrap();
+        assert_eq!(held(&chain, weth, user), quote.to_amount);
+    }
 }
