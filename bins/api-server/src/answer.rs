@@ -54,6 +54,30 @@ pub(crate) struct Answered {
     pub(crate) edition: Option<String>,
     /// Members whose `null` means that there is none, not that it could not be had.
     pub(crate) none: &'static [&'static str],
+    /// How the answer's status code says what was done.
+    pub(crate) status: Status,
+}
+
+/// The status code of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Status {
+    /// 200: it is what was asked for.
+    #[default]
+    Ok,
+    /// 201: something was made.
+    Created,
+    /// 202: something was begun, and goes on.
+    Accepted,
+}
+
+impl Status {
+    const fn code(self) -> u16 {
+        match self {
+            Self::Ok => 200,
+            Self::Created => 201,
+            Self::Accepted => 202,
+        }
+    }
 }
 
 /// Something about the data that a caller should know.
@@ -274,7 +298,7 @@ impl Answered {
         };
         let headers = self.headers(age_seconds, left);
         let beginning = self.data.beginning(last);
-        beginning.answer(200, headers, middle, end)
+        beginning.answer(self.status.code(), headers, middle, end)
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256};
 use http_edge::RequestId;
 use route_catalog::{Operation, Parameters};
 
@@ -13,11 +13,22 @@ pub(crate) struct Call {
     pub(crate) parameters: Parameters,
     /// Who pays: the identity behind routes of a caller's own.
     pub(crate) payer: Address,
+    /// The payment itself, for work that one payment buys once.
+    pub(crate) payment: CallPayment,
     /// The payer's sub-wallet, as far as the operation asks for it.
     pub(crate) sub_wallet: Option<Address>,
     pub(crate) request_id: RequestId,
     /// `X-Max-Age`; the parameter `max_age` wins.
     pub(crate) max_age: Option<u64>,
+}
+
+/// What work may know of its payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CallPayment {
+    /// The digest of its authorization, which tells it from every other payment.
+    pub(crate) digest: B256,
+    /// The Unix second by which the work has to end, so that the payment can still be settled.
+    pub(crate) work_until: u64,
 }
 
 impl Call {

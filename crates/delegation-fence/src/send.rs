@@ -23,6 +23,7 @@ mod report;
 use std::fmt;
 
 use alloy_primitives::{B256, U256};
+pub use plan_checks::Block;
 use plan_checks::{StepKind, UtcSeconds};
 
 pub use self::{
@@ -64,15 +65,6 @@ impl fmt::Display for Transaction {
             Self::Clear(number) => write!(f, "clear-{number}"),
         }
     }
-}
-
-/// A block by number and hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Block {
-    /// Its number.
-    pub number: u64,
-    /// Its hash.
-    pub hash: B256,
 }
 
 /// What happened, in the order in which it was written.

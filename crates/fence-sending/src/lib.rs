@@ -1,17 +1,18 @@
 #![doc = include_str!("../README.md")]
 
-mod chain;
 mod drive;
 mod error;
+mod foresee;
 mod gas;
 mod key;
 mod ports;
 mod route;
 mod sendings;
 
-pub use chain::{ChainReader, Estimate, ReadFault, SealedBlock};
+pub use chain_reader::{ChainReader, Estimate, ReadFault, SealedBlock};
 pub use drive::Pace;
 pub use error::Fault;
+pub use foresee::ForeseenByChain;
 pub use gas::{Funder, GasRules};
 pub use ports::{ChainClocks, RoutedAccounts};
 pub use route::{Call, DelegatedAccounts, Route, RouteFault, RouteFuture, SubWallets, own_call};

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod abi;
+mod block;
 pub mod bridge;
 pub mod commitment;
 mod decimal;
@@ -13,6 +14,7 @@ pub mod swap;
 mod utc;
 
 pub use self::{
+    block::Block,
     commitment::{Commitment, DigestStanding},
     decimal::{Decimal, DecimalError},
     engine::{

@@ -7,7 +7,7 @@ use alloy_primitives::U256;
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use delegation_fence::{Budget, Domain, Fence, Instance, Name, Now, Policy, Refusal};
-use fence_sending::ChainClocks;
+use fence_sending::{ChainClocks, ForeseenByChain};
 use fence_server::{Clocks, Delegations, Foresee, Parts, PortFuture, Prices, SqliteStore};
 use plan_builder::FeeDocument;
 use plan_checks::{BasisPoints, UtcSeconds};
@@ -110,7 +110,7 @@ pub(crate) async fn open(
         accounts: routes.accounts(),
         clocks,
         prices: prices.map(|prices| -> Arc<dyn Prices> { prices }),
-        chain: chain.map(|chain| -> Arc<dyn Foresee> { Arc::new(chain) }),
+        chain: chain.map(|chain| -> Arc<dyn Foresee> { Arc::new(ForeseenByChain::new(chain)) }),
         delegated: routes.chain(),
     };
     let delegations = Delegations::install(parts)

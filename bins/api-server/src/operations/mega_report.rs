@@ -240,6 +240,7 @@ impl Section {
             operation: self.operation,
             parameters: parsed.unwrap_or_default(),
             payer: call.payer,
+            payment: call.payment,
             sub_wallet: None,
             request_id: call.request_id,
             max_age: call.max_age_seconds(),

@@ -4,8 +4,9 @@ use route_catalog::Operation;
 use settlement::Settler;
 use x402_wire::{Invalid, Payment, PaymentPayload, Reason, SignatureStanding};
 
+use super::call::Presented;
 use super::{Declined, PaidCall, PaymentProcessor, Refusal, Worker};
-use crate::call::Call;
+use crate::call::{Call, CallPayment};
 use crate::resource;
 use ledger::Journal;
 
@@ -45,7 +46,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             .map_err(Declined::from)?;
         let proof = self.prove(&payment).map_err(Declined::from)?;
         self.check_resource(call, &payment)?;
-        let work = parse(call, &payment)?;
+        let work = self.parse(call, &payment)?;
         Ok(Matched {
             payment,
             work,
@@ -89,22 +90,28 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             format!("resource.url: the payment was made for another request than {requested}"),
         ))
     }
-}
 
-fn parse(call: &PaidCall, payment: &Payment) -> Result<Call, Refusal> {
-    let request = &call.request;
-    let max_age = request.max_age.clone();
-    let max_age = max_age.map_err(|problem| Refusal::Parameters(vec![problem]))?;
-    let route = request.operation.route();
-    let parameters = route
-        .parse(request.query.as_deref(), &request.body)
-        .map_err(Refusal::Parameters)?;
-    Ok(Call {
-        operation: request.operation,
-        parameters,
-        payer: payment.payer(),
-        sub_wallet: None,
-        request_id: request.id,
-        max_age,
-    })
+    fn parse(&self, call: &PaidCall, payment: &Payment) -> Result<Call, Refusal> {
+        let request = &call.request;
+        let max_age = request.max_age.clone();
+        let max_age = max_age.map_err(|problem| Refusal::Parameters(vec![problem]))?;
+        let route = request.operation.route();
+        let parameters = route
+            .parse(request.query.as_deref(), &request.body)
+            .map_err(Refusal::Parameters)?;
+        let ends_at = Presented::of(payment).ends_at();
+        let settlement = self.shared.policy.settle_budget_seconds;
+        Ok(Call {
+            operation: request.operation,
+            parameters,
+            payer: payment.payer(),
+            payment: CallPayment {
+                digest: payment.key().digest(),
+                work_until: ends_at.saturating_sub(settlement),
+            },
+            sub_wallet: None,
+            request_id: request.id,
+            max_age,
+        })
+    }
 }

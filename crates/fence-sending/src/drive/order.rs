@@ -7,6 +7,7 @@ use tx_sender::{Lane, Request};
 use super::{Driver, Standing, Turn};
 use crate::{
     Estimate, Fault, SealedBlock,
+    foresee::foresee_at,
     gas::{Funds, Purpose},
 };
 
@@ -119,7 +120,7 @@ impl Driver {
         sealed: SealedBlock,
     ) -> Result<Option<HaltReason>, Fault> {
         let admitted = &standing.kept.admitted;
-        let foresight = self.shared.chain.foresee_at(admitted, sealed.block).await?;
+        let foresight = foresee_at(&self.shared.chain, admitted, sealed.block).await?;
         let judged = admitted.require_feasible(foresight);
         Ok(judged.err().map(|refusal| {
             tracing::info!(plan = %admitted.payload_digest, %refusal, "a plan does not begin");

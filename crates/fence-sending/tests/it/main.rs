@@ -9,7 +9,6 @@
     reason = "test code"
 )]
 
-mod chain;
 mod gas;
 mod kills;
 mod memory;

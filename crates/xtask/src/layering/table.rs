@@ -230,11 +230,19 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["http-edge"],
         must_not_reach: &[STORAGE, &["reqwest", "revm"]],
     },
+    // It reads through the sender's transports, and sends nothing.
+    Member {
+        name: "chain-reader",
+        layer: 4,
+        may_use: &["plan-checks", "tx-sender"],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
     // It has effects through ports and crates below, and holds no key.
     Member {
         name: "fence-sending",
         layer: 5,
         may_use: &[
+            "chain-reader",
             "custody",
             "delegation-fence",
             "fence-server",
@@ -244,10 +252,24 @@ pub const MEMBERS: &[Member] = &[
         ],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
+    // It builds no route and reads no upstream: plans, prices and payments are ports.
+    Member {
+        name: "wallet-actions",
+        layer: 5,
+        may_use: &[
+            "chain-reader",
+            "custody",
+            "plan-checks",
+            "storage",
+            "tx-sender",
+        ],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
     Member {
         name: "api-server",
         layer: 6,
         may_use: &[
+            "chain-reader",
             "credit",
             "custody",
             "data-sources",
@@ -267,6 +289,7 @@ pub const MEMBERS: &[Member] = &[
             "settlement",
             "storage",
             "tx-sender",
+            "wallet-actions",
             "x402-wire",
         ],
         must_not_reach: &[],

@@ -4,8 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::{Address, B256, U256, address, b256};
-use delegation_fence::Block;
-use fence_sending::{ChainReader, ReadFault};
+use chain_reader::{Block, ChainReader, ReadFault};
 use serde_json::{Value, json};
 use tx_sender::{NodeFault, Transport};
 

@@ -1,13 +1,12 @@
 //! JSON-RPC as far as it is read here.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
-use delegation_fence::Block;
-use plan_checks::UtcSeconds;
+use plan_checks::{Block, UtcSeconds};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tx_sender::{NodeFault, Transport};
 
-use super::SealedBlock;
+use crate::SealedBlock;
 
 /// The most characters of a node's words that are kept.
 const MAX_WORDS: usize = 200;
@@ -28,7 +27,7 @@ struct ErrorObject {
 }
 
 #[derive(Deserialize)]
-pub(super) struct WireBlock {
+pub(crate) struct WireBlock {
     number: Option<U64>,
     hash: Option<B256>,
     timestamp: U64,
@@ -36,7 +35,7 @@ pub(super) struct WireBlock {
 
 impl WireBlock {
     /// `None` for a block that is still made.
-    pub(super) fn sealed(self) -> Option<SealedBlock> {
+    pub(crate) fn sealed(self) -> Option<SealedBlock> {
         Some(SealedBlock {
             block: Block {
                 number: self.number?.to(),
@@ -49,7 +48,7 @@ impl WireBlock {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireReceipt {
+pub(crate) struct WireReceipt {
     transaction_hash: B256,
     block_number: Option<U64>,
     block_hash: Option<B256>,
@@ -59,25 +58,25 @@ pub(super) struct WireReceipt {
     /// What a rollup takes for the transaction's data (OP stack).
     #[serde(default, rename = "l1Fee")]
     l1_fee: Option<U256>,
-    pub(super) logs: Vec<WireLog>,
+    pub(crate) logs: Vec<WireLog>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct WireLog {
-    pub(super) address: Address,
-    pub(super) topics: Vec<B256>,
-    pub(super) data: Bytes,
+pub(crate) struct WireLog {
+    pub(crate) address: Address,
+    pub(crate) topics: Vec<B256>,
+    pub(crate) data: Bytes,
 }
 
 impl WireReceipt {
     /// Whether it is this transaction's receipt, in this block.
-    pub(super) fn is_of(&self, transaction: B256, block: Block) -> bool {
+    pub(crate) fn is_of(&self, transaction: B256, block: Block) -> bool {
         self.transaction_hash == transaction
             && self.block_hash == Some(block.hash)
             && self.block_number == Some(U64::from(block.number))
     }
 
-    pub(super) fn cost(&self) -> U256 {
+    pub(crate) fn cost(&self) -> U256 {
         let price = self.effective_gas_price.unwrap_or_default();
         price
             .saturating_mul(U256::from(self.gas_used.to::<u64>()))
@@ -86,7 +85,7 @@ impl WireReceipt {
 }
 
 /// Asks one node. Without a result the answer is read as `null`.
-pub(super) async fn ask<T: DeserializeOwned>(
+pub(crate) async fn ask<T: DeserializeOwned>(
     node: &dyn Transport,
     method: &'static str,
     params: Value,

@@ -1,28 +1,22 @@
-//! What the sending reads of a chain: only blocks that count as sealed, and everything else as of one of them.
-
-mod foresee;
-mod wire;
+//! The reader.
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, B256, Bytes, U256, b256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};
-use delegation_fence::Block;
-use plan_checks::UtcSeconds;
+use plan_checks::{Block, UtcSeconds};
 use serde_json::{Value, json};
 use thiserror::Error;
 use tx_sender::{NodeFault, Transport};
 
-use self::wire::{WireBlock, WireReceipt, ask};
+use crate::Moved;
+use crate::wire::{WireBlock, WireReceipt, ask};
 
 sol! {
     function allowance(address owner, address spender) external view returns (uint256);
     function decimals() external view returns (uint8);
     function balanceOf(address account) external view returns (uint256);
 }
-
-/// `Transfer(address,address,uint256)`
-const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
 /// What a node says of a call that reverts (geth and others).
 const REVERTED: i64 = 3;
@@ -57,6 +51,19 @@ pub enum ReadFault {
         /// What there is.
         sealed: u64,
     },
+}
+
+impl ReadFault {
+    /// Whether a node says that the call reverts.
+    fn is_revert(&self) -> bool {
+        match self {
+            Self::Nodes {
+                fault: NodeFault::Refused { code, message },
+                ..
+            } => *code == REVERTED || message.to_ascii_lowercase().contains("revert"),
+            _ => false,
+        }
+    }
 }
 
 /// A block that counts.
@@ -172,8 +179,28 @@ impl ChainReader {
         self.ask_all("eth_call", params, block).await
     }
 
-    /// An answer that is none.
-    pub(crate) fn lost(&self) -> ReadFault {
+    /// What a contract answers to a call of an account, as of a block; `None` where the call reverts.
+    ///
+    /// # Errors
+    /// As [`Self::allowance`].
+    pub async fn call_from(
+        &self,
+        from: Address,
+        to: Address,
+        input: &Bytes,
+        block: Block,
+    ) -> Result<Option<Bytes>, ReadFault> {
+        let params = json!([{ "from": from, "to": to, "data": input }, pinned(block)]);
+        match self.ask_all("eth_call", params, block).await {
+            Ok(output) => Ok(Some(output)),
+            Err(fault) if fault.is_revert() => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The fault of an answer that cannot be read.
+    #[must_use]
+    pub fn lost(&self) -> ReadFault {
         self.fault(NodeFault::Lost { method: "eth_call" })
     }
 
@@ -223,12 +250,7 @@ impl ChainReader {
             self.ask::<alloy_primitives::U64>("eth_estimateGas", json!([call, pinned(block)]));
         match asked.await {
             Ok(gas) => Ok(Estimate::Gas(gas.to())),
-            Err(ReadFault::Nodes {
-                fault: NodeFault::Refused { code, message },
-                ..
-            }) if code == REVERTED || message.to_ascii_lowercase().contains("revert") => {
-                Ok(Estimate::Reverts)
-            }
+            Err(fault) if fault.is_revert() => Ok(Estimate::Reverts),
             Err(fault) => Err(fault),
         }
     }
@@ -254,26 +276,23 @@ impl ChainReader {
         transaction: B256,
         block: Block,
     ) -> Result<Option<U256>, ReadFault> {
-        let Some(receipt) = self.receipt(transaction, block).await? else {
-            return Ok(None);
-        };
-        let (mut received, mut given) = (U256::ZERO, U256::ZERO);
-        for log in receipt.logs {
-            let [event, from, to] = log.topics.as_slice() else {
-                continue;
-            };
-            if log.address != token || *event != TRANSFER || log.data.len() != 32 {
-                continue;
-            }
-            let amount = U256::from_be_slice(&log.data);
-            if Address::from_word(*to) == account {
-                received = received.saturating_add(amount);
-            }
-            if Address::from_word(*from) == account {
-                given = given.saturating_add(amount);
-            }
-        }
-        Ok(Some(received.saturating_sub(given)))
+        let moved = self.moved(token, account, transaction, block).await?;
+        Ok(moved.map(|moved| moved.received.saturating_sub(moved.given)))
+    }
+
+    /// What a transaction moved of a token to and from an account, by its logs. `None` while no node has the receipt in this block.
+    ///
+    /// # Errors
+    /// Nodes that do not answer.
+    pub async fn moved(
+        &self,
+        token: Address,
+        account: Address,
+        transaction: B256,
+        block: Block,
+    ) -> Result<Option<Moved>, ReadFault> {
+        let receipt = self.receipt(transaction, block).await?;
+        Ok(receipt.map(|receipt| Moved::by(&receipt.logs, token, account)))
     }
 
     /// What a transaction in a block has cost, in wei, with what a rollup takes for its data. `None` while no node has the receipt in this block.
@@ -382,7 +401,7 @@ impl ChainReader {
     }
 
     /// The answer of the first node that gives one.
-    async fn ask<T: serde::de::DeserializeOwned>(
+    pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
         &self,
         method: &'static str,
         params: Value,
@@ -420,6 +439,6 @@ impl std::fmt::Debug for ChainReader {
     }
 }
 
-fn pinned(block: Block) -> Value {
+pub(crate) fn pinned(block: Block) -> Value {
     json!({ "blockHash": block.hash, "requireCanonical": true })
 }

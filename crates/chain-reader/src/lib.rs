@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+mod moved;
+mod reader;
+mod simulate;
+mod wire;
+
+pub use moved::Moved;
+pub use plan_checks::Block;
+pub use reader::{ChainReader, Estimate, ReadFault, SealedBlock};
+pub use simulate::{Simulated, SimulatedCall};

@@ -1,0 +1,74 @@
+//! What the chain says of a plan before anything is sent for it.
+
+use chain_reader::{Block, ChainReader, ReadFault, SimulatedCall};
+use delegation_fence::{Admitted, Foresight};
+use fence_server::{Foresee, PortError, PortFuture};
+use plan_checks::{Step, StepKind};
+
+/// Foresees plans by the chain's newest sealed block.
+#[derive(Debug, Clone)]
+pub struct ForeseenByChain(ChainReader);
+
+impl ForeseenByChain {
+    /// Foresees plans by this chain.
+    #[must_use]
+    pub const fn new(chain: ChainReader) -> Self {
+        Self(chain)
+    }
+}
+
+impl Foresee for ForeseenByChain {
+    fn foresee<'a>(
+        &'a self,
+        admitted: &'a Admitted,
+    ) -> PortFuture<'a, Result<Foresight, PortError>> {
+        Box::pin(async move {
+            let foreseen = async {
+                let sealed = self.0.sealed(0).await?;
+                foresee_at(&self.0, admitted, sealed.block).await
+            };
+            foreseen.await.map_err(|fault| PortError {
+                reason: fault.to_string(),
+            })
+        })
+    }
+}
+
+/// What the account holds of the input token, and which step of the plan reverts when all three are executed one after the
+/// other, as of a block.
+///
+/// # Errors
+/// As [`ChainReader::allowance`].
+pub(crate) async fn foresee_at(
+    chain: &ChainReader,
+    admitted: &Admitted,
+    block: Block,
+) -> Result<Foresight, ReadFault> {
+    let balance = chain.token_balance(admitted.token, admitted.account, block);
+    let balance = balance.await?;
+    // Tokens that are not there revert every node's simulation, and have a name of their own.
+    let reverts = match balance < admitted.amount {
+        true => None,
+        false => reverting(chain, admitted, block).await?,
+    };
+    Ok(Foresight { balance, reverts })
+}
+
+/// The first step that reverts. `None` as well where no node simulates: then the balance was all that could be looked at, and
+/// each step is estimated before it is signed.
+async fn reverting(
+    chain: &ChainReader,
+    admitted: &Admitted,
+    block: Block,
+) -> Result<Option<StepKind>, ReadFault> {
+    let call = |step: &Step| SimulatedCall {
+        from: admitted.account,
+        to: step.to,
+        input: step.data.clone(),
+    };
+    let calls: Vec<_> = admitted.steps.iter().map(call).collect();
+    let outcomes = chain.simulate(&calls, block).await?.unwrap_or_default();
+    let mut steps = StepKind::ALL.into_iter().zip(outcomes);
+    let reverting = steps.find(|(_, outcome)| !outcome.succeeded);
+    Ok(reverting.map(|(kind, _)| kind))
+}

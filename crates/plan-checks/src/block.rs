@@ -1,0 +1,12 @@
+//! A block of a chain.
+
+use alloy_primitives::B256;
+
+/// A block by number and hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Block {
+    /// Its number.
+    pub number: u64,
+    /// Its hash.
+    pub hash: B256,
+}
