@@ -39,6 +39,15 @@ pub struct Snapshot {
     pub max_age_seconds: u64,
 }
 
+impl Snapshot {
+    /// Whether it decides something at `now`. One from the future does not: one of the clocks is wrong.
+    #[must_use]
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        let age = now.duration_since(self.taken_at).as_secs();
+        u64::try_from(age).is_ok_and(|age| age <= self.max_age_seconds)
+    }
+}
+
 /// Everything that a decision uses: a record of the audit holds it whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,14 +85,13 @@ pub enum Decision {
 }
 
 impl Inputs {
-    /// The decision. A snapshot from the future is stale: one of the clocks is wrong.
+    /// The decision.
     #[must_use]
     pub fn decide(&self) -> Decision {
         let Some(snapshot) = &self.snapshot else {
             return Decision::Unavailable;
         };
-        let age = self.checked_at.duration_since(snapshot.taken_at).as_secs();
-        if !u64::try_from(age).is_ok_and(|age| age <= snapshot.max_age_seconds) {
+        if !snapshot.is_fresh(self.checked_at) {
             return Decision::StaleData;
         }
         let Some(best) = &self.best else {

@@ -194,6 +194,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["delegation-fence", "plan-builder", "plan-checks", "storage"],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
     },
+    // Mandates as a server keeps them. Moving money is a port.
+    Member {
+        name: "watch-server",
+        layer: 3,
+        may_use: &["readings", "storage", "yield-watch"],
+        must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
+    },
     Member {
         name: "ledger",
         layer: 3,
@@ -290,7 +297,9 @@ pub const MEMBERS: &[Member] = &[
             "storage",
             "tx-sender",
             "wallet-actions",
+            "watch-server",
             "x402-wire",
+            "yield-watch",
         ],
         must_not_reach: &[],
     },
@@ -429,7 +438,7 @@ pub const RESERVED: &[Reserved] = &[
     },
     Reserved {
         package: "rusqlite",
-        members: &["storage", "ledger", "tx-sender", "fence-server", "bench"],
+        members: &["storage", "ledger", "tx-sender", "fence-server", "watch-server", "bench"],
     },
     Reserved {
         package: "revm",
