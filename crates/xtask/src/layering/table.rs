@@ -438,7 +438,15 @@ pub const RESERVED: &[Reserved] = &[
     },
     Reserved {
         package: "rusqlite",
-        members: &["storage", "ledger", "tx-sender", "fence-server", "watch-server", "bench"],
+        members: &[
+            "storage",
+            "ledger",
+            "tx-sender",
+            "fence-server",
+            "wallet-actions",
+            "watch-server",
+            "bench",
+        ],
     },
     Reserved {
         package: "revm",
