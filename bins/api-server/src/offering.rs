@@ -79,7 +79,11 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::HyperliquidAccount
         | Operation::HyperliquidMarket => any_of(&[hyperliquid]),
         Operation::DefiAnalytics | Operation::YieldFarmingHistorical => any_of(&[llama]),
-        Operation::YieldAlpha | Operation::YieldMarkets | Operation::YieldRecommendations => {
+        Operation::YieldAlpha
+        | Operation::YieldMarkets
+        | Operation::YieldRecommendations
+        // A mandate that notifies needs no custody; it needs yields to be checked with.
+        | Operation::CreateYieldWatch => {
             match config.datasets.yields {
                 true => any_of(&[llama]),
                 false => Some(not_gathered("datasets.yields")),
@@ -106,7 +110,11 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::TxExplainer
         | Operation::Portfolio
         | Operation::IdleCapital
-        | Operation::YieldFarmingActive => None,
+        | Operation::YieldFarmingActive
+        // What was created once is read and cancelled whatever is gathered now.
+        | Operation::CancelYieldWatch
+        | Operation::ListYieldWatch
+        | Operation::AuditYieldWatch => None,
         Operation::SubWallet if config.custody.is_some() => None,
         Operation::SubWallet
         | Operation::AutoSwap
@@ -114,11 +122,7 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
         | Operation::AutoDefiWithdraw
-        | Operation::YieldCopilot
-        | Operation::CreateYieldWatch
-        | Operation::CancelYieldWatch
-        | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => Some(Unserved {
+        | Operation::YieldCopilot => Some(Unserved {
             reason: match config.custody.is_some() {
                 true => NO_ACTIONS,
                 false => NO_CUSTODY,

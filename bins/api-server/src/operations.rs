@@ -37,6 +37,7 @@ mod yield_farming_active;
 mod yield_farming_historical;
 mod yield_markets;
 mod yield_recommendations;
+mod yield_watch;
 mod yields;
 
 use std::pin::Pin;
@@ -172,16 +173,23 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Operation::SubWallet => {
             boxed(|| sub_wallet::answer(context, wallets, accounts, call)).await
         }
+        Operation::CreateYieldWatch
+        | Operation::CancelYieldWatch
+        | Operation::ListYieldWatch
+        | Operation::AuditYieldWatch => {
+            let watch = yield_watch::Watch {
+                mandates: sources.mandates(),
+                wallets,
+                gathers: sources.gathers_yields(),
+            };
+            boxed(|| async move { watch.answer(call).await }).await
+        }
         Operation::AutoSwap
         | Operation::AutoBridge
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
         | Operation::AutoDefiWithdraw
-        | Operation::YieldCopilot
-        | Operation::CreateYieldWatch
-        | Operation::CancelYieldWatch
-        | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => match wallets.custody {
+        | Operation::YieldCopilot => match wallets.custody {
             Some(_) => Err(sub_wallet::not_served(call)),
             None => Err(sub_wallet::no_custody(call)),
         },

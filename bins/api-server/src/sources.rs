@@ -16,6 +16,7 @@ mod security;
 mod tokens;
 mod tradfi;
 mod wallets;
+mod watch;
 
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ use data_sources::yahoo::Yahoo;
 use data_sources::{Clock, Source, UpstreamSpec};
 use jiff::Timestamp;
 use storage::SqliteStore;
+use watch_server::Mandates;
 
 pub(crate) use self::accounts::Accounts;
 pub(crate) use self::ai::Ai;
@@ -97,6 +99,7 @@ pub struct Sources {
     pub(crate) probes: Board,
     running: Running,
     gathers: DatasetsSection,
+    mandates: Option<Mandates>,
     store: Option<Arc<SqliteStore>>,
 }
 
@@ -129,6 +132,7 @@ impl Sources {
             probes: Board::default(),
             running: Running::default(),
             gathers: config.datasets,
+            mandates: None,
             store: None,
         })
     }
