@@ -137,10 +137,7 @@ impl Entry {
     /// How a move ended.
     #[must_use]
     pub fn concluded(key: &MoveKey, outcome: &Outcome, at: Timestamp) -> Self {
-        let mut inputs = json!(outcome);
-        if let Value::Object(members) = &mut inputs {
-            members.insert("key".to_owned(), json!(key));
-        }
+        let inputs = json!({"key": key, "outcome": outcome});
         Self {
             tx_hash: outcome.tx_hash(),
             ..Self::new(at, outcome.into(), json!({"inputs": inputs}))

@@ -11,7 +11,7 @@ use crate::Pool;
 
 /// Where the money of the owner's wallet is at a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Position {
     /// It was not read, so nothing is decided.
     Unread {
@@ -88,7 +88,7 @@ pub struct Proposal {
 
 /// How a move ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Outcome {
     /// The money is in the new product.
     Moved {

@@ -5,6 +5,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     missing_docs,
+    unreachable_pub,
     unused_crate_dependencies,
     reason = "test code"
 )]

@@ -175,12 +175,9 @@ impl Story {
         let Some(open) = self.open.take() else {
             return Err(refused);
         };
-        let mut stated = record.action.get("inputs").cloned().unwrap_or_default();
-        if let Some(members) = stated.as_object_mut() {
-            members.remove("key");
-        }
+        let stated = record.action.pointer("/inputs/outcome").cloned();
         let malformed = |_| AuditError::Malformed { seq: record.seq };
-        let outcome: Outcome = serde_json::from_value(stated).map_err(malformed)?;
+        let outcome: Outcome = serde_json::from_value(stated.unwrap_or_default()).map_err(malformed)?;
         let within = match &outcome {
             Outcome::Moved { moved_usd, .. } => moved_usd.0 <= open.max_move_usd.0,
             _ => true,

@@ -49,11 +49,7 @@ fn open_move(open: &Proposal) -> Value {
     })
 }
 
-/// The members of an outcome, and the move's key.
+/// As the audit has it.
 fn last_move((key, outcome): &(MoveKey, Outcome)) -> Value {
-    let mut shown = json!(outcome);
-    if let Value::Object(members) = &mut shown {
-        members.insert("key".to_owned(), json!(key));
-    }
-    shown
+    json!({"key": key, "outcome": outcome})
 }
