@@ -29,6 +29,7 @@ mod openapi;
 mod payments;
 mod perp_orders;
 mod plan_digest;
+mod watch_audit;
 mod pm_orders;
 #[path = "../rails/rails.rs"]
 mod rails;

@@ -87,7 +87,7 @@ async fn generated_docs_of_the_mandate_routes_are_what_they_answer() {
     let (mut kept, records) = example().await;
     let now = at("2026-11-20T11:10:00Z");
     let shown = shown::mandate(&kept, now);
-    let id = route_catalog::MANDATE_ID;
+    let id = Operation::CancelYieldWatch.route().query[0].example;
     assert_eq!(shown["id"], id, "the id of the examples");
     let new = shown_when_new().await;
     compare("create_yield_watch", &new);
