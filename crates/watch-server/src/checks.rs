@@ -97,7 +97,10 @@ impl Watcher {
     /// Begins with what is due now.
     async fn begin(&self, tasks: &mut JoinSet<()>) {
         let Worker {
-            shared, pace, memory, ..
+            shared,
+            pace,
+            memory,
+            ..
         } = &*self.worker;
         let due = match shared.store.due(shared.now(), LOOKED_FOR).await {
             Ok(due) => due,
@@ -111,9 +114,9 @@ impl Watcher {
             let now = Instant::now();
             memory.resting.retain(|_, until| *until > now);
             let room = pace.at_once.saturating_sub(memory.tended.len());
-            let free = due.into_iter().filter(|id| {
-                !memory.tended.contains(id) && !memory.resting.contains_key(id)
-            });
+            let free = due
+                .into_iter()
+                .filter(|id| !memory.tended.contains(id) && !memory.resting.contains_key(id));
             let chosen: Vec<String> = free.take(room.min(pace.per_sweep)).collect();
             memory.tended.extend(chosen.iter().cloned());
             chosen
@@ -125,7 +128,11 @@ impl Watcher {
                 let mut memory = lock(&worker.memory);
                 memory.tended.remove(&id);
                 if let Err(error) = done {
-                    tracing::warn!(code = error.code(), mandate = id, "a mandate cannot be checked");
+                    tracing::warn!(
+                        code = error.code(),
+                        mandate = id,
+                        "a mandate cannot be checked"
+                    );
                     memory.resting.insert(id, Instant::now() + worker.pace.rest);
                 }
             });

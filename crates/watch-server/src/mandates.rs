@@ -239,9 +239,15 @@ impl Mandates {
         }
         for _ in 0..TRIES {
             let mut kept = self.find(owner, id).await?;
-            let is_open = kept.watched.open_move().is_some_and(|open| open.key == *key);
+            let is_open = kept
+                .watched
+                .open_move()
+                .is_some_and(|open| open.key == *key);
             let outcome = stopped_because(&kept);
-            let Some(record) = kept.watched.conclude(outcome, self.now())?.filter(|_| is_open)
+            let Some(record) = kept
+                .watched
+                .conclude(outcome, self.now())?
+                .filter(|_| is_open)
             else {
                 return Ok(MoveStop::Stopped);
             };

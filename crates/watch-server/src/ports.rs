@@ -44,11 +44,8 @@ pub trait Mover: Send + Sync + 'static {
     ///
     /// # Errors
     /// The wallet cannot be read now. The check decides nothing then.
-    fn held<'a>(
-        &'a self,
-        mandate: &'a Mandate,
-        markets: &'a [Market],
-    ) -> MoverFuture<'a, Holdings>;
+    fn held<'a>(&'a self, mandate: &'a Mandate, markets: &'a [Market])
+    -> MoverFuture<'a, Holdings>;
 
     /// Begins a move, or gives the state of the one that was begun under the key. At most `max_move_usd` leave the present
     /// product or the idle money, with at most `max_slippage_bps`. Nothing is signed after `valid_until`, and nothing for a

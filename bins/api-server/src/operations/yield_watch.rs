@@ -79,7 +79,9 @@ impl Watch<'_> {
             return Err(sub_wallet::no_custody(call));
         }
         if !self.gathers {
-            return Err(fault::core_missing("yield_snapshot", "dataset_not_gathered").retryable(false));
+            return Err(
+                fault::core_missing("yield_snapshot", "dataset_not_gathered").retryable(false),
+            );
         }
         let made = mandates.create(call.payment.digest, terms).await;
         let kept = made.map_err(|error| refused(&error, call))?;

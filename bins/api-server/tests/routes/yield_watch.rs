@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use dev_chain::{DEV_ACCOUNTS, DevChain, USDT0};
 use replay::Recordings;
 use reqwest::Method;
@@ -147,7 +147,8 @@ fn terms(payer: Address, seconds: i64) -> Terms {
 
 /// A mandate of a payer, made in a server's file by another process.
 pub(crate) async fn mandate_in(folder: &Path, payer: Address) -> String {
-    let made = beside(folder).create(alloy_primitives::B256::ZERO, terms(payer, 24 * HOUR));
+    let mandates = beside(folder);
+    let made = mandates.create(B256::ZERO, terms(payer, 24 * HOUR));
     made.await.unwrap().watched.mandate().id.clone()
 }
 
@@ -199,7 +200,10 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
     let records = audit(buyer, &id).await;
     assert_eq!(decisions(&records), ["created", "no_change", "stale_data"]);
     assert!(records[1]["action"]["inputs"]["best"]["apy_pct"].is_string());
-    fits(Operation::AuditYieldWatch.route(), &json!({"records": records, "next_cursor": null}));
+    fits(
+        Operation::AuditYieldWatch.route(),
+        &json!({"records": records, "next_cursor": null}),
+    );
 
     let listed = buy(buyer, Method::GET, "/yield-watch").await;
     fits(Operation::ListYieldWatch.route(), &listed);
@@ -225,7 +229,10 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
     assert_eq!(again, cancelled);
     let records = audit(buyer, &id).await;
     let last = records.last().unwrap();
-    assert_eq!((last["decision"].as_str(), &last["at"]), (Some("cancelled"), &cancelled["confirmed_at"]));
+    assert_eq!(
+        (last["decision"].as_str(), &last["at"]),
+        (Some("cancelled"), &cancelled["confirmed_at"])
+    );
     let listed = buy(buyer, Method::GET, "/yield-watch").await;
     assert_eq!(listed["mandates"][0]["state"], "cancelled");
     assert_eq!(listed["mandates"][0]["next_check_at"], Value::Null);
@@ -237,14 +244,28 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     let buyer = &shop.world.buyer;
     let terms_body = body("notify", 24 * HOUR);
     let paid = payment(buyer, Method::POST, "/yield-watch").await;
-    let first = send(buyer, Method::POST, "/yield-watch", Some(&terms_body), &paid).await;
-    let again = send(buyer, Method::POST, "/yield-watch", Some(&terms_body), &paid).await;
+    let first = send(
+        buyer,
+        Method::POST,
+        "/yield-watch",
+        Some(&terms_body),
+        &paid,
+    )
+    .await;
+    let again = send(
+        buyer,
+        Method::POST,
+        "/yield-watch",
+        Some(&terms_body),
+        &paid,
+    )
+    .await;
     assert_eq!((first.status, again.status), (201, 201));
     assert_eq!(again.text, first.text);
 
     // A process that ended between the creation and the settlement has left a mandate, and no payment.
     let left = payment(buyer, Method::POST, "/yield-watch").await;
-    let payload: PaymentPayload = serde_json::from_value(left.clone()).unwrap();
+    let payload = PaymentPayload::from_header(header_of(&left).as_bytes()).unwrap();
     let digest = payload.authorization_key().unwrap().digest();
     let made = beside(shop.world.folder())
         .create(digest, terms(buyer.address(), 24 * HOUR))
@@ -256,7 +277,14 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     let refused = send(buyer, Method::POST, "/yield-watch", Some(&other), &left).await;
     refused.is_refused(409, "payment_bound_elsewhere");
     assert_eq!(shop.world.paid(), before);
-    let answer = send(buyer, Method::POST, "/yield-watch", Some(&terms_body), &left).await;
+    let answer = send(
+        buyer,
+        Method::POST,
+        "/yield-watch",
+        Some(&terms_body),
+        &left,
+    )
+    .await;
     assert_eq!(answer.status, 201, "{}", answer.text);
     let id = answer.body()["data"]["id"].as_str().unwrap().to_owned();
     assert_eq!(id, made.watched.mandate().id);
@@ -320,7 +348,11 @@ async fn terms_that_are_out_of_bounds_are_refused_with_every_path() {
     wrong["mode"] = json!("perhaps");
     assert_eq!(
         paths(&create(buyer, &wrong).await),
-        ["body.rules.min_apy_delta_bps", "body.rules.check_interval", "body.mode"]
+        [
+            "body.rules.min_apy_delta_bps",
+            "body.rules.check_interval",
+            "body.mode"
+        ]
     );
     // What only the work can judge.
     let mut late = body("notify", 181 * 24 * HOUR);
@@ -338,14 +370,17 @@ async fn a_payer_has_twenty_active_mandates_at_most() {
     let buyer = &shop.world.buyer;
     let mandates = beside(shop.world.folder());
     for number in 0..20 {
-        let payment = alloy_primitives::B256::repeat_byte(number);
+        let payment = B256::repeat_byte(number);
         let made = mandates.create(payment, terms(buyer.address(), 24 * HOUR));
         made.await.unwrap();
     }
     let answer = create(buyer, &body("notify", 24 * HOUR)).await;
     answer.is_refused(422, "unsupported");
     let error = answer.body()["error"].clone();
-    assert_eq!((error["reason"].as_str(), error["limit"].as_u64()), (Some("too_many_mandates"), Some(20)));
+    assert_eq!(
+        (error["reason"].as_str(), error["limit"].as_u64()),
+        (Some("too_many_mandates"), Some(20))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -359,15 +394,24 @@ async fn the_end_of_its_time_is_recorded_and_a_clock_that_goes_back_is_survived(
     clock.set(3 * HOUR);
     recorded(&shop.world, &short, 2).await;
     recorded(&shop.world, &long, 2).await;
-    assert_eq!(audit(buyer, &short).await.last().unwrap()["decision"], "expired");
+    assert_eq!(
+        audit(buyer, &short).await.last().unwrap()["decision"],
+        "expired"
+    );
     let target = format!("/yield-watch?id={short}");
     let ended = buy(buyer, Method::DELETE, &target).await;
     let expected = (recorded_at() + jiff::SignedDuration::from_secs(2 * HOUR)).to_string();
-    assert_eq!((ended["state"].as_str(), ended["confirmed_at"].as_str()), (Some("expired"), Some(expected.as_str())));
+    assert_eq!(
+        (ended["state"].as_str(), ended["confirmed_at"].as_str()),
+        (Some("expired"), Some(expected.as_str()))
+    );
     // Back behind the last record.
     clock.set(HOUR);
     let target = format!("/yield-watch?id={long}");
-    assert_eq!(buy(buyer, Method::DELETE, &target).await["state"], "cancelled");
+    assert_eq!(
+        buy(buyer, Method::DELETE, &target).await["state"],
+        "cancelled"
+    );
     let records = audit(buyer, &long).await;
     assert_eq!(records.last().unwrap()["decision"], "cancelled");
 }

@@ -29,11 +29,11 @@ mod openapi;
 mod payments;
 mod perp_orders;
 mod plan_digest;
-mod watch_audit;
 mod pm_orders;
 #[path = "../rails/rails.rs"]
 mod rails;
 mod readme;
 mod safes;
 mod spend_controls;
+mod watch_audit;
 mod world;

@@ -28,7 +28,9 @@ async fn an_audit_ends_at_the_hash_of_its_last_record() {
     let whole = verify(&toolchain, &json!({"data": answer}).to_string()).await;
     assert_eq!(whole.unwrap().trim_end(), expected);
     // Page by page.
-    let pages = records.iter().map(|record| json!({"records": [record]}).to_string());
+    let pages = records
+        .iter()
+        .map(|record| json!({"records": [record]}).to_string());
     let pages: Vec<String> = pages.collect();
     let paged = verify(&toolchain, &pages.join("\n")).await.unwrap();
     assert_eq!(paged.trim_end(), expected);
@@ -41,7 +43,10 @@ async fn changed_audits_are_refused() {
         ("/records/0/at", json!("2026-11-20T09:00:00Z")),
         ("/records/1/decision", json!("opportunity")),
         ("/records/1/action/inputs/best/apy_pct", json!("9")),
-        ("/records/1/prev_hash", json!(format!("0x{}", "0".repeat(64)))),
+        (
+            "/records/1/prev_hash",
+            json!(format!("0x{}", "0".repeat(64))),
+        ),
         ("/records/2/seq", json!(3)),
         ("/records/2/tx_hash", json!(format!("0x{}", "1".repeat(64)))),
     ] {

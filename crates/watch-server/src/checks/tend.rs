@@ -7,9 +7,7 @@
 use jiff::{SignedDuration, Timestamp};
 use readings::defi::market::Market;
 use tokio::time::timeout;
-use yield_watch::{
-    Mode, MoveKey, Outcome, Pool, Position, Proposal, Reading, State, best_allowed,
-};
+use yield_watch::{Mode, MoveKey, Outcome, Pool, Position, Proposal, Reading, State, best_allowed};
 
 use super::Worker;
 use crate::mandates::stopped_because;

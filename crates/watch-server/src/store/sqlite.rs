@@ -262,7 +262,8 @@ impl Store for SqliteStore {
         let owner = owner.to_owned();
         let before = number(before.unwrap_or(u64::MAX));
         self.run("list", move |connection| {
-            let select = format!("{KEPT} WHERE owner = ?1 AND place < ?2 ORDER BY place DESC LIMIT ?3");
+            let select =
+                format!("{KEPT} WHERE owner = ?1 AND place < ?2 ORDER BY place DESC LIMIT ?3");
             let mut statement = connection.prepare_cached(&select)?;
             let rows = statement.query_map(params![owner, before, most], kept)?;
             Ok(rows.collect::<Result<_, _>>()?)

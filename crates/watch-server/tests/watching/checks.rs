@@ -12,8 +12,14 @@ use crate::stage::{Board, HOUR, OWNER, Stage, distinct, market, payment, terms};
 async fn a_mandate_is_checked_when_it_is_due_and_told_once_of_each_rise() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process.mandates.create(payment(1), terms(Mode::Notify)).await.unwrap();
-    stage.board.show(0, vec![market("a", "5"), market("b", "4")]);
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await
+        .unwrap();
+    stage
+        .board
+        .show(0, vec![market("a", "5"), market("b", "4")]);
     for (at, yields) in [(60, "5"), (2 * HOUR, "6"), (4 * HOUR, "6"), (6 * HOUR, "3")] {
         stage.time.set(at);
         stage.board.show(at, vec![market("a", yields)]);
@@ -21,7 +27,11 @@ async fn a_mandate_is_checked_when_it_is_due_and_told_once_of_each_rise() {
         // Not due again at once.
         process.watcher.sweep().await;
     }
-    let found = process.mandates.find(OWNER, &kept.watched.mandate().id).await.unwrap();
+    let found = process
+        .mandates
+        .find(OWNER, &kept.watched.mandate().id)
+        .await
+        .unwrap();
     let told = found.watched.opportunity().unwrap();
     assert_eq!((told.seq, told.delta_bps), (2, Some(100)));
     assert_eq!(found.watched.last_decision(), Some(Decision::NoChange));
@@ -41,7 +51,11 @@ async fn a_mandate_is_checked_when_it_is_due_and_told_once_of_each_rise() {
 async fn old_yields_and_none_decide_nothing_and_say_so() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process.mandates.create(payment(1), terms(Mode::Notify)).await.unwrap();
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await
+        .unwrap();
     stage.time.set(60);
     process.watcher.sweep().await;
     stage.board.show(60, vec![market("a", "5")]);
@@ -57,11 +71,18 @@ async fn old_yields_and_none_decide_nothing_and_say_so() {
 async fn the_end_of_its_time_becomes_a_record() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process.mandates.create(payment(1), terms(Mode::Notify)).await.unwrap();
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await
+        .unwrap();
     stage.time.set(24 * HOUR);
     process.watcher.sweep().await;
     process.watcher.sweep().await;
-    assert_eq!(process.events(&kept).await, [Event::Created, Event::Expired]);
+    assert_eq!(
+        process.events(&kept).await,
+        [Event::Created, Event::Expired]
+    );
     let id = &kept.watched.mandate().id;
     let cancelled = process.mandates.cancel(OWNER, id).await.unwrap();
     let ended = cancelled.kept.watched.mandate().ended.unwrap();
@@ -73,15 +94,25 @@ async fn the_end_of_its_time_becomes_a_record() {
 async fn a_clock_that_goes_back_makes_no_check_and_lets_cancel() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process.mandates.create(payment(1), terms(Mode::Notify)).await.unwrap();
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await
+        .unwrap();
     stage.time.set(3 * HOUR);
     process.watcher.sweep().await;
     stage.time.set(HOUR);
     process.watcher.sweep().await;
     assert_eq!(process.events(&kept).await.len(), 2);
-    let cancelled = process.mandates.cancel(OWNER, &kept.watched.mandate().id).await;
+    let cancelled = process
+        .mandates
+        .cancel(OWNER, &kept.watched.mandate().id)
+        .await;
     let at = cancelled.unwrap().kept.watched.mandate().ended.unwrap().at;
-    assert_eq!(at, crate::stage::begin() + jiff::SignedDuration::from_hours(3));
+    assert_eq!(
+        at,
+        crate::stage::begin() + jiff::SignedDuration::from_hours(3)
+    );
     assert_eq!(process.events(&kept).await.last(), Some(&Event::Cancelled));
 }
 
@@ -93,7 +124,13 @@ async fn after_an_outage_each_is_checked_once_a_few_at_a_time_and_spread_out() {
     for number in 1..=60 {
         let mut terms = terms(Mode::Notify);
         terms.owner = format!("eip155:196:0x{number:040x}");
-        all.push(process.mandates.create(payment(number), terms).await.unwrap());
+        all.push(
+            process
+                .mandates
+                .create(payment(number), terms)
+                .await
+                .unwrap(),
+        );
     }
     stage.time.set(20 * HOUR);
     stage.board.show(20 * HOUR, vec![market("a", "5")]);
@@ -109,7 +146,11 @@ async fn after_an_outage_each_is_checked_once_a_few_at_a_time_and_spread_out() {
     for kept in &all {
         assert_eq!(process.events(kept).await.len(), 2);
         let mandate = kept.watched.mandate();
-        let found = process.mandates.find(&mandate.owner, &mandate.id).await.unwrap();
+        let found = process
+            .mandates
+            .find(&mandate.owner, &mandate.id)
+            .await
+            .unwrap();
         due.push(found.due_at.unwrap());
     }
     assert!(distinct(due) > 30, "the next checks are spread out");
@@ -119,7 +160,11 @@ async fn after_an_outage_each_is_checked_once_a_few_at_a_time_and_spread_out() {
 async fn of_two_processes_one_checks() {
     let stage = Stage::new();
     let (one, two) = (stage.process(), stage.process());
-    let kept = one.mandates.create(payment(1), terms(Mode::Notify)).await.unwrap();
+    let kept = one
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await
+        .unwrap();
     for round in 1..=6 {
         stage.time.set(round * 2 * HOUR);
         stage.board.show(round * 2 * HOUR, vec![market("a", "5")]);
@@ -155,24 +200,38 @@ async fn a_cancellation_wins_over_a_check_that_runs() {
         open: Notify::new(),
     });
     let process = stage.process_of(Arc::new(stage.store()), gate.clone());
-    let kept = process.mandates.create(payment(1), terms(Mode::Notify)).await.unwrap();
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await
+        .unwrap();
     stage.time.set(60);
     stage.board.show(60, vec![market("a", "5")]);
     let watcher = process.watcher.clone();
     let checking = tokio::spawn(async move { watcher.sweep().await });
     gate.asked.notified().await;
-    let cancelled = process.mandates.cancel(OWNER, &kept.watched.mandate().id).await;
+    let cancelled = process
+        .mandates
+        .cancel(OWNER, &kept.watched.mandate().id)
+        .await;
     assert!(cancelled.unwrap().kept.watched.mandate().ended.is_some());
     gate.open.notify_one();
     checking.await.unwrap();
-    assert_eq!(process.events(&kept).await, [Event::Created, Event::Cancelled]);
+    assert_eq!(
+        process.events(&kept).await,
+        [Event::Created, Event::Cancelled]
+    );
 }
 
 #[tokio::test]
 async fn the_audit_is_read_page_by_page() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process.mandates.create(payment(1), terms(Mode::Notify)).await.unwrap();
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await
+        .unwrap();
     for round in 1..=5 {
         stage.time.set(round * 2 * HOUR);
         process.watcher.sweep().await;
@@ -182,7 +241,10 @@ async fn the_audit_is_read_page_by_page() {
     for from in [0, 2, 4] {
         let page = process.mandates.audit(OWNER, id, from, 2).await.unwrap();
         assert_eq!(page.len(), 2);
-        values.extend(page.iter().map(|record| serde_json::to_value(record).unwrap()));
+        values.extend(
+            page.iter()
+                .map(|record| serde_json::to_value(record).unwrap()),
+        );
     }
     let head = verify(&values).unwrap();
     let found = process.mandates.find(OWNER, id).await.unwrap();

@@ -11,7 +11,9 @@ use crate::stage::{HOUR, OWNER, Stage, held, market, payment, terms};
 async fn killed_at(left: usize, after: bool) -> bool {
     let stage = Stage::new();
     stage.wallet.holds(held("a", "4"));
-    stage.board.show(60, vec![market("a", "4"), market("b", "6")]);
+    stage
+        .board
+        .show(60, vec![market("a", "4"), market("b", "6")]);
     let store = Arc::new(Dying::new(stage.store(), left, after));
     let process = stage.process_on(store.clone());
     let created = process.mandates.create(payment(1), terms(Mode::Auto)).await;
@@ -26,7 +28,11 @@ async fn killed_at(left: usize, after: bool) -> bool {
 
     // The next process: the caller sends the same payment again, and cancels after the check.
     let process = stage.process();
-    let kept = process.mandates.create(payment(1), terms(Mode::Auto)).await.unwrap();
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Auto))
+        .await
+        .unwrap();
     // The lease of the process that is gone has to end first.
     stage.time.set(60 + 300);
     process.watcher.sweep().await;
@@ -37,15 +43,31 @@ async fn killed_at(left: usize, after: bool) -> bool {
     process.watcher.sweep().await;
 
     let place = format!("write {left}, after: {after}");
-    assert_eq!(process.mandates.list(OWNER, None, 9).await.unwrap().len(), 1, "{place}");
+    assert_eq!(
+        process.mandates.list(OWNER, None, 9).await.unwrap().len(),
+        1,
+        "{place}"
+    );
     let events = process.events(&kept).await;
     assert!(stage.wallet.signed().len() <= 1, "{place}: moved twice");
     let count = |event| events.iter().filter(|known| **known == event).count();
     assert_eq!(count(Event::Cancelled), 1, "{place}: {events:?}");
-    assert_eq!(count(Event::MoveAsked), count(Event::Moved) + count(Event::MoveStopped), "{place}");
-    assert_eq!(count(Event::Moved), stage.wallet.signed().len(), "{place}: {events:?}");
+    assert_eq!(
+        count(Event::MoveAsked),
+        count(Event::Moved) + count(Event::MoveStopped),
+        "{place}"
+    );
+    assert_eq!(
+        count(Event::Moved),
+        stage.wallet.signed().len(),
+        "{place}: {events:?}"
+    );
     let found = process.mandates.find(OWNER, id).await.unwrap();
-    assert_eq!((found.due_at, found.watched.open_move()), (None, None), "{place}");
+    assert_eq!(
+        (found.due_at, found.watched.open_move()),
+        (None, None),
+        "{place}"
+    );
     died
 }
 
@@ -56,7 +78,10 @@ async fn a_process_that_ends_at_any_write_leaves_what_the_next_one_goes_on_with(
         while killed_at(left, after).await {
             left += 1;
         }
-        assert!(left > 5, "creation, lease, check, end of the move, lease, cancellation");
+        assert!(
+            left > 5,
+            "creation, lease, check, end of the move, lease, cancellation"
+        );
     }
 }
 
@@ -64,9 +89,15 @@ async fn a_process_that_ends_at_any_write_leaves_what_the_next_one_goes_on_with(
 async fn after_a_restart_the_mover_is_asked_for_the_state_of_an_open_move() {
     let stage = Stage::new();
     stage.wallet.holds(held("a", "4"));
-    stage.board.show(60, vec![market("a", "4"), market("b", "6")]);
+    stage
+        .board
+        .show(60, vec![market("a", "4"), market("b", "6")]);
     let first = stage.process();
-    let kept = first.mandates.create(payment(1), terms(Mode::Auto)).await.unwrap();
+    let kept = first
+        .mandates
+        .create(payment(1), terms(Mode::Auto))
+        .await
+        .unwrap();
     stage.wallet.slow();
     stage.time.set(60);
     first.watcher.sweep().await;
@@ -75,7 +106,9 @@ async fn after_a_restart_the_mover_is_asked_for_the_state_of_an_open_move() {
     let proposal = open.watched.open_move().cloned().unwrap();
     drop(first);
     stage.wallet.sign(proposal.clone());
-    stage.wallet.end(&proposal.key, crate::stage::Wallet::moved("900"));
+    stage
+        .wallet
+        .end(&proposal.key, crate::stage::Wallet::moved("900"));
     let second = stage.process();
     stage.time.set(600);
     second.watcher.sweep().await;

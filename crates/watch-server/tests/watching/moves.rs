@@ -9,9 +9,15 @@ use crate::stage::{HOUR, OWNER, Process, Stage, Wallet, held, market, payment, t
 async fn acting() -> (Stage, Process, Kept) {
     let stage = Stage::new();
     stage.wallet.holds(held("a", "4"));
-    stage.board.show(60, vec![market("a", "4"), market("b", "6")]);
+    stage
+        .board
+        .show(60, vec![market("a", "4"), market("b", "6")]);
     let process = stage.process();
-    let kept = process.mandates.create(payment(1), terms(Mode::Auto)).await.unwrap();
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Auto))
+        .await
+        .unwrap();
     stage.time.set(60);
     (stage, process, kept)
 }
@@ -38,7 +44,9 @@ async fn an_opportunity_moves_the_money_once_inside_the_rules() {
     // Where it is now nothing yields more.
     stage.wallet.holds(held("b", "6"));
     stage.time.set(2 * HOUR);
-    stage.board.show(2 * HOUR, vec![market("a", "4"), market("b", "6")]);
+    stage
+        .board
+        .show(2 * HOUR, vec![market("a", "4"), market("b", "6")]);
     process.watcher.sweep().await;
     assert_eq!(process.events(&kept).await.last(), Some(&Event::NoChange));
     assert_eq!(stage.wallet.signed().len(), 1);
@@ -81,11 +89,18 @@ async fn a_refusal_is_recorded_with_its_reason() {
     let (stage, process, kept) = acting().await;
     stage.wallet.refuse("product_at_its_cap");
     process.watcher.sweep().await;
-    let found = process.mandates.find(OWNER, &kept.watched.mandate().id).await.unwrap();
+    let found = process
+        .mandates
+        .find(OWNER, &kept.watched.mandate().id)
+        .await
+        .unwrap();
     let reason = "product_at_its_cap".to_owned();
     let expected = (key(&kept), Outcome::Refused { reason });
     assert_eq!(found.watched.last_move(), Some(&expected));
-    assert_eq!(process.events(&kept).await.last(), Some(&Event::MoveRefused));
+    assert_eq!(
+        process.events(&kept).await.last(),
+        Some(&Event::MoveRefused)
+    );
 }
 
 #[tokio::test]
@@ -102,7 +117,10 @@ async fn a_cancellation_stops_a_move_that_is_not_signed() {
     assert_eq!(events[3..], [Event::Cancelled, Event::MoveStopped]);
     stage.time.set(2 * HOUR);
     process.watcher.sweep().await;
-    assert_eq!((process.events(&kept).await.len(), stage.wallet.signed()), (5, vec![]));
+    assert_eq!(
+        (process.events(&kept).await.len(), stage.wallet.signed()),
+        (5, vec![])
+    );
     let again = process.mandates.cancel(OWNER, id).await.unwrap();
     assert_eq!(again.kept, cancelled.kept);
 }
@@ -114,7 +132,9 @@ async fn a_signed_move_ends_after_the_cancellation_and_is_recorded() {
     process.watcher.sweep().await;
     let id = &kept.watched.mandate().id;
     let found = process.mandates.find(OWNER, id).await.unwrap();
-    stage.wallet.sign(found.watched.open_move().cloned().unwrap());
+    stage
+        .wallet
+        .sign(found.watched.open_move().cloned().unwrap());
     let cancelled = process.mandates.cancel(OWNER, id).await.unwrap();
     assert_eq!(cancelled.stopped, Some(MoveStop::TooLate));
     stage.time.set(120);
@@ -154,7 +174,11 @@ async fn a_move_that_was_not_begun_while_its_yields_were_fresh_is_stopped() {
     process.watcher.sweep().await;
     stage.time.set(60 + 5_401);
     process.watcher.sweep().await;
-    let found = process.mandates.find(OWNER, &kept.watched.mandate().id).await.unwrap();
+    let found = process
+        .mandates
+        .find(OWNER, &kept.watched.mandate().id)
+        .await
+        .unwrap();
     let reason = "stale_data".to_owned();
     let expected = (key(&kept), Outcome::Stopped { reason });
     assert_eq!(found.watched.last_move(), Some(&expected));

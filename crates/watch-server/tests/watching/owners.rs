@@ -17,7 +17,10 @@ async fn one_payment_makes_one_mandate() {
     let other = stage.process();
     let again = other.mandates.create(payment(1), terms(Mode::Notify));
     assert_eq!(again.await.unwrap(), first);
-    assert_eq!(process.mandates.list(OWNER, None, 9).await.unwrap().len(), 1);
+    assert_eq!(
+        process.mandates.list(OWNER, None, 9).await.unwrap().len(),
+        1
+    );
     let mut changed = terms(Mode::Notify);
     changed.rules.min_apy_delta_bps = 51;
     let refused = other.mandates.create(payment(1), changed).await;
@@ -46,7 +49,9 @@ async fn an_owner_has_twenty_active_mandates_at_most() {
     let stage = Stage::new();
     let process = stage.process();
     for number in 1..=20 {
-        let made = process.mandates.create(payment(number), terms(Mode::Notify));
+        let made = process
+            .mandates
+            .create(payment(number), terms(Mode::Notify));
         made.await.unwrap();
     }
     let refused = process.mandates.create(payment(21), terms(Mode::Notify));
@@ -54,12 +59,20 @@ async fn an_owner_has_twenty_active_mandates_at_most() {
     let mut of_other = terms(Mode::Notify);
     of_other.owner = OTHER.to_owned();
     assert!(process.mandates.create(payment(22), of_other).await.is_ok());
-    process.mandates.cancel(OWNER, &mandate_id(payment(3))).await.unwrap();
+    process
+        .mandates
+        .cancel(OWNER, &mandate_id(payment(3)))
+        .await
+        .unwrap();
     let made = process.mandates.create(payment(21), terms(Mode::Notify));
     assert!(made.await.is_ok());
     // The newest first, and the ended one is still listed.
     let page = process.mandates.list(OWNER, None, 15).await.unwrap();
-    let rest = process.mandates.list(OWNER, Some(page[14].place), 15).await.unwrap();
+    let rest = process
+        .mandates
+        .list(OWNER, Some(page[14].place), 15)
+        .await
+        .unwrap();
     assert_eq!((page.len(), rest.len()), (15, 6));
     assert_eq!(page[0].watched.mandate().id, mandate_id(payment(21)));
     assert_eq!(rest[5].watched.mandate().id, mandate_id(payment(1)));
@@ -69,7 +82,11 @@ async fn an_owner_has_twenty_active_mandates_at_most() {
 async fn a_cancellation_is_recorded_once_and_repeats_its_time() {
     let stage = Stage::new();
     let process = stage.process();
-    let kept = process.mandates.create(payment(1), terms(Mode::Notify)).await.unwrap();
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await
+        .unwrap();
     let id = kept.watched.mandate().id.clone();
     stage.time.set(100);
     let first = process.mandates.cancel(OWNER, &id).await.unwrap();
@@ -78,7 +95,13 @@ async fn a_cancellation_is_recorded_once_and_repeats_its_time() {
     assert_eq!(first.kept, second.kept);
     let ended = first.kept.watched.mandate().ended.unwrap();
     assert_eq!(ended.state, State::Cancelled);
-    assert_eq!(ended.at, crate::stage::begin() + jiff::SignedDuration::from_secs(100));
-    assert_eq!(process.events(&kept).await, [Event::Created, Event::Cancelled]);
+    assert_eq!(
+        ended.at,
+        crate::stage::begin() + jiff::SignedDuration::from_secs(100)
+    );
+    assert_eq!(
+        process.events(&kept).await,
+        [Event::Created, Event::Cancelled]
+    );
     assert_eq!((first.kept.due_at, first.stopped), (None, None));
 }

@@ -164,10 +164,7 @@ impl Wallet {
         }
     }
 
-    fn answer<'a, T: Send + 'a>(
-        &'a self,
-        ask: impl FnOnce(&mut Moves) -> T,
-    ) -> MoverFuture<'a, T> {
+    fn answer<'a, T: Send + 'a>(&'a self, ask: impl FnOnce(&mut Moves) -> T) -> MoverFuture<'a, T> {
         let mut moves = self.0.lock().unwrap();
         let answer = match moves.silent {
             true => Err(MoverError {

@@ -138,7 +138,9 @@ async fn what_is_due_comes_in_order() {
         assert_eq!(one.due(soon, 2).await.unwrap(), due[..2]);
         let before = begin() - jiff::SignedDuration::from_secs(1);
         assert_eq!(one.due(before, 9).await, Ok(Vec::new()));
-        one.write(end(&one.find("b").await.unwrap().unwrap())).await.unwrap();
+        one.write(end(&one.find("b").await.unwrap().unwrap()))
+            .await
+            .unwrap();
         assert!(!one.due(soon, 9).await.unwrap().contains(&"b".to_owned()));
     }
 }

@@ -177,7 +177,8 @@ impl Story {
         };
         let stated = record.action.pointer("/inputs/outcome").cloned();
         let malformed = |_| AuditError::Malformed { seq: record.seq };
-        let outcome: Outcome = serde_json::from_value(stated.unwrap_or_default()).map_err(malformed)?;
+        let outcome: Outcome =
+            serde_json::from_value(stated.unwrap_or_default()).map_err(malformed)?;
         let within = match &outcome {
             Outcome::Moved { moved_usd, .. } => moved_usd.0 <= open.max_move_usd.0,
             _ => true,

@@ -95,7 +95,10 @@ async fn without_a_wallet_a_mandate_that_acts_is_refused_by_name() {
     let shop = self::shop(Moving::at(0), None).await;
     let answer = create(&shop.world.buyer, &body("auto", 24 * HOUR)).await;
     answer.is_refused(503, "upstream_unavailable");
-    assert_eq!(answer.body()["error"]["reason"], "wallet_actions_not_served");
+    assert_eq!(
+        answer.body()["error"]["reason"],
+        "wallet_actions_not_served"
+    );
     // One that notifies needs none.
     let answer = create(&shop.world.buyer, &body("notify", 24 * HOUR)).await;
     assert_eq!(answer.status, 201, "{}", answer.text);
@@ -138,8 +141,17 @@ async fn a_cancellation_stops_a_move_that_is_not_signed() {
     recorded(&shop.world, &id, 3).await;
     let target = format!("/yield-watch?id={id}");
     let cancelled = buy(buyer, Method::DELETE, &target).await;
-    assert_eq!((cancelled["state"].as_str(), cancelled["move"].as_str()), (Some("cancelled"), Some("stopped")));
+    assert_eq!(
+        (cancelled["state"].as_str(), cancelled["move"].as_str()),
+        (Some("cancelled"), Some("stopped"))
+    );
     let records = audit(buyer, &id).await;
-    let expected = ["created", "opportunity", "move_asked", "cancelled", "move_stopped"];
+    let expected = [
+        "created",
+        "opportunity",
+        "move_asked",
+        "cancelled",
+        "move_stopped",
+    ];
     assert_eq!(decisions(&records), expected);
 }
