@@ -6,7 +6,7 @@ use data_sources::Provenance;
 use jiff::Timestamp;
 use route_catalog::{ErrorCode, Operation, Parameters};
 use serde_json::{Value, json};
-use watch_server::{Kept, Mandates, MoveStop, Terms, WatchError};
+use watch_server::{Mandates, MoveStop, Terms, WatchError};
 use yield_watch::{MAX_ACTIVE, Mode, Problem, Rules};
 
 use super::{fault, sub_wallet};

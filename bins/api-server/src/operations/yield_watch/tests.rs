@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use alloy_primitives::B256;
-use watch_server::{Clock, MemoryStore};
+use watch_server::{Clock, Kept, MemoryStore};
 use yield_watch::{Pool, Reading, Snapshot, Watched, verify};
 
 use super::*;
