@@ -63,8 +63,12 @@ impl<S: Settler, J: Journal> Api<S, J> {
         draining: Draining,
         clock: &dyn Clock,
     ) -> Self {
+        let mut free = Free::new(catalog.clone(), draining, clock);
+        if let Some(mandates) = sources.mandates() {
+            free.depend_on_mandates(mandates.clone());
+        }
         Self {
-            free: Free::new(catalog.clone(), draining, clock),
+            free,
             challenger: Challenger::new(catalog),
             plain: Operation::ALL
                 .iter()

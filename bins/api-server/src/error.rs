@@ -38,6 +38,9 @@ pub enum ServeError {
     /// The records of the settling account's transactions, beside the ledger, cannot be opened.
     #[error("storage.url: {0}")]
     Records(#[source] DatabaseError),
+    /// The mandates, beside the ledger, cannot be opened.
+    #[error("storage.url: {0}")]
+    Mandates(#[source] DatabaseError),
     /// The settlement cannot be set up.
     #[error("settlement: {0}")]
     Settlement(#[from] SettlementError),

@@ -80,7 +80,11 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::HyperliquidAccount
         | Operation::HyperliquidMarket => any_of(&[hyperliquid]),
         Operation::DefiAnalytics | Operation::YieldFarmingHistorical => any_of(&[llama]),
-        Operation::YieldAlpha | Operation::YieldMarkets | Operation::YieldRecommendations => {
+        Operation::YieldAlpha
+        | Operation::YieldMarkets
+        | Operation::YieldRecommendations
+        // A mandate that notifies needs no custody; it needs yields to be checked with.
+        | Operation::CreateYieldWatch => {
             match config.datasets.yields {
                 true => any_of(&[llama]),
                 false => Some(not_gathered("datasets.yields")),
@@ -107,20 +111,19 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::TxExplainer
         | Operation::Portfolio
         | Operation::IdleCapital
-        | Operation::YieldFarmingActive => None,
-        Operation::SubWallet if config.custody.is_some() => None,
+        | Operation::YieldFarmingActive
+        // What was created once is read and cancelled whatever is gathered now.
+        | Operation::CancelYieldWatch
+        | Operation::ListYieldWatch
+        | Operation::AuditYieldWatch => None,
         Operation::SubWallet if config.custody.is_some() => None,
         Operation::SubWallet
         | Operation::AutoSwap
         | Operation::AutoBridge
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
-        | Operation::AutoDefiWithdraw => acting(config),
-        Operation::YieldCopilot
-        | Operation::CreateYieldWatch
-        | Operation::CancelYieldWatch
-        | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => acting(config),
+        | Operation::AutoDefiWithdraw
+        | Operation::YieldCopilot => acting(config),
     }
 }
 

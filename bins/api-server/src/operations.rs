@@ -38,6 +38,7 @@ mod yield_farming_active;
 mod yield_farming_historical;
 mod yield_markets;
 mod yield_recommendations;
+mod yield_watch;
 mod yields;
 
 use std::pin::Pin;
@@ -173,16 +174,23 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Operation::SubWallet => {
             boxed(|| sub_wallet::answer(context, wallets, accounts, call)).await
         }
+        Operation::CreateYieldWatch
+        | Operation::CancelYieldWatch
+        | Operation::ListYieldWatch
+        | Operation::AuditYieldWatch => {
+            let watch = yield_watch::Watch {
+                mandates: sources.mandates(),
+                wallets,
+                gathers: sources.gathers_yields(),
+            };
+            boxed(|| async move { watch.answer(call).await }).await
+        }
         Operation::AutoSwap
         | Operation::AutoBridge
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
         | Operation::AutoDefiWithdraw => boxed(|| actions::answer(context, wallets, call)).await,
-        Operation::YieldCopilot
-        | Operation::CreateYieldWatch
-        | Operation::CancelYieldWatch
-        | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => Err(sub_wallet::not_acting(wallets, call)),
+        Operation::YieldCopilot => Err(sub_wallet::not_acting(wallets, call)),
     }?;
     finish(context, call, answered)
 }

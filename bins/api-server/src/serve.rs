@@ -21,6 +21,7 @@ use settlement::{
 use storage::sqlite::path_of;
 use storage::{SqliteStore, StoreOptions};
 use tx_sender::{SqliteStore as TransactionRecords, TransactionSigner};
+use watch_server::{Checks, Mover, Pace, SqliteStore as MandateStore, Watcher};
 use x402_wire::Terms;
 
 use crate::Sources;
@@ -52,6 +53,8 @@ pub struct Service<S, J> {
     api: Api<S, J>,
     /// Sends the plans that were ordered.
     sendings: Option<Sendings>,
+    /// Checks mandates, where yields are gathered.
+    watcher: Option<Watcher>,
     processor: PaymentProcessor<S, J, Operations>,
     sources: Arc<Sources>,
     /// Time between two probes of each upstream.
@@ -135,6 +138,10 @@ impl Service<AnySettler, SqliteLedger> {
             None => sources,
         };
         let sources = sources.with_store(Arc::new(store));
+        let path = path_of(&storage.url).map_err(ServeError::Mandates)?;
+        let mandates = MandateStore::open(path.with_extension("watch.db"));
+        let mandates = mandates.map_err(ServeError::Mandates)?;
+        let sources = sources.with_mandates(Arc::new(mandates));
         sources.keep_limits().await;
         let prices = sources.accounts.defillama.clone();
         let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
@@ -250,6 +257,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             server,
             api,
             sendings: None,
+            watcher: watcher(&sources),
             processor,
             sources,
             probe_every: config.server.probe_every(),
@@ -271,6 +279,15 @@ impl<S: Settler, J: Journal> Service<S, J> {
         self
     }
 
+    /// Names who moves the money of mandates that act. Without one, a mandate that would act is refused.
+    #[must_use]
+    pub fn with_mover(self, mover: Arc<dyn Mover>) -> Self {
+        if let Some(mandates) = self.sources.mandates() {
+            mandates.move_with(mover);
+        }
+        self
+    }
+
     /// The address it listens on.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
@@ -283,6 +300,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             server,
             api,
             sendings,
+            watcher,
             processor,
             sources,
             probe_every,
@@ -305,6 +323,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             let processor = processor.clone();
             tokio::spawn(async move { wallets::answer_again(&actions, &processor).await })
         });
+        let checks = watcher.map(Checks::start);
         let upkeep = tokio::spawn(observe::keep_metrics());
         let probes =
             probe_every.map(|every| tokio::spawn(async move { sources.keep_probing(every).await }));
@@ -317,6 +336,9 @@ impl<S: Settler, J: Journal> Service<S, J> {
             })
             .await;
         upkeep.abort();
+        if let Some(checks) = checks {
+            checks.close().await;
+        }
         if let Some(sendings) = sendings {
             sendings.close().await;
         }
@@ -343,6 +365,13 @@ impl<S: Settler, J: Journal> Service<S, J> {
         }
         drained
     }
+}
+
+/// What checks the mandates, where they are kept and yields are gathered.
+fn watcher(sources: &Arc<Sources>) -> Option<Watcher> {
+    let mandates = sources.mandates().filter(|_| sources.gathers_yields())?;
+    let yields = Arc::clone(sources);
+    Some(Watcher::new(mandates, yields, Pace::default()))
 }
 
 /// Whoever holds the keys of sub-wallets, behind the policy of what they sign. A wrong secret ends

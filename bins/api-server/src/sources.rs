@@ -17,6 +17,7 @@ mod security;
 mod tokens;
 mod tradfi;
 mod wallets;
+mod watch;
 
 use std::sync::Arc;
 
@@ -55,6 +56,7 @@ use data_sources::{Clock, Source, UpstreamSpec};
 use jiff::Timestamp;
 use storage::SqliteStore;
 use wallet_actions::WalletActions;
+use watch_server::Mandates;
 
 pub(crate) use self::accounts::Accounts;
 pub(crate) use self::ai::Ai;
@@ -104,6 +106,7 @@ pub struct Sources {
     pub(crate) probes: Board,
     running: Running,
     gathers: DatasetsSection,
+    mandates: Option<Mandates>,
     store: Option<Arc<SqliteStore>>,
 }
 
@@ -139,6 +142,7 @@ impl Sources {
             probes: Board::default(),
             running: Running::default(),
             gathers: config.datasets,
+            mandates: None,
             store: None,
         })
     }

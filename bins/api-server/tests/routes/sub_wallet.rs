@@ -4,8 +4,10 @@ use std::path::Path;
 
 use api_server::config::{CustodyProvider, CustodySection};
 use api_server::{Config, Service};
+use route_catalog::Operation;
 use serde_json::{Value, json};
 
+use crate::published::pay;
 use crate::shop::{Shop, gap};
 use crate::support::World;
 
@@ -75,10 +77,13 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     assert_eq!(again["data"]["provisioned_at"], data["provisioned_at"]);
 
     // Custody is connected, and actions are not served yet: uncharged.
-    let refused = shop
-        .refused("/yield-watch", 503, "upstream_unavailable")
-        .await;
-    assert_eq!(refused["reason"], "wallet_actions_not_served");
+    let body = Operation::AutoWithdraw.route().example_call().body;
+    let answer = pay(&shop, "POST", "/auto-withdraw", &body.to_string()).await;
+    answer.is_refused(503, "upstream_unavailable");
+    assert_eq!(
+        answer.body()["error"]["reason"],
+        "wallet_actions_not_served"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -194,6 +194,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["delegation-fence", "plan-builder", "plan-checks", "storage"],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
     },
+    // Mandates as a server keeps them. Moving money is a port.
+    Member {
+        name: "watch-server",
+        layer: 3,
+        may_use: &["readings", "storage", "yield-watch"],
+        must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
+    },
     Member {
         name: "ledger",
         layer: 3,
@@ -290,7 +297,9 @@ pub const MEMBERS: &[Member] = &[
             "storage",
             "tx-sender",
             "wallet-actions",
+            "watch-server",
             "x402-wire",
+            "yield-watch",
         ],
         must_not_reach: &[],
     },
@@ -435,6 +444,7 @@ pub const RESERVED: &[Reserved] = &[
             "tx-sender",
             "fence-server",
             "wallet-actions",
+            "watch-server",
             "bench",
         ],
     },
