@@ -1,7 +1,9 @@
 //! Wallets in encrypted files of this machine.
 
+mod export;
 mod files;
 mod keep;
+mod lock;
 mod open_keys;
 
 use std::collections::{HashMap, HashSet};
@@ -15,6 +17,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
 pub use self::keep::{Listed, Rotated};
+use self::lock::Lock;
 use self::open_keys::{OpenKeys, Opened};
 use crate::{
     Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, Subject, Wallet,
@@ -39,6 +42,8 @@ pub struct LocalCustody(Arc<Inner>);
 
 struct Inner {
     folder: PathBuf,
+    /// Held as long as this is open: shared with others that serve, or alone.
+    lock: Lock,
     secret: SecretString,
     open: Mutex<OpenKeys>,
     /// What stands beside the keys, as far as the folder was read.
@@ -54,6 +59,8 @@ struct Known {
     wallets: HashMap<Address, Beside>,
     /// The names of the files that were read, whatever stood in them.
     names: HashSet<String>,
+    /// Whose wallets were exported, as far as the marks were seen.
+    exported: HashSet<Owner>,
 }
 
 /// What a wallet's file says without its key. It is confirmed when the key is opened.
@@ -67,15 +74,32 @@ impl LocalCustody {
     /// Opens the folder, and makes it where it is missing. Takes a second or so.
     ///
     /// # Errors
-    /// [`CustodyError::WrongSecret`] when the wallets that are there were made under another secret; a folder that others may use or that
-    /// cannot be written.
+    /// [`CustodyError::WrongSecret`] when the wallets that are there were made under another secret; [`CustodyError::FolderInUse`] while
+    /// somebody has it [alone](Self::open_alone); a folder that others may use or that cannot be written.
     pub fn open(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
+        Self::open_locked(folder, secret, Lock::shared)
+    }
+
+    /// Opens the folder for this process alone, as [`Self::rotate`] demands: nobody has it open, and nobody can open it meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`CustodyError::FolderInUse`] while anybody has it open.
+    pub fn open_alone(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
+        Self::open_locked(folder, secret, Lock::alone)
+    }
+
+    fn open_locked(
+        folder: &Path,
+        secret: SecretString,
+        lock: fn(&Path) -> Result<Lock, CustodyError>,
+    ) -> Result<Self, CustodyError> {
         if secret.expose_secret().is_empty() {
             return Err(CustodyError::EmptySecret);
         }
         files::folder(folder)?;
         let custody = Self(Arc::new(Inner {
             folder: folder.to_owned(),
+            lock: lock(folder)?,
             secret,
             open: Mutex::default(),
             known: Mutex::default(),
@@ -216,11 +240,13 @@ impl Inner {
     }
 
     fn find(&self, owner: Owner) -> Result<Option<Wallet>, CustodyError> {
+        let exported = self.is_exported(owner)?;
         Ok(self.opened(owner)?.map(|opened| Wallet {
             owner,
             address: opened.key.address(),
             created_at: opened.created_at,
             provider: Provider::Local,
+            exported,
         }))
     }
 
@@ -284,7 +310,7 @@ impl Inner {
         Ok(known())
     }
 
-    /// The one place where a key is used. What a policy says about subject and purpose belongs here.
+    /// The one place where a key signs. What a policy says about subject and purpose belongs here.
     fn sign(
         &self,
         wallet: Address,
@@ -295,7 +321,13 @@ impl Inner {
         let owner = self.beside(wallet)?.ok_or_else(unknown)?.owner;
         let opened = self.opened(owner)?;
         let opened = opened.filter(|opened| opened.key.address() == wallet);
-        let bytes = opened.ok_or_else(unknown)?.key.sign(hash);
+        let opened = opened.ok_or_else(unknown)?;
+        // From the look at the mark to the signature: no export comes between.
+        let _signing = Lock::while_signing(&self.folder)?;
+        if self.is_exported(owner)? {
+            return Err(CustodyError::Exported(wallet));
+        }
+        let bytes = opened.key.sign(hash);
         let bytes = bytes.ok_or(CustodyError::Key(KeystoreError::NotAKey))?;
         tracing::debug!(%wallet, purpose = purpose.as_str(), "signed");
         Signature::from_raw_array(&bytes).map_err(|_| CustodyError::Key(KeystoreError::NotAKey))
@@ -313,12 +345,15 @@ impl Custody for LocalCustody {
 
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>> {
         self.run(move |inner| {
-            let beside = inner.beside(address)?;
-            Ok(beside.map(|beside| Wallet {
+            let Some(beside) = inner.beside(address)? else {
+                return Ok(None);
+            };
+            Ok(Some(Wallet {
                 owner: beside.owner,
                 address,
                 created_at: beside.created_at,
                 provider: Provider::Local,
+                exported: inner.is_exported(beside.owner)?,
             }))
         })
     }
@@ -329,12 +364,7 @@ impl Custody for LocalCustody {
         subject: Subject<'a>,
         purpose: Purpose,
     ) -> CustodyFuture<'a, Signature> {
-        let hash = match subject {
-            Subject::Transaction(unsigned) => Ok(unsigned.signature_hash()),
-            Subject::TypedData(typed_data) => typed_data
-                .eip712_signing_hash()
-                .map_err(|_| CustodyError::TypedData),
-        };
+        let hash = subject.hash();
         self.run(move |inner| inner.sign(wallet, hash?, purpose))
     }
 
