@@ -45,6 +45,28 @@ pub struct TurnkeyConfig {
 impl TurnkeyConfig {
     /// Where Turnkey answers.
     pub const BASE_URL: &'static str = "https://api.turnkey.com";
+
+    /// Whether it can be used. Nothing is asked.
+    ///
+    /// # Errors
+    /// What cannot be used.
+    pub fn check(&self) -> Result<(), TurnkeyConfigError> {
+        self.base()?;
+        if !is_uuid(&self.organization_id) {
+            return Err(TurnkeyConfigError::OrganizationId);
+        }
+        ApiKey::new(&self.api_private_key, &self.api_public_key).map(drop)
+    }
+
+    /// The URL that paths are joined to.
+    fn base(&self) -> Result<Url, TurnkeyConfigError> {
+        let base = Url::parse(&self.base_url).ok().filter(is_protected);
+        let mut base = base.ok_or(TurnkeyConfigError::BaseUrl)?;
+        // A path in it is a prefix of every request.
+        let prefix = format!("{}/", base.path().trim_end_matches('/'));
+        base.set_path(&prefix);
+        Ok(base)
+    }
 }
 
 /// Without the keys.
@@ -112,14 +134,7 @@ pub(crate) struct TurnkeyClient {
 
 impl TurnkeyClient {
     pub(crate) fn new(config: &TurnkeyConfig) -> Result<Self, TurnkeyConfigError> {
-        let base = Url::parse(&config.base_url).ok().filter(is_protected);
-        let mut base = base.ok_or(TurnkeyConfigError::BaseUrl)?;
-        // A path in it is a prefix of every request.
-        let prefix = format!("{}/", base.path().trim_end_matches('/'));
-        base.set_path(&prefix);
-        if !is_uuid(&config.organization_id) {
-            return Err(TurnkeyConfigError::OrganizationId);
-        }
+        config.check()?;
         let api_key = ApiKey::new(&config.api_private_key, &config.api_public_key)?;
         let client = Client::builder()
             .user_agent(concat!(
@@ -134,7 +149,7 @@ impl TurnkeyClient {
             .map_err(|_| TurnkeyConfigError::Tls)?;
         Ok(Self {
             client,
-            base,
+            base: config.base()?,
             organization_id: config.organization_id.clone(),
             api_key,
         })
@@ -160,7 +175,7 @@ impl TurnkeyClient {
     }
 
     pub(crate) async fn whoami(&self) -> Result<Identity, CustodyError> {
-        let said: Whoami = self.query("who we are", "whoami", json!({})).await?;
+        let said: Whoami = self.query("to say who we are", "whoami", json!({})).await?;
         Ok(Identity {
             organization_id: said.organization_id,
             organization_name: said.organization_name,

@@ -16,11 +16,11 @@ use crate::keys::{CURVE, FORMAT, Held, Keys, name_of};
 /// Requests to create within this time are the same bytes, and so the same activity.
 const CREATION_STEP_MS: u64 = 5_000;
 
-const LISTING: &str = "for the list of keys";
-const READING: &str = "for a key";
+const LISTING: &str = "to list the keys";
+const READING: &str = "to show a key";
 const CREATING: &str = "to create a key";
 const SIGNING: &str = "to sign";
-const ATTESTING: &str = "for an attestation";
+const ATTESTING: &str = "to attest";
 
 /// The provider `turnkey`. Several servers may share the organisation. Cheap to clone.
 #[derive(Clone)]

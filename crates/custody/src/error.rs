@@ -89,7 +89,7 @@ pub enum CustodyError {
     #[error("the export is refused: {0}")]
     Export(ExportRefusal),
     /// The provider did not answer, or fails at present. It may have done what was asked; asked again it answers the same.
-    #[error("the custody provider did not answer {doing}: {why}")]
+    #[error("the custody provider cannot be had {doing}: {why}")]
     ProviderUnavailable {
         /// What was asked.
         doing: &'static str,
@@ -97,7 +97,7 @@ pub enum CustodyError {
         why: &'static str,
     },
     /// The provider limits how often it is asked.
-    #[error("the custody provider was asked too often, at last {doing}")]
+    #[error("the custody provider was asked too often {doing}")]
     ProviderBusy {
         /// What was asked.
         doing: &'static str,
@@ -111,13 +111,13 @@ pub enum CustodyError {
         status: String,
     },
     /// People have to approve first: the provider's own policy demands it.
-    #[error("the custody provider waits for approvals before it does this: {doing}")]
+    #[error("the custody provider waits for approvals {doing}")]
     ApprovalNeeded {
         /// What was asked.
         doing: &'static str,
     },
     /// The provider's answer has another form than is documented.
-    #[error("the custody provider answered {doing} in a form that is not understood")]
+    #[error("the custody provider was asked {doing}, and its answer has another form than is documented")]
     ProviderMalformed {
         /// What was asked.
         doing: &'static str,
