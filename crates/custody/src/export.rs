@@ -143,7 +143,9 @@ impl ExportRequest {
         })?;
         let signature =
             Signature::from_raw_array(bytes).map_err(|_| ExportRefusal::Signature)?;
-        if signature.s() > HALF_ORDER {
+        // One signature has one form, as far as a wallet's library writes it.
+        let [.., v] = bytes;
+        if signature.s() > HALF_ORDER || !matches!(v, 0 | 1 | 27 | 28) {
             return Err(ExportRefusal::Signature);
         }
         let digest = self.digest(brand);

@@ -13,7 +13,7 @@ use hpke::kdf::HkdfSha256;
 use hpke::kem::X25519HkdfSha256;
 use hpke::{Deserializable as _, Kem, OpModeR, Serializable as _, single_shot_open};
 use keystore::Key;
-use tx_sender::{Fees, SignError, TransactionSigner as _};
+use tx_sender::{Fees, SignError};
 
 use crate::conformance::ALICE;
 use crate::{SECRET, open, unsigned};
@@ -177,7 +177,6 @@ async fn what_is_refused_changes_nothing() {
     let mark = format!("exported-eip155-196-{:#x}.json", ALICE.address());
     let mark = folder.path().join("wallets").join(mark);
     std::fs::write(&mark, "damaged").unwrap();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut std::fs::metadata(&mark).unwrap().permissions(), 0o600);
     let refused = custody.sign(alice.address, Subject::Transaction(&asked), Purpose::FencedPlan);
     assert_eq!(refused.await, Err(CustodyError::Exported(alice.address)));
 }
