@@ -323,11 +323,14 @@ async fn open_custody(config: &Config) -> Result<Option<Arc<dyn Custody>>, Serve
     };
     if let Some(turnkey) = section.turnkey() {
         // The system's certificates are read, which takes a moment. Nothing is asked: a service that is down ends no start.
-        let connected = tokio::task::spawn_blocking(move || TurnkeyCustody::connect(&turnkey)).await;
-        let connected = connected.map_err(ServeError::Interrupted)?.map_err(|fault| {
-            let key = format!("custody.{}", fault.member());
-            ServeError::Provider(Problem::new(&key, fault.to_string()))
-        })?;
+        let connected =
+            tokio::task::spawn_blocking(move || TurnkeyCustody::connect(&turnkey)).await;
+        let connected = connected
+            .map_err(ServeError::Interrupted)?
+            .map_err(|fault| {
+                let key = format!("custody.{}", fault.member());
+                ServeError::Provider(Problem::new(&key, fault.to_string()))
+            })?;
         return Ok(Some(Arc::new(Guarded::new(connected, policy))));
     }
     let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {

@@ -5,9 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use custody::{
-    Custody as _, CustodyError, ExportRefusal, ExportRequest, Listed, LocalCustody,
-};
+use custody::{Custody as _, CustodyError, ExportRefusal, ExportRequest, Listed, LocalCustody};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -120,41 +118,23 @@ impl WalletsCommand {
         if !folder.exists() {
             return Err(WalletsCliError::NoFolder(folder.clone()));
         }
-        // Whoever writes all wallets anew has the folder alone: no server runs, and none starts meanwhile.
-        let open = match self {
-            Self::Rotate { .. } => LocalCustody::open_alone,
-            _ => LocalCustody::open,
-        };
-        let wallets = open(folder, secret.clone())?;
+        let open = || LocalCustody::open(folder, secret.clone());
         match self {
             Self::List { json, .. } => {
-                let listed = wallets.list().await?;
+                let listed = open()?.list().await?;
                 let text = match json {
                     true => Value::from_iter(listed.iter().map(as_json)).to_string(),
                     false => as_text(&listed),
                 };
                 Ok(good(text))
             }
-            Self::Check { .. } => check(&wallets).await,
+            Self::Check { .. } => check(&open()?).await,
             Self::Rotate {
                 to, secret_file, ..
-            } => {
-                if is_same(&to, folder) {
-                    return Err(WalletsCliError::SameFolder);
-                }
-                let rotated = wallets.rotate(&to, new_secret(&secret_file)?).await?;
-                Ok(good(format!(
-                    "{} written to {}, {} there before; all open under the new secret\n\
-                     now set custody.directory and custody.secret_file to the new ones, and keep the old folder until the \
-                     server has served a wallet",
-                    count(rotated.written),
-                    to.display(),
-                    rotated.there
-                )))
-            }
+            } => rotate(folder, secret, &to, &secret_file).await,
             Self::Export { request, out, .. } => {
                 let brand = config.server.brand.clone();
-                export(&wallets, &request, &out, brand).await
+                export(&open()?, &request, &out, brand).await
             }
         }
     }
@@ -164,9 +144,15 @@ impl WalletsCommand {
     /// What to do where the keys are not on this machine.
     const fn elsewhere(&self) -> WalletsCliError {
         let (verb, instead) = match self {
-            Self::List { .. } => ("list", "Turnkey's dashboard lists them, by names `wallet-eip155-…`"),
+            Self::List { .. } => (
+                "list",
+                "Turnkey's dashboard lists them, by names `wallet-eip155-…`",
+            ),
             Self::Check { .. } => ("check", "`check-config --online` asks Turnkey"),
-            Self::Rotate { .. } => ("rotate", "there is no secret; API keys are exchanged at Turnkey"),
+            Self::Rotate { .. } => (
+                "rotate",
+                "there is no secret; API keys are exchanged at Turnkey",
+            ),
             Self::Export { .. } => (
                 "export",
                 "an administrator submits EXPORT_PRIVATE_KEY to the owner's target key at Turnkey, and the wallet signs nothing from then on",
@@ -174,6 +160,29 @@ impl WalletsCommand {
         };
         WalletsCliError::NotHere { verb, instead }
     }
+}
+
+/// Writes all wallets anew. The folder is open alone: no server runs, and none starts meanwhile.
+async fn rotate(
+    folder: &Path,
+    secret: &SecretString,
+    to: &Path,
+    secret_file: &Path,
+) -> Result<Printed, WalletsCliError> {
+    if is_same(to, folder) {
+        return Err(WalletsCliError::SameFolder);
+    }
+    let new = new_secret(secret_file)?;
+    let wallets = LocalCustody::open_alone(folder, secret.clone())?;
+    let rotated = wallets.rotate(to, new).await?;
+    Ok(good(format!(
+        "{} written to {}, {} there before; all open under the new secret\n\
+         now set custody.directory and custody.secret_file to the new ones, and keep the old folder until the \
+         server has served a wallet",
+        count(rotated.written),
+        to.display(),
+        rotated.there
+    )))
 }
 
 /// Grants an owner's request. The mark that the wallet has left is on disk before a byte of its key is in `out`.
@@ -201,7 +210,10 @@ async fn export(
         Err(error) => return Err(cannot(error)),
     };
     let digest = json!(request.digest(&brand));
-    if before.as_ref().is_some_and(|text| request_of(text) != Some(digest)) {
+    if before
+        .as_ref()
+        .is_some_and(|text| request_of(text) != Some(digest))
+    {
         return Err(WalletsCliError::OutTaken(out.to_owned()));
     }
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -295,7 +307,9 @@ fn as_text(listed: &[Listed]) -> String {
     let mut text = String::new();
     for wallet in listed {
         let made = wallet.created_at.map_or_else(unknown, time);
-        let left = wallet.exported_at.map_or_else(String::new, |at| format!("  exported {}", time(at)));
+        let left = wallet
+            .exported_at
+            .map_or_else(String::new, |at| format!("  exported {}", time(at)));
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}  {}  {made}{left}", wallet.owner, wallet.address);
     }

@@ -209,11 +209,20 @@ impl TurnkeyClient {
                 "ACTIVITY_STATUS_COMPLETED" => return Ok(activity),
                 "ACTIVITY_STATUS_CREATED" | "ACTIVITY_STATUS_PENDING" => {}
                 "ACTIVITY_STATUS_CONSENSUS_NEEDED" | "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED" => {
-                    tracing::warn!(activity = shown(&activity.id), doing, "turnkey waits for approvals");
+                    tracing::warn!(
+                        activity = shown(&activity.id),
+                        doing,
+                        "turnkey waits for approvals"
+                    );
                     return Err(CustodyError::ApprovalNeeded { doing });
                 }
                 status @ ("ACTIVITY_STATUS_FAILED" | "ACTIVITY_STATUS_REJECTED") => {
-                    tracing::warn!(activity = shown(&activity.id), doing, status, "turnkey refuses");
+                    tracing::warn!(
+                        activity = shown(&activity.id),
+                        doing,
+                        status,
+                        "turnkey refuses"
+                    );
                     let status = status.to_owned();
                     return Err(CustodyError::ProviderRefused { doing, status });
                 }
@@ -235,7 +244,10 @@ impl TurnkeyClient {
         body: &str,
     ) -> Result<T, CustodyError> {
         let unavailable = |why| CustodyError::ProviderUnavailable { doing, why };
-        let url = self.base.join(path).map_err(|_| unavailable("no such URL"))?;
+        let url = self
+            .base
+            .join(path)
+            .map_err(|_| unavailable("no such URL"))?;
         let lost = |error: reqwest::Error| {
             unavailable(match () {
                 () if error.is_connect() => "it cannot be reached",
@@ -289,7 +301,9 @@ fn is_uuid(text: &str) -> bool {
     let groups: Vec<&str> = text.split('-').collect();
     let lengths = groups.iter().map(|group| group.len());
     lengths.eq([8, 4, 4, 4, 12])
-        && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        && groups
+            .iter()
+            .all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// An id as it may stand in a log: whatever the service sends, it stays short and on its line.
@@ -301,7 +315,9 @@ fn shown(id: &str) -> String {
 /// Now, in Unix milliseconds.
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
 }
 
 #[cfg(test)]
@@ -330,12 +346,18 @@ mod tests {
             ("", Some(BaseUrl)),
         ] {
             let base_url = url.to_owned();
-            let made = TurnkeyClient::new(&TurnkeyConfig { base_url, ..config() });
+            let made = TurnkeyClient::new(&TurnkeyConfig {
+                base_url,
+                ..config()
+            });
             assert_eq!(made.err(), expected, "{url}");
         }
         for id in ["", "0a1b2c3d", "0a1b2c3d-0000-4000-8000-00000000000g"] {
             let organization_id = id.to_owned();
-            let made = TurnkeyClient::new(&TurnkeyConfig { organization_id, ..config() });
+            let made = TurnkeyClient::new(&TurnkeyConfig {
+                organization_id,
+                ..config()
+            });
             assert_eq!(made.err(), Some(OrganizationId), "{id}");
         }
         assert_eq!(format!("{:?}", config()), "TurnkeyConfig { .. }");

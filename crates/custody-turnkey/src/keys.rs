@@ -94,7 +94,9 @@ impl Keys {
             }
         }
         let owners = keys.by_owner.values();
-        keys.owners = owners.map(|held| (held.wallet.address, held.wallet.owner)).collect();
+        keys.owners = owners
+            .map(|held| (held.wallet.address, held.wallet.owner))
+            .collect();
         keys
     }
 

@@ -136,7 +136,13 @@ impl Inner {
         let kind = "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2";
         let client = &self.client;
         client
-            .submit(CREATING, "create_private_keys", kind, parameters, now.saturating_sub(step))
+            .submit(
+                CREATING,
+                "create_private_keys",
+                kind,
+                parameters,
+                now.saturating_sub(step),
+            )
             .await
             .map(drop)
     }
@@ -144,7 +150,10 @@ impl Inner {
     /// The key as it is now.
     async fn confirmed(&self, held: &Held) -> Result<Held, CustodyError> {
         let members = json!({ "privateKeyId": held.id });
-        let answer: OnePrivateKey = self.client.query(READING, "get_private_key", members).await?;
+        let answer: OnePrivateKey = self
+            .client
+            .query(READING, "get_private_key", members)
+            .await?;
         let now = Held::of(&answer.private_key);
         let now = now.filter(|now| now.id == held.id && now.wallet.address == held.wallet.address);
         let now = now.ok_or(CustodyError::ProviderMalformed { doing: READING })?;
@@ -171,8 +180,12 @@ impl Inner {
         });
         let kind = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2";
         let client = &self.client;
-        let activity = client.submit(SIGNING, "sign_raw_payload", kind, parameters, now_ms()).await?;
-        let raw = activity.result.and_then(|result| result.sign_raw_payload_result);
+        let activity = client
+            .submit(SIGNING, "sign_raw_payload", kind, parameters, now_ms())
+            .await?;
+        let raw = activity
+            .result
+            .and_then(|result| result.sign_raw_payload_result);
         let signature = raw.as_ref().and_then(signature);
         let signature = signature.ok_or(CustodyError::ProviderMalformed { doing: SIGNING })?;
         // Nothing that comes back is believed.
@@ -195,8 +208,10 @@ impl Inner {
         let held = self.confirmed(&held).await?;
         let wallet = held.wallet;
         let members = json!({ "enclaveType": "signer" });
-        let document: Result<AttestationDocument, CustodyError> =
-            self.client.query(ATTESTING, "get_attestation", members).await;
+        let document: Result<AttestationDocument, CustodyError> = self
+            .client
+            .query(ATTESTING, "get_attestation", members)
+            .await;
         let evidence = document.ok();
         let evidence = evidence.and_then(|it| BASE64_STANDARD.decode(it.attestation_document).ok());
         let left = match wallet.exported {

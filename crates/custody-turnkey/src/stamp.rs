@@ -30,8 +30,8 @@ impl ApiKey {
         let key = SigningKey::from_slice(bytes.as_slice())
             .map_err(|_| TurnkeyConfigError::ApiPrivateKey)?;
         let said = hex::decode(public.trim()).map_err(|_| TurnkeyConfigError::ApiPublicKey)?;
-        let said = VerifyingKey::from_sec1_bytes(&said)
-            .map_err(|_| TurnkeyConfigError::ApiPublicKey)?;
+        let said =
+            VerifyingKey::from_sec1_bytes(&said).map_err(|_| TurnkeyConfigError::ApiPublicKey)?;
         if said != *key.verifying_key() {
             return Err(TurnkeyConfigError::ApiKeyPair);
         }

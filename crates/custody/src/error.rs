@@ -117,7 +117,9 @@ pub enum CustodyError {
         doing: &'static str,
     },
     /// The provider's answer has another form than is documented.
-    #[error("the custody provider was asked {doing}, and its answer has another form than is documented")]
+    #[error(
+        "the custody provider was asked {doing}, and its answer has another form than is documented"
+    )]
     ProviderMalformed {
         /// What was asked.
         doing: &'static str,

@@ -136,13 +136,14 @@ impl ExportRequest {
 
     /// Checks that the owner has signed it; its digest.
     pub(crate) fn verify(&self, brand: &str) -> Result<B256, ExportRefusal> {
-        let bytes: &[u8; 65] = self.signature.as_ref().try_into().map_err(|_| {
-            ExportRefusal::ContractOwner {
-                observed: self.signature.len(),
-            }
-        })?;
-        let signature =
-            Signature::from_raw_array(bytes).map_err(|_| ExportRefusal::Signature)?;
+        let bytes: &[u8; 65] =
+            self.signature
+                .as_ref()
+                .try_into()
+                .map_err(|_| ExportRefusal::ContractOwner {
+                    observed: self.signature.len(),
+                })?;
+        let signature = Signature::from_raw_array(bytes).map_err(|_| ExportRefusal::Signature)?;
         // One signature has one form, as far as a wallet's library writes it.
         let [.., v] = bytes;
         if signature.s() > HALF_ORDER || !matches!(v, 0 | 1 | 27 | 28) {

@@ -243,11 +243,17 @@ async fn custody(config: &TurnkeyConfig) -> Finding {
     let (verdict, said) = match asked.await {
         Ok(identity) if identity.organization_id == *expected => (
             Verdict::Agrees,
-            format!("the API key is {:?} of {:?}", identity.username, identity.organization_name),
+            format!(
+                "the API key is {:?} of {:?}",
+                identity.username, identity.organization_name
+            ),
         ),
         Ok(identity) => (
             Verdict::Contradicts,
-            format!("expected {expected}, observed {:?}", identity.organization_id),
+            format!(
+                "expected {expected}, observed {:?}",
+                identity.organization_id
+            ),
         ),
         Err(failed) => failed,
     };

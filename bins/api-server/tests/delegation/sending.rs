@@ -100,9 +100,9 @@ impl Round {
             recordings,
             move |config: &mut Config, _| {
                 config.custody = Some(CustodySection::local(
-path.join("wallets"),
-"the operator's secret".into(),
-));
+                    path.join("wallets"),
+                    "the operator's secret".into(),
+                ));
                 config.wallets.gas_account_key = Some(DEV_ACCOUNTS[2].key.to_string().into());
                 config.delegation = Some(DelegationSection {
                     project_id: PROJECT.to_owned(),

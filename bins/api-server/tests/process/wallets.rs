@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::config::PAYEE;
+use crate::online;
 use crate::server::{run, text};
 
 const OWNER: Owner = Owner::new(196, address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"));
@@ -135,11 +136,17 @@ async fn no_server_starts_while_the_wallets_are_written_anew() {
     let rotating = LocalCustody::open_alone(&folder, SECRET.into()).unwrap();
     let config = desk.path("api.toml");
     let ledger = format!("sqlite://{}", desk.path("service.db"));
-    let variables = [("SVC__STORAGE__URL", ledger.as_str()), ("SVC__SERVER__PORT", "0")];
+    let variables = [
+        ("SVC__STORAGE__URL", ledger.as_str()),
+        ("SVC__SERVER__LISTEN", "127.0.0.1:0"),
+    ];
     let output = run(&["serve", "--config", &config], &variables);
     assert_eq!(output.status.code(), Some(2));
     let stderr = text(&output.stderr);
-    assert!(stderr.contains("the folder of the wallets is in use"), "{stderr}");
+    assert!(
+        stderr.contains("the folder of the wallets is in use"),
+        "{stderr}"
+    );
     for verb in ["list", "check"] {
         let (code, _, stderr) = desk.run(&[verb]);
         assert_eq!(code, Some(2));
@@ -163,7 +170,12 @@ fn request(wallet: Address, public_key: B256, issued_at: u64) -> Value {
     };
     let key = PrivateKeySigner::from_bytes(&OWNER_KEY).unwrap();
     let digest = request.digest("example");
-    request.signature = key.sign_hash_sync(&digest).unwrap().as_bytes().to_vec().into();
+    request.signature = key
+        .sign_hash_sync(&digest)
+        .unwrap()
+        .as_bytes()
+        .to_vec()
+        .into();
     json!({
         "owner": OWNER.to_string(), "wallet": wallet, "public_key": public_key,
         "issued_at": issued_at, "signature": request.signature,
@@ -174,22 +186,39 @@ fn request(wallet: Address, public_key: B256, issued_at: u64) -> Value {
 async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     let desk = Desk::new();
     let config = std::fs::read_to_string(desk.path("api.toml")).unwrap();
-    std::fs::write(desk.path("api.toml"), format!("server.brand = 'example'\n{config}")).unwrap();
+    std::fs::write(
+        desk.path("api.toml"),
+        format!("server.brand = 'example'\n{config}"),
+    )
+    .unwrap();
     let folder = desk.folder.path().join("wallets");
     // A server that is running.
     let custody = LocalCustody::open(&folder, SECRET.into()).unwrap();
     let wallet = custody.get_or_create(OWNER).await.unwrap();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
     let key = b256!("7b4e909bbe7ffe44c465a220037d608ee35897d31ef972f07f74892cb0f73f13");
     let put = |name: &str, request: &Value| {
         std::fs::write(desk.path(name), request.to_string()).unwrap();
         desk.path(name)
     };
     let (out, other) = (desk.path("export.json"), desk.path("other.json"));
-    let export = |request: &str, out: &str| desk.run(&["export", "--request", request, "--out", out]);
-    let marks = || std::fs::read_dir(&folder).unwrap().filter(|file| {
-        file.as_ref().unwrap().file_name().to_string_lossy().starts_with("exported-")
-    }).count();
+    let export =
+        |request: &str, out: &str| desk.run(&["export", "--request", request, "--out", out]);
+    let marks = || {
+        std::fs::read_dir(&folder)
+            .unwrap()
+            .filter(|file| {
+                file.as_ref()
+                    .unwrap()
+                    .file_name()
+                    .to_string_lossy()
+                    .starts_with("exported-")
+            })
+            .count()
+    };
 
     // What is refused marks nothing and writes nothing: another signer, an old request, a place that cannot be written.
     let mut forged = request(wallet.address, key, now);
@@ -199,14 +228,21 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     for (request, out, says) in [
         (&forged, &out, "(wallet_export_other_signer)"),
         (&old, &out, "(wallet_export_expired)"),
-        (&json!({"owner": "alice"}), &out, "(wallet_export_malformed)"),
+        (
+            &json!({"owner": "alice"}),
+            &out,
+            "(wallet_export_malformed)",
+        ),
         (&good, &desk.path("no/such/folder"), "--out: cannot write "),
         (&good, &desk.path("secret"), "holds something else"),
     ] {
         let (code, stdout, stderr) = export(&put("request.json", request), out);
         assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
         assert!(stderr.contains(says), "{says}: {stderr}");
-        assert_eq!((marks(), std::path::Path::new(out).exists()), (0, out.ends_with("secret")));
+        assert_eq!(
+            (marks(), std::path::Path::new(out).exists()),
+            (0, out.ends_with("secret"))
+        );
     }
     let (code, _, stderr) = export(&desk.path("none"), &out);
     assert_eq!(code, Some(2));
@@ -249,8 +285,14 @@ fn verbs_of_keys_that_are_at_turnkey_say_what_to_do_there() {
     for (arguments, says) in [
         (&["list"][..], "dashboard"),
         (&["check"], "check-config --online"),
-        (&["rotate", "--to", "x", "--secret-file", "y"], "API keys are exchanged at Turnkey"),
-        (&["export", "--request", "x", "--out", "y"], "EXPORT_PRIVATE_KEY"),
+        (
+            &["rotate", "--to", "x", "--secret-file", "y"],
+            "API keys are exchanged at Turnkey",
+        ),
+        (
+            &["export", "--request", "x", "--out", "y"],
+            "EXPORT_PRIVATE_KEY",
+        ),
     ] {
         let (code, _, stderr) = desk.run(arguments);
         assert_eq!(code, Some(2));
@@ -272,4 +314,57 @@ fn without_custody_there_are_no_wallets() {
     assert_eq!(output.status.code(), Some(2));
     let stderr = text(&output.stderr);
     assert!(stderr.contains("custody: is missing"), "{stderr}");
+}
+
+/// A key that Turnkey does not know would show at the first payer only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn turnkey_is_asked_online_who_we_are() {
+    const ORGANIZATION: &str = "0a1b2c3d-0000-4000-8000-000000000001";
+    let said = |organization: &str| {
+        json!({
+            "organizationId": organization, "organizationName": "Acme",
+            "userId": "0a1b2c3d-0000-4000-8000-000000000002", "username": "svc",
+        })
+        .to_string()
+    };
+    let other = "0a1b2c3d-0000-4000-8000-00000000000f";
+    for (answer, expected, code) in [
+        (
+            said(ORGANIZATION),
+            "ok: the API key is \"svc\" of \"Acme\"",
+            0,
+        ),
+        (
+            said(other),
+            "contradicts: expected 0a1b2c3d-0000-4000-8000-000000000001, observed",
+            2,
+        ),
+        (
+            "{}".to_owned(),
+            "not reached: the custody provider was asked to say who we are",
+            1,
+        ),
+        (
+            "<html>".to_owned(),
+            "not reached: the custody provider cannot be had",
+            1,
+        ),
+    ] {
+        let facilitator = online::saying(online::BOTH).await;
+        let turnkey = online::saying(answer).await;
+        let (lines, exit) = online::check(&format!(
+            "settlement.facilitator_url = '{facilitator}'\n[custody]\nprovider = 'turnkey'\nbase_url = '{turnkey}'\n\
+             organization_id = '{ORGANIZATION}'\n\
+             api_public_key = '0351a7580833898ea1b183cbd7350a4099078c6ef1c1e18e970cd7683035f25e7d'\n\
+             api_private_key = '{}'\n",
+            "33".repeat(32)
+        ))
+        .await;
+        let line = lines.last().unwrap();
+        assert!(
+            line.starts_with(&format!("custody.organization_id: {expected}")),
+            "{line}"
+        );
+        assert_eq!(exit, Some(code), "{lines:#?}");
+    }
 }

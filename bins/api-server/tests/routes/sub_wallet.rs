@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use api_server::config::{CustodySection};
+use api_server::config::CustodySection;
 use api_server::{Config, Service};
 use serde_json::{Value, json};
 
@@ -10,10 +10,7 @@ use crate::shop::{Shop, gap};
 use crate::support::World;
 
 fn custody(config: &mut Config, folder: &Path, secret: &str) {
-    config.custody = Some(CustodySection::local(
-folder.join("wallets"),
-secret.into(),
-));
+    config.custody = Some(CustodySection::local(folder.join("wallets"), secret.into()));
 }
 
 /// A server with sub-wallets, and its buyer; the home chain is the embedded one.

@@ -35,15 +35,27 @@ async fn an_activity_that_does_not_end_well_has_a_name_and_repeats_nothing() {
     let custody = stand_in.connect();
     let wallet = custody.get_or_create(ALICE).await.unwrap();
     for (ends, code) in [
-        ("ACTIVITY_STATUS_CONSENSUS_NEEDED", "custody_approval_needed"),
-        ("ACTIVITY_STATUS_AUTHENTICATORS_NEEDED", "custody_approval_needed"),
+        (
+            "ACTIVITY_STATUS_CONSENSUS_NEEDED",
+            "custody_approval_needed",
+        ),
+        (
+            "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED",
+            "custody_approval_needed",
+        ),
         ("ACTIVITY_STATUS_FAILED", "custody_provider_refused"),
         ("ACTIVITY_STATUS_REJECTED", "custody_provider_refused"),
         ("ACTIVITY_STATUS_NEW", "custody_provider_malformed"),
     ] {
         stand_in.set(|it| it.ends = Some(ends));
-        let creation = stand_in.connect().get_or_create(crate::conformance::BOB).await;
-        for refused in [sign(&custody, wallet).await.unwrap_err(), creation.unwrap_err()] {
+        let creation = stand_in
+            .connect()
+            .get_or_create(crate::conformance::BOB)
+            .await;
+        for refused in [
+            sign(&custody, wallet).await.unwrap_err(),
+            creation.unwrap_err(),
+        ] {
             assert_eq!(refused.code(), code, "{ends}");
             says_nothing(&refused);
         }
@@ -89,9 +101,15 @@ async fn nobody_waits_for_ever() {
     pending.set(|it| it.pending = usize::MAX);
     let waiting = pending.connect();
     let (one, two) = tokio::join!(sign(&connected, wallet), waiting.get_or_create(ALICE));
-    assert_eq!(one.unwrap_err().to_string(), "the custody provider cannot be had to show a key: no answer in time");
+    assert_eq!(
+        one.unwrap_err().to_string(),
+        "the custody provider cannot be had to show a key: no answer in time"
+    );
     let two = two.unwrap_err();
-    assert_eq!(two.to_string(), "the custody provider cannot be had to create a key: the activity is still pending");
+    assert_eq!(
+        two.to_string(),
+        "the custody provider cannot be had to create a key: the activity is still pending"
+    );
     assert_eq!(two.code(), "custody_provider_unavailable");
 }
 

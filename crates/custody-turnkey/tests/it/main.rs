@@ -30,5 +30,8 @@ async fn as_a_signer_it_withstands_what_the_service_does() {
     let custody = Arc::new(stand_in.connect());
     let wallet = custody.get_or_create(ALICE).await.unwrap();
     let signer = lend(custody, wallet.address, Purpose::FencedPlan);
-    signer_conformance::withstands(&*signer, |behaviour| stand_in.set(|it| it.behaviour = behaviour)).await;
+    signer_conformance::withstands(&*signer, |behaviour| {
+        stand_in.set(|it| it.behaviour = behaviour)
+    })
+    .await;
 }

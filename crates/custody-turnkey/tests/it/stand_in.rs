@@ -158,7 +158,8 @@ impl StandIn {
                 let state = Arc::clone(&shared);
                 tokio::spawn(async move {
                     let service = service_fn(move |request| answer(Arc::clone(&state), request));
-                    let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                    let served =
+                        http1::Builder::new().serve_connection(TokioIo::new(stream), service);
                     drop(served.await);
                 });
             }
@@ -243,7 +244,9 @@ async fn answer(
     let (status, answer) = answer_to(&state, &parts, &body).await?;
     let response = Response::builder().status(status);
     let response = response.header("content-type", "application/json");
-    let infallible: Result<_, Infallible> = Ok(response.body(answer.to_string().into_bytes().into()).unwrap());
+    let infallible: Result<_, Infallible> = Ok(response
+        .body(answer.to_string().into_bytes().into())
+        .unwrap());
     Ok(infallible.unwrap())
 }
 
@@ -314,7 +317,10 @@ async fn answer_to(state: &Mutex<State>, parts: &Parts, body: &Bytes) -> Answer 
 }
 
 fn failed(status: u16, code: u8) -> Answer {
-    Ok((status, json!({ "code": code, "message": WORDS, "details": [] })))
+    Ok((
+        status,
+        json!({ "code": code, "message": WORDS, "details": [] }),
+    ))
 }
 
 fn now_ms() -> u64 {
@@ -333,7 +339,10 @@ impl State {
         let polls = self.polls.entry(fingerprint).or_default();
         *polls += 1;
         if *polls <= self.pending {
-            return Ok((200, activity(fingerprint, "ACTIVITY_STATUS_PENDING", &Value::Null)));
+            return Ok((
+                200,
+                activity(fingerprint, "ACTIVITY_STATUS_PENDING", &Value::Null),
+            ));
         }
         let ended = match self.ends {
             Some(status) => activity(fingerprint, status, &Value::Null),
@@ -356,7 +365,10 @@ impl State {
         assert!(asked.private_key_tags.is_empty());
         let is_label = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         assert!(asked.private_key_name.len() <= 64 && asked.private_key_name.bytes().all(is_label));
-        let taken = self.keys.iter().any(|key| key.name == asked.private_key_name);
+        let taken = self
+            .keys
+            .iter()
+            .any(|key| key.name == asked.private_key_name);
         if taken && self.has_unique_names {
             return activity(fingerprint, "ACTIVITY_STATUS_FAILED", &Value::Null);
         }
@@ -382,7 +394,11 @@ impl State {
         let asked: SignRawPayload = read(body, "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2");
         assert_eq!(asked.encoding, "PAYLOAD_ENCODING_HEXADECIMAL");
         assert_eq!(asked.hash_function, "HASH_FUNCTION_NO_OP");
-        let stored = self.keys.iter().find(|key| key.id == asked.sign_with).unwrap();
+        let stored = self
+            .keys
+            .iter()
+            .find(|key| key.id == asked.sign_with)
+            .unwrap();
         let mut digest = hex::decode(&asked.payload).unwrap();
         assert_eq!(digest.len(), 32);
         if self.behaviour == Behaviour::OtherForm {

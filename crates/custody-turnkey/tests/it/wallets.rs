@@ -26,7 +26,11 @@ async fn race(stand_in: &StandIn) {
     assert_eq!(stand_in.connect().get_or_create(ALICE).await, Ok(wallet));
     let asked = unsigned(DYNAMIC);
     for server in [one, two] {
-        let signature = server.sign(wallet.address, Subject::Transaction(&asked), Purpose::FencedPlan);
+        let signature = server.sign(
+            wallet.address,
+            Subject::Transaction(&asked),
+            Purpose::FencedPlan,
+        );
         assert!(signature.await.is_ok());
     }
 }
@@ -66,7 +70,13 @@ async fn a_key_that_was_exported_there_signs_nothing() {
     let custody = stand_in.connect();
     let wallet = custody.get_or_create(ALICE).await.unwrap();
     let asked = unsigned(DYNAMIC);
-    let sign = || custody.sign(wallet.address, Subject::Transaction(&asked), Purpose::FencedPlan);
+    let sign = || {
+        custody.sign(
+            wallet.address,
+            Subject::Transaction(&asked),
+            Purpose::FencedPlan,
+        )
+    };
     assert!(sign().await.is_ok());
     stand_in.export_all();
     assert_eq!(sign().await, Err(CustodyError::Exported(wallet.address)));
@@ -100,7 +110,10 @@ async fn what_is_attested_has_the_document_of_the_enclave_if_there_is_one() {
     let custody = stand_in.connect();
     custody.get_or_create(ALICE).await.unwrap();
     let attested = custody.attest(ALICE).await.unwrap().unwrap();
-    assert_eq!(attested.evidence.as_deref(), Some(b"an attestation document".as_slice()));
+    assert_eq!(
+        attested.evidence.as_deref(),
+        Some(b"an attestation document".as_slice())
+    );
     assert!(attested.statement.contains(ORGANIZATION));
     stand_in.set(|it| it.has_attestation = false);
     let attested = custody.attest(ALICE).await.unwrap().unwrap();

@@ -22,7 +22,11 @@ fn vector() -> (ExportRequest, Key) {
         signature: Bytes::new(),
     };
     let owner = Key::from_text(OWNER_KEY).unwrap();
-    request.signature = owner.sign(request.digest("example")).unwrap().to_vec().into();
+    request.signature = owner
+        .sign(request.digest("example"))
+        .unwrap()
+        .to_vec()
+        .into();
     (request, key)
 }
 
@@ -54,7 +58,10 @@ fn the_digest_is_that_of_the_documented_typed_data() {
         },
     }))
     .unwrap();
-    assert_eq!(request.digest("example"), typed_data.eip712_signing_hash().unwrap());
+    assert_eq!(
+        request.digest("example"),
+        typed_data.eip712_signing_hash().unwrap()
+    );
     assert_eq!(request.verify("example"), Ok(request.digest("example")));
 }
 

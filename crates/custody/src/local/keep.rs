@@ -65,7 +65,9 @@ impl LocalCustody {
         let folder = folder.to_owned();
         self.run(move |inner| {
             if !inner.lock.is_alone() {
-                return Err(CustodyError::FolderInUse { by: "it is not open alone" });
+                return Err(CustodyError::FolderInUse {
+                    by: "it is not open alone",
+                });
             }
             let other = Self::open(&folder, secret)?;
             inner.rotate(&other.0)

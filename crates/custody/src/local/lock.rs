@@ -24,14 +24,24 @@ impl Lock {
     pub(super) fn shared(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, OPEN)?;
         let locked = file.try_lock_shared();
-        held(file, locked, false, "somebody has it alone, as `wallets rotate` does")
+        held(
+            file,
+            locked,
+            false,
+            "somebody has it alone, as `wallets rotate` does",
+        )
     }
 
     /// The folder is open here and nowhere else.
     pub(super) fn alone(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, OPEN)?;
         let locked = file.try_lock();
-        held(file, locked, true, "somebody has it open, as a server does that is running")
+        held(
+            file,
+            locked,
+            true,
+            "somebody has it open, as a server does that is running",
+        )
     }
 
     /// A key signs. Waits while a wallet is being marked, which takes milliseconds.
@@ -95,13 +105,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         let (one, two) = (Lock::shared(path).unwrap(), Lock::shared(path).unwrap());
-        assert_eq!(Lock::alone(path).unwrap_err().code(), "custody_folder_in_use");
+        assert_eq!(
+            Lock::alone(path).unwrap_err().code(),
+            "custody_folder_in_use"
+        );
         drop(one);
-        assert_eq!(Lock::alone(path).unwrap_err().code(), "custody_folder_in_use");
+        assert_eq!(
+            Lock::alone(path).unwrap_err().code(),
+            "custody_folder_in_use"
+        );
         drop(two);
         let alone = Lock::alone(path).unwrap();
         assert!(alone.is_alone());
-        assert_eq!(Lock::shared(path).unwrap_err().code(), "custody_folder_in_use");
+        assert_eq!(
+            Lock::shared(path).unwrap_err().code(),
+            "custody_folder_in_use"
+        );
         drop(alone);
         assert!(!Lock::shared(path).unwrap().is_alone());
     }

@@ -79,13 +79,23 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
 
     let keys = pair(1);
     let granted = request(alice.address, &keys, now());
-    let export = custody.export(granted.clone(), BRAND.to_owned()).await.unwrap();
+    let export = custody
+        .export(granted.clone(), BRAND.to_owned())
+        .await
+        .unwrap();
     assert_eq!(opened(&export, &keys).address(), alice.address);
 
     // Also the server that had the key opened refuses from now on, and says why.
     let message = "custody_wallet_exported".to_owned();
-    assert_eq!(signer.sign(&asked).await, Err(SignError::Refused { message }));
-    let refused = custody.sign(alice.address, Subject::Transaction(&asked), Purpose::FencedPlan);
+    assert_eq!(
+        signer.sign(&asked).await,
+        Err(SignError::Refused { message })
+    );
+    let refused = custody.sign(
+        alice.address,
+        Subject::Transaction(&asked),
+        Purpose::FencedPlan,
+    );
     assert_eq!(refused.await, Err(CustodyError::Exported(alice.address)));
     let exported = custody::Wallet {
         exported: true,
@@ -117,7 +127,11 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
     let rotated = LocalCustody::open(&to, "another".into()).unwrap();
     assert_eq!(rotated.find(ALICE).await, Ok(Some(exported)));
     assert_eq!(rotated.list().await.unwrap(), listed);
-    let refused = rotated.sign(alice.address, Subject::Transaction(&asked), Purpose::FencedPlan);
+    let refused = rotated.sign(
+        alice.address,
+        Subject::Transaction(&asked),
+        Purpose::FencedPlan,
+    );
     assert_eq!(refused.await, Err(CustodyError::Exported(alice.address)));
 }
 
@@ -144,17 +158,74 @@ async fn what_is_refused_changes_nothing() {
     let key = Key::from_text(OWNER_KEY).unwrap();
     low_order.signature = key.sign(low_order.digest(BRAND)).unwrap().to_vec().into();
     let cases = [
-        (ExportRequest { wallet: elsewhere, ..good.clone() }, "wallet_export_other_signer"),
-        (ExportRequest { public_key: B256::repeat_byte(1), ..good.clone() }, "wallet_export_other_signer"),
-        (ExportRequest { owner: Owner::new(196, bob), ..good.clone() }, "wallet_export_other_signer"),
-        (ExportRequest { owner: Owner::new(1, ALICE.address()), ..good.clone() }, "wallet_export_other_signer"),
-        (ExportRequest { signature: Bytes::new(), ..good.clone() }, "wallet_export_contract_owner"),
-        (ExportRequest { signature: vec![1; 130].into(), ..good.clone() }, "wallet_export_contract_owner"),
-        (ExportRequest { signature: vec![0xff; 65].into(), ..good.clone() }, "wallet_export_signature"),
-        (ExportRequest { signature: high.into(), ..good.clone() }, "wallet_export_signature"),
-        (request(elsewhere, &keys, now()), "wallet_export_other_wallet"),
-        (request(alice.address, &keys, now() - 8 * 86_400), "wallet_export_expired"),
-        (request(alice.address, &keys, now() + 3_600), "wallet_export_issued_later"),
+        (
+            ExportRequest {
+                wallet: elsewhere,
+                ..good.clone()
+            },
+            "wallet_export_other_signer",
+        ),
+        (
+            ExportRequest {
+                public_key: B256::repeat_byte(1),
+                ..good.clone()
+            },
+            "wallet_export_other_signer",
+        ),
+        (
+            ExportRequest {
+                owner: Owner::new(196, bob),
+                ..good.clone()
+            },
+            "wallet_export_other_signer",
+        ),
+        (
+            ExportRequest {
+                owner: Owner::new(1, ALICE.address()),
+                ..good.clone()
+            },
+            "wallet_export_other_signer",
+        ),
+        (
+            ExportRequest {
+                signature: Bytes::new(),
+                ..good.clone()
+            },
+            "wallet_export_contract_owner",
+        ),
+        (
+            ExportRequest {
+                signature: vec![1; 130].into(),
+                ..good.clone()
+            },
+            "wallet_export_contract_owner",
+        ),
+        (
+            ExportRequest {
+                signature: vec![0xff; 65].into(),
+                ..good.clone()
+            },
+            "wallet_export_signature",
+        ),
+        (
+            ExportRequest {
+                signature: high.into(),
+                ..good.clone()
+            },
+            "wallet_export_signature",
+        ),
+        (
+            request(elsewhere, &keys, now()),
+            "wallet_export_other_wallet",
+        ),
+        (
+            request(alice.address, &keys, now() - 8 * 86_400),
+            "wallet_export_expired",
+        ),
+        (
+            request(alice.address, &keys, now() + 3_600),
+            "wallet_export_issued_later",
+        ),
         (low_order, "wallet_export_public_key"),
     ];
     for (request, code) in cases {
@@ -162,14 +233,21 @@ async fn what_is_refused_changes_nothing() {
         assert_eq!(refused.code(), code);
     }
     // Signed for another service.
-    let refused = custody.export(good.clone(), "another".to_owned()).await.unwrap_err();
+    let refused = custody
+        .export(good.clone(), "another".to_owned())
+        .await
+        .unwrap_err();
     assert_eq!(refused.code(), "wallet_export_other_signer");
     for text in ["", "{}", r#"{"owner":"alice"}"#] {
         let refused = text.parse::<ExportRequest>().unwrap_err();
         assert!(matches!(refused, ExportRefusal::Malformed(_)), "{refused}");
     }
     let asked = unsigned(Fees::Legacy { price: 9 });
-    let signed = custody.sign(alice.address, Subject::Transaction(&asked), Purpose::FencedPlan);
+    let signed = custody.sign(
+        alice.address,
+        Subject::Transaction(&asked),
+        Purpose::FencedPlan,
+    );
     assert!(signed.await.is_ok());
     assert_eq!(custody.list().await.unwrap()[0].exported_at, None);
 
@@ -177,6 +255,10 @@ async fn what_is_refused_changes_nothing() {
     let mark = format!("exported-eip155-196-{:#x}.json", ALICE.address());
     let mark = folder.path().join("wallets").join(mark);
     std::fs::write(&mark, "damaged").unwrap();
-    let refused = custody.sign(alice.address, Subject::Transaction(&asked), Purpose::FencedPlan);
+    let refused = custody.sign(
+        alice.address,
+        Subject::Transaction(&asked),
+        Purpose::FencedPlan,
+    );
     assert_eq!(refused.await, Err(CustodyError::Exported(alice.address)));
 }

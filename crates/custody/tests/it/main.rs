@@ -48,7 +48,10 @@ async fn what_local_says_of_a_key_has_no_evidence() {
     custody.get_or_create(ALICE).await.unwrap();
     let attested = custody.attest(ALICE).await.unwrap().unwrap();
     let statement = &attested.statement;
-    assert!(statement.ends_with("not in a trusted execution environment"), "{statement}");
+    assert!(
+        statement.ends_with("not in a trusted execution environment"),
+        "{statement}"
+    );
     assert!(!attested.wallet.provider.is_trusted_environment());
     assert_eq!(attested.evidence, None);
     let unknown = lend(Arc::new(custody), Address::ZERO, Purpose::FencedPlan);

@@ -248,6 +248,87 @@ impl WalletsSection {
 mod tests {
     use super::*;
 
+    fn said(section: &CustodySection) -> Vec<String> {
+        let mut problems = Vec::new();
+        section.check(&mut problems);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn each_provider_has_its_own_keys() {
+        let local = CustodySection::local("wallets".into(), "secret".into());
+        assert_eq!(said(&local), [""; 0]);
+        let turnkey = CustodySection {
+            organization_id: Some("0a1b2c3d-0000-4000-8000-000000000001".to_owned()),
+            api_public_key: Some(
+                "0351a7580833898ea1b183cbd7350a4099078c6ef1c1e18e970cd7683035f25e7d".to_owned(),
+            ),
+            api_private_key: Some("33".repeat(32).into()),
+            ..CustodySection::of(CustodyProvider::Turnkey)
+        };
+        assert_eq!(said(&turnkey), [""; 0]);
+        assert!(turnkey.turnkey().is_some() && local.turnkey().is_none());
+        let cases = [
+            (
+                CustodySection::of(CustodyProvider::Local),
+                vec![
+                    "custody.directory: is missing",
+                    "custody.secret_file: is missing",
+                ],
+            ),
+            (
+                CustodySection::of(CustodyProvider::Turnkey),
+                vec![
+                    "custody.organization_id: ",
+                    "custody.api_public_key: ",
+                    "custody.api_private_key_file: ",
+                ],
+            ),
+            (
+                CustodySection {
+                    base_url: Some("https://a".to_owned()),
+                    ..local
+                },
+                vec!["custody.base_url: is for the provider \"turnkey\""],
+            ),
+            (
+                CustodySection {
+                    directory: Some("wallets".into()),
+                    ..turnkey.clone()
+                },
+                vec!["custody.directory: is for the provider \"local\""],
+            ),
+            (
+                CustodySection {
+                    base_url: Some("http://api.turnkey.com".to_owned()),
+                    ..turnkey.clone()
+                },
+                vec!["custody.base_url: expected an https URL"],
+            ),
+            (
+                CustodySection {
+                    organization_id: Some("acme".to_owned()),
+                    ..turnkey.clone()
+                },
+                vec!["custody.organization_id: expected the organisation's id"],
+            ),
+            (
+                CustodySection {
+                    api_private_key: Some("44".repeat(32).into()),
+                    ..turnkey
+                },
+                vec!["custody.api_private_key: the private key belongs to another public key"],
+            ),
+        ];
+        for (section, expected) in cases {
+            let said = said(&section);
+            assert_eq!(said.len(), expected.len(), "{said:?}");
+            for (said, expected) in said.iter().zip(expected) {
+                assert!(said.starts_with(expected), "{said}");
+            }
+        }
+    }
+
     #[test]
     fn what_the_gas_account_gives_is_bounded() {
         for (of_owner, of_all, key) in [

@@ -155,10 +155,7 @@ impl FenceStage {
             .or_default();
         nodes.rpc_urls = vec![rpc.url()];
         nodes.mode = None;
-        config.custody = Some(CustodySection::local(
-path("wallets"),
-SECRET.into(),
-));
+        config.custody = Some(CustodySection::local(path("wallets"), SECRET.into()));
         config.wallets.gas_account_key = Some(GAS_ACCOUNT.key.to_string().into());
         config.delegation = Some(DelegationSection {
             project_id: Self::PROJECT.to_owned(),
