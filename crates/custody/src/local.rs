@@ -1,5 +1,6 @@
 //! Wallets in encrypted files of this machine.
 
+mod document;
 mod export;
 mod files;
 mod keep;
@@ -9,14 +10,14 @@ mod open_keys;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use alloy_primitives::{Address, B256, Signature};
 use keystore::{Key, KeystoreError};
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::Value;
 
 pub use self::keep::{Listed, Rotated};
+use self::document::{created_at, named, owner_of_name, said_owner};
 use self::lock::Lock;
 use self::open_keys::{OpenKeys, Opened};
 use crate::{
@@ -25,12 +26,6 @@ use crate::{
 
 /// What tells whether a secret is the one that the wallets were made under: a key of nobody's, encrypted like theirs.
 const CHECK: &str = "operator-check.json";
-
-/// The member of a wallet's file that says whose it is.
-const OWNER: &str = "owner";
-
-/// The member that says when it was made, in Unix seconds.
-const CREATED_AT: &str = "created_at";
 
 /// How many opened keys are held. Opening one takes a second of work and 256 MiB.
 const MOST_OPEN: usize = 4096;
@@ -388,49 +383,6 @@ impl std::fmt::Debug for LocalCustody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LocalCustody").finish_non_exhaustive()
     }
-}
-
-/// A new key file that says whose it is, and when it was made.
-fn named(text: &str, owner: Owner) -> Result<String, CustodyError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |since| since.as_secs());
-    with_members(text, owner, Some(now))
-}
-
-/// A key file with the members that stand beside the key.
-fn with_members(text: &str, owner: Owner, created_at: Option<u64>) -> Result<String, CustodyError> {
-    let mut file: Value = serde_json::from_str(text)
-        .map_err(|error| CustodyError::Key(KeystoreError::Malformed(error.to_string())))?;
-    if let Some(members) = file.as_object_mut() {
-        members.insert(OWNER.to_owned(), owner.to_string().into());
-        if let Some(at) = created_at {
-            members.insert(CREATED_AT.to_owned(), at.into());
-        }
-    }
-    Ok(format!("{file}\n"))
-}
-
-/// Whose a file says that it is.
-fn said_owner(text: &str) -> Option<String> {
-    Some(member(text, OWNER)?.as_str()?.to_owned())
-}
-
-fn created_at(text: &str) -> Option<u64> {
-    member(text, CREATED_AT)?.as_u64()
-}
-
-/// A member of a file.
-fn member(text: &str, name: &str) -> Option<Value> {
-    let file = serde_json::from_str::<Value>(text).ok()?;
-    file.get(name).cloned()
-}
-
-/// Whose a file is by its name.
-fn owner_of_name(name: &str) -> Option<Owner> {
-    let rest = name.strip_prefix("eip155-")?.strip_suffix(".json")?;
-    let (chain_id, address) = rest.split_once('-')?;
-    let owner = Owner::new(chain_id.parse().ok()?, address.parse().ok()?);
-    (owner.file_name() == name).then_some(owner)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -50,6 +50,7 @@ async fn a_payer_has_one_sub_wallet_for_good() {
         json!({
             "provider": "local", "trusted_execution_environment": false,
             "keys_are": "in this process, not in a trusted execution environment", "attestation": null,
+            "exported": false,
         })
     );
     assert_eq!(data["chains"], json!([196]));

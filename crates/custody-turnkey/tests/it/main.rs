@@ -1,5 +1,11 @@
 //! The provider over a stand-in that answers as Turnkey documents, through the suites of `custody` and `tx-sender`.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "test code"
+)]
 
 mod activities;
 #[path = "../../../custody/tests/it/conformance.rs"]

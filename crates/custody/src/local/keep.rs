@@ -5,7 +5,8 @@ use std::path::Path;
 use alloy_primitives::Address;
 use secrecy::SecretString;
 
-use super::{Inner, LocalCustody, files, lock, owner_of_name, with_members};
+use super::document::{created_at, owner_of_name, with_members};
+use super::{Inner, LocalCustody, files, lock};
 use crate::{CustodyError, Owner};
 
 /// A wallet by its file. Its key was not opened.
@@ -112,7 +113,7 @@ impl Inner {
             match files::read(&other.folder, &name)? {
                 Some(_) => rotated.there = rotated.there.saturating_add(1),
                 None => {
-                    let created_at = super::created_at(&text);
+                    let created_at = created_at(&text);
                     let text = with_members(&other.encrypt(&key)?, owner, created_at)?;
                     files::publish(&other.folder, &name, &text, |_| Ok(()))
                         .map_err(CustodyError::io("write a wallet"))?;
