@@ -16,8 +16,8 @@ use alloy_primitives::{Address, B256, Signature};
 use keystore::{Key, KeystoreError};
 use secrecy::{ExposeSecret as _, SecretString};
 
-pub use self::keep::{Listed, Rotated};
 use self::document::{created_at, named, owner_of_name, said_owner};
+pub use self::keep::{Listed, Rotated};
 use self::lock::Lock;
 use self::open_keys::{OpenKeys, Opened};
 use crate::{

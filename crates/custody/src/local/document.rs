@@ -21,7 +21,11 @@ pub(super) fn named(text: &str, owner: Owner) -> Result<String, CustodyError> {
 }
 
 /// A key file with the members that stand beside the key.
-pub(super) fn with_members(text: &str, owner: Owner, created_at: Option<u64>) -> Result<String, CustodyError> {
+pub(super) fn with_members(
+    text: &str,
+    owner: Owner,
+    created_at: Option<u64>,
+) -> Result<String, CustodyError> {
     let mut file: Value = serde_json::from_str(text)
         .map_err(|error| CustodyError::Key(KeystoreError::Malformed(error.to_string())))?;
     if let Some(members) = file.as_object_mut() {

@@ -1,5 +1,11 @@
 //! The local provider through its port. Each key that is made or opened takes a second: few are.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "test code"
+)]
 
 mod conformance;
 mod export;
