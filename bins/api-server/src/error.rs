@@ -70,6 +70,9 @@ pub enum ServeError {
     /// The wallets cannot be opened.
     #[error("custody: {0}")]
     Custody(#[source] custody::CustodyError),
+    /// The custody provider that is a service cannot be set up.
+    #[error("{0}")]
+    Provider(crate::config::Problem),
     /// What the wallets' keys may sign cannot be used.
     #[error("{0}")]
     Wallets(crate::config::Problem),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use alloy_primitives::Address;
 use credit::{Cost, Refill, Rules};
 use custody::{Custody, CustodyError, Guarded, LocalCustody, SigningPolicy};
+use custody_turnkey::TurnkeyCustody;
 use data_sources::{Clock, SystemClock};
 use fence_sending::Sendings;
 use fence_server::Delegations;
@@ -26,7 +27,9 @@ use x402_wire::Terms;
 
 use crate::Sources;
 use crate::api::{Api, Operations};
-use crate::config::{Config, CreditSection, DelegationSection, SettlementMode, SettlementSection};
+use crate::config::{
+    Config, CreditSection, DelegationSection, Problem, SettlementMode, SettlementSection,
+};
 use crate::delegation::{self, Endpoints, Routes};
 use crate::error::ServeError;
 use crate::observe;
@@ -384,6 +387,19 @@ async fn open_custody(
     let Some(section) = &config.custody else {
         return Ok(None);
     };
+    if let Some(turnkey) = section.turnkey() {
+        // The system's certificates are read, which takes a moment. Nothing is asked: a service that is down ends no start.
+        let connected =
+            tokio::task::spawn_blocking(move || TurnkeyCustody::connect(&turnkey)).await;
+        let connected = connected
+            .map_err(ServeError::Interrupted)?
+            .map_err(|fault| {
+                let key = format!("custody.{}", fault.member());
+                ServeError::Provider(Problem::new(&key, fault.to_string()))
+            })?;
+        let guarded = Guarded::new(connected, policy.clone());
+        return Ok(Some((Arc::new(guarded), policy)));
+    }
     let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
         return Err(ServeError::Custody(CustodyError::EmptySecret));
     };

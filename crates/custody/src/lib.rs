@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod export;
 mod guarded;
 mod lent;
 mod local;
@@ -10,6 +11,7 @@ mod port;
 mod turns;
 
 pub use error::CustodyError;
+pub use export::{Export, ExportRefusal, ExportRequest};
 pub use guarded::Guarded;
 pub use lent::lend;
 pub use local::{Listed, LocalCustody, Rotated};

@@ -74,6 +74,11 @@ pub(super) async fn answer(
         }
     }
     let provider = wallet.provider;
+    // A wallet whose key its owner has taken away signs nothing here.
+    let signs: &[&str] = match wallet.exported {
+        true => &[],
+        false => &["delegated_swaps"],
+    };
     let data = json!({
         "owner": wallet.owner.to_string().to_lowercase(),
         "sub_wallet": wallet.address.to_string(),
@@ -83,11 +88,12 @@ pub(super) async fn answer(
             "trusted_execution_environment": provider.is_trusted_environment(),
             "keys_are": provider.holds(),
             "attestation": null,
+            "exported": wallet.exported,
         },
         "chains": wallets.chains,
         "balances": balances,
         "nonce_state": nonce_state,
-        "policy": {"withdraw_to": "owner", "signs": ["delegated_swaps"]},
+        "policy": {"withdraw_to": "owner", "signs": signs},
     });
     let answered = Answered {
         origins: vec![Origin::new("data", SOURCE, Method::Direct)],

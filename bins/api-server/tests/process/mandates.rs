@@ -17,7 +17,10 @@ const GATHERING: [(&str, &str); 5] = [
     ("SVC__DATASETS__YIELDS", "true"),
     ("SVC__UPSTREAMS__DEFILLAMA__ENABLED", "true"),
     ("SVC__UPSTREAMS__DEFILLAMA__BASE_URL", "http://127.0.0.1:9"),
-    ("SVC__UPSTREAMS__DEFILLAMA__YIELDS_URL", "http://127.0.0.1:9"),
+    (
+        "SVC__UPSTREAMS__DEFILLAMA__YIELDS_URL",
+        "http://127.0.0.1:9",
+    ),
     ("SVC__UPSTREAMS__DEFILLAMA__COINS_URL", "http://127.0.0.1:9"),
 ];
 
@@ -46,14 +49,12 @@ async fn offer(world: &World, server: &Server, body: &Value) -> Payment {
     world.buyer.sign_offer(&unpaid.unwrap(), FAMILY, 0)
 }
 
-async fn create(
-    world: &World,
-    server: &Server,
-    body: &Value,
-    payment: &Payment,
-) -> Option<Answer> {
+async fn create(world: &World, server: &Server, body: &Value, payment: &Payment) -> Option<Answer> {
     let url = server.url(FAMILY);
-    world.buyer.try_post(&url, body, Some(&payment.header)).await
+    world
+        .buyer
+        .try_post(&url, body, Some(&payment.header))
+        .await
 }
 
 async fn buy(world: &World, server: &Server, target: &str) -> Value {

@@ -180,6 +180,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["addresses", "keystore", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
+    // One of custody's providers: its keys are behind a service.
+    Member {
+        name: "custody-turnkey",
+        layer: 5,
+        may_use: &["custody"],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
     // Its transactions and their records are the sender's.
     Member {
         name: "settlement",
@@ -279,6 +286,7 @@ pub const MEMBERS: &[Member] = &[
             "chain-reader",
             "credit",
             "custody",
+            "custody-turnkey",
             "data-sources",
             "delegation-fence",
             "dev-chain",
@@ -424,6 +432,7 @@ pub const RESERVED: &[Reserved] = &[
             "data-sources",
             "settlement",
             "tx-sender",
+            "custody-turnkey",
             "judges",
             "recorder",
         ],
