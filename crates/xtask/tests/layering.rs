@@ -104,7 +104,7 @@ fn reserved_packages_stay_at_home() {
         &["api-server", "reqwest"],
         EdgeKind::Normal,
         &[
-            "api-server must not use reqwest directly, only data-sources, settlement, tx-sender, judges, recorder may",
+            "api-server must not use reqwest directly, only data-sources, settlement, tx-sender, custody-turnkey, judges, recorder may",
         ],
     );
     check_chain(&["settlement", "reqwest"], EdgeKind::Normal, &[]);
