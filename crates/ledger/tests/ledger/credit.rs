@@ -6,8 +6,8 @@ use ledger::{
 };
 
 use crate::support::{
-    Bench, CREDIT_CAP, ENTRY_RETENTION, NOW, OPTIONS, PRIVATE_RETENTION, bring, claim, credit, key, look_up, paid,
-    pay, prune_all, receipt, request, reserved, settlement,
+    Bench, CREDIT_CAP, ENTRY_RETENTION, NOW, OPTIONS, PRIVATE_RETENTION, bring, claim, credit, key,
+    look_up, paid, pay, prune_all, receipt, request, reserved, settlement,
 };
 
 async fn settle(ledger: &SqliteLedger, claim: Claim) -> EntryId {

@@ -258,7 +258,9 @@ pub(super) fn check_earned<J: Journal>(server: &Server<J>, record: &Record, acco
     let paid = transfers.fold(U256::ZERO, |sum, transfer| sum + transfer.amount);
     let summed = at_once(server.journal.paid(payer)).unwrap();
     if U256::from(summed) > paid {
-        world.violation(format!("{payer} has paid {paid}, the journal says {summed}"));
+        world.violation(format!(
+            "{payer} has paid {paid}, the journal says {summed}"
+        ));
     }
     let credit = at_once(server.journal.credit(payer)).unwrap();
     if U256::from(credit) > paid {
