@@ -35,6 +35,7 @@ use crate::payment::{
     deliver, read_payment,
 };
 use crate::reply::{ErrorReply, REQUEST_ID, Reply, own_header_value};
+use crate::wallets::{INTENTS_PREFIX, answer_intent};
 
 /// The paid API over a settler and a journal.
 pub(crate) struct Api<S, J> {
@@ -62,8 +63,12 @@ impl<S: Settler, J: Journal> Api<S, J> {
         draining: Draining,
         clock: &dyn Clock,
     ) -> Self {
+        let mut free = Free::new(catalog.clone(), draining, clock);
+        if let Some(mandates) = sources.mandates() {
+            free.depend_on_mandates(mandates.clone());
+        }
         Self {
-            free: Free::new(catalog.clone(), draining, clock),
+            free,
             challenger: Challenger::new(catalog),
             plain: Operation::ALL
                 .iter()
@@ -153,8 +158,9 @@ impl<S: Settler, J: Journal> Api<S, J> {
         let store = self.sources.store();
         let store = store.filter(|_| path.starts_with(artifacts::PREFIX));
         let is_look_up = path.starts_with(PAYMENTS_PREFIX);
+        let is_intent = path.starts_with(INTENTS_PREFIX);
         let is_endpoint = FREE_ROUTES.iter().any(|route| route.path == path);
-        if !is_look_up && !is_endpoint && store.is_none() {
+        if !is_look_up && !is_intent && !is_endpoint && store.is_none() {
             return ErrorReply::new(ErrorCode::NotFound, "there is no such route")
                 .detail("reason", "unknown_route")
                 .into_reply(id);
@@ -166,6 +172,9 @@ impl<S: Settler, J: Journal> Api<S, J> {
         }
         match store {
             Some(store) => artifacts::answer(parts, store.as_ref(), self.sources.now(), id).await,
+            None if is_intent => {
+                answer_intent(parts, self.sources.wallets.actions.as_ref(), id).await
+            }
             None if is_look_up => answer_look_up(parts, &self.processor, id).await,
             None => {
                 let free = self.free.answer(parts, &self.processor, &self.sources);

@@ -1,5 +1,6 @@
 //! What an operation is asked.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
@@ -15,6 +16,8 @@ pub(crate) struct Call {
     pub(crate) payer: Address,
     /// The payment itself, for work that one payment buys once.
     pub(crate) payment: CallPayment,
+    /// The whole call as it was paid for, where its work keeps it for after a restart.
+    pub(crate) kept: Option<Arc<str>>,
     /// The payer's sub-wallet, as far as the operation asks for it.
     pub(crate) sub_wallet: Option<Address>,
     pub(crate) request_id: RequestId,

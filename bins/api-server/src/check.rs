@@ -43,7 +43,13 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
             &format!("{}, {} routers", reviewed.version, reviewed.routers.len()),
         );
     }
-    if let Some(custody) = &config.custody {
+    if let Some(turnkey) = config.custody.as_ref().and_then(|it| it.turnkey()) {
+        let said = format!(
+            "turnkey, organisation {}: keys are held in Turnkey's enclaves, which are trusted execution environments",
+            turnkey.organization_id
+        );
+        line("custody", &said);
+    } else if let Some(custody) = &config.custody {
         let folder = custody
             .directory
             .as_deref()

@@ -25,7 +25,7 @@ use route_catalog::ErrorCode;
 
 pub(crate) use self::open::{open, pinned};
 pub(crate) use self::redeemer::level;
-pub(crate) use self::sending::{Routes, start};
+pub(crate) use self::sending::{Routes, chain_to_send_on, start};
 use self::{
     limits::RateLimits,
     path::{Route, Unroutable},

@@ -38,6 +38,9 @@ pub enum ServeError {
     /// The records of the settling account's transactions, beside the ledger, cannot be opened.
     #[error("storage.url: {0}")]
     Records(#[source] DatabaseError),
+    /// The mandates, beside the ledger, cannot be opened.
+    #[error("storage.url: {0}")]
+    Mandates(#[source] DatabaseError),
     /// The settlement cannot be set up.
     #[error("settlement: {0}")]
     Settlement(#[from] SettlementError),
@@ -67,6 +70,9 @@ pub enum ServeError {
     /// The wallets cannot be opened.
     #[error("custody: {0}")]
     Custody(#[source] custody::CustodyError),
+    /// The custody provider that is a service cannot be set up.
+    #[error("{0}")]
+    Provider(crate::config::Problem),
     /// What the wallets' keys may sign cannot be used.
     #[error("{0}")]
     Wallets(crate::config::Problem),

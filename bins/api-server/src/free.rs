@@ -19,6 +19,7 @@ use route_catalog::{Catalog, Dataset};
 use serde_json::{Value, json};
 use settlement::{Cause, Readiness, Settler};
 use tokio::sync::Mutex;
+use watch_server::Mandates;
 
 use self::offered::{routes, unpayable};
 use crate::Sources;
@@ -45,6 +46,8 @@ pub(crate) struct Free {
     readiness: Mutex<Option<(Instant, Dependencies)>>,
     /// The records of delegations, where some are taken.
     fence: Option<Arc<dyn fence_server::Store>>,
+    /// The mandates, where some are kept.
+    mandates: Option<Mandates>,
     draining: Draining,
 }
 
@@ -80,8 +83,14 @@ impl Free {
             documents: std::sync::OnceLock::new(),
             readiness: Mutex::new(None),
             fence: None,
+            mandates: None,
             draining,
         }
+    }
+
+    /// Counts the records of mandates among what the server depends on.
+    pub(crate) fn depend_on_mandates(&mut self, mandates: Mandates) {
+        self.mandates = Some(mandates);
     }
 
     /// Counts the records of delegations among what the server depends on.
@@ -206,6 +215,14 @@ impl Free {
         {
             faults.push(Fault {
                 component: "fence",
+                reason: error.to_string(),
+            });
+        }
+        if let Some(mandates) = &self.mandates
+            && let Err(error) = mandates.probe().await
+        {
+            faults.push(Fault {
+                component: "mandates",
                 reason: error.to_string(),
             });
         }

@@ -13,13 +13,14 @@ use x402_wire::Scheme;
 
 use crate::Sources;
 use crate::config::{Config, SettlementMode};
+use crate::wallets::acting_chains;
 
 /// None of the upstreams that could serve it has a key, or all are switched off.
 const NO_UPSTREAM: &str = "no_upstream_configured";
 /// Nobody keeps wallets.
 const NO_CUSTODY: &str = "no_custody_connected";
-/// Custody is connected, and the action is not served yet.
-pub(crate) const NO_ACTIONS: &str = "wallet_actions_not_served";
+/// Custody is connected, and no node of any chain on which wallets act.
+pub(crate) const NO_CHAIN: &str = "no_chain_connected";
 /// The dataset that it sells is not gathered.
 const NOT_GATHERED: &str = "dataset_not_gathered";
 
@@ -79,7 +80,11 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::HyperliquidAccount
         | Operation::HyperliquidMarket => any_of(&[hyperliquid]),
         Operation::DefiAnalytics | Operation::YieldFarmingHistorical => any_of(&[llama]),
-        Operation::YieldAlpha | Operation::YieldMarkets | Operation::YieldRecommendations => {
+        Operation::YieldAlpha
+        | Operation::YieldMarkets
+        | Operation::YieldRecommendations
+        // A mandate that notifies needs no custody; it needs yields to be checked with.
+        | Operation::CreateYieldWatch => {
             match config.datasets.yields {
                 true => any_of(&[llama]),
                 false => Some(not_gathered("datasets.yields")),
@@ -106,7 +111,11 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::TxExplainer
         | Operation::Portfolio
         | Operation::IdleCapital
-        | Operation::YieldFarmingActive => None,
+        | Operation::YieldFarmingActive
+        // What was created once is read and cancelled whatever is gathered now.
+        | Operation::CancelYieldWatch
+        | Operation::ListYieldWatch
+        | Operation::AuditYieldWatch => None,
         Operation::SubWallet if config.custody.is_some() => None,
         Operation::SubWallet
         | Operation::AutoSwap
@@ -114,21 +123,24 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
         | Operation::AutoDefiWithdraw
-        | Operation::YieldCopilot
-        | Operation::CreateYieldWatch
-        | Operation::CancelYieldWatch
-        | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => Some(Unserved {
-            reason: match config.custody.is_some() {
-                true => NO_ACTIONS,
-                false => NO_CUSTODY,
-            },
-            needs: match operation {
-                Operation::SubWallet => vec!["custody.provider".to_owned()],
-                _ => Vec::new(),
-            },
-        }),
+        | Operation::YieldCopilot => acting(config),
     }
+}
+
+/// Unserved while nobody keeps wallets, or no chain of theirs has a node.
+fn acting(config: &Config) -> Option<Unserved> {
+    let (reason, needs) = match config.custody.is_some() {
+        false => (NO_CUSTODY, "custody.provider".to_owned()),
+        true if acting_chains(config).next().is_some() => return None,
+        true => {
+            let chain = config.wallets.chains.first().copied().unwrap_or_default();
+            (NO_CHAIN, format!("chains.{chain}.rpc_urls"))
+        }
+    };
+    Some(Unserved {
+        reason,
+        needs: vec![needs],
+    })
 }
 
 /// Unserved when none of these may be asked.

@@ -1,5 +1,6 @@
 //! The work behind each route. The match is exhaustive: a catalogued route without an arm does not compile.
 
+mod actions;
 mod ai;
 mod all_tokens;
 mod approve;
@@ -37,6 +38,7 @@ mod yield_farming_active;
 mod yield_farming_historical;
 mod yield_markets;
 mod yield_recommendations;
+mod yield_watch;
 mod yields;
 
 use std::pin::Pin;
@@ -172,19 +174,23 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         Operation::SubWallet => {
             boxed(|| sub_wallet::answer(context, wallets, accounts, call)).await
         }
+        Operation::CreateYieldWatch
+        | Operation::CancelYieldWatch
+        | Operation::ListYieldWatch
+        | Operation::AuditYieldWatch => {
+            let watch = yield_watch::Watch {
+                mandates: sources.mandates(),
+                wallets,
+                gathers: sources.gathers_yields(),
+            };
+            boxed(|| async move { watch.answer(call).await }).await
+        }
         Operation::AutoSwap
         | Operation::AutoBridge
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
-        | Operation::AutoDefiWithdraw
-        | Operation::YieldCopilot
-        | Operation::CreateYieldWatch
-        | Operation::CancelYieldWatch
-        | Operation::ListYieldWatch
-        | Operation::AuditYieldWatch => match wallets.custody {
-            Some(_) => Err(sub_wallet::not_served(call)),
-            None => Err(sub_wallet::no_custody(call)),
-        },
+        | Operation::AutoDefiWithdraw => boxed(|| actions::answer(context, wallets, call)).await,
+        Operation::YieldCopilot => Err(sub_wallet::not_acting(wallets, call)),
     }?;
     finish(context, call, answered)
 }

@@ -210,6 +210,17 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Ok(settled)
     }
 
+    /// Whether the call's payment was not settled and may still be: the journal does not know it, or gave it back.
+    pub(crate) async fn is_open(&self, call: &PaidCall) -> bool {
+        let Some(key) = call.key() else {
+            return false;
+        };
+        match self.journal().look_up(&key).await {
+            Ok(record) => record.is_none_or(|record| record.state == State::Released),
+            Err(_) => false,
+        }
+    }
+
     /// The settler.
     pub(crate) fn settler(&self) -> &S {
         &self.shared.settler

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use alloy_primitives::Address;
 use credit::{Cost, Refill, Rules};
-use custody::{Custody, CustodyError, Guarded, LocalCustody};
+use custody::{Custody, CustodyError, Guarded, LocalCustody, SigningPolicy};
+use custody_turnkey::TurnkeyCustody;
 use data_sources::{Clock, SystemClock};
 use fence_sending::Sendings;
 use fence_server::Delegations;
@@ -21,17 +22,21 @@ use settlement::{
 use storage::sqlite::path_of;
 use storage::{SqliteStore, StoreOptions};
 use tx_sender::{SqliteStore as TransactionRecords, TransactionSigner};
+use watch_server::{Checks, Mover, Pace, SqliteStore as MandateStore, Watcher};
 use x402_wire::Terms;
 
 use crate::Sources;
 use crate::api::{Api, Operations};
-use crate::config::{Config, CreditSection, DelegationSection, SettlementMode, SettlementSection};
+use crate::config::{
+    Config, CreditSection, DelegationSection, Problem, SettlementMode, SettlementSection,
+};
 use crate::delegation::{self, Endpoints, Routes};
 use crate::error::ServeError;
 use crate::observe;
 use crate::offering::offering;
 use crate::payment::{CreditPolicy, PaymentPolicy, PaymentProcessor};
 use crate::signing;
+use crate::wallets::{self, Sending};
 
 /// What a server is composed of, for those who bring their own parts.
 pub struct Parts<S, J> {
@@ -51,6 +56,8 @@ pub struct Service<S, J> {
     api: Api<S, J>,
     /// Sends the plans that were ordered.
     sendings: Option<Sendings>,
+    /// Checks mandates, where yields are gathered.
+    watcher: Option<Watcher>,
     processor: PaymentProcessor<S, J, Operations>,
     sources: Arc<Sources>,
     /// Time between two probes of each upstream.
@@ -125,20 +132,45 @@ impl Service<AnySettler, SqliteLedger> {
         observe::count_tolerated_of(Sources::specs().into_iter().map(|spec| spec.name));
         let settler = AnySettler::connect(settlement, &terms).await?;
         let custody = open_custody(config).await?;
+        let paid = journal.paid_sums();
         let sources = sources.await.map_err(ServeError::Interrupted)??;
-        let routes = Routes::new(config, custody.as_ref())?;
-        let sources = match custody {
-            Some(custody) => sources.with_custody(custody),
+        let keys = custody.as_ref().map(|(custody, _)| custody);
+        let routes = Routes::new(config, keys)?;
+        let sources = match keys {
+            Some(custody) => sources.with_custody(Arc::clone(custody)),
             None => sources,
         };
         let sources = sources.with_store(Arc::new(store));
+        let path = path_of(&storage.url).map_err(ServeError::Mandates)?;
+        let mandates = MandateStore::open(path.with_extension("watch.db"));
+        let mandates = mandates.map_err(ServeError::Mandates)?;
+        let sources = sources.with_mandates(Arc::new(mandates));
         sources.keep_limits().await;
         let prices = sources.accounts.defillama.clone();
         let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
-        let sendings = match &delegations {
-            Some(delegations) => delegation::start(config, delegations, routes, &clock).await?,
-            None => None,
+        let fence = delegation::chain_to_send_on(delegations.as_ref(), &routes).await?;
+        let sending = Sending::open(config, fence)?;
+        let sendings = match (&delegations, &config.delegation, &sending) {
+            (Some(delegations), Some(section), Some(sending)) if fence.is_some() => {
+                let start = delegation::start;
+                Some(start(
+                    config,
+                    section,
+                    delegations,
+                    routes,
+                    sending,
+                    &clock,
+                )?)
+            }
+            _ => None,
         };
+        let actions = match (&custody, &sending) {
+            (Some((custody, policy)), Some(sending)) => {
+                wallets::open(config, custody, policy, sending, &sources, paid, &clock)?
+            }
+            _ => None,
+        };
+        let sources = sources.with_actions(actions);
         let parts = Parts {
             settler,
             journal,
@@ -228,6 +260,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             server,
             api,
             sendings: None,
+            watcher: watcher(&sources),
             processor,
             sources,
             probe_every: config.server.probe_every(),
@@ -249,6 +282,15 @@ impl<S: Settler, J: Journal> Service<S, J> {
         self
     }
 
+    /// Names who moves the money of mandates that act. Without one, a mandate that would act is refused.
+    #[must_use]
+    pub fn with_mover(self, mover: Arc<dyn Mover>) -> Self {
+        if let Some(mandates) = self.sources.mandates() {
+            mandates.move_with(mover);
+        }
+        self
+    }
+
     /// The address it listens on.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
@@ -261,6 +303,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             server,
             api,
             sendings,
+            watcher,
             processor,
             sources,
             probe_every,
@@ -278,6 +321,12 @@ impl<S: Settler, J: Journal> Service<S, J> {
                 async move { processor.keep_sweeping(reconcile_every).await }
             }),
         ];
+        let actions = sources.wallets.actions.clone();
+        let cut_off = actions.clone().map(|actions| {
+            let processor = processor.clone();
+            tokio::spawn(async move { wallets::answer_again(&actions, &processor).await })
+        });
+        let checks = watcher.map(Checks::start);
         let upkeep = tokio::spawn(observe::keep_metrics());
         let probes =
             probe_every.map(|every| tokio::spawn(async move { sources.keep_probing(every).await }));
@@ -290,8 +339,14 @@ impl<S: Settler, J: Journal> Service<S, J> {
             })
             .await;
         upkeep.abort();
+        if let Some(checks) = checks {
+            checks.close().await;
+        }
         if let Some(sendings) = sendings {
             sendings.close().await;
+        }
+        if let Some(cut_off) = cut_off {
+            cut_off.abort();
         }
         if let Some(probes) = probes {
             probes.abort();
@@ -307,18 +362,44 @@ impl<S: Settler, J: Journal> Service<S, J> {
         for task in background {
             drop(task.await);
         }
+        // Calls that waited for an action were answered above; what goes on is on disk.
+        if let Some(actions) = actions {
+            actions.close().await;
+        }
         drained
     }
 }
 
+/// What checks the mandates, where they are kept and yields are gathered.
+fn watcher(sources: &Arc<Sources>) -> Option<Watcher> {
+    let mandates = sources.mandates().filter(|_| sources.gathers_yields())?;
+    let yields = Arc::clone(sources);
+    Some(Watcher::new(mandates, yields, Pace::default()))
+}
+
 /// Whoever holds the keys of sub-wallets, behind the policy of what they sign. A wrong secret ends
 /// the start.
-async fn open_custody(config: &Config) -> Result<Option<Arc<dyn Custody>>, ServeError> {
+async fn open_custody(
+    config: &Config,
+) -> Result<Option<(Arc<dyn Custody>, SigningPolicy)>, ServeError> {
     // Read without custody, too: a list that cannot be used is never passed over.
     let policy = signing::policy(config)?;
     let Some(section) = &config.custody else {
         return Ok(None);
     };
+    if let Some(turnkey) = section.turnkey() {
+        // The system's certificates are read, which takes a moment. Nothing is asked: a service that is down ends no start.
+        let connected =
+            tokio::task::spawn_blocking(move || TurnkeyCustody::connect(&turnkey)).await;
+        let connected = connected
+            .map_err(ServeError::Interrupted)?
+            .map_err(|fault| {
+                let key = format!("custody.{}", fault.member());
+                ServeError::Provider(Problem::new(&key, fault.to_string()))
+            })?;
+        let guarded = Guarded::new(connected, policy.clone());
+        return Ok(Some((Arc::new(guarded), policy)));
+    }
     let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
         return Err(ServeError::Custody(CustodyError::EmptySecret));
     };
@@ -327,7 +408,8 @@ async fn open_custody(config: &Config) -> Result<Option<Arc<dyn Custody>>, Serve
     let custody = opened.map_err(ServeError::Interrupted)?;
     let custody = custody.map_err(ServeError::Custody)?;
     // Nothing else of the server reaches the keys.
-    Ok(Some(Arc::new(Guarded::new(custody, policy))))
+    let guarded = Guarded::new(custody, policy.clone());
+    Ok(Some((Arc::new(guarded), policy)))
 }
 
 /// Serves a configuration until SIGTERM or Ctrl-C.

@@ -17,6 +17,7 @@ mod security;
 mod tokens;
 mod tradfi;
 mod wallets;
+mod watch;
 
 use std::sync::Arc;
 
@@ -54,6 +55,8 @@ use data_sources::yahoo::Yahoo;
 use data_sources::{Clock, Source, UpstreamSpec};
 use jiff::Timestamp;
 use storage::SqliteStore;
+use wallet_actions::WalletActions;
+use watch_server::Mandates;
 
 pub(crate) use self::accounts::Accounts;
 pub(crate) use self::ai::Ai;
@@ -103,6 +106,7 @@ pub struct Sources {
     pub(crate) probes: Board,
     running: Running,
     gathers: DatasetsSection,
+    mandates: Option<Mandates>,
     store: Option<Arc<SqliteStore>>,
 }
 
@@ -138,6 +142,7 @@ impl Sources {
             probes: Board::default(),
             running: Running::default(),
             gathers: config.datasets,
+            mandates: None,
             store: None,
         })
     }
@@ -174,6 +179,13 @@ impl Sources {
     #[must_use]
     pub fn with_custody(mut self, custody: Arc<dyn custody::Custody>) -> Self {
         self.wallets.custody = Some(custody);
+        self
+    }
+
+    /// With what carries out the actions of sub-wallets.
+    #[must_use]
+    pub(crate) fn with_actions(mut self, actions: Option<WalletActions>) -> Self {
+        self.wallets.actions = actions;
         self
     }
 

@@ -1,10 +1,23 @@
-//! What the actions of sub-wallets are given: plans that were judged, prices of coins, and what owners have paid.
+//! What sub-wallets do: what their actions are given (plans that were judged, prices of coins, what owners have paid), how
+//! their transactions are sent, what an action's answer shows, and where its intent can be read.
 
+mod intents;
+mod open;
 mod paid;
 mod plans;
 mod prices;
+mod refused;
+mod sending;
+mod shown;
+mod unanswered;
 
-pub use self::paid::PaidByOwners;
-pub use self::plans::WalletPlans;
-pub use self::prices::NativePrices;
-pub(crate) use self::prices::token_usd;
+pub(crate) use self::{
+    intents::{PREFIX as INTENTS_PREFIX, answer as answer_intent},
+    open::{acting_chains, open},
+    prices::token_usd,
+    refused::{refused, without_effect},
+    sending::{Sending, nodes},
+    shown::{realised, shown},
+    unanswered::{KeptCall, answer_again},
+};
+pub use self::{paid::PaidByOwners, plans::WalletPlans, prices::NativePrices};

@@ -1,21 +1,21 @@
 //! `api-server wallets`: what an operator does with the keys of sub-wallets that this machine holds.
 
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use custody::{Custody as _, CustodyError, Listed, LocalCustody};
+use custody::{Custody as _, CustodyError, ExportRefusal, ExportRequest, Listed, LocalCustody};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::config::Config;
+use crate::config::{Config, CustodyProvider};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WalletsCommand {
-    /// Print every sub-wallet: its owner, its address, when it was made. No key is opened.
+    /// Print every sub-wallet: its owner, its address, when it was made, and when it was exported. No key is opened.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -45,6 +45,19 @@ pub(crate) enum WalletsCommand {
         #[arg(long, value_name = "FILE")]
         secret_file: PathBuf,
     },
+    /// Hand a sub-wallet's key to its owner, encrypted to the key that the owner's signed request names. From then on the
+    /// wallet signs nothing here, for good. The server may run; the same request can be repeated.
+    Export {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// The request that the owner has signed, as JSON.
+        #[arg(long, value_name = "FILE")]
+        request: PathBuf,
+        /// Where the encrypted key is written. A file with other content is not overwritten.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
 }
 
 /// Why nothing could be done with the wallets.
@@ -58,7 +71,20 @@ pub(crate) enum WalletsCliError {
     SameFolder,
     #[error("--secret-file: cannot read {}: {kind}", .file.display())]
     Secret { file: PathBuf, kind: io::ErrorKind },
-    #[error("custody: {0}")]
+    #[error(
+        "custody.provider: the keys are in Turnkey's enclaves, and {verb} works on keys of this machine: {instead}"
+    )]
+    NotHere {
+        verb: &'static str,
+        instead: &'static str,
+    },
+    #[error("--request: cannot read {}: {kind}", .file.display())]
+    Request { file: PathBuf, kind: io::ErrorKind },
+    #[error("--out: cannot write {}: {kind}", .file.display())]
+    Out { file: PathBuf, kind: io::ErrorKind },
+    #[error("--out: {} is there and holds something else", .0.display())]
+    OutTaken(PathBuf),
+    #[error("custody: {0} ({code})", code = .0.code())]
     Custody(#[from] CustodyError),
 }
 
@@ -72,15 +98,19 @@ impl WalletsCommand {
     /// The configuration's file.
     pub(crate) fn config(&self) -> &Path {
         match self {
-            Self::List { config, .. } | Self::Check { config } | Self::Rotate { config, .. } => {
-                config
-            }
+            Self::List { config, .. }
+            | Self::Check { config }
+            | Self::Rotate { config, .. }
+            | Self::Export { config, .. } => config,
         }
     }
 
     /// Runs the command on the wallets of a configuration.
     pub(crate) async fn run(self, config: &Config) -> Result<Printed, WalletsCliError> {
         let section = config.custody.as_ref().ok_or(WalletsCliError::NoCustody)?;
+        if section.provider == CustodyProvider::Turnkey {
+            return Err(self.elsewhere());
+        }
         let (Some(folder), Some(secret)) = (&section.directory, &section.secret) else {
             return Err(WalletsCliError::NoCustody);
         };
@@ -88,35 +118,123 @@ impl WalletsCommand {
         if !folder.exists() {
             return Err(WalletsCliError::NoFolder(folder.clone()));
         }
-        let wallets = LocalCustody::open(folder, secret.clone())?;
+        let open = || LocalCustody::open(folder, secret.clone());
         match self {
             Self::List { json, .. } => {
-                let listed = wallets.list().await?;
+                let listed = open()?.list().await?;
                 let text = match json {
                     true => Value::from_iter(listed.iter().map(as_json)).to_string(),
                     false => as_text(&listed),
                 };
                 Ok(good(text))
             }
-            Self::Check { .. } => check(&wallets).await,
+            Self::Check { .. } => check(&open()?).await,
             Self::Rotate {
                 to, secret_file, ..
-            } => {
-                if is_same(&to, folder) {
-                    return Err(WalletsCliError::SameFolder);
-                }
-                let rotated = wallets.rotate(&to, new_secret(&secret_file)?).await?;
-                Ok(good(format!(
-                    "{} wallets written to {}, {} were there; all open under the new secret\n\
-                     now set custody.directory and custody.secret_file to the new ones, and keep the old folder until the \
-                     server has served a wallet",
-                    rotated.written,
-                    to.display(),
-                    rotated.there
-                )))
+            } => rotate(folder, secret, &to, &secret_file).await,
+            Self::Export { request, out, .. } => {
+                let brand = config.server.brand.clone();
+                export(&open()?, &request, &out, brand).await
             }
         }
     }
+}
+
+impl WalletsCommand {
+    /// What to do where the keys are not on this machine.
+    const fn elsewhere(&self) -> WalletsCliError {
+        let (verb, instead) = match self {
+            Self::List { .. } => (
+                "list",
+                "Turnkey's dashboard lists them, by names `wallet-eip155-…`",
+            ),
+            Self::Check { .. } => ("check", "`check-config --online` asks Turnkey"),
+            Self::Rotate { .. } => (
+                "rotate",
+                "there is no secret; API keys are exchanged at Turnkey",
+            ),
+            Self::Export { .. } => (
+                "export",
+                "an administrator submits EXPORT_PRIVATE_KEY to the owner's target key at Turnkey, and the wallet signs nothing from then on",
+            ),
+        };
+        WalletsCliError::NotHere { verb, instead }
+    }
+}
+
+/// Writes all wallets anew. The folder is open alone: no server runs, and none starts meanwhile.
+async fn rotate(
+    folder: &Path,
+    secret: &SecretString,
+    to: &Path,
+    secret_file: &Path,
+) -> Result<Printed, WalletsCliError> {
+    if is_same(to, folder) {
+        return Err(WalletsCliError::SameFolder);
+    }
+    let new = new_secret(secret_file)?;
+    let wallets = LocalCustody::open_alone(folder, secret.clone())?;
+    let rotated = wallets.rotate(to, new).await?;
+    Ok(good(format!(
+        "{} written to {}, {} there before; all open under the new secret\n\
+         now set custody.directory and custody.secret_file to the new ones, and keep the old folder until the \
+         server has served a wallet",
+        count(rotated.written),
+        to.display(),
+        rotated.there
+    )))
+}
+
+/// Grants an owner's request. The mark that the wallet has left is on disk before a byte of its key is in `out`.
+async fn export(
+    wallets: &LocalCustody,
+    request: &Path,
+    out: &Path,
+    brand: String,
+) -> Result<Printed, WalletsCliError> {
+    let text = std::fs::read_to_string(request).map_err(|error| WalletsCliError::Request {
+        file: request.to_owned(),
+        kind: error.kind(),
+    })?;
+    let request: ExportRequest = text
+        .parse()
+        .map_err(|refusal: ExportRefusal| CustodyError::Export(refusal))?;
+    // A place that cannot be written is found out before anything changes.
+    let cannot = |error: io::Error| WalletsCliError::Out {
+        file: out.to_owned(),
+        kind: error.kind(),
+    };
+    let before = match std::fs::read_to_string(out) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(cannot(error)),
+    };
+    let digest = json!(request.digest(&brand));
+    if before
+        .as_ref()
+        .is_some_and(|text| request_of(text) != Some(digest))
+    {
+        return Err(WalletsCliError::OutTaken(out.to_owned()));
+    }
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new("."));
+    let mut partial = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+
+    let owner = request.owner;
+    let document = format!("{}\n", wallets.export(request, brand).await?);
+    partial.write_all(document.as_bytes()).map_err(cannot)?;
+    partial.as_file().sync_all().map_err(cannot)?;
+    partial.persist(out).map_err(|error| cannot(error.error))?;
+    Ok(good(format!(
+        "the wallet of {owner} is exported: {} is for its owner, and the wallet signs nothing here any more",
+        out.display()
+    )))
+}
+
+/// The digest of the request that an exported wallet's document answers.
+fn request_of(document: &str) -> Option<Value> {
+    let document: Value = serde_json::from_str(document).ok()?;
+    document.get("request").cloned()
 }
 
 async fn check(wallets: &LocalCustody) -> Result<Printed, WalletsCliError> {
@@ -136,11 +254,19 @@ async fn check(wallets: &LocalCustody) -> Result<Printed, WalletsCliError> {
             }
         };
     }
-    let _ = write!(text, "{} wallets, {bad} cannot be opened", owners.len());
+    let _ = write!(text, "{}, {bad} cannot be opened", count(owners.len()));
     Ok(Printed {
         text,
         is_good: bad == 0,
     })
+}
+
+/// A number of wallets, in words.
+fn count(wallets: usize) -> String {
+    match wallets {
+        1 => "1 wallet".to_owned(),
+        _ => format!("{wallets} wallets"),
+    }
 }
 
 fn good(text: String) -> Printed {
@@ -170,6 +296,7 @@ fn as_json(wallet: &Listed) -> Value {
         "owner": wallet.owner.to_string(),
         "address": wallet.address.to_string(),
         "created_at": wallet.created_at,
+        "exported_at": wallet.exported_at,
     })
 }
 
@@ -179,11 +306,23 @@ fn as_text(listed: &[Listed]) -> String {
     }
     let mut text = String::new();
     for wallet in listed {
-        let made = wallet.created_at.and_then(|at| i64::try_from(at).ok());
-        let made = made.and_then(|at| Timestamp::from_second(at).ok());
-        let made = made.map_or_else(|| "unknown".to_owned(), |at| at.to_string());
+        let made = wallet.created_at.map_or_else(unknown, time);
+        let left = wallet
+            .exported_at
+            .map_or_else(String::new, |at| format!("  exported {}", time(at)));
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}  {}  {made}", wallet.owner, wallet.address);
+        let _ = writeln!(text, "{}  {}  {made}{left}", wallet.owner, wallet.address);
     }
     text
+}
+
+/// Unix seconds as a time.
+fn time(at: u64) -> String {
+    let at = i64::try_from(at).ok();
+    let at = at.and_then(|at| Timestamp::from_second(at).ok());
+    at.map_or_else(unknown, |at| at.to_string())
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
 }

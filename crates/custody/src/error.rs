@@ -6,7 +6,7 @@ use alloy_primitives::Address;
 use keystore::KeystoreError;
 use thiserror::Error;
 
-use crate::{Owner, PolicyRefusal};
+use crate::{ExportRefusal, Owner, PolicyRefusal};
 
 /// Why custody could not do what was asked. No path, no secret and no key is repeated.
 #[derive(Debug, PartialEq, Eq, Error)]
@@ -76,6 +76,62 @@ pub enum CustodyError {
     /// The policy does not admit what was to be signed.
     #[error("the policy refuses: {0}")]
     Refused(PolicyRefusal),
+    /// Another process works with the folder in a way that excludes this one.
+    #[error("the folder of the wallets is in use: {by}")]
+    FolderInUse {
+        /// What the other process does, as far as that follows.
+        by: &'static str,
+    },
+    /// The wallet was exported to its owner: its key signs nothing here any more.
+    #[error("the wallet {0} was exported to its owner and signs nothing any more")]
+    Exported(Address),
+    /// The request to export a wallet is not granted.
+    #[error("the export is refused: {0}")]
+    Export(ExportRefusal),
+    /// The provider did not answer, or fails at present. It may have done what was asked; asked again it answers the same.
+    #[error("the custody provider cannot be had {doing}: {why}")]
+    ProviderUnavailable {
+        /// What was asked.
+        doing: &'static str,
+        /// What came instead of an answer.
+        why: &'static str,
+    },
+    /// The provider limits how often it is asked.
+    #[error("the custody provider was asked too often {doing}")]
+    ProviderBusy {
+        /// What was asked.
+        doing: &'static str,
+    },
+    /// The provider refuses.
+    #[error("the custody provider refuses {doing}: {status}")]
+    ProviderRefused {
+        /// What was asked.
+        doing: &'static str,
+        /// Its code: never its words, which name organisations and users.
+        status: String,
+    },
+    /// People have to approve first: the provider's own policy demands it.
+    #[error("the custody provider waits for approvals {doing}")]
+    ApprovalNeeded {
+        /// What was asked.
+        doing: &'static str,
+    },
+    /// The provider's answer has another form than is documented.
+    #[error(
+        "the custody provider was asked {doing}, and its answer has another form than is documented"
+    )]
+    ProviderMalformed {
+        /// What was asked.
+        doing: &'static str,
+    },
+    /// The provider's signature is another key's, or of something else than was shown.
+    #[error("the signature is of {observed}, expected {expected}")]
+    OtherSigner {
+        /// The wallet.
+        expected: Address,
+        /// Whose the signature is, taken as one of what was shown.
+        observed: Address,
+    },
     /// The work was cut off. It may or may not have been done; asked again it answers the same.
     #[error("the work was cut off")]
     Interrupted,
@@ -97,6 +153,15 @@ impl CustodyError {
             Self::Key(error) => error.code(),
             Self::TypedData => "custody_typed_data",
             Self::Refused(refusal) => refusal.code(),
+            Self::FolderInUse { .. } => "custody_folder_in_use",
+            Self::Exported(_) => "custody_wallet_exported",
+            Self::Export(refusal) => refusal.code(),
+            Self::ProviderUnavailable { .. } => "custody_provider_unavailable",
+            Self::ProviderBusy { .. } => "custody_provider_busy",
+            Self::ProviderRefused { .. } => "custody_provider_refused",
+            Self::ApprovalNeeded { .. } => "custody_approval_needed",
+            Self::ProviderMalformed { .. } => "custody_provider_malformed",
+            Self::OtherSigner { .. } => "custody_other_signer",
             Self::Interrupted => "custody_interrupted",
         }
     }

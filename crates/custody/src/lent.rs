@@ -39,8 +39,15 @@ impl TransactionSigner for Lent {
             let signed = self.custody.sign(self.wallet, subject, self.purpose).await;
             match signed {
                 Ok(signature) => Ok(unsigned.with_signature(signature)),
-                Err(CustodyError::Interrupted | CustodyError::Io { .. }) => {
-                    Err(SignError::Unavailable)
+                Err(
+                    CustodyError::Interrupted
+                    | CustodyError::Io { .. }
+                    | CustodyError::ProviderUnavailable { .. }
+                    | CustodyError::ProviderBusy { .. },
+                ) => Err(SignError::Unavailable),
+                Err(CustodyError::ProviderMalformed { .. }) => Err(SignError::Malformed),
+                Err(CustodyError::OtherSigner { expected, observed }) => {
+                    Err(SignError::OtherAccount { expected, observed })
                 }
                 Err(refused) => Err(SignError::Refused {
                     message: refused.code().to_owned(),

@@ -1,17 +1,21 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod export;
 mod guarded;
 mod lent;
 mod local;
 mod owner;
 mod policy;
 mod port;
+mod turns;
 
 pub use error::CustodyError;
+pub use export::{Export, ExportRefusal, ExportRequest};
 pub use guarded::Guarded;
 pub use lent::lend;
 pub use local::{Listed, LocalCustody, Rotated};
 pub use owner::{InvalidOwner, Owner};
 pub use policy::{PolicyRefusal, SigningPolicy, Target, TargetsFault, Vault};
 pub use port::{Attestation, Custody, CustodyFuture, Provider, Purpose, Subject, Wallet};
+pub use turns::{Turn, Turns};

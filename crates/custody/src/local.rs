@@ -1,20 +1,24 @@
 //! Wallets in encrypted files of this machine.
 
+mod document;
+mod export;
 mod files;
 mod keep;
+mod lock;
 mod open_keys;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use alloy_primitives::{Address, B256, Signature};
 use keystore::{Key, KeystoreError};
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::Value;
 
+use self::document::{created_at, named, owner_of_name, said_owner};
 pub use self::keep::{Listed, Rotated};
+use self::lock::Lock;
 use self::open_keys::{OpenKeys, Opened};
 use crate::{
     Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, Subject, Wallet,
@@ -22,12 +26,6 @@ use crate::{
 
 /// What tells whether a secret is the one that the wallets were made under: a key of nobody's, encrypted like theirs.
 const CHECK: &str = "operator-check.json";
-
-/// The member of a wallet's file that says whose it is.
-const OWNER: &str = "owner";
-
-/// The member that says when it was made, in Unix seconds.
-const CREATED_AT: &str = "created_at";
 
 /// How many opened keys are held. Opening one takes a second of work and 256 MiB.
 const MOST_OPEN: usize = 4096;
@@ -39,6 +37,8 @@ pub struct LocalCustody(Arc<Inner>);
 
 struct Inner {
     folder: PathBuf,
+    /// Held as long as this is open: shared with others that serve, or alone.
+    lock: Lock,
     secret: SecretString,
     open: Mutex<OpenKeys>,
     /// What stands beside the keys, as far as the folder was read.
@@ -54,6 +54,8 @@ struct Known {
     wallets: HashMap<Address, Beside>,
     /// The names of the files that were read, whatever stood in them.
     names: HashSet<String>,
+    /// Whose wallets were exported, as far as the marks were seen.
+    exported: HashSet<Owner>,
 }
 
 /// What a wallet's file says without its key. It is confirmed when the key is opened.
@@ -67,15 +69,32 @@ impl LocalCustody {
     /// Opens the folder, and makes it where it is missing. Takes a second or so.
     ///
     /// # Errors
-    /// [`CustodyError::WrongSecret`] when the wallets that are there were made under another secret; a folder that others may use or that
-    /// cannot be written.
+    /// [`CustodyError::WrongSecret`] when the wallets that are there were made under another secret; [`CustodyError::FolderInUse`] while
+    /// somebody has it [alone](Self::open_alone); a folder that others may use or that cannot be written.
     pub fn open(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
+        Self::open_locked(folder, secret, Lock::shared)
+    }
+
+    /// Opens the folder for this process alone, as [`Self::rotate`] demands: nobody has it open, and nobody can open it meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`CustodyError::FolderInUse`] while anybody has it open.
+    pub fn open_alone(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
+        Self::open_locked(folder, secret, Lock::alone)
+    }
+
+    fn open_locked(
+        folder: &Path,
+        secret: SecretString,
+        lock: fn(&Path) -> Result<Lock, CustodyError>,
+    ) -> Result<Self, CustodyError> {
         if secret.expose_secret().is_empty() {
             return Err(CustodyError::EmptySecret);
         }
         files::folder(folder)?;
         let custody = Self(Arc::new(Inner {
             folder: folder.to_owned(),
+            lock: lock(folder)?,
             secret,
             open: Mutex::default(),
             known: Mutex::default(),
@@ -216,11 +235,13 @@ impl Inner {
     }
 
     fn find(&self, owner: Owner) -> Result<Option<Wallet>, CustodyError> {
+        let exported = self.is_exported(owner)?;
         Ok(self.opened(owner)?.map(|opened| Wallet {
             owner,
             address: opened.key.address(),
             created_at: opened.created_at,
             provider: Provider::Local,
+            exported,
         }))
     }
 
@@ -284,7 +305,7 @@ impl Inner {
         Ok(known())
     }
 
-    /// The one place where a key is used. What a policy says about subject and purpose belongs here.
+    /// The one place where a key signs. What a policy says about subject and purpose belongs here.
     fn sign(
         &self,
         wallet: Address,
@@ -295,7 +316,13 @@ impl Inner {
         let owner = self.beside(wallet)?.ok_or_else(unknown)?.owner;
         let opened = self.opened(owner)?;
         let opened = opened.filter(|opened| opened.key.address() == wallet);
-        let bytes = opened.ok_or_else(unknown)?.key.sign(hash);
+        let opened = opened.ok_or_else(unknown)?;
+        // From the look at the mark to the signature: no export comes between.
+        let _signing = Lock::while_signing(&self.folder)?;
+        if self.is_exported(owner)? {
+            return Err(CustodyError::Exported(wallet));
+        }
+        let bytes = opened.key.sign(hash);
         let bytes = bytes.ok_or(CustodyError::Key(KeystoreError::NotAKey))?;
         tracing::debug!(%wallet, purpose = purpose.as_str(), "signed");
         Signature::from_raw_array(&bytes).map_err(|_| CustodyError::Key(KeystoreError::NotAKey))
@@ -313,12 +340,15 @@ impl Custody for LocalCustody {
 
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>> {
         self.run(move |inner| {
-            let beside = inner.beside(address)?;
-            Ok(beside.map(|beside| Wallet {
+            let Some(beside) = inner.beside(address)? else {
+                return Ok(None);
+            };
+            Ok(Some(Wallet {
                 owner: beside.owner,
                 address,
                 created_at: beside.created_at,
                 provider: Provider::Local,
+                exported: inner.is_exported(beside.owner)?,
             }))
         })
     }
@@ -329,12 +359,7 @@ impl Custody for LocalCustody {
         subject: Subject<'a>,
         purpose: Purpose,
     ) -> CustodyFuture<'a, Signature> {
-        let hash = match subject {
-            Subject::Transaction(unsigned) => Ok(unsigned.signature_hash()),
-            Subject::TypedData(typed_data) => typed_data
-                .eip712_signing_hash()
-                .map_err(|_| CustodyError::TypedData),
-        };
+        let hash = subject.hash();
         self.run(move |inner| inner.sign(wallet, hash?, purpose))
     }
 
@@ -358,49 +383,6 @@ impl std::fmt::Debug for LocalCustody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LocalCustody").finish_non_exhaustive()
     }
-}
-
-/// A new key file that says whose it is, and when it was made.
-fn named(text: &str, owner: Owner) -> Result<String, CustodyError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |since| since.as_secs());
-    with_members(text, owner, Some(now))
-}
-
-/// A key file with the members that stand beside the key.
-fn with_members(text: &str, owner: Owner, created_at: Option<u64>) -> Result<String, CustodyError> {
-    let mut file: Value = serde_json::from_str(text)
-        .map_err(|error| CustodyError::Key(KeystoreError::Malformed(error.to_string())))?;
-    if let Some(members) = file.as_object_mut() {
-        members.insert(OWNER.to_owned(), owner.to_string().into());
-        if let Some(at) = created_at {
-            members.insert(CREATED_AT.to_owned(), at.into());
-        }
-    }
-    Ok(format!("{file}\n"))
-}
-
-/// Whose a file says that it is.
-fn said_owner(text: &str) -> Option<String> {
-    Some(member(text, OWNER)?.as_str()?.to_owned())
-}
-
-fn created_at(text: &str) -> Option<u64> {
-    member(text, CREATED_AT)?.as_u64()
-}
-
-/// A member of a file.
-fn member(text: &str, name: &str) -> Option<Value> {
-    let file = serde_json::from_str::<Value>(text).ok()?;
-    file.get(name).cloned()
-}
-
-/// Whose a file is by its name.
-fn owner_of_name(name: &str) -> Option<Owner> {
-    let rest = name.strip_prefix("eip155-")?.strip_suffix(".json")?;
-    let (chain_id, address) = rest.split_once('-')?;
-    let owner = Owner::new(chain_id.parse().ok()?, address.parse().ok()?);
-    (owner.file_name() == name).then_some(owner)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

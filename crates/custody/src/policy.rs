@@ -29,8 +29,9 @@ use crate::{Owner, Purpose, Subject};
 /// - `approve`: the amount is no unlimited one, and the spender is another target of the chain.
 ///   Zero, which takes an allowance back, may name any spender;
 /// - `transfer`: the recipient is the wallet's owner;
-/// - deposits and withdrawals of ERC-4626 vaults and Aave v3 pools: the wallet or its owner
-///   receives;
+/// - deposits and withdrawals of ERC-4626 vaults and Aave v3 pools, and burns of CCTP V2: the
+///   wallet or its owner receives;
+/// - `transferWithAuthorization` (EIP-3009): from the owner to the wallet;
 /// - the calldata of these functions has its one canonical form.
 ///
 /// The empty call of the wallet to itself, which frees a nonce, is admitted on every chain that has
@@ -72,16 +73,32 @@ impl SigningPolicy {
         document::parse(text)
     }
 
-    /// Adds a target.
+    /// Adds a target. A pool may be added once for each product that it is.
     ///
     /// # Errors
-    /// [`TargetsFault::Duplicate`] when its contract is there.
+    /// [`TargetsFault::Duplicate`] when its contract is there, for the same product or for none;
+    /// [`TargetsFault::DuplicateProduct`] when another contract has the product's id.
     pub fn insert(&mut self, target: Target) -> Result<(), TargetsFault> {
         let key = target.key();
-        if self.targets.contains_key(&key) {
-            let (chain_id, contract) = key;
-            return Err(TargetsFault::Duplicate { chain_id, contract });
+        for vault in target.vaults() {
+            let others = self.targets.values().filter(|other| other.key() != key);
+            let mut ids = others
+                .flat_map(Target::vaults)
+                .map(|vault| &vault.product_id);
+            if ids.any(|id| *id == vault.product_id) {
+                let product_id = vault.product_id.clone();
+                return Err(TargetsFault::DuplicateProduct { product_id });
+            }
         }
+        let target = match self.targets.remove(&key) {
+            None => target,
+            Some(there) if there.is_other_product_of(&target) => there.join(target),
+            Some(there) => {
+                self.targets.insert(key, there);
+                let (chain_id, contract) = key;
+                return Err(TargetsFault::Duplicate { chain_id, contract });
+            }
+        };
         self.targets.insert(key, target);
         Ok(())
     }
@@ -146,6 +163,21 @@ impl SigningPolicy {
         if to == wallet && input.is_empty() && self.has_chain(chain_id) {
             return Ok(());
         }
+        self.judge_call(owner, wallet, chain_id, to, input)
+    }
+
+    /// Judges a call without coins, before it has a nonce and fees: what is refused here is never signed.
+    ///
+    /// # Errors
+    /// [`PolicyRefusal`].
+    pub fn judge_call(
+        &self,
+        owner: Owner,
+        wallet: Address,
+        chain_id: u64,
+        to: Address,
+        input: &[u8],
+    ) -> Result<(), PolicyRefusal> {
         let target = self
             .targets
             .get(&(chain_id, to))
@@ -173,6 +205,17 @@ impl SigningPolicy {
             Judged::Position { recipient } if [wallet, owner.address()].contains(&recipient) => {
                 Ok(())
             }
+            Judged::Principal { from, recipient }
+                if (from, recipient) == (owner.address(), wallet) =>
+            {
+                Ok(())
+            }
+            Judged::Principal { from, recipient } => Err(PolicyRefusal::PrincipalElsewhere {
+                owner: owner.address(),
+                wallet,
+                from,
+                recipient,
+            }),
             Judged::Transfer { recipient } | Judged::Position { recipient } => {
                 Err(PolicyRefusal::RecipientNotOwner {
                     expected: owner.address(),

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use alloy_dyn_abi::TypedData;
-use alloy_primitives::{Address, Signature};
+use alloy_primitives::{Address, B256, Signature};
 use tx_sender::Unsigned;
 
 use crate::{CustodyError, Owner};
@@ -22,6 +22,8 @@ pub struct Wallet {
     pub created_at: Option<u64>,
     /// Who holds its key.
     pub provider: Provider,
+    /// Whether its key was exported to its owner. It has this address for ever, and signs nothing here any more.
+    pub exported: bool,
 }
 
 /// Who holds keys.
@@ -30,6 +32,8 @@ pub struct Wallet {
 pub enum Provider {
     /// This process, in encrypted files.
     Local,
+    /// Turnkey, in its enclaves.
+    Turnkey,
 }
 
 impl Provider {
@@ -38,6 +42,7 @@ impl Provider {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Local => "local",
+            Self::Turnkey => "turnkey",
         }
     }
 
@@ -46,6 +51,7 @@ impl Provider {
     pub const fn is_trusted_environment(self) -> bool {
         match self {
             Self::Local => false,
+            Self::Turnkey => true,
         }
     }
 
@@ -54,6 +60,7 @@ impl Provider {
     pub const fn holds(self) -> &'static str {
         match self {
             Self::Local => "in this process, not in a trusted execution environment",
+            Self::Turnkey => "in Turnkey's enclaves, which are trusted execution environments",
         }
     }
 }
@@ -79,12 +86,29 @@ pub enum Subject<'a> {
     TypedData(&'a TypedData),
 }
 
+impl Subject<'_> {
+    /// What a signature of it signs.
+    ///
+    /// # Errors
+    /// [`CustodyError::TypedData`].
+    pub fn hash(&self) -> Result<B256, CustodyError> {
+        match self {
+            Self::Transaction(unsigned) => Ok(unsigned.signature_hash()),
+            Self::TypedData(typed_data) => typed_data
+                .eip712_signing_hash()
+                .map_err(|_| CustodyError::TypedData),
+        }
+    }
+}
+
 /// What it is signed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Purpose {
     /// A plan that was admitted by the fence: one of its steps, the clearing of its allowance, or the freeing of a nonce of one of these.
     FencedPlan,
+    /// An action that the wallet's owner has paid for: one of its transactions, or the freeing of a nonce of one of these.
+    WalletAction,
 }
 
 impl Purpose {
@@ -93,6 +117,7 @@ impl Purpose {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::FencedPlan => "fenced_plan",
+            Self::WalletAction => "wallet_action",
         }
     }
 }
@@ -109,7 +134,8 @@ pub trait Custody: Send + Sync + 'static {
     /// The wallet with this address, if there is one. Anybody's question may lead here: no key is opened for it.
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>>;
 
-    /// Signs with the wallet's key. The one place where a key is used: what may be signed, and for what, is decided here.
+    /// Signs with the wallet's key. The one place where a key is used: what may be signed, and for what, is decided here. A wallet that
+    /// was exported signs nothing ([`CustodyError::Exported`]).
     fn sign<'a>(
         &'a self,
         wallet: Address,

@@ -5,11 +5,13 @@ use alloy_primitives::{Address, Selector, U256, address, fixed_bytes};
 
 use crate::{
     builder::DevChainBuilder,
+    cctp,
     contract::Contract,
-    spec::{
-        BurnMessengerSpec, Erc20Kind, Erc20Spec, ExchangeSpec, Rate, Reuse, RouterSpec, TokenSpec,
-    },
+    spec::{Erc20Kind, Erc20Spec, ExchangeSpec, Rate, Reuse, RouterSpec, TokenSpec},
 };
+
+/// The token messenger of CCTP V2.
+pub use crate::cctp::TOKEN_MESSENGER;
 
 /// The chain's id.
 pub const CHAIN_ID: u64 = 8453;
@@ -29,9 +31,6 @@ pub const FORWARDER: Address = address!("CE40449B773a3E6E5e769ADb4e567179d4828cb
 /// The venue, under the address of one that the aggregator allows on Base.
 pub const EXCHANGE: Address = address!("AC4c6e212A361c968F1725b4d055b47E63F80b75");
 
-/// The token messenger of CCTP V2.
-pub const TOKEN_MESSENGER: Address = address!("28b5a0e9C621a5BadaA536219b3a228C8168cf5d");
-
 /// The CCTP domain of Base.
 pub const DOMAIN: u32 = 6;
 
@@ -47,63 +46,75 @@ pub const USDC_FUNDS: u64 = 10_000_000_000;
 /// Wei for one atomic unit of USDC on [`EXCHANGE`], in both directions: 2,500 USDC for one WETH.
 pub const WEI_PER_USDC_UNIT: u64 = 400_000_000;
 
-/// The domains of Ethereum, Avalanche, Arbitrum and Polygon.
-const REMOTE_DOMAINS: [u32; 4] = [0, 1, 3, 7];
-
-/// The most that one burn may take: 10,000,000 USDC.
-const BURN_LIMIT: u64 = 10_000_000_000_000;
-
 /// What [`EXCHANGE`] has to sell: 1,000,000 USDC and 1,000 WETH.
 const USDC_INVENTORY: u64 = 1_000_000_000_000;
 const WETH_INVENTORY: u128 = 1_000_000_000_000_000_000_000;
 
+/// What differs between the chains of the swap and bridge rails.
+#[derive(Clone, Copy)]
+pub(crate) struct Rails {
+    pub(crate) chain_id: u64,
+    pub(crate) domain: u32,
+    pub(crate) usdc: Address,
+    pub(crate) weth: Address,
+}
+
 /// Puts all of it onto the chain, funded accounts excepted.
 pub(crate) fn place(builder: DevChainBuilder) -> DevChainBuilder {
-    let (one, rate) = (U256::ONE, U256::from(WEI_PER_USDC_UNIT));
-    builder
-        .chain_id(CHAIN_ID)
-        .token(TokenSpec {
-            address: USDC,
+    let rails = Rails {
+        chain_id: CHAIN_ID,
+        domain: DOMAIN,
+        usdc: USDC,
+        weth: WETH,
+    };
+    rails.place(builder)
+}
+
+impl Rails {
+    pub(crate) fn place(self, builder: DevChainBuilder) -> DevChainBuilder {
+        let (one, rate) = (U256::ONE, U256::from(WEI_PER_USDC_UNIT));
+        let usdc = TokenSpec {
+            address: self.usdc,
             name: "USD Coin".to_owned(),
             symbol: "USDC".to_owned(),
             version: "2".to_owned(),
             reuse: Reuse::Reverts,
-        })
-        .erc20(Erc20Spec {
-            address: WETH,
-            name: "Wrapped Ether".to_owned(),
-            symbol: "WETH".to_owned(),
-            decimals: 18,
-            kind: Erc20Kind::Plain,
-        })
-        .contract(FORWARDER, Contract::FeeForwarder)
-        .router(RouterSpec {
-            address: ROUTER,
-            allowed: vec![(FORWARDER, FORWARD_FEES), (EXCHANGE, SNWAP)],
-        })
-        .exchange(ExchangeSpec {
-            address: EXCHANGE,
-            rates: vec![
-                Rate {
-                    token_in: USDC,
-                    token_out: WETH,
-                    numerator: rate,
-                    denominator: one,
-                },
-                Rate {
-                    token_in: WETH,
-                    token_out: USDC,
-                    numerator: one,
-                    denominator: rate,
-                },
-            ],
-        })
-        .burn_messenger(BurnMessengerSpec {
-            address: TOKEN_MESSENGER,
-            local_domain: DOMAIN,
-            remote_domains: REMOTE_DOMAINS.to_vec(),
-            burn_limits: vec![(USDC, U256::from(BURN_LIMIT))],
-        })
-        .holder(USDC, EXCHANGE, U256::from(USDC_INVENTORY))
-        .holder(WETH, EXCHANGE, U256::from(WETH_INVENTORY))
+        };
+        builder
+            .chain_id(self.chain_id)
+            .token_with_minters(usdc, &[cctp::TOKEN_MINTER])
+            .erc20(Erc20Spec {
+                address: self.weth,
+                name: "Wrapped Ether".to_owned(),
+                symbol: "WETH".to_owned(),
+                decimals: 18,
+                kind: Erc20Kind::Plain,
+            })
+            .contract(FORWARDER, Contract::FeeForwarder)
+            .router(RouterSpec {
+                address: ROUTER,
+                allowed: vec![(FORWARDER, FORWARD_FEES), (EXCHANGE, SNWAP)],
+            })
+            .exchange(ExchangeSpec {
+                address: EXCHANGE,
+                rates: vec![
+                    Rate {
+                        token_in: self.usdc,
+                        token_out: self.weth,
+                        numerator: rate,
+                        denominator: one,
+                    },
+                    Rate {
+                        token_in: self.weth,
+                        token_out: self.usdc,
+                        numerator: one,
+                        denominator: rate,
+                    },
+                ],
+            })
+            .cctp(cctp::of(self.domain, self.usdc))
+            .contract(crate::MULTICALL3, Contract::Multicall3)
+            .holder(self.usdc, EXCHANGE, U256::from(USDC_INVENTORY))
+            .holder(self.weth, EXCHANGE, U256::from(WETH_INVENTORY))
+    }
 }

@@ -1,6 +1,7 @@
 //! Setting a chain up.
 
 mod genesis;
+mod parts;
 
 use std::{
     sync::Arc,
@@ -12,8 +13,7 @@ use alloy_sol_types::SolCall;
 
 use self::genesis::Genesis;
 use crate::{
-    accounts::{BUYER, DEV_ACCOUNTS, MINTER},
-    base,
+    accounts::{DEV_ACCOUNTS, MINTER},
     chain::DevChain,
     chain_196,
     contract::{Contract, Token},
@@ -30,9 +30,6 @@ const BASE_FEE: u64 = 20_000_000;
 
 /// What the presets give each account: 10,000 native coins.
 const NATIVE_FUNDS: u128 = 10_000_000_000_000_000_000_000;
-
-/// What [`DevChainBuilder::chain_196_assets`] gives the buyer of each token: 1,000 tokens.
-const TOKEN_FUNDS: u64 = 1_000_000_000;
 
 /// Collects what stands on a chain before its first block.
 #[derive(Clone)]
@@ -188,33 +185,6 @@ impl DevChainBuilder {
     pub fn call(mut self, from: Address, to: Address, data: Bytes) -> Self {
         self.calls.push(SetupCall { from, to, data });
         self
-    }
-
-    /// The three assets of chain 196 under their real addresses, names and versions, 10,000
-    /// native coins for each of [`DEV_ACCOUNTS`], and 1,000 of each token for [`BUYER`].
-    #[must_use]
-    pub fn chain_196_assets(self) -> Self {
-        chain_196::tokens()
-            .into_iter()
-            .fold(self.funded(), |builder, token| {
-                let address = token.address;
-                builder
-                    .token(token)
-                    .holder(address, BUYER.address, U256::from(TOKEN_FUNDS))
-            })
-    }
-
-    /// What swap and bridge plans call, on a chain with the id of Base (module [`base`]): USDC and
-    /// WETH, the aggregator's router and fee forwarder, a venue between the two tokens that the
-    /// router allows, and the token messenger; 10,000 native coins and 10,000 USDC for each of
-    /// [`DEV_ACCOUNTS`].
-    #[must_use]
-    pub fn base_stage(self) -> Self {
-        DEV_ACCOUNTS
-            .iter()
-            .fold(base::place(self.funded()), |builder, account| {
-                builder.holder(base::USDC, account.address, U256::from(base::USDC_FUNDS))
-            })
     }
 
     /// Builds the chain: its block 0 holds all of this.

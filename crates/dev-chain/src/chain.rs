@@ -4,9 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256, Bytes, U256};
-use alloy_sol_types::SolCall;
+use alloy_sol_types::{SolCall, SolEvent};
 
 use crate::{
+    abi::MessageTransmitter,
+    block::Block,
     builder::DevChainBuilder,
     contract::Token,
     error::DevChainError,
@@ -64,6 +66,24 @@ impl DevChain {
     /// None that a caller can cause.
     pub fn with_base_stage() -> Result<Self, DevChainError> {
         Self::builder().base_stage().build()
+    }
+
+    /// A chain as [`DevChainBuilder::xlayer_stage`] describes it.
+    ///
+    /// # Errors
+    ///
+    /// None that a caller can cause.
+    pub fn with_xlayer_stage() -> Result<Self, DevChainError> {
+        Self::builder().xlayer_stage().build()
+    }
+
+    /// A chain as [`DevChainBuilder::arbitrum_stage`] describes it.
+    ///
+    /// # Errors
+    ///
+    /// None that a caller can cause.
+    pub fn with_arbitrum_stage() -> Result<Self, DevChainError> {
+        Self::builder().arbitrum_stage().build()
     }
 
     pub(crate) fn new(node: Node) -> Self {
@@ -186,6 +206,18 @@ impl DevChain {
         all.collect()
     }
 
+    /// What a transaction sent over the bridge: the place of each log in its block, and the bytes.
+    pub(crate) fn sent_messages(&self, transaction: B256) -> Vec<(u64, Bytes)> {
+        let node = self.lock();
+        let logs = node.blocks().iter().flat_map(Block::logs);
+        let sent = logs.filter_map(|log| {
+            let decoded = MessageTransmitter::MessageSent::decode_log(&log.inner).ok()?;
+            (log.transaction_hash? == transaction)
+                .then_some((log.log_index.unwrap_or_default(), decoded.data.message))
+        });
+        sent.collect()
+    }
+
     /// What an account holds of a token, in atomic units.
     ///
     /// # Errors
@@ -207,6 +239,31 @@ impl DevChain {
         spender: Address,
     ) -> Result<U256, DevChainError> {
         self.read(token, &Token::allowanceCall { owner, spender })
+    }
+
+    /// Calls a contract in the name of any account, without signature, fee or transaction count,
+    /// and returns what it returns: how a test changes a stand-in, or acts as a stranger. The call
+    /// is part of a block that shows no transaction and no logs.
+    ///
+    /// # Errors
+    ///
+    /// When the contract refuses; nothing has changed then.
+    pub fn call_as(
+        &self,
+        from: Address,
+        to: Address,
+        call: &impl SolCall,
+    ) -> Result<Bytes, DevChainError> {
+        self.lock().act(from, to, call.abi_encode().into())
+    }
+
+    /// What a contract returns, on the newest state.
+    ///
+    /// # Errors
+    ///
+    /// When it refuses, or answers something else than the interface says.
+    pub fn view<C: SolCall>(&self, to: Address, call: &C) -> Result<C::Return, DevChainError> {
+        self.read(to, call)
     }
 
     /// Whether an authorization was used or cancelled.
@@ -235,7 +292,7 @@ impl DevChain {
     }
 
     /// A panic elsewhere leaves no chain half changed that anyone relies on.
-    fn lock(&self) -> MutexGuard<'_, Node> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Node> {
         self.node.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,7 +14,10 @@ pub const USDC: Address = address!("B6CEceAB302E2E4948951eE7843FC24E92933061");
 pub const USDG: Address = address!("4ae46a509F6b1D9056937BA4500cb143933D2dc8");
 
 /// The chain's id.
-pub(crate) const CHAIN_ID: u64 = 196;
+pub const CHAIN_ID: u64 = 196;
+
+/// The three assets.
+pub(crate) const ALL: [Address; 3] = [USDT0, USDC, USDG];
 
 pub(crate) fn tokens() -> [TokenSpec; 3] {
     let token = |address, name: &str, symbol: &str, version: &str, reuse| TokenSpec {

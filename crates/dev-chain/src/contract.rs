@@ -11,6 +11,7 @@ sol! {
     interface Token {
         function initialize(string name, string symbol, string version, address minter) external;
         function mint(address to, uint256 amount) external returns (bool);
+        function approve(address spender, uint256 value) external returns (bool);
         function balanceOf(address account) external view returns (uint256);
         function allowance(address owner, address spender) external view returns (uint256);
         function authorizationState(address authorizer, bytes32 nonce) external view returns (bool);
@@ -71,13 +72,35 @@ pub enum Contract {
     FeeForwarder,
     /// A venue with fixed rates.
     FixedRateExchange,
-    /// The source side of the burn-and-mint bridge.
+    /// The token messenger of the burn-and-mint bridge; alone, the source side of it.
     BurnMessenger,
+    /// Many calls in one.
+    Multicall3,
+    /// The token with EIP-3009 authorizations and several minters.
+    MultiMinterToken,
+    /// The message transmitter of the burn-and-mint bridge.
+    MessageTransmitter,
+    /// The token minter of the burn-and-mint bridge.
+    TokenMinter,
+    /// The router of OKX's DEX.
+    DexRouter,
+    /// What traders on OKX's DEX approve.
+    TokenApprove,
+    /// The pool of a lending market with the interface of Aave v3.
+    AavePool,
+    /// The token of a position in the lending market.
+    AaveToken,
+    /// What the lending market says of its reserves.
+    AaveDataProvider,
+    /// The prices of the lending market.
+    AaveOracle,
+    /// An ERC-4626 vault, and what can be wrong with one.
+    TokenVault,
 }
 
 impl Contract {
     /// Every contract.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 21] = [
         Self::Eip3009Token,
         Self::LenientReuseToken,
         Self::PlainToken,
@@ -88,6 +111,17 @@ impl Contract {
         Self::FeeForwarder,
         Self::FixedRateExchange,
         Self::BurnMessenger,
+        Self::Multicall3,
+        Self::MultiMinterToken,
+        Self::MessageTransmitter,
+        Self::TokenMinter,
+        Self::DexRouter,
+        Self::TokenApprove,
+        Self::AavePool,
+        Self::AaveToken,
+        Self::AaveDataProvider,
+        Self::AaveOracle,
+        Self::TokenVault,
     ];
 
     fn name_and_artifact(self) -> (&'static str, &'static str) {
@@ -114,6 +148,17 @@ impl Contract {
             Self::FeeForwarder => of!("FeeForwarder"),
             Self::FixedRateExchange => of!("FixedRateExchange"),
             Self::BurnMessenger => of!("BurnMessenger"),
+            Self::Multicall3 => of!("Multicall3"),
+            Self::MultiMinterToken => of!("MultiMinterToken"),
+            Self::MessageTransmitter => of!("MessageTransmitter"),
+            Self::TokenMinter => of!("TokenMinter"),
+            Self::DexRouter => of!("DexRouter"),
+            Self::TokenApprove => of!("TokenApprove"),
+            Self::AavePool => of!("AavePool"),
+            Self::AaveToken => of!("AaveToken"),
+            Self::AaveDataProvider => of!("AaveDataProvider"),
+            Self::AaveOracle => of!("AaveOracle"),
+            Self::TokenVault => of!("TokenVault"),
         }
     }
 

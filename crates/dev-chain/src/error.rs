@@ -47,6 +47,9 @@ pub enum DevChainError {
     /// The EVM refused to run at all, which no input of this crate should cause.
     #[error("execution refused: {0}")]
     Execution(#[from] ExecutionError),
+    /// A private key that is zero or too large.
+    #[error("not a private key")]
+    Key,
     /// The listening socket could not be had.
     #[error("cannot listen: {0}")]
     Listen(#[from] io::Error),
@@ -63,6 +66,7 @@ impl DevChainError {
             Self::Call { .. } => "call_failed",
             Self::Answer { .. } => "answer_malformed",
             Self::Execution(_) => "execution_refused",
+            Self::Key => "key_invalid",
             Self::Listen(_) => "listen_failed",
         }
     }

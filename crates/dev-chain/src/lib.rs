@@ -1,22 +1,31 @@
 #![doc = include_str!("../README.md")]
 
+pub mod abi;
 mod accounts;
 mod admission;
+pub mod arbitrum;
 pub mod base;
 mod block;
 mod builder;
+pub mod cctp;
 mod chain;
 mod chain_196;
 mod contract;
 mod error;
 mod evm;
 mod fault;
+pub mod iris;
 mod node;
 mod pool;
 mod rpc;
 mod server;
 mod spec;
 mod state;
+pub mod xlayer;
+
+/// Where the multicall contract stands on the stages, as on most networks.
+pub const MULTICALL3: alloy_primitives::Address =
+    alloy_primitives::address!("cA11bde05977b3631167028862bE2a173976CA11");
 
 pub use self::{
     accounts::{BUYER, DEV_ACCOUNTS, DevAccount, GAS_PAYER, MINTER, PAYEE},
@@ -30,7 +39,7 @@ pub use self::{
     rpc::Reply,
     server::RpcServer,
     spec::{
-        BurnMessengerSpec, Erc20Kind, Erc20Spec, ExchangeSpec, Rate, Reuse, RouterSpec, SafeSpec,
-        TokenSpec,
+        BurnMessengerSpec, CctpSpec, DexRouterSpec, Erc20Kind, Erc20Spec, ExchangeSpec,
+        LendingSpec, Rate, ReserveSpec, Reuse, RouterSpec, SafeSpec, TokenSpec, VaultSpec,
     },
 };

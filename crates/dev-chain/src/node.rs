@@ -265,6 +265,32 @@ impl Node {
         expect_success(to, done.result)
     }
 
+    /// Makes a call in the name of any account, in a block that does not show it.
+    pub(crate) fn act(
+        &mut self,
+        from: Address,
+        to: Address,
+        data: Bytes,
+    ) -> Result<Bytes, DevChainError> {
+        let block = self.next_context();
+        let tx = free_call(self.settings.chain_id, from, to, data);
+        let context = BlockContext {
+            base_fee: 0,
+            ..block
+        };
+        let nonce = self.state.latest().nonce(from);
+        let done = execute(self.state.latest(), context, tx, Checks::Call)?;
+        let output = expect_success(to, done.result)?;
+        self.preconfirmed = None;
+        self.state.begin_block();
+        self.state.commit(done.state);
+        let caller = self.state.latest().account(from).with_nonce(nonce);
+        self.state.insert_account(from, caller);
+        let sealed = Block::seal(block, self.head.hash, Vec::new(), self.branch);
+        self.append(sealed);
+        Ok(output)
+    }
+
     /// Runs a call on a view, with the checks of `eth_call`.
     pub(crate) fn simulate(view: View<'_>, tx: TxEnv) -> Result<ExecutionResult, ExecutionError> {
         // Like go-ethereum, a call that offers no fee sees a base fee of zero.

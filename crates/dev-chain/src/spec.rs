@@ -1,9 +1,19 @@
 //! What can stand on a chain from its first block, and the calls that set it up.
 
+mod bridge;
+mod dex;
+mod lending;
+
 use alloy_primitives::{Address, Bytes, Selector, U256};
 use alloy_sol_types::SolCall;
 
+pub use self::{
+    bridge::CctpSpec,
+    dex::DexRouterSpec,
+    lending::{LendingSpec, ReserveSpec, VaultSpec},
+};
 use crate::{
+    abi::MultiMinterToken,
     accounts::MINTER,
     contract::{Contract, Erc20, Exchange, Messenger, Owned, Router, Safe, Token},
 };
@@ -142,13 +152,28 @@ impl Placement {
     }
 
     /// Adds a call to the contract in the name of [`MINTER`], who owns whatever has an owner.
-    fn then(mut self, call: &impl SolCall) -> Self {
+    pub(crate) fn then(mut self, call: &impl SolCall) -> Self {
         self.calls.push(SetupCall {
             from: MINTER.address,
             to: self.address,
             data: call.abi_encode().into(),
         });
         self
+    }
+
+    /// A token with authorizations that others than [`MINTER`] may mint as well, without limit.
+    pub(crate) fn token_with_minters(spec: TokenSpec, minters: &[Address]) -> Self {
+        let token = Self::from(spec);
+        let token = Self {
+            contract: Contract::MultiMinterToken,
+            ..token
+        };
+        minters.iter().fold(token, |token, account| {
+            token.then(&MultiMinterToken::configureMinterCall {
+                account: *account,
+                allowance: U256::MAX,
+            })
+        })
     }
 
     /// An EIP-1271 wallet.

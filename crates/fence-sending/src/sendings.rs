@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256, hex};
+use alloy_primitives::{B256, hex};
+use custody::Turns;
 use delegation_fence::State;
 use fence_server::Delegations;
 use plan_checks::UtcSeconds;
@@ -25,6 +26,8 @@ pub struct Parts {
     pub chain: ChainReader,
     /// The sender of transactions.
     pub sender: Sender,
+    /// Turns on accounts, shared with whoever else sends for them.
+    pub turns: Turns,
     /// Gas.
     pub gas: GasRules,
     /// How fast.
@@ -38,6 +41,7 @@ pub(crate) struct Shared {
     pub(crate) routes: Vec<Arc<dyn Route>>,
     pub(crate) chain: ChainReader,
     pub(crate) sender: Sender,
+    turns: Turns,
     pub(crate) gas: GasRules,
     pub(crate) pace: Pace,
     pub(crate) clock: Arc<dyn Fn() -> u64 + Send + Sync>,
@@ -70,6 +74,7 @@ impl Sendings {
             routes: parts.routes,
             chain: parts.chain,
             sender: parts.sender,
+            turns: parts.turns,
             gas: parts.gas,
             pace: parts.pace,
             clock: parts.clock,
@@ -112,7 +117,6 @@ struct Memory {
 /// Sees to it that every plan is driven, one of an account at a time.
 async fn supervise(shared: Arc<Shared>) {
     let memory = Arc::new(Mutex::new(Memory::default()));
-    let accounts: Arc<Mutex<HashMap<Address, Arc<tokio::sync::Mutex<()>>>>> = Arc::default();
     let mut drivers = tokio::task::JoinSet::new();
     loop {
         while drivers.try_join_next().is_some() {}
@@ -132,8 +136,7 @@ async fn supervise(shared: Arc<Shared>) {
                     };
                     if free {
                         let (shared, memory) = (Arc::clone(&shared), Arc::clone(&memory));
-                        let accounts = Arc::clone(&accounts);
-                        drivers.spawn(async move { drive(shared, memory, accounts, plan).await });
+                        drivers.spawn(async move { drive(shared, memory, plan).await });
                     }
                 }
             }
@@ -147,12 +150,7 @@ async fn supervise(shared: Arc<Shared>) {
     }
 }
 
-async fn drive(
-    shared: Arc<Shared>,
-    memory: Arc<Mutex<Memory>>,
-    accounts: Arc<Mutex<HashMap<Address, Arc<tokio::sync::Mutex<()>>>>>,
-    plan: B256,
-) {
+async fn drive(shared: Arc<Shared>, memory: Arc<Mutex<Memory>>, plan: B256) {
     let account = match shared.store().submission(plan).await {
         Ok(Some(kept)) => kept.admitted.account,
         _ => {
@@ -161,8 +159,7 @@ async fn drive(
         }
     };
     // Two plans of one account are never driven at once: an older one whose block is gone comes first.
-    let turn = Arc::clone(lock(&accounts).entry(account).or_default());
-    let _turn = turn.lock().await;
+    let _turn = shared.turns.take(account).await;
     let mut driver = Driver::new(Arc::clone(&shared), plan);
     let came_to = driver.run().await;
     let settled = match came_to {

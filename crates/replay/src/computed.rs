@@ -210,6 +210,7 @@ mod tests {
     fn a_swap_for_the_recorded_request_is_the_recording() {
         for file in [
             "okx/swap_usdg_wokb.json",
+            "okx/swap_usdg_usdt0.json",
             "okx/swap_usdt0_usdg.json",
             "okx/swap_usdt0_wokb.json",
         ] {

@@ -12,14 +12,19 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE};
+use http::{
+    HeaderName, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE, request::Parts,
+};
 use http_body_util::Full;
 use http_edge::{ClientAddress, Handler, Limits, RequestId, Server, read_body};
 use hyper::body::Incoming;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::recordings::{Asked, Entry, Recordings};
+use crate::{
+    live::Live,
+    recordings::{Asked, Entry, Recordings},
+};
 
 const MAX_BODY: usize = 256 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(5);
@@ -39,6 +44,15 @@ impl ReplayServer {
     ///
     /// What the operating system says when no port can be bound.
     pub async fn start(recordings: Recordings) -> io::Result<Self> {
+        Self::start_with(recordings, Vec::new()).await
+    }
+
+    /// [`Self::start`] with answers that come before the recordings; the first that has one answers.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says when no port can be bound.
+    pub async fn start_with(recordings: Recordings, live: Vec<Live>) -> io::Result<Self> {
         let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), Limits::default()).await?;
         let address = server.local_addr();
         let served = recordings
@@ -48,6 +62,7 @@ impl ReplayServer {
             .collect();
         let state = Arc::new(State {
             recordings,
+            live,
             served,
             unmatched: AtomicU64::new(0),
             started: Instant::now(),
@@ -110,6 +125,7 @@ impl ReplayServer {
 #[derive(Debug)]
 struct State {
     recordings: Recordings,
+    live: Vec<Live>,
     served: Vec<AtomicU64>,
     unmatched: AtomicU64,
     started: Instant,
@@ -130,6 +146,9 @@ impl Handler for State {
             );
         };
         let (host, path) = split(head.uri.path());
+        if let Some(response) = self.live(&host, &path, &head) {
+            return response;
+        }
         let asked = Asked {
             method: head.method.as_str().to_owned(),
             host,
@@ -142,6 +161,19 @@ impl Handler for State {
 }
 
 impl State {
+    fn live(&self, host: &str, path: &str, head: &Parts) -> Option<Response<Full<Bytes>>> {
+        let asked = match head.uri.query() {
+            Some(query) => format!("{path}?{query}"),
+            None => path.to_owned(),
+        };
+        let answers = self.live.iter();
+        let reply = answers
+            .filter_map(|live| live.answer(host, head.method.as_str(), &asked))
+            .next()?;
+        let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
+        Some(answer(status, reply.body))
+    }
+
     fn respond(&self, asked: &Asked) -> Response<Full<Bytes>> {
         let Some(entry) = self.recordings.find(asked) else {
             return self.nothing(asked);

@@ -33,7 +33,7 @@ pub struct PathParameter {
 const ADDRESS_PATTERN: &str = "^0x[a-fA-F0-9]{40}$";
 
 /// Every unpaid endpoint.
-pub static FREE_ROUTES: [FreeRoute; 22] = [
+pub static FREE_ROUTES: [FreeRoute; 23] = [
     free("/", "index", "A page for people", "text/html"),
     free(
         "/icon.svg",
@@ -69,6 +69,18 @@ pub static FREE_ROUTES: [FreeRoute; 22] = [
         "Age and verdict of every dataset, before paying",
         JSON,
     ),
+    FreeRoute {
+        parameters: &[PathParameter {
+            name: "id",
+            pattern: "^[0-9a-f]{32}$",
+        }],
+        ..free(
+            "/intents/{id}",
+            "intent",
+            "How far an action of a sub-wallet has come",
+            JSON,
+        )
+    },
     FreeRoute {
         parameters: &[PathParameter {
             name: "sha256",

@@ -55,6 +55,14 @@ impl Route {
         !self.body.is_empty()
     }
 
+    /// The status code of an answer that is charged.
+    pub const fn success_status(&self) -> u16 {
+        match self.operation {
+            Operation::CreateYieldWatch => 201,
+            _ => 200,
+        }
+    }
+
     /// Where the parameters named in [`Route::constraints`] are given: `body` or `query`.
     pub const fn place(&self) -> &'static str {
         if self.takes_body() { "body" } else { "query" }

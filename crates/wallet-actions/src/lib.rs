@@ -1,10 +1,37 @@
 #![doc = include_str!("../README.md")]
 
+mod abi;
+mod amount;
+mod drive;
+mod gas;
+mod id;
+mod intent;
+mod message;
+mod order;
+mod plan;
 mod ports;
+mod refused;
 mod step;
+mod store;
+mod wallet_actions;
 
+pub use amount::whole;
+pub use gas::Funder;
+pub use id::{IntentId, InvalidIntentId};
+pub use intent::{
+    Allowance, At, Bridge, Expected, IllegalMove, Intent, Operation, State, Status, Step,
+};
+pub use order::{
+    Action, BridgeOrder, DivestOrder, InvestOrder, Order, Principal, Size, SwapOrder, WithdrawOrder,
+};
+pub use plan::ListedProduct;
 pub use ports::{
     Attested, BridgeAsk, BridgePlan, Burn, CoinPrices, PaidTotals, PlanCause, PlanRefused,
     PlannedStep, Plans, PortFuture, SwapAsk, SwapPlan,
 };
+pub use refused::{FundsRequired, Refused};
 pub use step::StepKind;
+pub use store::{SqliteStore, Store, StoreError, StoreFuture, TopUp};
+pub use wallet_actions::{GivenUp, Pace, Parts, WalletActions};
+
+pub(crate) use wallet_actions::Shared;

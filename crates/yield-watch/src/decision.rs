@@ -1,12 +1,12 @@
 //! What a check decides, from its inputs alone.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use readings::defi::{grade::Appetite, market::Market};
 use readings::{Decimal, Figure};
 use rust_decimal::prelude::ToPrimitive as _;
 use serde::{Deserialize, Serialize};
 
-use crate::Rules;
+use crate::{MoveKey, Position, Proposal, Rules};
 
 /// Basis points of one percent.
 const BPS_OF_PERCENT: i64 = 100;
@@ -39,6 +39,15 @@ pub struct Snapshot {
     pub max_age_seconds: u64,
 }
 
+impl Snapshot {
+    /// Whether it decides something at `now`. One from the future does not: one of the clocks is wrong.
+    #[must_use]
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        let age = now.duration_since(self.taken_at).as_secs();
+        u64::try_from(age).is_ok_and(|age| age <= self.max_age_seconds)
+    }
+}
+
 /// Everything that a decision uses: a record of the audit holds it whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,44 +60,65 @@ pub struct Inputs {
     pub min_apy_delta_bps: u32,
     /// What was read, if there was anything.
     pub snapshot: Option<Snapshot>,
-    /// The best allowed market at the last notification, or at the first check that found one.
+    /// The best allowed market at the last notification, or at the first check that found one. A mandate that acts
+    /// compares with `position` and has none.
     pub baseline: Option<Pool>,
-    /// The best allowed market now.
+    /// The best allowed market now; of a mandate that acts, among those that the wallet can move into.
     pub best: Option<Pool>,
+    /// Where the wallet's money is. Only a mandate that acts has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
 }
 
 /// What a check decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// The best market yields enough more than the baseline.
+    /// The best market yields enough more than the baseline, or the wallet of a mandate that acts holds idle money.
     Opportunity,
     /// It does not.
     NoChange,
     /// The snapshot is too old, so nothing is decided.
     StaleData,
-    /// There is no snapshot, or no allowed market in it.
+    /// There is no snapshot, or no allowed market in it, or the wallet could not be read.
     Unavailable,
 }
 
 impl Inputs {
-    /// The decision. A snapshot from the future is stale: one of the clocks is wrong.
+    /// The decision.
     #[must_use]
     pub fn decide(&self) -> Decision {
         let Some(snapshot) = &self.snapshot else {
             return Decision::Unavailable;
         };
-        let age = self.checked_at.duration_since(snapshot.taken_at).as_secs();
-        if u64::try_from(age).is_ok_and(|age| age <= snapshot.max_age_seconds) {
-            match (&self.best, self.delta_bps()) {
-                (None, _) => Decision::Unavailable,
-                (_, Some(delta)) if delta >= i64::from(self.min_apy_delta_bps) => {
-                    Decision::Opportunity
-                }
-                _ => Decision::NoChange,
-            }
-        } else {
-            Decision::StaleData
+        if !snapshot.is_fresh(self.checked_at) {
+            return Decision::StaleData;
+        }
+        let Some(best) = &self.best else {
+            return Decision::Unavailable;
+        };
+        let gains = self
+            .delta_bps()
+            .is_some_and(|delta| delta >= i64::from(self.min_apy_delta_bps));
+        let is_opportunity = match &self.position {
+            Some(Position::Unread { .. }) => return Decision::Unavailable,
+            Some(Position::Idle { idle_usd }) => idle_usd.0 > Decimal::ZERO,
+            // Two readings of one market differ; nothing moves from a market into itself.
+            Some(Position::Held { pool, .. }) => gains && pool.pool != best.pool,
+            None => gains,
+        };
+        match is_opportunity {
+            true => Decision::Opportunity,
+            false => Decision::NoChange,
+        }
+    }
+
+    /// What the best market is compared with: the baseline, or what the wallet holds.
+    #[must_use]
+    pub fn compared_with(&self) -> Option<&Pool> {
+        match &self.position {
+            Some(position) => position.pool(),
+            None => self.baseline.as_ref(),
         }
     }
 
@@ -98,18 +128,45 @@ impl Inputs {
             && self.min_apy_delta_bps == rules.min_apy_delta_bps
     }
 
-    /// By how many basis points the best market yields more than the baseline, rounded down; `None` without either.
+    /// The move that an opportunity of a mandate that acts asks for under `key`, inside its rules. A notification asks for
+    /// none.
+    #[must_use]
+    pub fn proposal(&self, key: MoveKey, rules: &Rules) -> Option<Proposal> {
+        let position = self.position.as_ref()?;
+        let snapshot = self.snapshot.as_ref()?;
+        if self.decide() != Decision::Opportunity {
+            return None;
+        }
+        let lasts = i64::try_from(snapshot.max_age_seconds).ok()?;
+        Some(Proposal {
+            key,
+            from: position.pool().cloned(),
+            to: self.best.clone()?,
+            max_move_usd: rules.max_move_usd,
+            max_slippage_bps: rules.max_slippage_bps,
+            valid_until: snapshot
+                .taken_at
+                .checked_add(SignedDuration::from_secs(lasts))
+                .ok()?,
+        })
+    }
+
+    /// By how many basis points the best market yields more than what it is compared with, rounded down; `None` without
+    /// either.
     #[must_use]
     pub fn delta_bps(&self) -> Option<i64> {
-        let (best, baseline) = (self.best.as_ref()?, self.baseline.as_ref()?);
+        let (best, baseline) = (self.best.as_ref()?, self.compared_with()?);
         let percent = best.apy_pct.0.checked_sub(baseline.apy_pct.0)?;
         let bps = percent.checked_mul(Decimal::from(BPS_OF_PERCENT))?;
         bps.floor().to_i64()
     }
 
-    /// The baseline of the next check.
+    /// The baseline of the next check. A mandate that acts has none: the wallet is read again.
     #[must_use]
     pub fn next_baseline(&self) -> Option<&Pool> {
+        if self.position.is_some() {
+            return None;
+        }
         match (self.decide(), &self.baseline) {
             (Decision::Opportunity, _) | (Decision::NoChange, None) => self.best.as_ref(),
             _ => self.baseline.as_ref(),
@@ -117,11 +174,14 @@ impl Inputs {
     }
 }
 
-/// The best market that `rules` allow: of their protocols, of low risk, with the highest yield. Of equals the one whose id
-/// sorts first.
+/// The best of the markets that `rules` allow: of their protocols, of low risk, with the highest yield. Of equals the one
+/// whose id sorts first.
 #[must_use]
-pub fn best_allowed(markets: &[Market], rules: &Rules) -> Option<Pool> {
-    let allowed = markets.iter().filter(|market| {
+pub fn best_allowed<'a>(
+    markets: impl IntoIterator<Item = &'a Market>,
+    rules: &Rules,
+) -> Option<Pool> {
+    let allowed = markets.into_iter().filter(|market| {
         rules.allowed_protocols.contains(&market.project) && Appetite::Low.takes(market)
     });
     let best = allowed.max_by(|a, b| a.apy_pct.cmp(&b.apy_pct).then(b.pool.cmp(&a.pool)))?;
@@ -162,6 +222,7 @@ mod tests {
             }),
             baseline,
             best,
+            position: None,
         }
     }
 
@@ -222,6 +283,43 @@ mod tests {
         assert_eq!(inputs.decide(), Decision::Unavailable);
         inputs.snapshot = None;
         assert_eq!(inputs.decide(), Decision::Unavailable);
+    }
+
+    #[test]
+    fn a_mandate_that_acts_compares_with_what_the_wallet_holds() {
+        let decided = |position, best: Option<Pool>| {
+            let mut inputs = inputs(None, best);
+            inputs.position = Some(position);
+            assert_eq!(inputs.next_baseline(), None);
+            (inputs.decide(), inputs.delta_bps())
+        };
+        let held = |id: &str, apy: &str| Position::Held {
+            pool: Pool {
+                pool: id.to_owned(),
+                ..pool(apy).unwrap()
+            },
+            amount_usd: "10".parse().unwrap(),
+        };
+        let idle = |usd: &str| Position::Idle {
+            idle_usd: usd.parse().unwrap(),
+        };
+        let gain = (Decision::Opportunity, Some(50));
+        assert_eq!(decided(held("q", "5"), pool("5.5")), gain);
+        let too_little = (Decision::NoChange, Some(49));
+        assert_eq!(decided(held("q", "5"), pool("5.4999")), too_little);
+        let itself = (Decision::NoChange, Some(400));
+        assert_eq!(decided(held("p", "5"), pool("9")), itself);
+        assert_eq!(decided(idle("1"), pool("5")).0, Decision::Opportunity);
+        assert_eq!(decided(idle("0"), pool("5")).0, Decision::NoChange);
+        assert_eq!(decided(idle("1"), None).0, Decision::Unavailable);
+        let unread = Position::Unread {
+            reason: "no_node_answers".to_owned(),
+        };
+        assert_eq!(decided(unread, pool("5")).0, Decision::Unavailable);
+        let mut stale = inputs(None, pool("9"));
+        stale.position = Some(idle("1"));
+        stale.checked_at = "2026-11-21T01:00:01Z".parse().unwrap();
+        assert_eq!(stale.decide(), Decision::StaleData);
     }
 
     #[test]

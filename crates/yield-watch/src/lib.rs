@@ -3,9 +3,13 @@
 mod audit;
 mod decision;
 mod mandate;
+mod position;
 mod rules;
+mod watched;
 
 pub use self::audit::{AuditError, Entry, Event, Head, Record, verify};
 pub use self::decision::{Decision, Inputs, Pool, Snapshot, best_allowed};
 pub use self::mandate::{Ended, MAX_ACTIVE, MAX_DAYS, Mandate, Mode, State};
+pub use self::position::{MoveKey, Outcome, Position, Proposal};
 pub use self::rules::{Problem, Rules};
+pub use self::watched::{Reading, Told, Watched};

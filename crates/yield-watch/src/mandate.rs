@@ -11,6 +11,9 @@ pub const MAX_ACTIVE: usize = 20;
 /// Days from the creation of a mandate to its end, at most.
 pub const MAX_DAYS: i64 = 180;
 
+/// Seconds from a creation to the first check, at most: it sets what later yields are compared with.
+const FIRST_CHECK_SECONDS: u64 = 60;
+
 /// What a mandate does with an opportunity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -45,7 +48,7 @@ pub struct Ended {
 /// A standing mandate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mandate {
-    /// 128 random bits in hex.
+    /// Its id: 128 bits in hex.
     pub id: String,
     /// Its owner: the payer of its creation, as CAIP-10.
     pub owner: String,
@@ -98,16 +101,19 @@ impl Mandate {
         *self.ended.get_or_insert(Ended { state, at })
     }
 
-    /// When it is checked next: an interval after its last check or its creation, and up to a twentieth of the interval
-    /// later. How much later follows from the id and that time alone, so that a restart changes nothing.
+    /// When it is checked next: soon after its creation, then an interval after each check, and up to a twentieth of the
+    /// interval later. How much later follows from the id and that time alone, so that a restart changes nothing.
     #[must_use]
     pub fn next_check_at(&self) -> Timestamp {
         let from = self.last_check_at.unwrap_or(self.created_at);
         let seed = keccak256(format!("{}:{}", self.id, from.as_second()));
         let spread = (self.rules.check_interval / 20).max(1);
         let [high, low, ..] = seed.0;
-        let jitter = u64::from(u16::from_be_bytes([high, low])) % spread;
-        let wait = self.rules.check_interval.saturating_add(jitter);
+        let jitter = u64::from(u16::from_be_bytes([high, low]));
+        let wait = match self.last_check_at {
+            Some(_) => self.rules.check_interval.saturating_add(jitter % spread),
+            None => jitter % spread.min(FIRST_CHECK_SECONDS),
+        };
         let wait = SignedDuration::from_secs(i64::try_from(wait).unwrap_or(i64::MAX));
         from.checked_add(wait).unwrap_or(Timestamp::MAX)
     }
@@ -179,11 +185,13 @@ mod tests {
     #[test]
     fn a_check_comes_an_interval_later_with_jitter_that_a_restart_repeats() {
         let mut mandate = mandate();
+        let first = mandate.next_check_at();
+        let wait = first.duration_since(mandate.created_at).as_secs();
+        assert!((0..60).contains(&wait), "{wait}");
+        mandate.last_check_at = Some(first);
         let next = mandate.next_check_at();
-        let wait = next.duration_since(mandate.created_at).as_secs();
+        let wait = next.duration_since(first).as_secs();
         assert!((3_600..3_780).contains(&wait), "{wait}");
         assert_eq!(mandate.next_check_at(), next);
-        mandate.last_check_at = Some(next);
-        assert!(mandate.next_check_at() > next);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use custody::CustodyError;
+use custody_turnkey::{TurnkeyConfig, TurnkeyCustody};
 use secrecy::SecretString;
 use server_config::{Finding, Verdict};
 use settlement::{AnySettler, Cause, ChainReader, Readiness, SettlementError, Settler, Timeouts};
@@ -28,6 +30,9 @@ pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
     findings.push(settler(config, terms).await);
     if let Some(signer) = config.settlement.web3signer() {
         findings.push(web3signer(&signer).await);
+    }
+    if let Some(turnkey) = config.custody.as_ref().and_then(|it| it.turnkey()) {
+        findings.push(custody(&turnkey).await);
     }
     for (id, table) in &config.chains.0 {
         // Checked when the configuration was read.
@@ -216,6 +221,44 @@ async fn web3signer(signer: &Web3Signer) -> Finding {
     };
     Finding {
         key: "settlement.web3signer_url".to_owned(),
+        verdict,
+        said,
+    }
+}
+
+/// Who the API key is to Turnkey.
+async fn custody(config: &TurnkeyConfig) -> Finding {
+    let expected = &config.organization_id;
+    let asked = async {
+        let custody = TurnkeyCustody::connect(config).map_err(|fault| {
+            let said = fault.to_string();
+            (Verdict::Contradicts, said)
+        })?;
+        custody.whoami().await.map_err(|error| match error {
+            // Turnkey does not know the key, or not in this organisation. Its words are not repeated.
+            CustodyError::ProviderRefused { .. } => (Verdict::Contradicts, error.to_string()),
+            _ => (Verdict::Unreached, error.to_string()),
+        })
+    };
+    let (verdict, said) = match asked.await {
+        Ok(identity) if identity.organization_id == *expected => (
+            Verdict::Agrees,
+            format!(
+                "the API key is {:?} of {:?}",
+                identity.username, identity.organization_name
+            ),
+        ),
+        Ok(identity) => (
+            Verdict::Contradicts,
+            format!(
+                "expected {expected}, observed {:?}",
+                identity.organization_id
+            ),
+        ),
+        Err(failed) => failed,
+    };
+    Finding {
+        key: "custody.organization_id".to_owned(),
         verdict,
         said,
     }

@@ -1,7 +1,6 @@
 //! Whom plans are sent for, and the sending itself.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use alloy_primitives::U256;
 use custody::Custody;
@@ -12,19 +11,11 @@ use fence_sending::{
 };
 use fence_server::{Accounts, Chain, Delegations, NoAccounts};
 use plan_checks::UtcSeconds;
-use server_config::{Problem, UpstreamMode};
-use storage::sqlite::path_of;
-use tx_sender::{
-    Chain as Network, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender, SqliteStore,
-    Takeover, TransactionSigner, Transport,
-};
 
 use super::redeemer;
 use crate::config::{Config, DelegationSection};
 use crate::error::ServeError;
-
-/// How long a node is waited for.
-const NODE_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::wallets::{Sending, nodes};
 
 /// Whom this server can send for.
 pub(crate) struct Routes {
@@ -70,18 +61,16 @@ impl Routes {
     }
 }
 
-/// Starts sending what was ordered, and goes on with what an earlier process has left. Where nobody holds a key any more, nothing is signed: plans
-/// that are open are followed, halted, and an allowance that is left is reported.
+/// The chain that plans have to be sent or followed on; `None` where this server has nothing to send. Where nobody holds a key
+/// any more, nothing is signed: plans that are open are followed, halted, and an allowance that is left is reported.
 ///
 /// # Errors
-/// A key of the configuration that is missing or cannot be used; records that cannot be read.
-pub(crate) async fn start(
-    config: &Config,
-    delegations: &Arc<Delegations>,
-    routes: Routes,
-    clock: &Arc<dyn Clock>,
-) -> Result<Option<Sendings>, ServeError> {
-    let Some(section) = &config.delegation else {
+/// Records that cannot be read.
+pub(crate) async fn chain_to_send_on(
+    delegations: Option<&Arc<Delegations>>,
+    routes: &Routes,
+) -> Result<Option<u64>, ServeError> {
+    let Some(delegations) = delegations else {
         return Ok(None);
     };
     if routes.is_empty() {
@@ -98,55 +87,46 @@ pub(crate) async fn start(
             "plans are open, and nobody holds their accounts' keys: set [custody]"
         );
     }
+    Ok(Some(delegations.fence().policy().chain_id()))
+}
+
+/// Starts sending what was ordered, and goes on with what an earlier process has left.
+///
+/// # Errors
+/// A chain without nodes in the configuration.
+pub(crate) fn start(
+    config: &Config,
+    section: &DelegationSection,
+    delegations: &Arc<Delegations>,
+    routes: Routes,
+    sending: &Sending,
+    clock: &Arc<dyn Clock>,
+) -> Result<Sendings, ServeError> {
     let chain_id = delegations.fence().policy().chain_id();
     let nodes = nodes(config, chain_id)?;
     let confirmations = confirmations(config, section, chain_id);
-    let chain = ChainReader::new(chain_id, nodes.clone(), confirmations);
-
-    let mut signers: Vec<Arc<dyn TransactionSigner>> = Vec::new();
-    let mut gas = GasRules::default();
-    if let Some(key) = &config.wallets.gas_account_key {
-        let wrong = |_| problem("wallets.gas_account_key", "is no private key");
-        let key = LocalKey::from_hex(key).map_err(wrong)?;
-        gas.funder = Some(Funder {
-            account: key.account(),
-            most_per_plan: U256::from(config.wallets.gas_topup_most_wei),
-            of_account: config.wallets.gas_topup_budget_usd.as_micro(),
-            of_all: config.wallets.gas_topup_total_usd.as_micro(),
-        });
-        signers.push(Arc::new(key));
-    }
-    let node = |transport: &Arc<dyn Transport>| -> Arc<dyn Node> {
-        Arc::new(RpcNode::new(Arc::clone(transport)))
-    };
-    let usual = Policy::usual_block_time(chain_id);
-    let network = Network {
-        id: chain_id,
-        nodes: nodes.iter().map(node).collect(),
-        policy: Policy {
-            confirmations,
-            block_time: config.chains.block_time(chain_id).unwrap_or(usual),
-            ..Policy::default()
-        },
-    };
-    let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
-    let records = SqliteStore::open(path.with_extension("fence-sender.db"));
-    let records = Arc::new(records.map_err(ServeError::Records)?);
-    let options = Options {
-        // Beside the ledger, which this server has claimed for itself: whoever had a lane has ended.
-        takeover: Takeover::AtOnce,
-        ..Options::default()
+    let chain = ChainReader::new(chain_id, nodes, confirmations);
+    let funder = sending.gas_account.map(|account| Funder {
+        account,
+        most_per_plan: U256::from(config.wallets.gas_topup_most_wei),
+        of_account: config.wallets.gas_topup_budget_usd.as_micro(),
+        of_all: config.wallets.gas_topup_total_usd.as_micro(),
+    });
+    let gas = GasRules {
+        funder,
+        ..GasRules::default()
     };
     let clock = Arc::clone(clock);
-    Ok(Some(Sendings::start(Parts {
+    Ok(Sendings::start(Parts {
         delegations: Arc::clone(delegations),
         routes: routes.routes,
         chain,
-        sender: Sender::new(records, vec![network], signers, options),
+        sender: sending.sender.clone(),
+        turns: sending.turns.clone(),
         gas,
         pace: Pace::default(),
         clock: Arc::new(move || u64::try_from(clock.now().as_second()).unwrap_or_default()),
-    })))
+    }))
 }
 
 /// Reads the chain that plans are sent on.
@@ -167,28 +147,4 @@ pub(super) fn reader(
 fn confirmations(config: &Config, section: &DelegationSection, chain_id: u64) -> u64 {
     let of_chain = config.chains.confirmations(chain_id);
     section.confirmations.or(of_chain).unwrap_or(1)
-}
-
-/// The nodes of the chain that plans are sent on.
-fn nodes(config: &Config, chain_id: u64) -> Result<Vec<Arc<dyn Transport>>, ServeError> {
-    let key = format!("chains.{chain_id}.rpc_urls");
-    let table = config.chains.0.get(&chain_id.to_string());
-    let live = table.filter(|table| table.mode != Some(UpstreamMode::Replay));
-    let mut nodes: Vec<Arc<dyn Transport>> = Vec::new();
-    for url in live.map_or(&[][..], |table| &table.rpc_urls) {
-        let node = HttpTransport::new(&url.clone().into(), NODE_TIMEOUT);
-        nodes.push(Arc::new(
-            node.map_err(|error| problem(&key, &error.to_string()))?,
-        ));
-    }
-    if nodes.is_empty() {
-        let message =
-            "is missing: plans are sent on this chain, and nothing is sent that is not read back";
-        return Err(problem(&key, message));
-    }
-    Ok(nodes)
-}
-
-fn problem(key: &str, message: &str) -> ServeError {
-    ServeError::Delegation(Problem::new(key, message))
 }

@@ -241,6 +241,7 @@ impl Section {
             parameters: parsed.unwrap_or_default(),
             payer: call.payer,
             payment: call.payment,
+            kept: None,
             sub_wallet: None,
             request_id: call.request_id,
             max_age: call.max_age_seconds(),

@@ -74,6 +74,11 @@ pub(super) async fn answer(
         }
     }
     let provider = wallet.provider;
+    // A wallet whose key its owner has taken away signs nothing here.
+    let signs: &[&str] = match wallet.exported {
+        true => &[],
+        false => &["delegated_swaps"],
+    };
     let data = json!({
         "owner": wallet.owner.to_string().to_lowercase(),
         "sub_wallet": wallet.address.to_string(),
@@ -83,11 +88,12 @@ pub(super) async fn answer(
             "trusted_execution_environment": provider.is_trusted_environment(),
             "keys_are": provider.holds(),
             "attestation": null,
+            "exported": wallet.exported,
         },
         "chains": wallets.chains,
         "balances": balances,
         "nonce_state": nonce_state,
-        "policy": {"withdraw_to": "owner", "signs": ["delegated_swaps"]},
+        "policy": {"withdraw_to": "owner", "signs": signs},
     });
     let answered = Answered {
         origins: vec![Origin::new("data", SOURCE, Method::Direct)],
@@ -163,11 +169,17 @@ pub(super) fn no_custody(call: &Call) -> ErrorReply {
         .retryable(false)
 }
 
-/// Custody is connected, and this action of a wallet is not served yet.
-pub(super) fn not_served(call: &Call) -> ErrorReply {
-    let message = format!("{} is not served yet", call.operation.route().path);
+/// Wallets do not act here: no custody is connected, or no node of any chain of theirs.
+pub(super) fn not_acting(wallets: &Wallets, call: &Call) -> ErrorReply {
+    if wallets.custody.is_none() {
+        return no_custody(call);
+    }
+    let message = format!(
+        "no node of a chain of sub-wallets is connected for {}",
+        call.operation.route().path
+    );
     ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
-        .detail("reason", crate::offering::NO_ACTIONS)
+        .detail("reason", crate::offering::NO_CHAIN)
         .retryable(false)
 }
 

@@ -1,6 +1,6 @@
 //! Phase: does the payment pay for this request, as far as this process can tell by itself?
 
-use route_catalog::Operation;
+use route_catalog::{Operation, WorkClass};
 use settlement::Settler;
 use x402_wire::{Invalid, Payment, PaymentPayload, Reason, SignatureStanding};
 
@@ -8,6 +8,7 @@ use super::call::Presented;
 use super::{Declined, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::{Call, CallPayment};
 use crate::resource;
+use crate::wallets::KeptCall;
 use ledger::Journal;
 
 /// A payment of one of today's options, and the valid call that it pays for.
@@ -109,6 +110,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 digest: payment.key().digest(),
                 work_until: ends_at.saturating_sub(settlement),
             },
+            kept: (route.work == WorkClass::Transaction)
+                .then(|| KeptCall::text(request, payment.payload()).into()),
             sub_wallet: None,
             request_id: request.id,
             max_age,

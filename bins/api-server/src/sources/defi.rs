@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use data_sources::aave::Aave;
 use data_sources::defillama::{Defillama, PoolList};
@@ -69,6 +70,12 @@ impl Defi {
         Ok(self.judge(snapshot))
     }
 
+    /// The newest edition, of any age. A server that has just started is given a moment.
+    pub(crate) async fn newest(&self, now: Timestamp) -> Option<Edition> {
+        let snapshot = self.pools.within(Duration::MAX, now).await.ok()?;
+        Some(self.judge(snapshot))
+    }
+
     fn judge(&self, snapshot: Arc<Snapshot<PoolList>>) -> Edition {
         let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
         let known = judged
@@ -105,6 +112,11 @@ impl Edition {
     /// Its name.
     pub(crate) fn snapshot_id(&self) -> &str {
         &self.snapshot.snapshot_id
+    }
+
+    /// When its gathering began.
+    pub(crate) fn as_of(&self) -> Timestamp {
+        self.snapshot.as_of
     }
 
     /// How many pools the source had, shown or not.

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use alloy_primitives::Address;
 use custody::{Custody, Owner};
+use wallet_actions::WalletActions;
 
 /// Who holds the keys of sub-wallets, if anybody does.
 #[derive(Clone, Default)]
 pub(crate) struct Wallets {
     pub(crate) custody: Option<Arc<dyn Custody>>,
+    /// What carries out actions, where custody and nodes are connected.
+    pub(crate) actions: Option<WalletActions>,
     /// The chain on which calls are paid: an owner is a payer there.
     pub(crate) payer_chain: u64,
     /// The chains whose balances are shown.
@@ -26,6 +29,7 @@ impl std::fmt::Debug for Wallets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Wallets")
             .field("connected", &self.custody.is_some())
+            .field("actions", &self.actions)
             .field("chains", &self.chains)
             .finish_non_exhaustive()
     }

@@ -8,7 +8,7 @@ use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
 use api_server::Config;
-use api_server::config::{CustodyProvider, CustodySection, DelegationSection};
+use api_server::config::{CustodySection, DelegationSection};
 use data_sources::SystemClock;
 use delegation_fence::{
     AccountKind, Domain, Grant, Message, Name, Order, Policy, Revocation, Signature, Signed,
@@ -99,12 +99,10 @@ impl Round {
             Arc::new(SystemClock),
             recordings,
             move |config: &mut Config, _| {
-                config.custody = Some(CustodySection {
-                    provider: CustodyProvider::Local,
-                    directory: Some(path.join("wallets")),
-                    secret: Some("the operator's secret".into()),
-                    secret_file: None,
-                });
+                config.custody = Some(CustodySection::local(
+                    path.join("wallets"),
+                    "the operator's secret".into(),
+                ));
                 config.wallets.gas_account_key = Some(DEV_ACCOUNTS[2].key.to_string().into());
                 config.delegation = Some(DelegationSection {
                     project_id: PROJECT.to_owned(),

@@ -54,7 +54,25 @@ impl Buyer {
 
     /// `GET`, with or without a payment; `None` when the server ends before it has answered.
     pub(crate) async fn try_get(&self, url: &str, payment: Option<&str>) -> Option<Answer> {
-        let mut request = self.http.get(url);
+        self.try_send(self.http.get(url), payment).await
+    }
+
+    /// `POST`, with or without a payment; `None` when the server ends before it has answered.
+    pub(crate) async fn try_post(
+        &self,
+        url: &str,
+        body: &Value,
+        payment: Option<&str>,
+    ) -> Option<Answer> {
+        let request = self.http.post(url).body(body.to_string());
+        self.try_send(request, payment).await
+    }
+
+    async fn try_send(
+        &self,
+        mut request: reqwest::RequestBuilder,
+        payment: Option<&str>,
+    ) -> Option<Answer> {
         if let Some(payment) = payment {
             request = request.header(header::PAYMENT_SIGNATURE, payment);
         }
@@ -83,6 +101,11 @@ impl Buyer {
     /// Asks what a call costs and signs its `exact` option in the asset of this number.
     pub(crate) async fn sign(&self, server: &Server, target: &str, asset: usize) -> Payment {
         let unpaid = self.get(server, target).await;
+        self.sign_offer(&unpaid, target, asset)
+    }
+
+    /// Signs the `exact` option in the asset of this number of an unpaid call's answer.
+    pub(crate) fn sign_offer(&self, unpaid: &Answer, target: &str, asset: usize) -> Payment {
         assert_eq!(unpaid.status, 402, "{}", unpaid.text);
         let challenge = decode_header(unpaid.headers[header::PAYMENT_REQUIRED].as_bytes()).unwrap();
         let challenge: PaymentRequired = serde_json::from_str(&challenge).unwrap();

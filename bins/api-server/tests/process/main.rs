@@ -21,6 +21,7 @@ mod keystore;
 mod ledger;
 mod lifecycle;
 mod limits;
+mod mandates;
 mod observation;
 mod online;
 mod probing;

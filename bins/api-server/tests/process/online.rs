@@ -17,7 +17,7 @@ use crate::world;
 
 /// Stands for a key in a URL: whatever happens, it must not be printed.
 pub(crate) const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
-const BOTH: &str = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"},{"x402Version":2,"scheme":"aggr_deferred","network":"eip155:196"}],"extensions":[],"signers":{}}"#;
+pub(crate) const BOTH: &str = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"},{"x402Version":2,"scheme":"aggr_deferred","network":"eip155:196"}],"extensions":[],"signers":{}}"#;
 const NONE: &str = r#"{"kinds":[],"extensions":[],"signers":{}}"#;
 
 /// Answers everything with one JSON text.

@@ -2,20 +2,17 @@
 
 use std::path::Path;
 
-use api_server::config::{CustodyProvider, CustodySection};
+use api_server::config::CustodySection;
 use api_server::{Config, Service};
+use route_catalog::Operation;
 use serde_json::{Value, json};
 
+use crate::published::pay;
 use crate::shop::{Shop, gap};
 use crate::support::World;
 
 fn custody(config: &mut Config, folder: &Path, secret: &str) {
-    config.custody = Some(CustodySection {
-        provider: CustodyProvider::Local,
-        directory: Some(folder.join("wallets")),
-        secret: Some(secret.into()),
-        secret_file: None,
-    });
+    config.custody = Some(CustodySection::local(folder.join("wallets"), secret.into()));
 }
 
 /// A server with sub-wallets, and its buyer; the home chain is the embedded one.
@@ -39,12 +36,10 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     // Reading makes none.
     let refused = shop.refused("/portfolio", 404, "not_found").await;
     assert_eq!(refused["reason"], "no_sub_wallet");
-    assert_eq!(
-        std::fs::read_dir(folder.path().join("wallets"))
-            .unwrap()
-            .count(),
-        1
-    );
+    let files = std::fs::read_dir(folder.path().join("wallets")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = names.filter(|name| name.contains("eip155")).collect();
+    assert_eq!(names, [""; 0]);
 
     let body = shop.buy("/sub-wallet").await;
     let data = &body["data"];
@@ -57,6 +52,7 @@ async fn a_payer_has_one_sub_wallet_for_good() {
         json!({
             "provider": "local", "trusted_execution_environment": false,
             "keys_are": "in this process, not in a trusted execution environment", "attestation": null,
+            "exported": false,
         })
     );
     assert_eq!(data["chains"], json!([196]));
@@ -75,10 +71,13 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     assert_eq!(again["data"]["provisioned_at"], data["provisioned_at"]);
 
     // Custody is connected, and actions are not served yet: uncharged.
-    let refused = shop
-        .refused("/yield-watch", 503, "upstream_unavailable")
-        .await;
-    assert_eq!(refused["reason"], "wallet_actions_not_served");
+    let body = Operation::AutoWithdraw.route().example_call().body;
+    let answer = pay(&shop, "POST", "/auto-withdraw", &body.to_string()).await;
+    answer.is_refused(503, "upstream_unavailable");
+    assert_eq!(
+        answer.body()["error"]["reason"],
+        "wallet_actions_not_served"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

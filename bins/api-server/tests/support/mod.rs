@@ -24,6 +24,7 @@ use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use watch_server::Mover;
 
 use self::buyer::Buyer;
 
@@ -36,6 +37,8 @@ pub struct World {
     pub address: SocketAddr,
     pub buyer: Buyer,
     pub config: Config,
+    /// Who moves the money of mandates, from the next start on.
+    pub mover: Option<Arc<dyn Mover>>,
     data_clock: Arc<dyn Clock>,
     rpc: RpcServer,
     folder: TempDir,
@@ -121,7 +124,8 @@ impl World {
         Self::over(chain, data_clock, recordings, change).await
     }
 
-    async fn over(
+    /// A server over a chain, a clock of the data and recordings of a test's choice.
+    pub async fn over(
         chain: DevChain,
         data_clock: Arc<dyn Clock>,
         recordings: Recordings,
@@ -148,6 +152,7 @@ impl World {
             chain,
             replay,
             config,
+            mover: None,
             data_clock,
             rpc,
             folder,
@@ -162,6 +167,10 @@ impl World {
         let service = Service::open_at(&self.config, self.data_clock.clone())
             .await
             .unwrap();
+        let service = match &self.mover {
+            Some(mover) => service.with_mover(mover.clone()),
+            None => service,
+        };
         self.address = service.local_addr();
         self.buyer = Buyer::new(BUYER, &format!("http://{}", self.address));
         let (stop, stopped) = oneshot::channel::<()>();
@@ -207,6 +216,11 @@ impl World {
         let answer = self.buyer.get(&target).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         answer.body()
+    }
+
+    /// Where the server keeps its files.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     /// What the buyer has paid so far, in atoms of the first asset.

@@ -60,6 +60,11 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Option<String>, CustodyE
     Ok(Some(text))
 }
 
+/// Whether there is a file of this name.
+pub(super) fn exists(folder: &Path, name: &str) -> io::Result<bool> {
+    fs::exists(folder.join(name))
+}
+
 /// Brings a file into being, unless one has its name. `before` is called before each effect; what it fails with ends everything, as
 /// the end of the process would.
 pub(super) fn publish(

@@ -5,7 +5,8 @@ use std::path::Path;
 use alloy_primitives::Address;
 use secrecy::SecretString;
 
-use super::{Inner, LocalCustody, files, lock, owner_of_name, with_members};
+use super::document::{created_at, owner_of_name, with_members};
+use super::{Inner, LocalCustody, files, lock};
 use crate::{CustodyError, Owner};
 
 /// A wallet by its file. Its key was not opened.
@@ -17,6 +18,8 @@ pub struct Listed {
     pub address: Address,
     /// When it was made, in Unix seconds, as far as that is known.
     pub created_at: Option<u64>,
+    /// When it was exported to its owner, in Unix seconds, if it was.
+    pub exported_at: Option<u64>,
 }
 
 /// What became of the wallets that were to be written under another secret.
@@ -49,10 +52,11 @@ impl LocalCustody {
     /// changes: it goes on serving, and stays as a backup under the old secret. What an earlier run has written is opened and
     /// left as it is, so that a run that was cut off can be repeated. Takes about three seconds for each wallet.
     ///
-    /// A wallet that is made meanwhile may be missed: the server is to be stopped.
+    /// A wallet that is made meanwhile could be missed, so this folder must be [open alone](Self::open_alone): the server is stopped. That
+    /// a wallet was exported is known there, too, before its key is there.
     ///
     /// # Errors
-    /// A wallet that cannot be opened, here or there; [`CustodyError::AnotherWallet`] where the other folder holds
+    /// [`CustodyError::FolderInUse`]; a wallet that cannot be opened, here or there; [`CustodyError::AnotherWallet`] where the other folder holds
     /// another wallet of an owner. What was written before it stays.
     pub async fn rotate(
         &self,
@@ -61,6 +65,11 @@ impl LocalCustody {
     ) -> Result<Rotated, CustodyError> {
         let folder = folder.to_owned();
         self.run(move |inner| {
+            if !inner.lock.is_alone() {
+                return Err(CustodyError::FolderInUse {
+                    by: "it is not open alone",
+                });
+            }
             let other = Self::open(&folder, secret)?;
             inner.rotate(&other.0)
         })
@@ -71,13 +80,16 @@ impl LocalCustody {
 impl Inner {
     fn list(&self) -> Result<Vec<Listed>, CustodyError> {
         self.read_owners()?;
-        let known = lock(&self.known);
-        let listed = known.wallets.iter().map(|(address, beside)| Listed {
-            owner: beside.owner,
-            address: *address,
-            created_at: beside.created_at,
+        let known = lock(&self.known).wallets.clone();
+        let listed = known.into_iter().map(|(address, beside)| {
+            Ok(Listed {
+                owner: beside.owner,
+                address,
+                created_at: beside.created_at,
+                exported_at: self.mark(beside.owner)?.map(|mark| mark.exported_at),
+            })
         });
-        let mut listed: Vec<Listed> = listed.collect();
+        let mut listed = listed.collect::<Result<Vec<Listed>, CustodyError>>()?;
         listed.sort_unstable_by_key(|wallet| wallet.owner);
         Ok(listed)
     }
@@ -97,10 +109,11 @@ impl Inner {
             let missing = || CustodyError::io("read a wallet")(std::io::ErrorKind::NotFound.into());
             let text = files::read(&self.folder, &name)?.ok_or_else(missing)?;
             let key = self.decrypt(owner, &text)?;
+            self.hand_mark_to(other, owner)?;
             match files::read(&other.folder, &name)? {
                 Some(_) => rotated.there = rotated.there.saturating_add(1),
                 None => {
-                    let created_at = super::created_at(&text);
+                    let created_at = created_at(&text);
                     let text = with_members(&other.encrypt(&key)?, owner, created_at)?;
                     files::publish(&other.folder, &name, &text, |_| Ok(()))
                         .map_err(CustodyError::io("write a wallet"))?;

@@ -1,6 +1,6 @@
 //! The arguments that decide who gets something.
 
-use alloy_primitives::{Address, Selector, U256};
+use alloy_primitives::{Address, B256, Selector, U256};
 use alloy_sol_types::{SolCall, sol};
 
 mod token {
@@ -18,6 +18,33 @@ mod token {
         function transferAndCall(address to, uint256 amount, bytes data) external returns (bool);
         // ERC-721 and ERC-1155.
         function setApprovalForAll(address operator, bool approved) external;
+    }
+}
+
+mod principal {
+    use super::sol;
+
+    sol! {
+        // EIP-3009, with the signature in three parts.
+        function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external;
+    }
+}
+
+mod principal_bytes {
+    use super::sol;
+
+    sol! {
+        // EIP-3009, with the signature in one piece.
+        function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature) external;
+    }
+}
+
+mod messenger {
+    use super::sol;
+
+    sol! {
+        // CCTP V2.
+        function depositForBurn(uint256 amount, uint32 destinationDomain, bytes32 mintRecipient, address burnToken, bytes32 destinationCaller, uint256 maxFee, uint32 minFinalityThreshold) external;
     }
 }
 
@@ -44,7 +71,14 @@ mod pool {
 }
 
 pub(super) const APPROVE: Selector = Selector::new(token::approveCall::SELECTOR);
-pub(super) const TRANSFER: Selector = Selector::new(token::transferCall::SELECTOR);
+
+/// Functions that make no contract a spender: those of a token itself.
+pub(super) const OF_TOKEN: [Selector; 4] = [
+    APPROVE,
+    Selector::new(token::transferCall::SELECTOR),
+    Selector::new(principal::transferWithAuthorizationCall::SELECTOR),
+    Selector::new(principal_bytes::transferWithAuthorizationCall::SELECTOR),
+];
 
 /// Functions that no target is listed with: they give tokens away, or allow that, past the
 /// judgement of arguments.
@@ -79,7 +113,9 @@ pub(super) enum Judged {
     Approval { spender: Address, amount: U256 },
     /// Tokens of the wallet.
     Transfer { recipient: Address },
-    /// What comes into or out of a position of the wallet.
+    /// Tokens of somebody who has authorized that.
+    Principal { from: Address, recipient: Address },
+    /// What comes into or out of a position of the wallet, or over a bridge.
     Position { recipient: Address },
     /// A function whose arguments are not judged.
     Other,
@@ -96,6 +132,23 @@ pub(super) fn read(selector: Selector, input: &[u8]) -> Option<Judged> {
         token::transferCall::SELECTOR => Judged::Transfer {
             recipient: strict::<token::transferCall>(input)?.to,
         },
+        principal::transferWithAuthorizationCall::SELECTOR => {
+            let call = strict::<principal::transferWithAuthorizationCall>(input)?;
+            Judged::Principal {
+                from: call.from,
+                recipient: call.to,
+            }
+        }
+        principal_bytes::transferWithAuthorizationCall::SELECTOR => {
+            let call = strict::<principal_bytes::transferWithAuthorizationCall>(input)?;
+            Judged::Principal {
+                from: call.from,
+                recipient: call.to,
+            }
+        }
+        messenger::depositForBurnCall::SELECTOR => position(address(
+            strict::<messenger::depositForBurnCall>(input)?.mintRecipient,
+        )?),
         vault::depositCall::SELECTOR => position(strict::<vault::depositCall>(input)?.receiver),
         vault::mintCall::SELECTOR => position(strict::<vault::mintCall>(input)?.receiver),
         vault::withdrawCall::SELECTOR => position(strict::<vault::withdrawCall>(input)?.receiver),
@@ -104,6 +157,15 @@ pub(super) fn read(selector: Selector, input: &[u8]) -> Option<Judged> {
         pool::withdrawCall::SELECTOR => position(strict::<pool::withdrawCall>(input)?.to),
         _ => Judged::Other,
     })
+}
+
+/// The address in a word; `None` for a word that holds more.
+fn address(word: B256) -> Option<Address> {
+    let (upper, _) = word.as_slice().split_at(12);
+    upper
+        .iter()
+        .all(|byte| *byte == 0)
+        .then(|| Address::from_word(word))
 }
 
 /// The decoder takes dirty and trailing bytes, and the chain executes them: only what encodes to
@@ -123,13 +185,22 @@ mod tests {
     fn selectors_are_those_of_the_standards() {
         for (selector, published) in [
             (APPROVE, "0x095ea7b3"),
-            (TRANSFER, "0xa9059cbb"),
+            (OF_TOKEN[1], "0xa9059cbb"),
             (NEVER[0].0, "0x23b872dd"),
             (NEVER[1].0, "0x39509351"),
             (NEVER[2].0, "0xd505accf"),
             (NEVER[3].0, "0xcae9ca51"),
             (NEVER[4].0, "0x4000aea0"),
             (NEVER[5].0, "0xa22cb465"),
+            (
+                principal::transferWithAuthorizationCall::SELECTOR.into(),
+                "0xe3ee160e",
+            ),
+            (
+                principal_bytes::transferWithAuthorizationCall::SELECTOR.into(),
+                "0xcf092995",
+            ),
+            (messenger::depositForBurnCall::SELECTOR.into(), "0x8e0250ee"),
             (vault::depositCall::SELECTOR.into(), "0x6e553f65"),
             (vault::mintCall::SELECTOR.into(), "0x94bf804d"),
             (vault::withdrawCall::SELECTOR.into(), "0xb460af94"),

@@ -51,6 +51,12 @@ pub enum TargetsFault {
         /// The text's characters.
         length: usize,
     },
+    /// Two contracts with one product id.
+    #[error("targets: expected the product {product_id} once, observed it of two contracts")]
+    DuplicateProduct {
+        /// The id.
+        product_id: String,
+    },
     /// A contract twice on one chain.
     #[error("targets: expected {contract} of chain {chain_id} once, observed it twice")]
     Duplicate {
@@ -126,6 +132,7 @@ impl TargetsFault {
             Self::Address { .. } => "wallet_targets_address",
             Self::AddressZero { .. } => "wallet_targets_address_zero",
             Self::SelectorMalformed { .. } => "wallet_targets_selector_malformed",
+            Self::DuplicateProduct { .. } => "wallet_targets_duplicate_product",
             Self::Duplicate { .. } => "wallet_targets_duplicate",
             Self::SelectorDuplicate { .. } => "wallet_targets_selector_duplicate",
             Self::SelectorsEmpty { .. } => "wallet_targets_selectors_empty",

@@ -64,6 +64,18 @@ pub enum PolicyRefusal {
         /// The recipient.
         observed: Address,
     },
+    /// An authorization that does not move tokens from the owner to the wallet.
+    #[error("expected tokens from {owner} to {wallet}, observed from {from} to {recipient}")]
+    PrincipalElsewhere {
+        /// The wallet's owner.
+        owner: Address,
+        /// The wallet.
+        wallet: Address,
+        /// Whose tokens move.
+        from: Address,
+        /// Where they go.
+        recipient: Address,
+    },
     /// Typed data is signed for no purpose.
     #[error("expected a transaction for {}, observed typed data", .purpose.as_str())]
     TypedData {
@@ -84,6 +96,7 @@ impl PolicyRefusal {
             Self::SpenderUnreviewed { .. } => "wallet_spender_unreviewed",
             Self::ApprovalUnlimited { .. } => "wallet_approval_unlimited",
             Self::RecipientNotOwner { .. } => "wallet_recipient_not_owner",
+            Self::PrincipalElsewhere { .. } => "wallet_principal_elsewhere",
             Self::TypedData { .. } => "wallet_typed_data",
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use alloy_primitives::{Address, Selector};
 
 use super::TargetsFault;
-use super::arguments::{APPROVE, NEVER, TRANSFER};
+use super::arguments::{APPROVE, NEVER, OF_TOKEN};
 
 /// A contract that was reviewed, and what of it a wallet's key may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Target {
     contract: Address,
     selectors: BTreeSet<Selector>,
     what: String,
-    vault: Option<Vault>,
+    vaults: Vec<Vault>,
 }
 
 /// What a target is as a product to deposit in. Whoever deposits reads it; the policy does not
@@ -83,14 +83,14 @@ impl Target {
             contract,
             selectors: BTreeSet::new(),
             what,
-            vault: None,
+            vaults: Vec::new(),
         })
     }
 
-    /// The same as a product to deposit in.
+    /// The same with a product to deposit in.
     #[must_use]
     pub fn with_vault(mut self, vault: Vault) -> Self {
-        self.vault = Some(vault);
+        self.vaults.push(vault);
         self
     }
 
@@ -117,10 +117,10 @@ impl Target {
         &self.what
     }
 
-    /// What it is as a product to deposit in.
+    /// The products that it is to deposit in. A pool is one for each of its assets.
     #[must_use]
-    pub const fn vault(&self) -> Option<&Vault> {
-        self.vault.as_ref()
+    pub fn vaults(&self) -> &[Vault] {
+        &self.vaults
     }
 
     pub(super) const fn key(&self) -> (u64, Address) {
@@ -134,14 +134,24 @@ impl Target {
     /// Whether it may be approved. What has no other functions than a token's is a token, and takes
     /// nothing.
     pub(super) fn may_spend(&self) -> bool {
-        let is_of_token = |selector: &Selector| [APPROVE, TRANSFER].contains(selector);
+        let is_of_token = |selector: &Selector| OF_TOKEN.contains(selector);
         self.selectors.is_empty() || !self.selectors.iter().all(is_of_token)
     }
 
-    /// One target with the functions of both.
+    /// Whether both are rows of one pool, for products of their own.
+    pub(super) fn is_other_product_of(&self, other: &Self) -> bool {
+        let ids = |target: &Self| -> BTreeSet<String> {
+            let ids = target.vaults.iter().map(|vault| vault.product_id.clone());
+            ids.collect()
+        };
+        let (ids, others) = (ids(self), ids(other));
+        !ids.is_empty() && !others.is_empty() && ids.is_disjoint(&others)
+    }
+
+    /// One target with the functions and products of both.
     pub(super) fn join(mut self, other: Self) -> Self {
         self.selectors.extend(other.selectors);
-        self.vault = self.vault.or(other.vault);
+        self.vaults.extend(other.vaults);
         self
     }
 }

@@ -18,6 +18,7 @@ const ROUTER: Address = address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE");
 const PROXY: Address = address!("8b773D83bc66Be128c60e07E17C8901f7a64F000");
 const VAULT: Address = address!("1111111111111111111111111111111111111111");
 const POOL: Address = address!("2222222222222222222222222222222222222222");
+const MESSENGER: Address = address!("28b5a0e9C621a5BadaA536219b3a228C8168cf5d");
 const NOBODY: Address = address!("dEad000000000000000000000000000000000000");
 
 const APPROVE: &str = "095ea7b3";
@@ -30,7 +31,7 @@ version = "2026-11-25"
 [[targets]]
 chain_id = 8453
 contract = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
-selectors = ["0x095ea7b3", "0xa9059cbb"]
+selectors = ["0x095ea7b3", "0xa9059cbb", "0xe3ee160e", "0xcf092995"]
 what = "USDC"
 
 [[targets]]
@@ -65,6 +66,12 @@ chain_id = 8453
 contract = "0x2222222222222222222222222222222222222222"
 selectors = ["0x617ba037", "0x69328dec"]
 what = "pool"
+
+[[targets]]
+chain_id = 8453
+contract = "0x28b5a0e9C621a5BadaA536219b3a228C8168cf5d"
+selectors = ["0x8e0250ee"]
+what = "messenger"
 "#;
 
 fn policy() -> SigningPolicy {
@@ -102,6 +109,35 @@ fn transfer(to: Address) -> Unsigned {
     call(USDC, TRANSFER, &[word(to), amount(U256::from(5))])
 }
 
+/// `transferWithAuthorization` in either form; what of it is not judged is zero.
+fn principal(selector: &str, from: Address, to: Address) -> Unsigned {
+    let mut words = vec![word(from), word(to)];
+    let zero = || amount(U256::ZERO);
+    match selector {
+        "cf092995" => {
+            words.extend((0..4).map(|_| zero()));
+            words.extend([amount(U256::from(7 * 32)), zero()]);
+        }
+        _ => words.extend((0..7).map(|_| zero())),
+    }
+    call(USDC, selector, &words)
+}
+
+/// `depositForBurn` of CCTP V2 for this recipient.
+fn burn(recipient: Address) -> Unsigned {
+    let zero = || amount(U256::ZERO);
+    let words = [
+        zero(),
+        zero(),
+        word(recipient),
+        word(USDC),
+        zero(),
+        zero(),
+        zero(),
+    ];
+    call(MESSENGER, "8e0250ee", &words)
+}
+
 fn judge(unsigned: &Unsigned) -> Result<(), PolicyRefusal> {
     let subject = Subject::Transaction(unsigned);
     policy().judge(OWNER, WALLET, subject, Purpose::FencedPlan)
@@ -111,7 +147,7 @@ fn code(unsigned: &Unsigned) -> &'static str {
     judge(unsigned).map_or_else(|refusal| refusal.code(), |()| "admitted")
 }
 
-fn admitted() -> [Unsigned; 5] {
+fn admitted() -> [Unsigned; 9] {
     [
         approve(USDC, ROUTER, U256::from(1_000_000_007)),
         transfer(OWNER.address()),
@@ -122,6 +158,10 @@ fn admitted() -> [Unsigned; 5] {
             "69328dec",
             &[word(USDC), amount(U256::MAX), word(OWNER.address())],
         ),
+        principal("e3ee160e", OWNER.address(), WALLET),
+        principal("cf092995", OWNER.address(), WALLET),
+        burn(WALLET),
+        burn(OWNER.address()),
     ]
 }
 
@@ -158,6 +198,7 @@ fn every_refusal_is_provoked_and_its_name_is_stable() {
         approve(USDC, NOBODY, five),
         approve(USDC, ROUTER, U256::MAX),
         transfer(WALLET),
+        principal("e3ee160e", OWNER.address(), NOBODY),
     ];
     let mut refusals: Vec<_> = provoked.iter().map(|it| judge(it).unwrap_err()).collect();
     let note: TypedData = serde_json::from_value(json!({
@@ -178,9 +219,10 @@ fn every_refusal_is_provoked_and_its_name_is_stable() {
         PolicyRefusal::SpenderUnreviewed { .. } => 4,
         PolicyRefusal::ApprovalUnlimited { .. } => 5,
         PolicyRefusal::RecipientNotOwner { .. } => 6,
-        PolicyRefusal::TypedData { .. } => 7,
+        PolicyRefusal::PrincipalElsewhere { .. } => 7,
+        PolicyRefusal::TypedData { .. } => 8,
     });
-    assert!(places.eq(0..8));
+    assert!(places.eq(0..9));
     let named = refusals.iter().map(|it| format!("{}: {it}", it.code()));
     insta::assert_snapshot!(named.collect::<Vec<_>>().join("\n"), @r"
     wallet_target_unreviewed: expected a reviewed contract of chain 8453, observed 0xdEad000000000000000000000000000000000000
@@ -190,6 +232,7 @@ fn every_refusal_is_provoked_and_its_name_is_stable() {
     wallet_spender_unreviewed: expected a reviewed spender of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed 0xdEad000000000000000000000000000000000000
     wallet_approval_unlimited: expected an approval of an exact amount of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913, observed 115792089237316195423570985008687907853269984665640564039457584007913129639935
     wallet_recipient_not_owner: expected the owner 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 as the recipient, observed 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC
+    wallet_principal_elsewhere: expected tokens from 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 to 0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC, observed from 0x70997970C51812dc3A010C7d01b50e0d17dc79C8 to 0xdEad000000000000000000000000000000000000
     wallet_typed_data: expected a transaction for fenced_plan, observed typed data
     ");
 }
@@ -205,6 +248,15 @@ fn what_looks_like_an_admitted_call_is_refused() {
         (
             elsewhere(transfer(OWNER.address())),
             "wallet_target_unreviewed",
+        ),
+        (burn(NOBODY), "wallet_recipient_not_owner"),
+        (
+            principal("cf092995", NOBODY, WALLET),
+            "wallet_principal_elsewhere",
+        ),
+        (
+            principal("e3ee160e", WALLET, OWNER.address()),
+            "wallet_principal_elsewhere",
         ),
         // A token is no spender, not of itself either.
         (approve(USDC, USDC, five), "wallet_spender_unreviewed"),
@@ -325,7 +377,11 @@ fn a_flipped_byte_is_refused_or_changes_no_judged_fact() {
 /// here.
 fn free_bytes(unsigned: &Unsigned) -> Vec<usize> {
     match unsigned.to {
+        // Both parties of an authorization are judged, and nothing else of it.
+        USDC if unsigned.input.len() > 68 => (68..unsigned.input.len()).collect(),
         USDC => (36..68).collect(),
+        // Of a burn the recipient is judged: its third word.
+        MESSENGER => (4..68).chain(100..unsigned.input.len()).collect(),
         VAULT => (4..36).collect(),
         // The asset has twelve bytes of zeros before it.
         POOL => (16..68).collect(),
@@ -337,9 +393,10 @@ proptest! {
     /// Read by its words alone, an admitted call gives nothing to anybody who is not reviewed.
     #[test]
     fn an_admitted_call_gives_nothing_away(
-        to in prop::sample::select(vec![USDC, WETH, ROUTER, PROXY, VAULT, POOL, WALLET, NOBODY]),
+        to in prop::sample::select(vec![USDC, WETH, ROUTER, PROXY, VAULT, POOL, MESSENGER, WALLET, NOBODY]),
         selector in prop::sample::select(vec![
-            APPROVE, TRANSFER, SWAP, "23b872dd", "6e553f65", "b460af94", "617ba037", "69328dec", "",
+            APPROVE, TRANSFER, SWAP, "23b872dd", "6e553f65", "b460af94", "617ba037", "69328dec",
+            "e3ee160e", "cf092995", "8e0250ee", "",
         ]),
         parties in prop::collection::vec(
             prop::sample::select(vec![OWNER.address(), WALLET, ROUTER, PROXY, USDC, NOBODY]), 0..4,

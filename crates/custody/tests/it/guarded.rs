@@ -10,7 +10,8 @@ use custody::{
 use serde_json::json;
 use tx_sender::{Fees, SignError, Unsigned, check};
 
-use crate::{ALICE, BOB, SECRET, open};
+use crate::conformance::{ALICE, BOB};
+use crate::{SECRET, open};
 
 const TOKEN: Address = Address::repeat_byte(0x11);
 const ROUTER: Address = Address::repeat_byte(0x22);

@@ -4,7 +4,8 @@ use std::fs;
 
 use custody::{Custody as _, CustodyError, LocalCustody, Owner, Rotated};
 
-use crate::{ALICE, BOB, SECRET, open};
+use crate::conformance::{ALICE, BOB};
+use crate::{SECRET, open};
 
 const NEW: &str = "another secret of the operator";
 
@@ -27,7 +28,18 @@ async fn wallets_under_another_secret_are_the_same_wallets() {
         .collect();
     assert_eq!(observed, expected);
 
+    // While anybody has the folder open, nothing is written under another secret; and the other way round.
     let to = folder.path().join("rotated");
+    let refused = custody.rotate(&to, NEW.into()).await.unwrap_err();
+    assert_eq!(refused.code(), "custody_folder_in_use");
+    assert!(!to.exists());
+    let refused = alone(&folder).unwrap_err();
+    assert_eq!(refused.code(), "custody_folder_in_use");
+    drop(custody);
+    let custody = alone(&folder).unwrap();
+    let refused = open(&folder, SECRET).unwrap_err();
+    assert_eq!(refused.code(), "custody_folder_in_use");
+
     let before = files(&folder.path().join("wallets"));
     let rotated = custody.rotate(&to, NEW.into()).await.unwrap();
     assert_eq!(
@@ -67,6 +79,8 @@ async fn a_folder_with_other_wallets_is_refused_and_nothing_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let custody = open(&folder, SECRET).unwrap();
     let alice = custody.get_or_create(ALICE).await.unwrap();
+    drop(custody);
+    let custody = alone(&folder).unwrap();
     let to = folder.path().join("other");
     let other = LocalCustody::open(&to, NEW.into()).unwrap();
     let theirs = other.get_or_create(ALICE).await.unwrap();
@@ -89,10 +103,15 @@ async fn a_folder_with_other_wallets_is_refused_and_nothing_is_overwritten() {
     let path = file(&folder.path().join("wallets"), ALICE);
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("\"version\":3", "\"version\":4", 1)).unwrap();
-    let fresh = open(&folder, SECRET).unwrap();
+    drop(custody);
+    let fresh = alone(&folder).unwrap();
     assert_eq!(fresh.owners().await.unwrap(), [ALICE]);
     let damaged = fresh.rotate(&folder.path().join("third"), NEW.into()).await;
     assert_eq!(damaged.unwrap_err().code(), "custody_damaged");
+}
+
+fn alone(folder: &tempfile::TempDir) -> Result<LocalCustody, CustodyError> {
+    LocalCustody::open_alone(&folder.path().join("wallets"), SECRET.into())
 }
 
 fn file(folder: &std::path::Path, owner: Owner) -> std::path::PathBuf {

@@ -1,20 +1,28 @@
 //! The local provider through its port. Each key that is made or opened takes a second: few are.
-#![allow(clippy::unwrap_used, missing_docs, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "test code"
+)]
 
+mod conformance;
+mod export;
 mod guarded;
 mod keep;
+#[path = "../../../tx-sender/tests/it/conformance.rs"]
+mod signer_conformance;
 
 use std::fs;
 use std::sync::Arc;
 
-use alloy_dyn_abi::TypedData;
-use alloy_primitives::{Address, Bytes, U256, address};
-use custody::{Custody, CustodyError, LocalCustody, Owner, Purpose, Subject, lend};
-use serde_json::json;
-use tx_sender::{Fees, TransactionSigner, Unsigned, check};
+use alloy_primitives::{Address, Bytes, U256};
+use custody::{Custody as _, CustodyError, LocalCustody, Owner, Purpose, lend};
+use tx_sender::{Fees, Unsigned};
 
-const ALICE: Owner = Owner::new(196, address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"));
-const BOB: Owner = Owner::new(196, address!("3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"));
+use crate::conformance::{ALICE, BOB};
+
 const SECRET: &str = "correct horse battery staple";
 
 fn open(folder: &tempfile::TempDir, secret: &str) -> Result<LocalCustody, CustodyError> {
@@ -33,66 +41,29 @@ fn unsigned(fees: Fees) -> Unsigned {
     }
 }
 
-/// What the sender asks of every signer: both kinds of transactions come back as they were asked for, and pass its check.
-async fn conforms(signer: &dyn TransactionSigner) {
-    for fees in [Fees::Dynamic { max: 30, tip: 2 }, Fees::Legacy { price: 9 }] {
-        let asked = unsigned(fees);
-        let raw = signer.sign(&asked).await.unwrap();
-        assert_eq!(check(&raw, &asked, signer.account()).unwrap().raw, raw);
-    }
+#[tokio::test(flavor = "multi_thread")]
+async fn it_conforms() {
+    let folder = tempfile::tempdir().unwrap();
+    conformance::conforms(|| open(&folder, SECRET).unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_has_one_wallet_and_nobody_elses() {
+async fn what_local_says_of_a_key_has_no_evidence() {
     let folder = tempfile::tempdir().unwrap();
     let custody = open(&folder, SECRET).unwrap();
-    // Another process on the same folder.
-    let beside = open(&folder, SECRET).unwrap();
-    assert_eq!(custody.find(ALICE).await, Ok(None));
-
-    let asked = [&custody, &beside, &custody, &beside].map(|custody| {
-        let custody = custody.clone();
-        tokio::spawn(async move { custody.get_or_create(ALICE).await.unwrap() })
-    });
-    let mut wallets = Vec::new();
-    for task in asked {
-        wallets.push(task.await.unwrap());
-    }
-    let alice = wallets[0];
-    assert!(wallets.iter().all(|wallet| *wallet == alice), "{wallets:?}");
-    assert_eq!(alice.owner, ALICE);
-
-    let bob = custody.get_or_create(BOB).await.unwrap();
-    assert_ne!(alice.address, bob.address);
-    // One process made it, the other one finds it by its address.
-    assert_eq!(beside.wallet_at(bob.address).await, Ok(Some(bob)));
-    assert_eq!(beside.wallet_at(Address::ZERO).await, Ok(None));
-
-    // After a restart as before.
-    let again = open(&folder, SECRET).unwrap();
-    assert_eq!(again.wallet_at(alice.address).await, Ok(Some(alice)));
-    assert_eq!(again.get_or_create(ALICE).await, Ok(alice));
-
-    let attested = again.attest(ALICE).await.unwrap().unwrap();
+    custody.get_or_create(ALICE).await.unwrap();
+    let attested = custody.attest(ALICE).await.unwrap().unwrap();
+    let statement = &attested.statement;
     assert!(
-        attested
-            .statement
-            .ends_with("not in a trusted execution environment")
+        statement.ends_with("not in a trusted execution environment"),
+        "{statement}"
     );
     assert!(!attested.wallet.provider.is_trusted_environment());
     assert_eq!(attested.evidence, None);
-
-    conforms(&*lend(
-        Arc::new(again.clone()),
-        alice.address,
-        Purpose::FencedPlan,
-    ))
-    .await;
-    let unknown = lend(Arc::new(again), Address::ZERO, Purpose::FencedPlan);
-    let fees = Fees::Legacy { price: 9 };
-    let refused = unknown.sign(&unsigned(fees)).await.unwrap_err();
+    let unknown = lend(Arc::new(custody), Address::ZERO, Purpose::FencedPlan);
+    let refused = unknown.sign(&unsigned(Fees::Legacy { price: 9 })).await;
     assert_eq!(
-        refused.to_string(),
+        refused.unwrap_err().to_string(),
         "the signer refuses: custody_unknown_wallet"
     );
 }
@@ -135,33 +106,6 @@ async fn a_wrong_secret_or_a_damaged_file_never_leads_to_a_new_address() {
     let refused = custody.get_or_create(BOB).await.unwrap_err();
     assert_eq!(refused.code(), "custody_other_owner");
     assert_eq!(custody.get_or_create(ALICE).await, Ok(alice));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn typed_data_is_signed_as_its_standard_says_and_not_by_a_bare_hash() {
-    let folder = tempfile::tempdir().unwrap();
-    let custody = open(&folder, SECRET).unwrap();
-    let wallet = custody.get_or_create(ALICE).await.unwrap();
-    let typed_data: TypedData = serde_json::from_value(json!({
-        "types": {
-            "EIP712Domain": [{"name": "name", "type": "string"}, {"name": "chainId", "type": "uint256"}],
-            "Note": [{"name": "text", "type": "string"}],
-        },
-        "primaryType": "Note",
-        "domain": {"name": "test", "chainId": 8453},
-        "message": {"text": "hello"},
-    }))
-    .unwrap();
-    let subject = Subject::TypedData(&typed_data);
-    let signature = custody
-        .sign(wallet.address, subject, Purpose::FencedPlan)
-        .await
-        .unwrap();
-    let digest = typed_data.eip712_signing_hash().unwrap();
-    assert_eq!(
-        signature.recover_address_from_prehash(&digest).unwrap(),
-        wallet.address
-    );
 }
 
 /// Anybody may ask whose an address is. Neither the question about a wallet nor the one about an address of nobody's reads a file that was read before,

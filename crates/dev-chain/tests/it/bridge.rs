@@ -5,6 +5,7 @@ use alloy_sol_types::{SolCall, SolEvent, sol};
 use dev_chain::{
     BurnMessengerSpec, DevChain, GAS_PAYER, SafeSpec,
     base::{self, TOKEN_MESSENGER, USDC, WETH},
+    cctp::MESSAGE_TRANSMITTER,
 };
 use serde_json::json;
 
@@ -45,7 +46,7 @@ const FORWARDED: Bytes = bytes!(
     "779b432d00000000000000000000000000000000000000000000000000000000499602d2000000000000000000000000000000000000000000000000000000000000000000000000000000000000000070997970c51812dc3a010c7d01b50e0d17dc79c8000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000003d09000000000000000000000000000000000000000000000000000000000000007d000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000000000000020636374702d666f72776172640000000000000000000000000000000000000000"
 );
 
-/// Burns in three steps as account 1 and returns what the messenger logged: message and deposit.
+/// Burns in three steps as account 1 and returns what was logged: message and deposit.
 fn burn(data: Bytes) -> (DevChain, Bytes, Messenger::DepositForBurn) {
     let chain = stage().build().unwrap();
     let to = TOKEN_MESSENGER;
@@ -57,11 +58,13 @@ fn burn(data: Bytes) -> (DevChain, Bytes, Messenger::DepositForBurn) {
     assert_eq!(balance(&chain, USDC, account), left);
     assert_eq!(chain.allowance(USDC, account, to).unwrap(), U256::ZERO);
 
-    let logs = receipts[2].inner.logs().iter();
-    let logs: Vec<_> = logs.filter(|log| log.address() == to).collect();
-    let [sent, deposit] = logs[..] else {
-        panic!("{logs:?}")
+    let logs = receipts[2].inner.logs();
+    let by = |address| {
+        let own: Vec<_> = logs.iter().filter(|log| log.address() == address).collect();
+        let [log] = own[..] else { panic!("{own:?}") };
+        log
     };
+    let (sent, deposit) = (by(MESSAGE_TRANSMITTER), by(to));
     let message = Messenger::MessageSent::decode_log(&sent.inner).unwrap();
     let deposit = Messenger::DepositForBurn::decode_log(&deposit.inner).unwrap();
     (chain, message.data.message, deposit.data)

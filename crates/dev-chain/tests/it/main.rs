@@ -8,11 +8,14 @@
     reason = "test code"
 )]
 
+mod attestation;
 mod authorizations;
 mod bridge;
+mod dex;
 mod faults;
 mod garbage;
 mod http;
+mod lending;
 mod plan;
 mod reads;
 mod refusals;
@@ -22,3 +25,4 @@ mod support;
 mod swap;
 mod time;
 mod unlocked;
+mod vault;

@@ -200,6 +200,15 @@ pub(crate) fn estimate(chain: &DevChain, account: DevAccount, step: &Step) -> Re
         .map(|gas| serde_json::from_value(gas).unwrap())
 }
 
+/// The reason with which a call of the account reverts.
+pub(crate) fn refusal(chain: &DevChain, to: Address, call: &impl SolCall) -> String {
+    let error = estimate(chain, HOLDER, &Step::new(to, call)).unwrap_err();
+    let text = error["message"].as_str().unwrap();
+    text.strip_prefix("execution reverted: ")
+        .unwrap_or(text)
+        .to_owned()
+}
+
 /// Signs and sends a step with this much gas.
 pub(crate) fn send_with(
     chain: &DevChain,

@@ -474,6 +474,7 @@ impl World {
             routes: Vec::from_iter(self.routed.then_some(route)),
             chain,
             sender: sender.clone(),
+            turns: custody::Turns::default(),
             gas: self.gas.clone(),
             pace: Pace {
                 look: Duration::from_millis(200),

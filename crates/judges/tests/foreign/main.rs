@@ -35,4 +35,5 @@ mod rails;
 mod readme;
 mod safes;
 mod spend_controls;
+mod watch_audit;
 mod world;

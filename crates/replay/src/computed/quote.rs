@@ -215,6 +215,7 @@ mod tests {
     fn a_quote_for_the_recorded_request_is_the_recording() {
         for file in [
             "lifi/quote_usdc_weth.json",
+            "lifi/quote_usdc_weth_arbitrum.json",
             "lifi/quote_receiver_changed.json",
         ] {
             assert_eq!(answer(file, &[]), Some(recorded(file)), "{file}");

@@ -112,7 +112,7 @@ fn request_body(route: &Route) -> Json {
 
 fn responses(route: &Route) -> Json {
     let mut responses = Map::new();
-    responses.insert("200".to_owned(), success(route));
+    responses.insert(route.success_status().to_string(), success(route));
     for status in ERROR_STATUSES {
         let reference = json!({"$ref": format!("#/components/responses/{status}")});
         responses.insert(status.to_string(), reference);

@@ -8,7 +8,7 @@ use crate::{Method, Operation, Parameter, Route, Rule, WALLET_CHAINS, WorkClass}
 /// The family that counts as one resource.
 const FAMILY: &str = "/yield-watch";
 
-const MANDATE_ID: &str = "01JDB3X8M5";
+const MANDATE_ID: &str = "65abd05479744ffc794209ed53889366";
 
 const ID: Parameter = Parameter::required(
     "id",
@@ -60,9 +60,11 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
     resource: FAMILY,
     price: MicroUsd::dollars("0.001"),
     summary: "Create a yield mandate",
-    description: "Creates a standing mandate that watches yields by the given rules, and notifies \
-                  or acts.",
-    refuses: "the rules are out of bounds",
+    description: "Creates a standing mandate (201). From then on its rules are held against the \
+                  yields once in each `check_interval`. `notify` records what it finds: poll \
+                  `GET /yield-watch` or the audit. `auto` also moves the payer's sub-wallet, inside \
+                  the rules and on fresh yields only. The same payment makes one mandate.",
+    refuses: "the rules are out of bounds, the payer has 20 active mandates, or `auto` has no custody",
     query: &[],
     body: &[
         Parameter::required(
@@ -126,7 +128,7 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
     datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
-    example: r#"{"id":"01JDB3X8M5","state":"active","rules":{"min_apy_delta_bps":50,"max_slippage_bps":50,"max_move_usd":"1000","allowed_protocols":["aave-v3"],"check_interval":3600},"mode":"notify","expires_at":"2027-01-31T00:00:00Z"}"#,
+    example: include_str!("../examples/create_yield_watch.json"),
 };
 
 pub(crate) const CANCEL_YIELD_WATCH: Route = Route {
@@ -136,8 +138,8 @@ pub(crate) const CANCEL_YIELD_WATCH: Route = Route {
     resource: FAMILY,
     price: MicroUsd::dollars("0.001"),
     summary: "Cancel a yield mandate",
-    description: "Cancels a mandate, confirmed by reading it back. Cancelling again is the same \
-                  answer.",
+    description: "Cancels a mandate, confirmed by reading it back, and stops a move that has not \
+                  been signed. Cancelling again gives the same `confirmed_at`.",
     refuses: "the id is unknown",
     query: &[ID],
     body: &[],
@@ -146,7 +148,7 @@ pub(crate) const CANCEL_YIELD_WATCH: Route = Route {
     datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
-    example: r#"{"id":"01JDB3X8M5","state":"cancelled","confirmed_at":"2026-11-21T01:00:00Z"}"#,
+    example: include_str!("../examples/cancel_yield_watch.json"),
 };
 
 pub(crate) const LIST_YIELD_WATCH: Route = Route {
@@ -156,7 +158,8 @@ pub(crate) const LIST_YIELD_WATCH: Route = Route {
     resource: FAMILY,
     price: MicroUsd::dollars("0.001"),
     summary: "The payer's yield mandates",
-    description: "The mandates of the payer of this call, or one of them.",
+    description: "The mandates of the payer of this call, the newest first, or one of them: each \
+                  with its last check, its last decision and its last opportunity.",
     refuses: "the id is unknown",
     query: &[
         Parameter::optional("id", Rule::Line { max: 64 }, MANDATE_ID, "One mandate."),
@@ -169,7 +172,7 @@ pub(crate) const LIST_YIELD_WATCH: Route = Route {
     datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
-    example: r#"{"mandates":[{"id":"01JDB3X8M5","state":"active","rules":{"min_apy_delta_bps":50},"mode":"notify","created_at":"2026-11-20T10:00:00Z","expires_at":"2027-01-31T00:00:00Z","last_check_at":"2026-11-21T00:00:00Z"}],"next_cursor":null}"#,
+    example: include_str!("../examples/list_yield_watch.json"),
 };
 
 pub(crate) const AUDIT_YIELD_WATCH: Route = Route {
@@ -179,7 +182,8 @@ pub(crate) const AUDIT_YIELD_WATCH: Route = Route {
     resource: FAMILY,
     price: MicroUsd::dollars("0.001"),
     summary: "Audit trail of a mandate",
-    description: "The append-only, hash-chained decisions of a mandate.",
+    description: "The append-only, hash-chained decisions of a mandate, the oldest first, 100 a \
+                  page. Anyone can verify them offline.",
     refuses: "the id is unknown",
     query: &[ID, CURSOR],
     body: &[],
@@ -188,5 +192,5 @@ pub(crate) const AUDIT_YIELD_WATCH: Route = Route {
     datasets: &[],
     work: WorkClass::Data,
     work_seconds: READ_SECONDS,
-    example: r#"{"records":[{"seq":1,"at":"2026-11-20T11:00:00Z","decision":"hold","inputs_digest":"0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b","action":null,"tx_hash":null,"prev_hash":"0x0000000000000000000000000000000000000000000000000000000000000000","hash":"0x5d41402abc4b2a76b9719d911017c592aa3f1e7c0d0b6f2b5a3e8a5b1c2d3e4f"}],"next_cursor":null}"#,
+    example: include_str!("../examples/audit_yield_watch.json"),
 };

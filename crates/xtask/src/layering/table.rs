@@ -180,6 +180,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["addresses", "keystore", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
+    // One of custody's providers: its keys are behind a service.
+    Member {
+        name: "custody-turnkey",
+        layer: 5,
+        may_use: &["custody"],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
     // Its transactions and their records are the sender's.
     Member {
         name: "settlement",
@@ -192,6 +199,13 @@ pub const MEMBERS: &[Member] = &[
         name: "fence-server",
         layer: 4,
         may_use: &["delegation-fence", "plan-builder", "plan-checks", "storage"],
+        must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
+    },
+    // Mandates as a server keeps them. Moving money is a port.
+    Member {
+        name: "watch-server",
+        layer: 3,
+        may_use: &["readings", "storage", "yield-watch"],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
     },
     Member {
@@ -272,6 +286,7 @@ pub const MEMBERS: &[Member] = &[
             "chain-reader",
             "credit",
             "custody",
+            "custody-turnkey",
             "data-sources",
             "delegation-fence",
             "dev-chain",
@@ -290,7 +305,9 @@ pub const MEMBERS: &[Member] = &[
             "storage",
             "tx-sender",
             "wallet-actions",
+            "watch-server",
             "x402-wire",
+            "yield-watch",
         ],
         must_not_reach: &[],
     },
@@ -415,6 +432,7 @@ pub const RESERVED: &[Reserved] = &[
             "data-sources",
             "settlement",
             "tx-sender",
+            "custody-turnkey",
             "judges",
             "recorder",
         ],
@@ -429,7 +447,15 @@ pub const RESERVED: &[Reserved] = &[
     },
     Reserved {
         package: "rusqlite",
-        members: &["storage", "ledger", "tx-sender", "fence-server", "bench"],
+        members: &[
+            "storage",
+            "ledger",
+            "tx-sender",
+            "fence-server",
+            "wallet-actions",
+            "watch-server",
+            "bench",
+        ],
     },
     Reserved {
         package: "revm",

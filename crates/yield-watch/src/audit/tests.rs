@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Mode, Pool, Snapshot};
+use crate::{Mode, Pool, Rules, Snapshot};
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -43,6 +43,7 @@ fn inputs(checked_at: &str, baseline: Option<&str>, best: &str) -> Inputs {
         }),
         baseline: baseline.map(pool),
         best: Some(pool(best)),
+        position: None,
     }
 }
 

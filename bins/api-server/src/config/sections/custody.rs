@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use custody_turnkey::TurnkeyConfig;
 use secrecy::SecretString;
 use serde::Deserialize;
 use server_config::{lenient, read_secret_file};
@@ -24,6 +25,21 @@ pub struct CustodySection {
     /// The file that holds it.
     #[serde(default)]
     pub secret_file: Option<PathBuf>,
+    /// Where Turnkey answers (`turnkey`).
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// The organisation that holds the keys (`turnkey`).
+    #[serde(default)]
+    pub organization_id: Option<String>,
+    /// The public half of the key that requests are stamped with (`turnkey`).
+    #[serde(default)]
+    pub api_public_key: Option<String>,
+    /// The private half (`turnkey`).
+    #[serde(default)]
+    pub api_private_key: Option<SecretString>,
+    /// The file that holds it.
+    #[serde(default)]
+    pub api_private_key_file: Option<PathBuf>,
 }
 
 /// Who holds keys.
@@ -32,22 +48,99 @@ pub struct CustodySection {
 pub enum CustodyProvider {
     /// This process, in encrypted files. It is no trusted execution environment.
     Local,
-    /// Turnkey. Not connected yet.
+    /// Turnkey, in its enclaves.
     Turnkey,
 }
 
 impl CustodySection {
+    /// The provider `local` with this folder and secret.
+    #[must_use]
+    pub fn local(directory: PathBuf, secret: SecretString) -> Self {
+        Self {
+            directory: Some(directory),
+            secret: Some(secret),
+            ..Self::of(CustodyProvider::Local)
+        }
+    }
+
+    /// A provider without anything that it needs.
+    const fn of(provider: CustodyProvider) -> Self {
+        Self {
+            provider,
+            directory: None,
+            secret: None,
+            secret_file: None,
+            base_url: None,
+            organization_id: None,
+            api_public_key: None,
+            api_private_key: None,
+            api_private_key_file: None,
+        }
+    }
+
+    /// What connects to Turnkey, if that is the provider and everything is there.
+    pub(crate) fn turnkey(&self) -> Option<TurnkeyConfig> {
+        if self.provider != CustodyProvider::Turnkey {
+            return None;
+        }
+        let base_url = self.base_url.as_deref();
+        Some(TurnkeyConfig {
+            base_url: base_url.unwrap_or(TurnkeyConfig::BASE_URL).to_owned(),
+            organization_id: self.organization_id.clone()?,
+            api_public_key: self.api_public_key.clone()?,
+            api_private_key: self.api_private_key.clone()?,
+        })
+    }
+
     pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         let file = self.secret_file.as_deref();
         read_secret_file("custody.secret", &mut self.secret, file, problems);
+        let file = self.api_private_key_file.as_deref();
+        let key = &mut self.api_private_key;
+        read_secret_file("custody.api_private_key", key, file, problems);
     }
 
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
-        if self.provider == CustodyProvider::Turnkey {
-            let message = "\"turnkey\" cannot be connected yet: expected \"local\"";
-            problem(problems, "custody.provider", message);
-            return;
+        match self.provider {
+            CustodyProvider::Local => self.check_local(problems),
+            CustodyProvider::Turnkey => self.check_turnkey(problems),
         }
+    }
+
+    fn check_turnkey(&self, problems: &mut Vec<Problem>) {
+        let foreign = [
+            ("custody.directory", self.directory.is_some()),
+            ("custody.secret", self.secret.is_some()),
+        ];
+        refuse(problems, foreign, "is for the provider \"local\"");
+        let key = self.api_private_key.is_some() || self.api_private_key_file.is_some();
+        for (name, is_there) in [
+            ("custody.organization_id", self.organization_id.is_some()),
+            ("custody.api_public_key", self.api_public_key.is_some()),
+            ("custody.api_private_key_file", key),
+        ] {
+            if !is_there {
+                let message = "is missing: Turnkey knows this server by its organisation and API key \
+                               (SVC__CUSTODY__API_PRIVATE_KEY in the place of the file)";
+                problem(problems, name, message);
+            }
+        }
+        if let Some(config) = self.turnkey()
+            && let Err(fault) = config.check()
+        {
+            let key = format!("custody.{}", fault.member());
+            problem(problems, &key, fault.to_string());
+        }
+    }
+
+    fn check_local(&self, problems: &mut Vec<Problem>) {
+        let foreign = [
+            ("custody.base_url", self.base_url.is_some()),
+            ("custody.organization_id", self.organization_id.is_some()),
+            ("custody.api_public_key", self.api_public_key.is_some()),
+            ("custody.api_private_key", self.api_private_key.is_some()),
+        ];
+        refuse(problems, foreign, "is for the provider \"turnkey\"");
         if self.directory.is_none() {
             let message = "is missing: expected the folder that the wallets' files are kept in";
             problem(problems, "custody.directory", message);
@@ -57,6 +150,17 @@ impl CustodySection {
                            the wallets' files are encrypted under it";
             problem(problems, "custody.secret_file", message);
         }
+    }
+}
+
+/// Names the keys that are there and belong to another provider: what is not used is never passed over.
+fn refuse<const N: usize>(
+    problems: &mut Vec<Problem>,
+    keys: [(&str, bool); N],
+    message: &'static str,
+) {
+    for (key, _) in keys.into_iter().filter(|(_, is_there)| *is_there) {
+        problem(problems, key, message);
     }
 }
 
@@ -143,6 +247,87 @@ impl WalletsSection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn said(section: &CustodySection) -> Vec<String> {
+        let mut problems = Vec::new();
+        section.check(&mut problems);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn each_provider_has_its_own_keys() {
+        let local = CustodySection::local("wallets".into(), "secret".into());
+        assert_eq!(said(&local), [""; 0]);
+        let turnkey = CustodySection {
+            organization_id: Some("0a1b2c3d-0000-4000-8000-000000000001".to_owned()),
+            api_public_key: Some(
+                "0351a7580833898ea1b183cbd7350a4099078c6ef1c1e18e970cd7683035f25e7d".to_owned(),
+            ),
+            api_private_key: Some("33".repeat(32).into()),
+            ..CustodySection::of(CustodyProvider::Turnkey)
+        };
+        assert_eq!(said(&turnkey), [""; 0]);
+        assert!(turnkey.turnkey().is_some() && local.turnkey().is_none());
+        let cases = [
+            (
+                CustodySection::of(CustodyProvider::Local),
+                vec![
+                    "custody.directory: is missing",
+                    "custody.secret_file: is missing",
+                ],
+            ),
+            (
+                CustodySection::of(CustodyProvider::Turnkey),
+                vec![
+                    "custody.organization_id: ",
+                    "custody.api_public_key: ",
+                    "custody.api_private_key_file: ",
+                ],
+            ),
+            (
+                CustodySection {
+                    base_url: Some("https://a".to_owned()),
+                    ..local
+                },
+                vec!["custody.base_url: is for the provider \"turnkey\""],
+            ),
+            (
+                CustodySection {
+                    directory: Some("wallets".into()),
+                    ..turnkey.clone()
+                },
+                vec!["custody.directory: is for the provider \"local\""],
+            ),
+            (
+                CustodySection {
+                    base_url: Some("http://api.turnkey.com".to_owned()),
+                    ..turnkey.clone()
+                },
+                vec!["custody.base_url: expected an https URL"],
+            ),
+            (
+                CustodySection {
+                    organization_id: Some("acme".to_owned()),
+                    ..turnkey.clone()
+                },
+                vec!["custody.organization_id: expected the organisation's id"],
+            ),
+            (
+                CustodySection {
+                    api_private_key: Some("44".repeat(32).into()),
+                    ..turnkey
+                },
+                vec!["custody.api_private_key: the private key belongs to another public key"],
+            ),
+        ];
+        for (section, expected) in cases {
+            let said = said(&section);
+            assert_eq!(said.len(), expected.len(), "{said:?}");
+            for (said, expected) in said.iter().zip(expected) {
+                assert!(said.starts_with(expected), "{said}");
+            }
+        }
+    }
 
     #[test]
     fn what_the_gas_account_gives_is_bounded() {

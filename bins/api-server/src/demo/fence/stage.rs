@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::quotes::EmbeddedQuotes;
-use crate::config::{Config, CustodyProvider, CustodySection, DelegationSection, SettlementMode};
+use crate::config::{Config, CustodySection, DelegationSection, SettlementMode};
 use crate::demo::{recorded_clock, replay_upstreams};
 use crate::error::ServeError;
 use crate::serve::{Service, ledger_url};
@@ -155,12 +155,7 @@ impl FenceStage {
             .or_default();
         nodes.rpc_urls = vec![rpc.url()];
         nodes.mode = None;
-        config.custody = Some(CustodySection {
-            provider: CustodyProvider::Local,
-            directory: Some(path("wallets")),
-            secret: Some(SECRET.into()),
-            secret_file: None,
-        });
+        config.custody = Some(CustodySection::local(path("wallets"), SECRET.into()));
         config.wallets.gas_account_key = Some(GAS_ACCOUNT.key.to_string().into());
         config.delegation = Some(DelegationSection {
             project_id: Self::PROJECT.to_owned(),

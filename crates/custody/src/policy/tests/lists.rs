@@ -7,7 +7,7 @@ fn a_file_is_read_whole() {
     let policy = policy();
     assert_eq!(
         (policy.version(), policy.targets().count()),
-        ("2026-11-25", 6)
+        ("2026-11-25", 7)
     );
     let vault = policy.targets().find(|target| target.contract() == VAULT);
     let vault = vault.unwrap();
@@ -18,13 +18,14 @@ fn a_file_is_read_whole() {
         protocol: "erc4626".to_owned(),
         asset: USDC,
     };
-    assert_eq!(vault.vault(), Some(&expected));
+    assert_eq!(vault.vaults(), [expected]);
     // The same contract on another chain is another target.
     let twice = FILE.to_owned()
         + &FILE
             .replace("version = \"2026-11-25\"", "")
+            .replace("product_id = \"7\"", "product_id = \"8\"")
             .replace("8453", "196");
-    assert_eq!(SigningPolicy::parse(&twice).unwrap().targets().count(), 12);
+    assert_eq!(SigningPolicy::parse(&twice).unwrap().targets().count(), 14);
     let empty = SigningPolicy::parse("version = '1'").unwrap();
     assert_eq!(empty.targets().count(), 0);
 }
@@ -37,10 +38,10 @@ fn what_two_lists_review_is_reviewed_for_both() {
     };
     let both = policy().with(target(&["0x4666fc80"]));
     let expected = target(&["0x5fd9ae2e", "0x4666fc80"]);
-    assert_eq!(both.targets().count(), 6);
+    assert_eq!(both.targets().count(), 7);
     assert!(both.targets().any(|target| *target == expected));
     let proxy = policy().with(Target::spender(196, PROXY, "proxy").unwrap());
-    assert_eq!(proxy.targets().count(), 7);
+    assert_eq!(proxy.targets().count(), 8);
 }
 
 #[test]
@@ -73,6 +74,12 @@ fn every_fault_of_a_file_is_provoked_and_its_name_is_stable() {
         ),
         file("what = \"WETH\"", "what = \"\""),
         file("protocol = \"erc4626\"\n", ""),
+        file(
+            "what = \"pool\"",
+            &format!(
+                "what = \"pool\"\nproduct_id = \"7\"\nprotocol = \"aave-v3\"\nasset = \"{USDC}\""
+            ),
+        ),
     ];
     let places = faults.iter().map(|fault| match fault {
         TargetsFault::Malformed { .. } => 0,
@@ -88,8 +95,9 @@ fn every_fault_of_a_file_is_provoked_and_its_name_is_stable() {
         TargetsFault::SpenderCalled { .. } => 10,
         TargetsFault::WhatEmpty { .. } => 11,
         TargetsFault::VaultIncomplete { .. } => 12,
+        TargetsFault::DuplicateProduct { .. } => 13,
     });
-    assert!(places.eq(0..13));
+    assert!(places.eq(0..14));
     let named = faults.iter().map(|it| format!("{}: {it}", it.code()));
     insta::assert_snapshot!(named.collect::<Vec<_>>().join("\n"), @r"
     wallet_targets_malformed: unknown field `versoin`, expected `version` or `targets`
@@ -105,7 +113,28 @@ fn every_fault_of_a_file_is_provoked_and_its_name_is_stable() {
     wallet_targets_spender_called: selectors of 0x8b773D83bc66Be128c60e07E17C8901f7a64F000: expected none beside spender_only = true, observed 1
     wallet_targets_what_empty: what of 0x4200000000000000000000000000000000000006: expected what the contract is, observed an empty text
     wallet_targets_vault_incomplete: protocol of 0x1111111111111111111111111111111111111111: a vault has product_id, protocol and asset, observed some of them
+    wallet_targets_duplicate_product: targets: expected the product 7 once, observed it of two contracts
     ");
+}
+
+#[test]
+fn a_pool_is_one_product_for_each_asset() {
+    let pool = |product_id: &str, asset: Address| {
+        format!(
+            "[[targets]]\nchain_id = 8453\ncontract = \"{POOL}\"\nselectors = [\"0x617ba037\"]\nwhat = \"pool\"\n\
+             product_id = \"{product_id}\"\nprotocol = \"aave-v3\"\nasset = \"{asset}\"\n"
+        )
+    };
+    let file =
+        |rows: [String; 2]| SigningPolicy::parse(&format!("version = \"1\"\n{}", rows.concat()));
+    let policy = file([pool("1", USDC), pool("2", WETH)]).unwrap();
+    let [target] = policy.targets().collect::<Vec<_>>()[..] else {
+        panic!("one target");
+    };
+    let assets: Vec<_> = target.vaults().iter().map(|vault| vault.asset).collect();
+    assert_eq!(assets, [USDC, WETH]);
+    let twice = file([pool("1", USDC), pool("1", WETH)]).unwrap_err();
+    assert_eq!(twice.code(), "wallet_targets_duplicate");
 }
 
 #[test]

@@ -1,0 +1,176 @@
+//! `POST /auto-swap`, `/auto-bridge`, `/auto-withdraw`, `/auto-defi-invest`, `/auto-defi-withdraw`: actions of the payer's
+//! sub-wallet.
+//!
+//! The intent is durable before the first signature, and its result before the charge. A call is charged when a transaction
+//! of the sub-wallet stands, or is on its way when the payment's window or the time of the call ends.
+
+use std::time::Duration;
+
+use data_sources::Provenance;
+use route_catalog::{ErrorCode, Operation, Parameters};
+use tokio::time::Instant;
+use wallet_actions::{
+    Action, BridgeOrder, DivestOrder, GivenUp, Intent, InvestOrder, Order, Principal, Size, State,
+    SwapOrder, WalletActions, WithdrawOrder,
+};
+
+use crate::answer::{Answered, Status};
+use crate::call::Call;
+use crate::context::Context;
+use crate::reply::ErrorReply;
+use crate::sources::Wallets;
+use crate::wallets::{refused, shown, without_effect};
+
+/// Who says what became of an action.
+const SOURCE: &str = "wallet.intents";
+
+/// What is left of a call's time for its answer to be made.
+const RESERVED: Duration = Duration::from_secs(5);
+
+/// The slippage where the caller names none, in percent.
+const DEFAULT_SLIPPAGE: &str = "1";
+
+pub(super) async fn answer(
+    context: &Context,
+    wallets: &Wallets,
+    call: &Call,
+) -> Result<Answered, ErrorReply> {
+    let Some(actions) = &wallets.actions else {
+        return Err(super::sub_wallet::not_acting(wallets, call));
+    };
+    let action = action(call.operation, &call.parameters)?;
+    carry_out(context, wallets, actions, call, action).await
+}
+
+/// Begins an action and answers with what came of it.
+pub(super) async fn carry_out(
+    context: &Context,
+    wallets: &Wallets,
+    actions: &WalletActions,
+    call: &Call,
+    action: Action,
+) -> Result<Answered, ErrorReply> {
+    let order = Order {
+        owner: wallets.owner(call.payer),
+        payment: call.payment.digest,
+        call: call.kept.as_deref().unwrap_or_default().to_owned(),
+        price_micro_usd: call.operation.route().price.atomic(),
+        action,
+        principal: principal(&call.parameters),
+        deadline: call.parameters.timestamp_ms("deadline").map(|ms| ms / 1000),
+    };
+    let until = time_left(actions, call);
+    let begun = Box::pin(actions.begin(&order)).await;
+    let intent = begun.map_err(|error| refused(&error))?;
+    let unavailable = |error: wallet_actions::StoreError| {
+        ErrorReply::new(ErrorCode::UpstreamUnavailable, error.to_string())
+            .detail("reason", error.code())
+    };
+    let waited = actions.wait(&intent.id, until).await.map_err(unavailable)?;
+    let intent = waited.unwrap_or(intent);
+    let intent = match intent.state {
+        State::Running => give_up(actions, &intent).await?,
+        _ => intent,
+    };
+    if intent.state.is_over() && !intent.has_effect() {
+        return Err(without_effect(&intent));
+    }
+    let status = match intent.state.is_over() {
+        true => Status::Ok,
+        false => Status::Accepted,
+    };
+    let mut answered = Answered::new(shown(&intent), 0);
+    answered.as_of = Some(context.now());
+    answered.sources = vec![Provenance::local(SOURCE, context.now())];
+    answered.status = status;
+    Ok(answered)
+}
+
+/// The end of the time of the call: its own, or that of its payment's window, whichever comes first.
+fn time_left(actions: &WalletActions, call: &Call) -> Instant {
+    let work = Duration::from_secs(call.operation.route().work_seconds);
+    let window = call.payment.work_until.saturating_sub(actions.now());
+    let left = work.min(Duration::from_secs(window));
+    Instant::now() + left.saturating_sub(RESERVED)
+}
+
+/// The time is over and the intent is not: it is cancelled if nothing was signed. What is on its way is charged.
+async fn give_up(actions: &WalletActions, intent: &Intent) -> Result<Intent, ErrorReply> {
+    let given_up = actions.give_up(&intent.id, "not_begun_in_time").await;
+    match given_up.map_err(|error| refused(&error))? {
+        Some(GivenUp::Cancelled(cancelled)) => Err(without_effect(&cancelled)),
+        Some(GivenUp::TooLate(intent)) => Ok(intent),
+        None => Ok(intent.clone()),
+    }
+}
+
+/// What the parameters ask for.
+fn action(operation: Operation, parameters: &Parameters) -> Result<Action, ErrorReply> {
+    let chain = |name| {
+        parameters
+            .chain(name)
+            .map(|chain| chain.id)
+            .unwrap_or_default()
+    };
+    let address = |name| parameters.address(name).unwrap_or_default();
+    let text = |name| parameters.text(name).map(str::to_owned);
+    let amount = || text("amount").unwrap_or_default();
+    Ok(match operation {
+        Operation::AutoSwap => Action::Swap(SwapOrder {
+            chain_id: chain("chain_id"),
+            from_token: address("from_token"),
+            to_token: address("to_token"),
+            amount: amount(),
+            slippage_pct: text("slippage").unwrap_or_else(|| DEFAULT_SLIPPAGE.to_owned()),
+        }),
+        Operation::AutoBridge => Action::Bridge(BridgeOrder {
+            from_chain: chain("from_chain"),
+            to_chain: chain("to_chain"),
+            token: address("token"),
+            amount: amount(),
+            recipient: parameters.address("recipient"),
+        }),
+        Operation::AutoWithdraw => Action::Withdraw(WithdrawOrder {
+            chain_id: chain("chain_id"),
+            token: address("token"),
+            amount: text("amount").filter(|amount| amount != "max"),
+        }),
+        Operation::AutoDefiInvest => Action::Invest(InvestOrder {
+            chain_id: chain("chain_id"),
+            protocol: text("protocol").unwrap_or_default(),
+            asset: text("asset").unwrap_or_default(),
+            amount: amount(),
+            product_id: text("product_id"),
+            min_shares: text("min_shares"),
+        }),
+        Operation::AutoDefiWithdraw => Action::Divest(DivestOrder {
+            product: text("position_id")
+                .or_else(|| text("product_id"))
+                .unwrap_or_default(),
+            size: match text("ratio") {
+                Some(ratio) => Size::Ratio(ratio),
+                None => Size::Amount(amount()),
+            },
+        }),
+        other => {
+            let message = format!("{other} is no action of a wallet");
+            return Err(ErrorReply::new(ErrorCode::Internal, message));
+        }
+    })
+}
+
+/// The authorization that brings the principal.
+fn principal(parameters: &Parameters) -> Option<Principal> {
+    let given = parameters.object("principal_auth")?;
+    let authorization = given.object("authorization")?;
+    let uint = |name| authorization.uint(name).unwrap_or_default();
+    Some(Principal {
+        signature: given.bytes("signature")?.clone(),
+        from: authorization.address("from")?,
+        to: authorization.address("to")?,
+        value: uint("value"),
+        valid_after: uint("validAfter"),
+        valid_before: uint("validBefore"),
+        nonce: authorization.hash("nonce")?,
+    })
+}

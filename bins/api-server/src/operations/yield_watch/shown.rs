@@ -1,0 +1,55 @@
+//! A mandate as it is shown.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use watch_server::Kept;
+use yield_watch::{MoveKey, Outcome, Proposal, State, Told};
+
+use crate::answer::seconds;
+
+/// A mandate at `now`. Polling it tells what an owner acts on: the last decision, the last opportunity, the moves.
+pub(super) fn mandate(kept: &Kept, now: Timestamp) -> Value {
+    let watched = &kept.watched;
+    let mandate = watched.mandate();
+    let state = mandate.state(now);
+    let next_check_at = watched.due_at().filter(|_| state == State::Active);
+    json!({
+        "id": mandate.id,
+        "state": state,
+        "rules": mandate.rules,
+        "mode": mandate.mode,
+        "created_at": seconds(mandate.created_at),
+        "expires_at": seconds(mandate.expires_at),
+        "last_check_at": mandate.last_check_at.map(seconds),
+        "next_check_at": next_check_at.map(seconds),
+        "last_decision": watched.last_decision(),
+        "opportunity": watched.opportunity().map(opportunity),
+        "open_move": watched.open_move().map(open_move),
+        "last_move": watched.last_move().map(last_move),
+    })
+}
+
+fn opportunity(told: &Told) -> Value {
+    json!({
+        "seq": told.seq,
+        "at": seconds(told.at),
+        "pool": told.pool,
+        "delta_bps": told.delta_bps,
+    })
+}
+
+fn open_move(open: &Proposal) -> Value {
+    json!({
+        "key": open.key,
+        "from": open.from,
+        "to": open.to,
+        "max_move_usd": open.max_move_usd,
+        "max_slippage_bps": open.max_slippage_bps,
+        "valid_until": seconds(open.valid_until),
+    })
+}
+
+/// As the audit has it.
+fn last_move((key, outcome): &(MoveKey, Outcome)) -> Value {
+    json!({"key": key, "outcome": outcome})
+}

@@ -1,0 +1,61 @@
+//! The composition of wallet actions.
+
+use std::sync::Arc;
+
+use custody::{Custody, SigningPolicy};
+use data_sources::Clock;
+use ledger::PaidSums;
+use server_config::UpstreamMode;
+use storage::sqlite::path_of;
+use wallet_actions::{Pace, Parts, SqliteStore, WalletActions};
+
+use super::{NativePrices, PaidByOwners, Sending, WalletPlans};
+use crate::Sources;
+use crate::config::Config;
+use crate::error::ServeError;
+
+/// The chains on which wallets can act by a configuration: those of wallets that nodes are configured for.
+pub(crate) fn acting_chains(config: &Config) -> impl Iterator<Item = u64> + '_ {
+    let wallets = config.custody.iter().flat_map(|_| &config.wallets.chains);
+    wallets.copied().filter(|chain_id| {
+        let table = config.chains.0.get(&chain_id.to_string());
+        table.is_some_and(|table| {
+            table.mode != Some(UpstreamMode::Replay) && !table.rpc_urls.is_empty()
+        })
+    })
+}
+
+/// Starts the actions of wallets, and goes on with what an earlier process has left. `None` without a chain to act on.
+///
+/// # Errors
+/// Records that cannot be opened; a fee configuration that cannot be used.
+pub(crate) fn open(
+    config: &Config,
+    custody: &Arc<dyn Custody>,
+    policy: &SigningPolicy,
+    sending: &Sending,
+    sources: &Sources,
+    paid: PaidSums,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<WalletActions>, ServeError> {
+    if sending.chains.is_empty() {
+        return Ok(None);
+    }
+    let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
+    let store = SqliteStore::open(path.with_extension("wallets.db"));
+    let clock = Arc::clone(clock);
+    Ok(Some(WalletActions::start(Parts {
+        custody: Arc::clone(custody),
+        policy: policy.clone(),
+        chains: sending.chains.clone(),
+        sender: sending.sender.clone(),
+        turns: sending.turns.clone(),
+        store: Arc::new(store.map_err(ServeError::Records)?),
+        plans: Arc::new(WalletPlans::new(config, sources)?),
+        prices: Arc::new(NativePrices::new(sources)),
+        paid: Arc::new(PaidByOwners::new(paid, sources.wallets.payer_chain)),
+        funder: sending.funder(config),
+        pace: Pace::default(),
+        clock: Arc::new(move || u64::try_from(clock.now().as_second()).unwrap_or_default()),
+    })))
+}

@@ -1,0 +1,112 @@
+//! Why an action was not begun, as callers are told.
+
+use route_catalog::ErrorCode;
+use serde_json::json;
+use wallet_actions::{FundsRequired, Intent, PlanCause, PlanRefused, Refused, whole};
+
+use crate::reply::ErrorReply;
+
+/// Seconds after which a busy wallet is asked again.
+const SOON: u64 = 5;
+
+/// The error of an action that was not begun. Nothing was signed, and nothing is charged.
+pub(crate) fn refused(refused: &Refused) -> ErrorReply {
+    let message = refused.to_string();
+    match refused {
+        Refused::Funds(required) => funds_required(required),
+        Refused::Gas {
+            chain_id,
+            wallet,
+            missing,
+            reason,
+        } => ErrorReply::new(ErrorCode::FundsRequired, message)
+            .detail("reason", *reason)
+            .detail("sub_wallet", wallet.to_string())
+            .detail("chain_id", *chain_id)
+            .detail("gas_wei", missing.to_string()),
+        Refused::Nothing { reason, .. } => {
+            ErrorReply::new(ErrorCode::NotFound, message).detail("reason", *reason)
+        }
+        Refused::Unsupported { reason, .. } => {
+            ErrorReply::new(ErrorCode::Unsupported, message).detail("reason", *reason)
+        }
+        Refused::Invalid { path, .. } => {
+            let problem =
+                json!({ "path": format!("body.{path}"), "code": "invalid", "message": message });
+            ErrorReply::new(ErrorCode::InvalidParams, message).detail("problems", vec![problem])
+        }
+        Refused::Plan(plan) => plan_refused(plan),
+        Refused::Policy(policy) => ErrorReply::new(ErrorCode::Unsupported, message)
+            .detail("reason", "policy_refused")
+            .detail("check", policy.code()),
+        Refused::Busy(running) => ErrorReply::new(ErrorCode::RateLimited, message)
+            .detail("reason", "action_in_flight")
+            .detail("intent_id", running.as_str())
+            .retry_after(SOON),
+        Refused::Unavailable { reason, .. } => {
+            tracing::warn!(reason, %refused, "a wallet action cannot be begun");
+            ErrorReply::new(ErrorCode::UpstreamUnavailable, message).detail("reason", *reason)
+        }
+        _ => ErrorReply::new(ErrorCode::Internal, message),
+    }
+}
+
+fn funds_required(required: &FundsRequired) -> ErrorReply {
+    let FundsRequired {
+        chain_id,
+        wallet,
+        token,
+        missing,
+        decimals,
+        principal_auth,
+    } = required;
+    let message = "the sub-wallet lacks funds: send principal_auth, or transfer the token to it";
+    ErrorReply::new(ErrorCode::FundsRequired, message)
+        .detail("reason", "insufficient_balance")
+        .detail("sub_wallet", wallet.to_string())
+        .detail("chain_id", *chain_id)
+        .detail("token", token.to_string())
+        .detail("amount", whole(*missing, *decimals))
+        .detail("amount_atoms", missing.to_string())
+        .detail("principal_auth", principal_auth.clone().unwrap_or_default())
+}
+
+fn plan_refused(plan: &PlanRefused) -> ErrorReply {
+    let code = match plan.cause {
+        PlanCause::Unavailable => ErrorCode::UpstreamUnavailable,
+        PlanCause::NoRoute => ErrorCode::NotFound,
+        PlanCause::Refused => ErrorCode::Unsupported,
+    };
+    let reason = match plan.cause {
+        PlanCause::Unavailable => "quote_unavailable",
+        PlanCause::NoRoute => "no_route",
+        PlanCause::Refused => "check_failed",
+    };
+    let error = ErrorReply::new(code, plan.message.clone())
+        .detail("reason", reason)
+        .detail("check", plan.check.clone());
+    match plan.retry_after {
+        Some(seconds) => error.retry_after(seconds),
+        None => error,
+    }
+}
+
+/// The error of an action that came to its end without effect.
+pub(crate) fn without_effect(intent: &Intent) -> ErrorReply {
+    let reason = intent
+        .halted
+        .clone()
+        .unwrap_or_else(|| "not_begun_in_time".to_owned());
+    let code = match reason.as_str() {
+        "no_gas_account" | "gas_budget_exhausted" | "gas_topup_too_large" => {
+            ErrorCode::FundsRequired
+        }
+        "step_would_revert" | "preview_below_minimum" | "gas_too_high" => ErrorCode::Unsupported,
+        _ => ErrorCode::UpstreamUnavailable,
+    };
+    let message = format!("the action did nothing: {reason}");
+    ErrorReply::new(code, message)
+        .detail("reason", reason)
+        .detail("intent_id", intent.id.as_str())
+        .detail("sub_wallet", intent.wallet.to_string())
+}

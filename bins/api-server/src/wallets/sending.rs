@@ -1,0 +1,156 @@
+//! The one sender of everything that accounts of callers send: plans under the fence, and wallet actions. One account on one
+//! chain has one sender, or two would use the same nonce.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use alloy_primitives::{Address, U256};
+use chain_reader::ChainReader;
+use custody::Turns;
+use secrecy::SecretString;
+use server_config::{Problem, UpstreamMode};
+use storage::sqlite::path_of;
+use tx_sender::{
+    Chain as Network, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender, SqliteStore,
+    Takeover, TransactionSigner, Transport,
+};
+
+use crate::config::Config;
+use crate::error::ServeError;
+
+/// How long a node is waited for.
+const NODE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What transactions of accounts are sent with.
+#[derive(Clone)]
+pub(crate) struct Sending {
+    pub(crate) sender: Sender,
+    pub(crate) turns: Turns,
+    /// The chains of wallet actions.
+    pub(crate) chains: Vec<ChainReader>,
+    /// The account that tops others up for gas.
+    pub(crate) gas_account: Option<Address>,
+}
+
+impl Sending {
+    /// The sender over the nodes of these chains: that of the fence, if it sends, and those of wallets as far as nodes of
+    /// theirs are configured. `None` without any chain.
+    ///
+    /// # Errors
+    /// A key of the configuration that cannot be used; records that cannot be opened.
+    pub(crate) fn open(config: &Config, fence: Option<u64>) -> Result<Option<Self>, ServeError> {
+        let mut networks = BTreeMap::new();
+        let mut chains = Vec::new();
+        let wallets = config.custody.iter().flat_map(|_| &config.wallets.chains);
+        for chain_id in wallets.copied() {
+            let nodes = configured(config, chain_id)?;
+            if nodes.is_empty() {
+                tracing::warn!(
+                    chain_id,
+                    "wallets do not act on a chain without nodes: set chains.N.rpc_urls"
+                );
+                continue;
+            }
+            let confirmations = config.chains.confirmations(chain_id).unwrap_or(1);
+            chains.push(ChainReader::new(chain_id, nodes.clone(), confirmations));
+            networks.insert(chain_id, network(config, chain_id, &nodes));
+        }
+        if let Some(chain_id) = fence {
+            let nodes = nodes(config, chain_id)?;
+            networks.insert(chain_id, network(config, chain_id, &nodes));
+        }
+        if networks.is_empty() {
+            return Ok(None);
+        }
+        let gas_key = config.wallets.gas_account_key.as_ref();
+        let gas_key = gas_key.map(gas_account).transpose()?;
+        let gas_account = gas_key.as_ref().map(|key| key.account());
+        let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
+        let records = SqliteStore::open(path.with_extension("fence-sender.db"));
+        let records = Arc::new(records.map_err(ServeError::Records)?);
+        let options = Options {
+            // Beside the ledger, which this server has claimed for itself: whoever had a lane has ended.
+            takeover: Takeover::AtOnce,
+            ..Options::default()
+        };
+        let networks = networks.into_values().collect();
+        let signers = gas_key.into_iter().collect();
+        Ok(Some(Self {
+            sender: Sender::new(records, networks, signers, options),
+            turns: Turns::default(),
+            chains,
+            gas_account,
+        }))
+    }
+
+    /// Who tops up the wallets of actions.
+    pub(crate) fn funder(&self, config: &Config) -> Option<wallet_actions::Funder> {
+        let section = &config.wallets;
+        Some(wallet_actions::Funder {
+            account: self.gas_account?,
+            most_per_intent: U256::from(section.gas_topup_most_wei),
+            of_owner: section.gas_topup_budget_usd.as_micro(),
+            of_all: section.gas_topup_total_usd.as_micro(),
+            unpriced: UNPRICED_MICRO_USD,
+        })
+    }
+}
+
+/// What a top-up counts as where no price of the chain's coin can be read: ten cents.
+const UNPRICED_MICRO_USD: u64 = 100_000;
+
+fn gas_account(key: &SecretString) -> Result<Arc<dyn TransactionSigner>, ServeError> {
+    let wrong = |_| problem("wallets.gas_account_key", "is no private key");
+    Ok(Arc::new(LocalKey::from_hex(key).map_err(wrong)?))
+}
+
+fn network(config: &Config, chain_id: u64, nodes: &[Arc<dyn Transport>]) -> Network {
+    let node = |transport: &Arc<dyn Transport>| -> Arc<dyn Node> {
+        Arc::new(RpcNode::new(Arc::clone(transport)))
+    };
+    let usual = Policy::usual_block_time(chain_id);
+    Network {
+        id: chain_id,
+        nodes: nodes.iter().map(node).collect(),
+        policy: Policy {
+            // Each request brings its own number.
+            confirmations: config.chains.confirmations(chain_id).unwrap_or(1),
+            block_time: config.chains.block_time(chain_id).unwrap_or(usual),
+            ..Policy::default()
+        },
+    }
+}
+
+/// The nodes of a chain that has to have some.
+///
+/// # Errors
+/// A chain without nodes in the configuration.
+pub(crate) fn nodes(config: &Config, chain_id: u64) -> Result<Vec<Arc<dyn Transport>>, ServeError> {
+    let nodes = configured(config, chain_id)?;
+    if nodes.is_empty() {
+        let message =
+            "is missing: plans are sent on this chain, and nothing is sent that is not read back";
+        return Err(problem(&format!("chains.{chain_id}.rpc_urls"), message));
+    }
+    Ok(nodes)
+}
+
+/// The nodes of a chain, as far as some are configured and not recorded.
+fn configured(config: &Config, chain_id: u64) -> Result<Vec<Arc<dyn Transport>>, ServeError> {
+    let key = format!("chains.{chain_id}.rpc_urls");
+    let table = config.chains.0.get(&chain_id.to_string());
+    let live = table.filter(|table| table.mode != Some(UpstreamMode::Replay));
+    let mut nodes: Vec<Arc<dyn Transport>> = Vec::new();
+    for url in live.map_or(&[][..], |table| &table.rpc_urls) {
+        let node = HttpTransport::new(&url.clone().into(), NODE_TIMEOUT);
+        nodes.push(Arc::new(
+            node.map_err(|error| problem(&key, &error.to_string()))?,
+        ));
+    }
+    Ok(nodes)
+}
+
+fn problem(key: &str, message: &str) -> ServeError {
+    ServeError::Delegation(Problem::new(key, message))
+}

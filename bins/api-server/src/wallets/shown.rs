@@ -1,0 +1,166 @@
+//! An intent as answers show it.
+
+use alloy_primitives::U256;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use wallet_actions::{Intent, Operation, State, Status, Step, StepKind, whole};
+
+use crate::answer::seconds;
+
+/// What an action's answer and `GET /intents/{id}` show. Nothing in it moves anything: no key, no signature of anybody that
+/// is not on a chain, no payment.
+pub(crate) fn shown(intent: &Intent) -> Value {
+    let mut shown = Map::new();
+    let mut put = |name: &str, value: Value| {
+        shown.insert(name.to_owned(), value);
+    };
+    put("intent_id", intent.id.as_str().into());
+    put("operation", intent.operation.as_str().into());
+    put("sub_wallet", intent.wallet.to_string().into());
+    put("status", status(intent).into());
+    if let Some(reason) = reason(intent) {
+        put("reason", reason.into());
+    }
+    put("steps", intent.steps.iter().map(step).collect());
+    put("result", result(intent));
+    // The principal goes from the payer to its own sub-wallet, and never through an address of the service.
+    put("refund_needed", false.into());
+    put("created_at", time(intent.created_at).into());
+    if let Some(ended_at) = intent.ended_at {
+        put("ended_at", time(ended_at).into());
+    }
+    Value::Object(shown)
+}
+
+fn status(intent: &Intent) -> &'static str {
+    match intent.state {
+        State::Running | State::Following => "in_progress",
+        over => over.as_str(),
+    }
+}
+
+/// Why it did not do what was asked, or what is waited for.
+fn reason(intent: &Intent) -> Option<String> {
+    if intent.state == State::Following {
+        return Some("awaiting_mint".to_owned());
+    }
+    if intent.halted.is_some() {
+        return intent.halted.clone();
+    }
+    if intent.state == State::Partial {
+        let short = |(_, expected, received): (_, wallet_actions::Expected, U256)| {
+            received < expected.at_least
+        };
+        return Some(match intent.received().any(short) {
+            true => "delivered_below_minimum".to_owned(),
+            false => "allowance_left".to_owned(),
+        });
+    }
+    None
+}
+
+fn step(step: &Step) -> Value {
+    let mut shown = Map::new();
+    shown.insert("kind".to_owned(), step.kind.as_str().into());
+    shown.insert("chain_id".to_owned(), step.chain_id.into());
+    shown.insert("status".to_owned(), step.status.as_str().into());
+    if let Some(at) = step.status.at() {
+        shown.insert("tx_hash".to_owned(), at.transaction.to_string().into());
+        shown.insert("block".to_owned(), at.number.into());
+    }
+    Value::Object(shown)
+}
+
+/// What was planned, and what came of it.
+fn result(intent: &Intent) -> Value {
+    let mut result = match &intent.plan {
+        Value::Object(plan) => plan.clone(),
+        _ => Map::new(),
+    };
+    let decimals = result.get("decimals").and_then(Value::as_u64);
+    let decimals = decimals.and_then(|decimals| u8::try_from(decimals).ok());
+    for (step, expected, received) in intent.received() {
+        let name = match (intent.operation, step.kind) {
+            (_, StepKind::Principal) => {
+                result.insert("principal_atoms".to_owned(), received.to_string().into());
+                continue;
+            }
+            (Operation::Bridge, StepKind::Mint) => "minted",
+            (Operation::Invest, _) => "shares_received",
+            (Operation::Swap | Operation::Divest, _) => "amount_out",
+            _ => "delivered",
+        };
+        result.insert(format!("{name}_atoms"), received.to_string().into());
+        result.insert(
+            format!("{name}_at_least_atoms"),
+            expected.at_least.to_string().into(),
+        );
+        if let Some(decimals) = decimals {
+            result.insert(name.to_owned(), whole(received, decimals).into());
+        }
+    }
+    if let Some(bridge) = &intent.bridge
+        && bridge.minted_by_others
+    {
+        result.insert("minted_by".to_owned(), "somebody_else".into());
+    }
+    let left = intent.allowance.and_then(|allowance| allowance.left);
+    if let Some(left) = left {
+        result.insert("allowance_left_atoms".to_owned(), left.to_string().into());
+    }
+    Value::Object(result)
+}
+
+/// What an action did to the positions of its wallet, for their history.
+pub(crate) fn realised(intent: &Intent) -> Option<Value> {
+    let (_, _, received) = intent
+        .received()
+        .find(|(step, _, _)| step.kind == StepKind::Call)?;
+    let call = intent
+        .steps
+        .iter()
+        .find(|step| step.kind == StepKind::Call)?;
+    let Status::Sealed { at, .. } = call.status else {
+        return None;
+    };
+    let of = |name: &str| intent.plan.get(name).cloned().unwrap_or(Value::Null);
+    let kind = match intent.operation {
+        Operation::Invest => "deposit",
+        Operation::Divest => "withdrawal",
+        _ => return None,
+    };
+    let mut shown = json!({
+        "kind": kind,
+        "time": time(intent.ended_at.unwrap_or(intent.created_at)),
+        "chain_id": call.chain_id,
+        "protocol": of("protocol"),
+        "product_id": of("product_id"),
+        "asset": of("asset"),
+        "tx_hash": at.transaction.to_string(),
+        "intent_id": intent.id.as_str(),
+    });
+    let decimals = intent.plan.get("decimals").and_then(Value::as_u64);
+    let decimals = decimals
+        .and_then(|decimals| u8::try_from(decimals).ok())
+        .unwrap_or_default();
+    let received = whole(received, decimals);
+    if let Some(members) = shown.as_object_mut() {
+        match intent.operation {
+            Operation::Invest => {
+                members.insert("amount".to_owned(), of("amount"));
+                members.insert("shares_received".to_owned(), received.into());
+            }
+            _ => {
+                members.insert("amount".to_owned(), received.into());
+            }
+        }
+    }
+    Some(shown)
+}
+
+fn time(unix: u64) -> String {
+    let time = i64::try_from(unix)
+        .ok()
+        .and_then(|unix| Timestamp::from_second(unix).ok());
+    time.map(seconds).unwrap_or_default()
+}

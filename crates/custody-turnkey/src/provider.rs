@@ -1,0 +1,288 @@
+//! Turnkey behind the port.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use alloy_primitives::{Address, B256, Signature, U256, hex};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use custody::{Attestation, Custody, CustodyError, CustodyFuture, Owner, Purpose, Subject, Wallet};
+use serde_json::json;
+
+use crate::api::{AttestationDocument, OnePrivateKey, PrivateKeys, RawSignature};
+use crate::client::{Identity, TurnkeyClient, TurnkeyConfig, TurnkeyConfigError, now_ms};
+use crate::keys::{CURVE, FORMAT, Held, Keys, name_of};
+
+/// Requests to create within this time are the same bytes, and so the same activity.
+const CREATION_STEP_MS: u64 = 5_000;
+
+const LISTING: &str = "to list the keys";
+const READING: &str = "to show a key";
+const CREATING: &str = "to create a key";
+const SIGNING: &str = "to sign";
+const ATTESTING: &str = "to attest";
+
+/// The provider `turnkey`. Several servers may share the organisation. Cheap to clone.
+#[derive(Clone)]
+pub struct TurnkeyCustody(Arc<Inner>);
+
+struct Inner {
+    client: TurnkeyClient,
+    known: Mutex<Keys>,
+    /// How many lists were begun.
+    begun: AtomicU64,
+    /// The number of the last one that was read. One is read at a time.
+    read: tokio::sync::Mutex<u64>,
+    /// One key is created at a time.
+    creating: tokio::sync::Mutex<()>,
+}
+
+impl TurnkeyCustody {
+    /// Turnkey by this configuration. Nothing is asked yet. Reads the system's certificates, which takes a moment.
+    ///
+    /// # Errors
+    /// What cannot be used of the configuration.
+    pub fn connect(config: &TurnkeyConfig) -> Result<Self, TurnkeyConfigError> {
+        Ok(Self(Arc::new(Inner {
+            client: TurnkeyClient::new(config)?,
+            known: Mutex::default(),
+            begun: AtomicU64::new(0),
+            read: tokio::sync::Mutex::default(),
+            creating: tokio::sync::Mutex::default(),
+        })))
+    }
+
+    /// Who the API key is to Turnkey. Nothing is signed or created.
+    ///
+    /// # Errors
+    /// As of any question.
+    pub async fn whoami(&self) -> Result<Identity, CustodyError> {
+        self.0.client.whoami().await
+    }
+}
+
+impl Inner {
+    fn known(&self) -> MutexGuard<'_, Keys> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the list of keys, unless one was read that was begun after this call: however many ask at once, two lists are read.
+    async fn refresh(&self) -> Result<(), CustodyError> {
+        let asked = self.begun.load(Ordering::SeqCst);
+        let mut read = self.read.lock().await;
+        if *read > asked {
+            return Ok(());
+        }
+        let number = self.begun.fetch_add(1, Ordering::SeqCst).saturating_add(1);
+        let listed: PrivateKeys = self
+            .client
+            .query(LISTING, "get_private_keys", json!({}))
+            .await?;
+        *self.known() = Keys::of(&listed.private_keys);
+        *read = number;
+        Ok(())
+    }
+
+    async fn held_by(&self, owner: Owner) -> Result<Option<Held>, CustodyError> {
+        if let Some(held) = self.known().of_owner(owner) {
+            return Ok(Some(held));
+        }
+        self.refresh().await?;
+        Ok(self.known().of_owner(owner))
+    }
+
+    async fn held_at(&self, address: Address) -> Result<Option<Held>, CustodyError> {
+        if let Some(held) = self.known().at(address) {
+            return Ok(Some(held));
+        }
+        self.refresh().await?;
+        Ok(self.known().at(address))
+    }
+
+    async fn get_or_create(&self, owner: Owner) -> Result<Wallet, CustodyError> {
+        if let Some(held) = self.held_by(owner).await? {
+            return Ok(held.wallet);
+        }
+        let _one = self.creating.lock().await;
+        // Another task may have made it meanwhile.
+        if let Some(held) = self.held_by(owner).await? {
+            return Ok(held.wallet);
+        }
+        let created = self.create(owner).await;
+        // Whatever came of it: another server may have been first, and an answer that was lost may have created all the same.
+        self.refresh().await?;
+        match (self.known().of_owner(owner), created) {
+            (Some(held), _) => {
+                tracing::info!(%owner, wallet = %held.wallet.address, "wallet created");
+                Ok(held.wallet)
+            }
+            (None, Err(error)) => Err(error),
+            (None, Ok(())) => Err(CustodyError::ProviderUnavailable {
+                doing: LISTING,
+                why: "the new key is not on it yet",
+            }),
+        }
+    }
+
+    async fn create(&self, owner: Owner) -> Result<(), CustodyError> {
+        let parameters = json!({ "privateKeys": [{
+            "privateKeyName": name_of(owner),
+            "curve": CURVE,
+            "privateKeyTags": [],
+            "addressFormats": [FORMAT],
+        }]});
+        let now = now_ms();
+        let step = now.checked_rem(CREATION_STEP_MS).unwrap_or_default();
+        let kind = "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2";
+        let client = &self.client;
+        client
+            .submit(
+                CREATING,
+                "create_private_keys",
+                kind,
+                parameters,
+                now.saturating_sub(step),
+            )
+            .await
+            .map(drop)
+    }
+
+    /// The key as it is now.
+    async fn confirmed(&self, held: &Held) -> Result<Held, CustodyError> {
+        let members = json!({ "privateKeyId": held.id });
+        let answer: OnePrivateKey = self
+            .client
+            .query(READING, "get_private_key", members)
+            .await?;
+        let now = Held::of(&answer.private_key);
+        let now = now.filter(|now| now.id == held.id && now.wallet.address == held.wallet.address);
+        let now = now.ok_or(CustodyError::ProviderMalformed { doing: READING })?;
+        self.known().update(&now);
+        Ok(now)
+    }
+
+    async fn sign(
+        &self,
+        wallet: Address,
+        hash: B256,
+        purpose: Purpose,
+    ) -> Result<Signature, CustodyError> {
+        let held = self.held_at(wallet).await?;
+        let held = held.ok_or(CustodyError::UnknownWallet(wallet))?;
+        if self.confirmed(&held).await?.wallet.exported {
+            return Err(CustodyError::Exported(wallet));
+        }
+        let parameters = json!({
+            "signWith": held.id,
+            "payload": hex::encode(hash),
+            "encoding": "PAYLOAD_ENCODING_HEXADECIMAL",
+            "hashFunction": "HASH_FUNCTION_NO_OP",
+        });
+        let kind = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2";
+        let client = &self.client;
+        let activity = client
+            .submit(SIGNING, "sign_raw_payload", kind, parameters, now_ms())
+            .await?;
+        let raw = activity
+            .result
+            .and_then(|result| result.sign_raw_payload_result);
+        let signature = raw.as_ref().and_then(signature);
+        let signature = signature.ok_or(CustodyError::ProviderMalformed { doing: SIGNING })?;
+        // Nothing that comes back is believed.
+        let observed = signature.recover_address_from_prehash(&hash);
+        let observed = observed.map_err(|_| CustodyError::ProviderMalformed { doing: SIGNING })?;
+        if observed != wallet {
+            return Err(CustodyError::OtherSigner {
+                expected: wallet,
+                observed,
+            });
+        }
+        tracing::debug!(%wallet, purpose = purpose.as_str(), "signed");
+        Ok(signature)
+    }
+
+    async fn attest(&self, owner: Owner) -> Result<Option<Attestation>, CustodyError> {
+        let Some(held) = self.held_by(owner).await? else {
+            return Ok(None);
+        };
+        let held = self.confirmed(&held).await?;
+        let wallet = held.wallet;
+        let members = json!({ "enclaveType": "signer" });
+        let document: Result<AttestationDocument, CustodyError> = self
+            .client
+            .query(ATTESTING, "get_attestation", members)
+            .await;
+        let evidence = document.ok();
+        let evidence = evidence.and_then(|it| BASE64_STANDARD.decode(it.attestation_document).ok());
+        let left = match wallet.exported {
+            true => "it was exported to its owner",
+            false => "it was never exported",
+        };
+        let proof = match &evidence {
+            Some(_) => {
+                "the evidence is the attestation document of Turnkey's signing enclave, signed by AWS: it proves what runs there, and \
+                 that this key is in it is Turnkey's word"
+            }
+            None => "this is Turnkey's word",
+        };
+        let (address, holds, id) = (wallet.address, wallet.provider.holds(), &held.id);
+        let organization = self.client.organization_id();
+        let statement = format!(
+            "the key of {address} is held {holds}: private key {id} of organisation {organization}, made there, not imported; {left}; {proof}"
+        );
+        Ok(Some(Attestation {
+            wallet,
+            statement,
+            evidence,
+        }))
+    }
+}
+
+/// A signature of its documented members, with the lower `s`.
+fn signature(raw: &RawSignature) -> Option<Signature> {
+    let word = |text: &str| {
+        let mut bytes = [0_u8; 32];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        Some(U256::from_be_bytes(bytes)).filter(|word| !word.is_zero())
+    };
+    let is_odd = match raw.v.as_str() {
+        "00" => false,
+        "01" => true,
+        _ => return None,
+    };
+    let signature = Signature::new(word(&raw.r)?, word(&raw.s)?, is_odd);
+    Some(signature.normalized_s())
+}
+
+impl Custody for TurnkeyCustody {
+    fn get_or_create(&self, owner: Owner) -> CustodyFuture<'_, Wallet> {
+        Box::pin(self.0.get_or_create(owner))
+    }
+
+    fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<Wallet>> {
+        Box::pin(async move { Ok(self.0.held_by(owner).await?.map(|held| held.wallet)) })
+    }
+
+    fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>> {
+        Box::pin(async move { Ok(self.0.held_at(address).await?.map(|held| held.wallet)) })
+    }
+
+    fn sign<'a>(
+        &'a self,
+        wallet: Address,
+        subject: Subject<'a>,
+        purpose: Purpose,
+    ) -> CustodyFuture<'a, Signature> {
+        Box::pin(async move { self.0.sign(wallet, subject.hash()?, purpose).await })
+    }
+
+    fn attest(&self, owner: Owner) -> CustodyFuture<'_, Option<Attestation>> {
+        Box::pin(self.0.attest(owner))
+    }
+}
+
+impl std::fmt::Debug for TurnkeyCustody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TurnkeyCustody").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,43 @@
+//! The provider over a stand-in that answers as Turnkey documents, through the suites of `custody` and `tx-sender`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "test code"
+)]
+
+mod activities;
+#[path = "../../../custody/tests/it/conformance.rs"]
+mod conformance;
+#[path = "../../../tx-sender/tests/it/conformance.rs"]
+mod signer_conformance;
+mod stand_in;
+mod wallets;
+
+use std::sync::Arc;
+
+use custody::{Custody as _, Purpose, lend};
+
+use crate::conformance::ALICE;
+use crate::stand_in::StandIn;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_conforms() {
+    let stand_in = StandIn::start().await;
+    conformance::conforms(|| stand_in.connect()).await;
+    // One key for each owner.
+    assert_eq!(stand_in.keys(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_a_signer_it_withstands_what_the_service_does() {
+    let stand_in = StandIn::start().await;
+    let custody = Arc::new(stand_in.connect());
+    let wallet = custody.get_or_create(ALICE).await.unwrap();
+    let signer = lend(custody, wallet.address, Purpose::FencedPlan);
+    signer_conformance::withstands(&*signer, |behaviour| {
+        stand_in.set(|it| it.behaviour = behaviour)
+    })
+    .await;
+}

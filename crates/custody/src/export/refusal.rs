@@ -1,0 +1,76 @@
+//! Why a wallet is not exported.
+
+use alloy_primitives::Address;
+use thiserror::Error;
+
+/// Why a request to export a wallet is not granted. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ExportRefusal {
+    /// The document is no request.
+    #[error("the request is malformed: {0}")]
+    Malformed(String),
+    /// A signature of another length is a contract's, which only a chain could judge (EIP-1271).
+    #[error(
+        "expected a signature of 65 bytes, observed {observed}: an owner that is a contract cannot ask for an export"
+    )]
+    ContractOwner {
+        /// The length in bytes.
+        observed: usize,
+    },
+    /// The bytes are no signature, or not the one form of it with the lower `s`.
+    #[error("the signature is none, or not in its one form with the lower s")]
+    Signature,
+    /// Somebody else than the owner has signed, or other data: another brand, another wallet, another key.
+    #[error("the signature is of {observed}, expected the owner {expected}")]
+    OtherSigner {
+        /// The owner.
+        expected: Address,
+        /// Whose the signature is, taken as one of this request.
+        observed: Address,
+    },
+    /// The owner has another wallet.
+    #[error("the owner's wallet is {expected}, not {observed}")]
+    OtherWallet {
+        /// The owner's wallet.
+        expected: Address,
+        /// The one that was asked for.
+        observed: Address,
+    },
+    /// It was signed in the future.
+    #[error("the request was issued at {issued_at}, and it is {now} now")]
+    IssuedLater {
+        /// When, in Unix seconds.
+        issued_at: u64,
+        /// Now.
+        now: u64,
+    },
+    /// It is older than a week.
+    #[error("the request was issued at {issued_at}, more than a week before {now}")]
+    Expired {
+        /// When, in Unix seconds.
+        issued_at: u64,
+        /// Now.
+        now: u64,
+    },
+    /// Nothing can be encrypted to the public key.
+    #[error("the public key is no X25519 key that can be encrypted to")]
+    PublicKey,
+}
+
+impl ExportRefusal {
+    /// The stable machine-readable name of the refusal.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "wallet_export_malformed",
+            Self::ContractOwner { .. } => "wallet_export_contract_owner",
+            Self::Signature => "wallet_export_signature",
+            Self::OtherSigner { .. } => "wallet_export_other_signer",
+            Self::OtherWallet { .. } => "wallet_export_other_wallet",
+            Self::IssuedLater { .. } => "wallet_export_issued_later",
+            Self::Expired { .. } => "wallet_export_expired",
+            Self::PublicKey => "wallet_export_public_key",
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What [`DevChainBuilder::arbitrum_stage`](crate::DevChainBuilder::arbitrum_stage) puts on a chain
+//! with the id of Arbitrum One: what stands on [Base](crate::base), with the tokens and the CCTP
+//! domain of Arbitrum. That the venue has the same address there is an assumption.
+
+use alloy_primitives::{Address, address};
+
+use crate::{base::Rails, builder::DevChainBuilder};
+
+pub use crate::base::{EXCHANGE, FORWARDER, ROUTER};
+
+/// The chain's id.
+pub const CHAIN_ID: u64 = 42161;
+
+/// USDC, issued by Circle: a token with EIP-3009 authorizations, name "USD Coin", version "2".
+pub const USDC: Address = address!("af88d065e77c8cC2239327C5EDb3A432268e5831");
+
+/// Wrapped ether: a plain ERC-20 token with 18 decimals that wraps nothing.
+pub const WETH: Address = address!("82aF49447D8a07e3bd95BD0d56f35241523fBab1");
+
+/// The CCTP domain of Arbitrum.
+pub const DOMAIN: u32 = 3;
+
+/// Puts all of it onto the chain, funded accounts excepted.
+pub(crate) fn place(builder: DevChainBuilder) -> DevChainBuilder {
+    let rails = Rails {
+        chain_id: CHAIN_ID,
+        domain: DOMAIN,
+        usdc: USDC,
+        weth: WETH,
+    };
+    rails.place(builder)
+}

@@ -1,0 +1,91 @@
+//! The service behind HTTP.
+
+use std::{convert::Infallible, net::SocketAddr};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{
+    Request, Response, StatusCode, body::Incoming, header::CONTENT_TYPE, header::HeaderValue,
+    server::conn::http1, service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::{JoinHandle, JoinSet},
+};
+
+use super::Iris;
+use crate::error::DevChainError;
+
+/// A service that listens on a socket. Dropping it closes the socket and every connection.
+#[derive(Debug)]
+pub struct IrisServer {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl IrisServer {
+    /// Where clients send their requests: the `base_url` of Circle's adapter.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl Drop for IrisServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Iris {
+    /// Serves over HTTP until the returned server is dropped. Port 0 takes a free one.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be bound.
+    pub async fn serve(&self, address: SocketAddr) -> Result<IrisServer, DevChainError> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let task = tokio::spawn(accept(listener, self.clone()));
+        Ok(IrisServer { address, task })
+    }
+}
+
+async fn accept(listener: TcpListener, iris: Iris) {
+    // Aborting this task drops the set, and with it every connection.
+    let mut connections = JoinSet::new();
+    loop {
+        if let Ok((stream, _)) = listener.accept().await {
+            connections.spawn(connection(stream, iris.clone()));
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn connection(stream: TcpStream, iris: Iris) {
+    let service = service_fn(|request| {
+        let response = respond(&request, &iris);
+        async { Ok::<_, Infallible>(response) }
+    });
+    // A client that goes away ends here.
+    let _ended = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}
+
+fn respond(request: &Request<Incoming>, iris: &Iris) -> Response<Full<Bytes>> {
+    let uri = request.uri();
+    let asked = uri
+        .path_and_query()
+        .map_or(uri.path(), |asked| asked.as_str());
+    let (status, body) = match iris.answer(request.method().as_str(), asked) {
+        Some(reply) => (reply.status, reply.body),
+        None => (404, r#"{"code":404,"message":"Not Found"}"#.to_owned()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}

@@ -1,0 +1,401 @@
+//! A burn on one chain, its attestation, and the mint on another.
+
+use alloy_primitives::{Address, B256, Bytes, U256, fixed_bytes, hex};
+use alloy_sol_types::SolEvent;
+use dev_chain::{
+    BUYER, DevChain, GAS_PAYER, MINTER,
+    abi::{MessageTransmitter, MultiMinterToken, TokenMessenger, TokenMinter},
+    arbitrum, base,
+    cctp::{ATTESTER, FEE_RECIPIENT, MESSAGE_TRANSMITTER, TOKEN_MESSENGER, TOKEN_MINTER},
+    iris::Iris,
+};
+use serde_json::Value;
+
+use crate::{
+    plan::{HOLDER, Step, approve, balance, refusal, selector_of, submit},
+    support::NOW,
+};
+
+/// 25 USDC; the fee of a fast transfer is 1.3 basis points of it.
+const AMOUNT: u64 = 25_000_000;
+const FEE: u64 = 3_250;
+
+struct World {
+    source: DevChain,
+    destination: DevChain,
+    iris: Iris,
+}
+
+fn world() -> World {
+    let source = DevChain::builder()
+        .base_stage()
+        .clock(|| NOW)
+        .build()
+        .unwrap();
+    let destination = DevChain::builder()
+        .arbitrum_stage()
+        .clock(|| NOW)
+        .build()
+        .unwrap();
+    // A message that expires at block 1 has expired.
+    destination.mine();
+    let iris = Iris::new(ATTESTER).unwrap();
+    let iris = iris
+        .watching(base::DOMAIN, &source)
+        .watching(arbitrum::DOMAIN, &destination);
+    World {
+        source,
+        destination,
+        iris,
+    }
+}
+
+fn burn_call(max_fee: u64, threshold: u32) -> TokenMessenger::depositForBurnCall {
+    TokenMessenger::depositForBurnCall {
+        amount: U256::from(AMOUNT),
+        destinationDomain: arbitrum::DOMAIN,
+        mintRecipient: BUYER.address.into_word(),
+        burnToken: base::USDC,
+        destinationCaller: B256::ZERO,
+        maxFee: U256::from(max_fee),
+        minFinalityThreshold: threshold,
+    }
+}
+
+fn burn(world: &World, call: &TokenMessenger::depositForBurnCall) -> B256 {
+    submit(
+        &world.source,
+        HOLDER,
+        &approve(base::USDC, TOKEN_MESSENGER, AMOUNT),
+    );
+    let step = Step::new(TOKEN_MESSENGER, call);
+    submit(&world.source, HOLDER, &step).transaction_hash
+}
+
+fn ask(world: &World, path: &str) -> (u16, Value) {
+    let reply = world.iris.answer("GET", path).unwrap();
+    (reply.status, serde_json::from_str(&reply.body).unwrap())
+}
+
+fn messages(world: &World, transaction: B256) -> (u16, Value) {
+    ask(
+        world,
+        &format!("/v2/messages/6?transactionHash={transaction}"),
+    )
+}
+
+/// The attested message of a burn as the call that mints it.
+fn mint_of(world: &World, transaction: B256) -> MessageTransmitter::receiveMessageCall {
+    let (status, answer) = messages(world, transaction);
+    assert_eq!(status, 200);
+    let bytes = |key: &str| -> Bytes {
+        answer["messages"][0][key]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    MessageTransmitter::receiveMessageCall {
+        message: bytes("message"),
+        attestation: bytes("attestation"),
+    }
+}
+
+fn minted(world: &World) -> U256 {
+    balance(&world.destination, arbitrum::USDC, BUYER.address) - U256::from(base::USDC_FUNDS)
+}
+
+fn receive(world: &World, call: &MessageTransmitter::receiveMessageCall) -> String {
+    refusal(&world.destination, MESSAGE_TRANSMITTER, call)
+}
+
+#[test]
+fn the_interface_is_the_deployed_one() {
+    let check = |observed, expected| assert_eq!(observed, expected);
+    check(
+        selector_of::<MessageTransmitter::receiveMessageCall>(),
+        fixed_bytes!("57ecfd28"),
+    );
+    check(
+        selector_of::<MessageTransmitter::usedNoncesCall>(),
+        fixed_bytes!("feb61724"),
+    );
+    check(
+        selector_of::<TokenMinter::getLocalTokenCall>(),
+        fixed_bytes!("78a0565e"),
+    );
+    let topics = [
+        MessageTransmitter::MessageReceived::SIGNATURE_HASH,
+        TokenMessenger::MintAndWithdraw::SIGNATURE_HASH,
+    ];
+    assert_eq!(
+        topics.map(|topic| topic.0),
+        [
+            hex!("ff48c13eda96b1cceacc6b9edeedc9e9db9d6226afbc30146b720c19d3addb1c"),
+            hex!("50c55e915134d457debfa58eb6f4342956f8b0616d51a89a3659360178e1ab63"),
+        ]
+    );
+}
+
+#[test]
+fn a_fast_burn_is_minted_less_the_fee_and_once() {
+    let world = world();
+    let call = mint_of(&world, burn(&world, &burn_call(FEE + 325, 1000)));
+    let receipt = submit(
+        &world.destination,
+        GAS_PAYER,
+        &Step::new(MESSAGE_TRANSMITTER, &call),
+    );
+    assert_eq!(minted(&world), U256::from(AMOUNT - FEE));
+    let fees = balance(&world.destination, arbitrum::USDC, FEE_RECIPIENT);
+    assert_eq!(fees, U256::from(FEE));
+    let logs = receipt.inner.logs();
+    let by = |address| logs.iter().find(|log| log.address() == address).unwrap();
+    let received = MessageTransmitter::MessageReceived::decode_log(&by(MESSAGE_TRANSMITTER).inner);
+    let received = received.unwrap();
+    assert_eq!(
+        (received.sourceDomain, received.finalityThresholdExecuted),
+        (6, 1000)
+    );
+    assert_eq!(received.caller, GAS_PAYER.address);
+    let mint = TokenMessenger::MintAndWithdraw::decode_log(&by(TOKEN_MESSENGER).inner).unwrap();
+    assert_eq!(
+        (mint.mintRecipient, mint.mintToken),
+        (BUYER.address, arbitrum::USDC)
+    );
+    assert_eq!(
+        (mint.amount, mint.feeCollected),
+        (U256::from(AMOUNT - FEE), U256::from(FEE))
+    );
+
+    assert_eq!(receive(&world, &call), "Nonce already used");
+    let nonce = received.nonce;
+    let used = MessageTransmitter::usedNoncesCall { nonce };
+    assert_eq!(
+        world.destination.view(MESSAGE_TRANSMITTER, &used).unwrap(),
+        U256::ONE
+    );
+    assert_eq!(
+        world.source.view(MESSAGE_TRANSMITTER, &used).unwrap(),
+        U256::ZERO
+    );
+}
+
+#[test]
+fn a_standard_burn_costs_nothing_and_a_stingy_one_becomes_standard() {
+    let world = world();
+    for (max_fee, threshold, reason) in [
+        (0, 2000, Value::Null),
+        (FEE - 1, 1000, "insufficient_fee".into()),
+    ] {
+        let before = balance(&world.destination, arbitrum::USDC, BUYER.address);
+        let transaction = burn(&world, &burn_call(max_fee, threshold));
+        let (_, answer) = messages(&world, transaction);
+        let message = &answer["messages"][0];
+        assert_eq!(message["delayReason"], reason);
+        assert_eq!(message["status"], "complete");
+        assert_eq!(
+            message["decodedMessage"]["finalityThresholdExecuted"],
+            "2000"
+        );
+        let body = &message["decodedMessage"]["decodedMessageBody"];
+        assert_eq!(
+            (&body["feeExecuted"], &body["amount"]),
+            (&"0".into(), &"25000000".into())
+        );
+        let call = mint_of(&world, transaction);
+        submit(
+            &world.destination,
+            HOLDER,
+            &Step::new(MESSAGE_TRANSMITTER, &call),
+        );
+        let after = balance(&world.destination, arbitrum::USDC, BUYER.address);
+        assert_eq!(after - before, U256::from(AMOUNT));
+    }
+}
+
+#[test]
+fn the_service_takes_its_time_on_request() {
+    let world = world();
+    world.iris.miss_first(2);
+    world.iris.pend_first(1);
+    let transaction = burn(&world, &burn_call(0, 2000));
+    let seen: Vec<_> = (0..4)
+        .map(|_| {
+            let (status, answer) = messages(&world, transaction);
+            (status, answer["messages"][0]["status"].clone())
+        })
+        .collect();
+    let of = |status: &str| (200, Value::from(status));
+    let missing = (404, Value::Null);
+    assert_eq!(
+        seen,
+        [
+            missing.clone(),
+            missing.clone(),
+            of("pending_confirmations"),
+            of("complete")
+        ]
+    );
+    world.iris.fail_next(1, 429);
+    assert_eq!(messages(&world, transaction).0, 429);
+    assert_eq!(messages(&world, transaction).0, 200);
+    // What is no burn is never found, and the wrong domain does not know it.
+    assert_eq!(messages(&world, B256::repeat_byte(1)).0, 404);
+    assert_eq!(
+        ask(
+            &world,
+            &format!("/v2/messages/3?transactionHash={transaction}")
+        )
+        .0,
+        404
+    );
+    assert_eq!(ask(&world, "/v2/messages/6").0, 400);
+    assert_eq!(world.iris.answer("POST", "/v2/messages/6"), None);
+}
+
+#[test]
+fn fees_of_every_route_are_answered() {
+    let world = world();
+    let (_, fast) = ask(&world, "/v2/burn/USDC/fees/6/3");
+    assert_eq!(fast[0]["minimumFee"].to_string(), "1.3");
+    assert_eq!(fast[1]["finalityThreshold"], 2000);
+    let (_, slow) = ask(&world, "/v2/burn/USDC/fees/1/0?forward=true");
+    assert_eq!(
+        (slow[0]["finalityThreshold"].clone(), slow[1].clone()),
+        (2000.into(), Value::Null)
+    );
+    assert_eq!(slow[0]["forwardFee"]["high"], 3_503_729);
+    for none in ["/v2/burn/USDC/fees/6/6", "/v2/burn/USDC/fees/37/6"] {
+        assert_eq!(ask(&world, none).0, 404);
+    }
+    assert_eq!(ask(&world, "/v2/fastBurn/USDC/allowance").0, 200);
+}
+
+#[test]
+fn a_message_that_may_not_be_minted_says_why() {
+    let world = world();
+    let good = mint_of(&world, burn(&world, &burn_call(FEE, 1000)));
+    let attested = |message: Vec<u8>| {
+        use alloy_signer::SignerSync as _;
+        let signature = crate::support::signer(ATTESTER)
+            .sign_hash_sync(&alloy_primitives::keccak256(&message))
+            .unwrap();
+        MessageTransmitter::receiveMessageCall {
+            message: message.into(),
+            attestation: signature.as_bytes().to_vec().into(),
+        }
+    };
+    // The service signs as any signer does.
+    assert_eq!(
+        attested(good.message.to_vec()).attestation,
+        good.attestation
+    );
+    let said = |at: usize, bytes: &[u8]| {
+        let mut message = good.message.to_vec();
+        message.splice(at..at + bytes.len(), bytes.iter().copied());
+        receive(&world, &attested(message))
+    };
+    let word = |value: u64| U256::from(value).to_be_bytes::<32>();
+    assert_eq!(said(8, &6_u32.to_be_bytes()), "Invalid destination domain");
+    assert_eq!(said(0, &2_u32.to_be_bytes()), "Invalid message version");
+    assert_eq!(
+        said(108, MINTER.address.into_word().as_slice()),
+        "Invalid caller for message"
+    );
+    assert_eq!(
+        said(44, MINTER.address.into_word().as_slice()),
+        "Remote TokenMessenger unsupported"
+    );
+    assert_eq!(said(4, &7_u32.to_be_bytes()), "Mint token not supported");
+    assert_eq!(
+        said(144, &499_u32.to_be_bytes()),
+        "Unsupported finality threshold"
+    );
+    assert_eq!(said(148 + 164, &word(FEE + 1)), "Fee exceeds max fee");
+    assert_eq!(
+        said(148 + 164, &word(AMOUNT)),
+        "Fee equals or exceeds amount"
+    );
+    assert_eq!(
+        said(148 + 196, &word(1)),
+        "Message expired and must be re-signed"
+    );
+    assert_eq!(
+        said(148, &2_u32.to_be_bytes()),
+        "Invalid message body version"
+    );
+
+    let mut forged = good.clone();
+    forged.message = said_bytes(&good.message);
+    assert_eq!(receive(&world, &forged), "Invalid signature: not attester");
+    let mut short = good.clone();
+    short.attestation = Bytes::from_static(&[1; 64]);
+    assert_eq!(receive(&world, &short), "Invalid attestation length");
+    // The bytes of the log are not what is attested: their nonce is zero.
+    let call = MessageTransmitter::setAttesterCall {
+        attester: MINTER.address,
+    };
+    world
+        .destination
+        .call_as(MINTER.address, MESSAGE_TRANSMITTER, &call)
+        .unwrap();
+    assert_eq!(receive(&world, &good), "Invalid signature: not attester");
+}
+
+/// The message with another recipient.
+fn said_bytes(message: &Bytes) -> Bytes {
+    let mut message = message.to_vec();
+    message[148 + 67] ^= 1;
+    message.into()
+}
+
+#[test]
+fn a_hostile_service_is_seen_in_what_it_attests() {
+    let world = world();
+    let transaction = burn(&world, &burn_call(FEE, 1000));
+    world.iris.set_fee_executed(Some(U256::from(FEE + 1)));
+    assert_eq!(
+        receive(&world, &mint_of(&world, transaction)),
+        "Fee exceeds max fee"
+    );
+    world.iris.set_fee_executed(None);
+    world.iris.set_expiration_block(1);
+    let said = receive(&world, &mint_of(&world, transaction));
+    assert_eq!(said, "Message expired and must be re-signed");
+    world.iris.set_expiration_block(0);
+    let thief = Address::repeat_byte(0xba);
+    world.iris.set_recipient(Some(thief));
+    let call = mint_of(&world, transaction);
+    submit(
+        &world.destination,
+        HOLDER,
+        &Step::new(MESSAGE_TRANSMITTER, &call),
+    );
+    assert_eq!(minted(&world), U256::ZERO);
+    assert_eq!(
+        balance(&world.destination, arbitrum::USDC, thief),
+        U256::from(AMOUNT - FEE)
+    );
+}
+
+#[test]
+fn only_named_minters_mint() {
+    let world = world();
+    let configure = |by, allowance| {
+        let call = MultiMinterToken::configureMinterCall {
+            account: TOKEN_MINTER,
+            allowance,
+        };
+        world.destination.call_as(by, arbitrum::USDC, &call)
+    };
+    assert!(configure(BUYER.address, U256::ONE).is_err());
+    let call = mint_of(&world, burn(&world, &burn_call(FEE, 1000)));
+    configure(MINTER.address, U256::ONE).unwrap();
+    assert_eq!(
+        receive(&world, &call),
+        "FiatToken: mint amount exceeds minterAllowance"
+    );
+    configure(MINTER.address, U256::ZERO).unwrap();
+    assert_eq!(receive(&world, &call), "FiatToken: caller is not a minter");
+}

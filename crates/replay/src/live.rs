@@ -1,0 +1,68 @@
+//! Answers that no recording can have, because they are about what happened on a chain of the test
+//! or demo.
+
+use std::{fmt, sync::Arc};
+
+/// Somebody who answers for a host before its recordings do, such as Circle's attestations of burns
+/// that were made a moment ago. Clones are the same one.
+#[derive(Clone)]
+pub struct Live {
+    host: String,
+    answer: Arc<Answer>,
+}
+
+type Answer = dyn Fn(&str, &str) -> Option<LiveReply> + Send + Sync;
+
+/// What it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveReply {
+    /// HTTP status.
+    pub status: u16,
+    /// JSON.
+    pub body: String,
+}
+
+impl Live {
+    /// Asks `answer`, with the method and with path and query, for every request to `host`; where it
+    /// has nothing, the recordings answer.
+    ///
+    /// ```
+    /// use replay::{Live, LiveReply};
+    ///
+    /// let live = Live::new("iris-api.circle.com", |_method, path_and_query| {
+    ///     path_and_query.starts_with("/v2/messages/").then(|| LiveReply {
+    ///         status: 404,
+    ///         body: r#"{"code":404,"message":"Message not found"}"#.to_owned(),
+    ///     })
+    /// });
+    /// # let _unused = live;
+    /// ```
+    pub fn new(
+        host: impl Into<String>,
+        answer: impl Fn(&str, &str) -> Option<LiveReply> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            host: host.into(),
+            answer: Arc::new(answer),
+        }
+    }
+
+    pub(crate) fn answer(
+        &self,
+        host: &str,
+        method: &str,
+        path_and_query: &str,
+    ) -> Option<LiveReply> {
+        (self.host == host)
+            .then(|| (self.answer)(method, path_and_query))
+            .flatten()
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live")
+            .field("host", &self.host)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,101 @@
+//! Handing a transaction over to be signed and sent.
+
+use alloy_primitives::U256;
+use chain_reader::Estimate;
+
+use super::{Driver, Fault, Step};
+use crate::gas::Funds;
+use crate::intent::Intent;
+use crate::plan::judge_returned;
+use crate::{StepKind, intent};
+
+/// What is put on top of an estimate, in percent: what a call uses changes with the state that it finds.
+const MARGIN_PERCENT: u64 = 30;
+
+/// The most gas that a transaction of an action may use.
+const MOST_GAS: u64 = 4_000_000;
+
+impl Driver {
+    /// Everything that may fail comes first; then the order is written; then the transaction is handed over, by whoever finds
+    /// the order. What cannot be sent halts the intent.
+    pub(super) async fn order(&self, intent: &Intent, index: usize) -> Result<Step, Fault> {
+        let Some(step) = intent.steps.get(index) else {
+            return Ok(Step::Wait(self.shared.pace.look));
+        };
+        let must_go_on = matches!(
+            step.kind,
+            StepKind::Clear | StepKind::Mint | StepKind::Transfer
+        ) && intent.has_effect();
+        if !must_go_on && self.shared.now() >= intent.not_after {
+            return Ok(Step::Write(intent.halt("deadline_passed")?));
+        }
+        let chain = self.shared.chain_of(step.chain_id)?;
+        // Not before what the intent has done on this chain.
+        let before = intent
+            .steps
+            .iter()
+            .filter(|other| other.chain_id == step.chain_id);
+        let before = before
+            .filter_map(|other| other.status.at())
+            .map(|at| at.number)
+            .max();
+        let block = chain.sealed(before.unwrap_or_default()).await?.block;
+        let wallet = intent.wallet;
+        let gas = match chain.estimate(wallet, step.to, &step.input, block).await? {
+            Estimate::Gas(gas) if gas <= MOST_GAS => gas,
+            Estimate::Gas(_) => return Ok(Step::Write(self.stop(intent, step, "gas_too_high")?)),
+            Estimate::Reverts => {
+                return Ok(Step::Write(self.stop(intent, step, "step_would_revert")?));
+            }
+        };
+        if step.returns_amount && !self.returns_enough(intent, step, block).await? {
+            return Ok(Step::Write(intent.halt("preview_below_minimum")?));
+        }
+        let limit = gas
+            .saturating_add(gas.saturating_mul(MARGIN_PERCENT).div_ceil(100))
+            .min(MOST_GAS);
+        let chain_steps = intent.steps.iter().filter(|other| {
+            other.chain_id == step.chain_id && other.status == intent::Status::Planned
+        });
+        // What comes after it is paid for as well, so that an approval does not stand without its call.
+        let later = u64::try_from(chain_steps.count().saturating_sub(1)).unwrap_or_default();
+        let ahead = limit.saturating_add(later.saturating_mul(ahead_gas(step.kind)));
+        match self.shared.fund(intent, step.chain_id, ahead).await? {
+            Funds::Enough => Ok(Step::Write(intent.order(index, limit)?)),
+            Funds::Coming => Ok(Step::Wait(self.shared.pace.look)),
+            Funds::Missing(_) if must_go_on => Ok(Step::Wait(self.shared.pace.after_fault)),
+            Funds::Missing(reason) => Ok(Step::Write(intent.halt(reason)?)),
+        }
+    }
+
+    /// What cannot be sent halts the intent. A transaction that is sent after a halt is left out instead.
+    fn stop(&self, intent: &Intent, step: &intent::Step, reason: &str) -> Result<Intent, Fault> {
+        tracing::warn!(intent = %intent.id, kind = step.kind.as_str(), reason, "a transaction of an action is not sent");
+        Ok(intent.halt(reason)?)
+    }
+
+    /// Calls the transaction without sending it, and compares what it returns.
+    async fn returns_enough(
+        &self,
+        intent: &Intent,
+        step: &intent::Step,
+        block: chain_reader::Block,
+    ) -> Result<bool, Fault> {
+        let chain = self.shared.chain_of(step.chain_id)?;
+        let output = chain
+            .call_from(intent.wallet, step.to, &step.input, block)
+            .await?;
+        let at_least = step
+            .expects
+            .map_or(U256::ZERO, |expected| expected.at_least);
+        Ok(output.is_some_and(|output| judge_returned(&output, at_least).is_ok()))
+    }
+}
+
+/// The gas that is set aside for each transaction that follows one of this kind.
+const fn ahead_gas(kind: StepKind) -> u64 {
+    match kind {
+        StepKind::Principal | StepKind::ApproveReset | StepKind::Approve => 400_000,
+        _ => 0,
+    }
+}

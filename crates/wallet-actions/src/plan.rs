@@ -1,0 +1,301 @@
+//! From what is asked to an intent: everything that can be judged before the first signature.
+
+mod bridge;
+mod divest;
+mod invest;
+mod principal;
+mod product;
+mod swap;
+mod withdraw;
+
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_sol_types::SolCall;
+use chain_reader::{Block, ChainReader, SimulatedCall};
+use custody::Wallet;
+use serde_json::Value;
+
+pub use self::product::ListedProduct;
+pub(crate) use self::product::Product;
+use crate::abi::token::{approveCall, transferCall};
+use crate::amount::atoms;
+use crate::gas::Affordable;
+use crate::intent::{Allowance, Bridge, Intent, Operation, State, Status, Step};
+use crate::{Action, IntentId, Order, PlannedStep, Refused, Shared, StepKind};
+
+/// How long an action may take to be begun where nothing else bounds it.
+const BEGUN_WITHIN: u64 = 600;
+
+/// What a step may use where nobody simulates: approvals behind proxies, and calls through several contracts.
+const GAS_OF_APPROVAL: u64 = 120_000;
+const GAS_OF_CALL: u64 = 900_000;
+
+/// An intent in the making.
+pub(crate) struct Draft {
+    operation: Operation,
+    chain_id: u64,
+    steps: Vec<Step>,
+    allowance: Option<Allowance>,
+    bridge: Option<Bridge>,
+    not_after: Option<u64>,
+    plan: Value,
+}
+
+/// Plans the actions of one wallet.
+pub(crate) struct Planner<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) wallet: Wallet,
+    pub(crate) now: u64,
+}
+
+/// A token of a wallet at a block.
+#[derive(Clone, Copy)]
+pub(crate) struct Held {
+    pub(crate) balance: U256,
+    pub(crate) decimals: u8,
+}
+
+impl Planner<'_> {
+    /// Plans an action, and judges it by everything that can be read now.
+    pub(crate) async fn plan(&self, order: &Order) -> Result<Intent, Refused> {
+        if order.deadline.is_some_and(|deadline| deadline <= self.now) {
+            return Err(Refused::invalid("deadline", "the deadline has passed"));
+        }
+        let draft = match &order.action {
+            Action::Swap(asked) => Box::pin(self.swap(order, asked)).await?,
+            Action::Bridge(asked) => Box::pin(self.bridge(order, asked)).await?,
+            Action::Withdraw(asked) => Box::pin(self.withdraw(asked)).await?,
+            Action::Invest(asked) => Box::pin(self.invest(order, asked)).await?,
+            Action::Divest(asked) => Box::pin(self.divest(asked)).await?,
+        };
+        self.judge(&draft)?;
+        let chain = self.shared.chain(draft.chain_id)?;
+        let sealed = chain.sealed(0).await?;
+        let gas = self.foresee(chain, &draft, sealed.block).await?;
+        self.afford(draft.chain_id, gas).await?;
+        if let Some(bridge) = &draft.bridge {
+            self.afford(bridge.chain_id, GAS_OF_CALL).await?;
+        }
+        self.intent(order, draft)
+    }
+
+    fn intent(&self, order: &Order, draft: Draft) -> Result<Intent, Refused> {
+        let latest = [
+            Some(self.now.saturating_add(BEGUN_WITHIN)),
+            draft.not_after,
+            order.deadline,
+        ];
+        let not_after = latest.into_iter().flatten().min().unwrap_or(self.now);
+        let id = IntentId::random()
+            .map_err(|error| Refused::unavailable("entropy_unavailable", error))?;
+        Ok(Intent {
+            id,
+            revision: 0,
+            owner: order.owner.to_string(),
+            wallet: self.wallet.address,
+            payment: order.payment,
+            call: order.call.clone(),
+            price_micro_usd: order.price_micro_usd,
+            operation: draft.operation,
+            created_at: self.now,
+            not_after,
+            state: State::Running,
+            halted: None,
+            steps: draft.steps,
+            allowance: draft.allowance,
+            bridge: draft.bridge,
+            plan: draft.plan,
+            ended_at: None,
+        })
+    }
+
+    /// Whether the wallet's key would sign every transaction: what the policy refuses is refused before anything is begun.
+    fn judge(&self, draft: &Draft) -> Result<(), Refused> {
+        for step in &draft.steps {
+            self.judge_call(step.chain_id, step.to, &step.input)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn judge_call(
+        &self,
+        chain_id: u64,
+        to: Address,
+        input: &Bytes,
+    ) -> Result<(), Refused> {
+        let (owner, wallet) = (self.wallet.owner, self.wallet.address);
+        let judged = self
+            .shared
+            .policy
+            .judge_call(owner, wallet, chain_id, to, input);
+        Ok(judged?)
+    }
+
+    /// Runs the transactions on top of a block, and gives the gas that they may use together.
+    async fn foresee(
+        &self,
+        chain: &ChainReader,
+        draft: &Draft,
+        block: Block,
+    ) -> Result<u64, Refused> {
+        let here = || {
+            draft
+                .steps
+                .iter()
+                .filter(|step| step.chain_id == draft.chain_id)
+        };
+        let calls: Vec<_> = here()
+            .map(|step| SimulatedCall {
+                from: self.wallet.address,
+                to: step.to,
+                input: step.input.clone(),
+            })
+            .collect();
+        let most = |step: &Step| match step.kind {
+            StepKind::Approve | StepKind::ApproveReset | StepKind::Clear => GAS_OF_APPROVAL,
+            _ => GAS_OF_CALL,
+        };
+        let Some(outcomes) = chain.simulate(&calls, block).await? else {
+            return Ok(here().map(most).fold(GAS_OF_APPROVAL, u64::saturating_add));
+        };
+        let mut gas = GAS_OF_APPROVAL;
+        for (step, outcome) in here().zip(outcomes) {
+            if !outcome.succeeded {
+                return Err(Refused::unsupported(
+                    would_revert(step.kind),
+                    format!("the transaction {:?} would revert now", step.kind.as_str()),
+                ));
+            }
+            if let (true, Some(expected)) = (step.returns_amount, step.expects) {
+                judge_returned(&outcome.output, expected.at_least)?;
+            }
+            gas = gas.saturating_add(outcome.gas_used.saturating_mul(3) / 2);
+        }
+        Ok(gas)
+    }
+
+    /// Whether so much gas can be paid for, by the wallet or by whoever tops it up.
+    async fn afford(&self, chain_id: u64, gas: u64) -> Result<(), Refused> {
+        let wallet = self.wallet.address;
+        match self.shared.affordable(chain_id, wallet, gas).await? {
+            Affordable::Yes => Ok(()),
+            Affordable::No { missing, reason } => Err(Refused::Gas {
+                chain_id,
+                wallet,
+                missing,
+                reason,
+            }),
+        }
+    }
+
+    /// What the wallet holds of a token.
+    pub(crate) async fn held(&self, chain_id: u64, token: Address) -> Result<Held, Refused> {
+        let chain = self.shared.chain(chain_id)?;
+        let block = chain.sealed(0).await?.block;
+        if chain.code(token, block).await?.is_empty() {
+            return Err(Refused::unsupported(
+                "token_unsupported",
+                format!("there is no contract at {token} on chain {chain_id}"),
+            ));
+        }
+        Ok(Held {
+            balance: chain
+                .token_balance(token, self.wallet.address, block)
+                .await?,
+            decimals: chain.decimals(token, block).await?,
+        })
+    }
+
+    /// What a contract answers now; `None` where the call reverts.
+    pub(crate) async fn read<C: SolCall>(
+        &self,
+        chain_id: u64,
+        to: Address,
+        call: &C,
+    ) -> Result<Option<C::Return>, Refused> {
+        let chain = self.shared.chain(chain_id)?;
+        let block = chain.sealed(0).await?.block;
+        let input = Bytes::from(call.abi_encode());
+        let output = chain
+            .call_from(self.wallet.address, to, &input, block)
+            .await?;
+        Ok(output.and_then(|output| C::abi_decode_returns(&output).ok()))
+    }
+}
+
+/// The amount in the token's smallest unit: above zero, and with no more digits than the token.
+pub(crate) fn amount_of(path: &'static str, text: &str, decimals: u8) -> Result<U256, Refused> {
+    match atoms(text, decimals) {
+        Some(amount) if !amount.is_zero() => Ok(amount),
+        Some(_) => Err(Refused::invalid(path, "expected an amount above zero")),
+        None => Err(Refused::invalid(
+            path,
+            format!("expected at most {decimals} digits after the point, as the token has"),
+        )),
+    }
+}
+
+/// The reason under which a transaction is refused that would revert.
+const fn would_revert(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Principal => "principal_auth_refused",
+        _ => "step_would_revert",
+    }
+}
+
+/// Whether what a call returns is enough.
+pub(crate) fn judge_returned(output: &Bytes, at_least: U256) -> Result<(), Refused> {
+    let returned = U256::try_from_be_slice(output).unwrap_or_default();
+    match returned >= at_least {
+        true => Ok(()),
+        false => Err(Refused::unsupported(
+            "preview_below_minimum",
+            format!(
+                "expected at least {at_least}, observed {returned} when the call was simulated"
+            ),
+        )),
+    }
+}
+
+pub(crate) fn step(kind: StepKind, chain_id: u64, to: Address, call: &impl SolCall) -> Step {
+    Step {
+        kind,
+        chain_id,
+        to,
+        input: call.abi_encode().into(),
+        expects: None,
+        returns_amount: false,
+        status: Status::Planned,
+    }
+}
+
+/// A transaction that somebody else has planned.
+pub(crate) fn planned(chain_id: u64, planned: PlannedStep) -> Step {
+    Step {
+        kind: planned.kind,
+        chain_id,
+        to: planned.to,
+        input: planned.input,
+        expects: None,
+        returns_amount: false,
+        status: Status::Planned,
+    }
+}
+
+pub(crate) fn approve(
+    kind: StepKind,
+    chain_id: u64,
+    token: Address,
+    spender: Address,
+    amount: U256,
+) -> Step {
+    step(kind, chain_id, token, &approveCall { spender, amount })
+}
+
+pub(crate) fn transfer(chain_id: u64, token: Address, to: Address, amount: U256) -> Step {
+    step(
+        StepKind::Transfer,
+        chain_id,
+        token,
+        &transferCall { to, amount },
+    )
+}

@@ -1,0 +1,105 @@
+//! Native USDC to another chain.
+
+use serde_json::json;
+
+use super::{Draft, Planner, amount_of, planned};
+use crate::amount::whole;
+use crate::intent::{Allowance, Bridge, Operation};
+use crate::{BridgeAsk, BridgeOrder, Order, Refused};
+
+impl Planner<'_> {
+    /// The burn on the source chain; the mint follows when it is attested.
+    pub(super) async fn bridge(
+        &self,
+        order: &Order,
+        asked: &BridgeOrder,
+    ) -> Result<Draft, Refused> {
+        let &BridgeOrder {
+            from_chain,
+            to_chain,
+            token,
+            ref amount,
+            recipient,
+        } = asked;
+        let (owner, wallet) = (self.wallet.owner.address(), self.wallet.address);
+        let forward_to = match recipient {
+            None => None,
+            Some(recipient) if recipient == wallet => None,
+            Some(recipient) if recipient == owner => Some(owner),
+            Some(recipient) => {
+                return Err(Refused::invalid(
+                    "recipient",
+                    format!(
+                        "expected the sub-wallet {wallet} or the payer {owner}, observed {recipient}"
+                    ),
+                ));
+            }
+        };
+        // The mint is sent there, so the chain has to be one of ours.
+        self.shared.chain(to_chain)?;
+        let held = self.held(from_chain, token).await?;
+        let wanted = amount_of("amount", amount, held.decimals)?;
+        let principal = self.bring(order, from_chain, token, held, wanted).await?;
+        let ask = BridgeAsk {
+            from_chain,
+            to_chain,
+            wallet,
+            recipient: wallet,
+            token,
+            atoms: wanted,
+        };
+        let planned_bridge = self.shared.plans.bridge(ask).await?;
+        let mut steps: Vec<_> = principal.into_iter().collect();
+        let burn = planned_bridge.steps.into_iter();
+        steps.extend(burn.map(|step| planned(from_chain, step)));
+        let bridge = Bridge {
+            chain_id: to_chain,
+            source_domain: planned_bridge.source_domain,
+            destination_domain: planned_bridge.destination_domain,
+            burned_token: token,
+            minted_token: planned_bridge.minted_token,
+            transmitter: planned_bridge.transmitter,
+            amount: wanted,
+            max_fee: planned_bridge.max_fee,
+            forward_to,
+            minted_by_others: false,
+        };
+        self.judge_arrival(&bridge)?;
+        Ok(Draft {
+            operation: Operation::Bridge,
+            chain_id: from_chain,
+            steps,
+            allowance: Some(Allowance {
+                chain_id: from_chain,
+                token,
+                spender: planned_bridge.spender,
+                left: None,
+                clears: 0,
+            }),
+            bridge: Some(bridge),
+            not_after: Some(planned_bridge.valid_until),
+            plan: json!({
+                "from_chain": from_chain,
+                "to_chain": to_chain,
+                "token": token.to_string(),
+                "minted_token": bridge.minted_token.to_string(),
+                "decimals": held.decimals,
+                "recipient": forward_to.unwrap_or(wallet).to_string(),
+                "amount": whole(wanted, held.decimals),
+                "max_fee": whole(planned_bridge.max_fee, held.decimals),
+                "judged": planned_bridge.evidence,
+            }),
+        })
+    }
+
+    /// Whether the key would sign what the destination chain needs: USDC is not burned for a mint that nobody may send.
+    fn judge_arrival(&self, bridge: &Bridge) -> Result<(), Refused> {
+        let mint = crate::drive::mint_step(bridge, Default::default(), Default::default());
+        self.judge_call(bridge.chain_id, bridge.transmitter, &mint.input)?;
+        if let Some(owner) = bridge.forward_to {
+            let out = super::transfer(bridge.chain_id, bridge.minted_token, owner, bridge.amount);
+            self.judge_call(bridge.chain_id, bridge.minted_token, &out.input)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! Tokens that the wallet lacks, and the authorization that brings them (EIP-3009).
+
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_sol_types::SolValue;
+use serde_json::{Value, json};
+
+use super::{Held, Planner, step};
+use crate::abi::{token, token_bytes};
+use crate::intent::{Expected, Step};
+use crate::refused::FundsRequired;
+use crate::{Order, Principal, Refused, StepKind};
+
+/// How long an authorization that is asked for is valid.
+const VALID_SECONDS: u64 = 3_600;
+
+/// How much longer an authorization has to be valid than now, so that its transaction can come into a block.
+const MARGIN_SECONDS: u64 = 60;
+
+impl Planner<'_> {
+    /// The transaction that brings what the wallet lacks of a token; `None` when it lacks nothing.
+    pub(super) async fn bring(
+        &self,
+        order: &Order,
+        chain_id: u64,
+        token: Address,
+        held: Held,
+        needed: U256,
+    ) -> Result<Option<Step>, Refused> {
+        let missing = needed.saturating_sub(held.balance);
+        if missing.is_zero() {
+            return Ok(None);
+        }
+        let Some(principal) = &order.principal else {
+            let required = self.require(chain_id, token, held, missing).await?;
+            return Err(Refused::Funds(Box::new(required)));
+        };
+        self.judge_principal(principal, missing)?;
+        let mut pull = self.pull(chain_id, token, principal).await?;
+        pull.expects = Some(Expected {
+            token,
+            receiver: self.wallet.address,
+            at_least: principal.value,
+        });
+        Ok(Some(pull))
+    }
+
+    /// What the owner has to bring.
+    async fn require(
+        &self,
+        chain_id: u64,
+        token: Address,
+        held: Held,
+        missing: U256,
+    ) -> Result<FundsRequired, Refused> {
+        let principal_auth = match self.domain(chain_id, token).await? {
+            Some(domain) => Some(self.authorization(domain, missing)?),
+            None => None,
+        };
+        Ok(FundsRequired {
+            chain_id,
+            wallet: self.wallet.address,
+            token,
+            missing,
+            decimals: held.decimals,
+            principal_auth,
+        })
+    }
+
+    /// The typed data that the owner signs.
+    fn authorization(&self, domain: Value, missing: U256) -> Result<Value, Refused> {
+        let mut nonce = [0; 32];
+        getrandom::fill(&mut nonce)
+            .map_err(|error| Refused::unavailable("entropy_unavailable", error))?;
+        let field = |name: &str, kind: &str| json!({ "name": name, "type": kind });
+        Ok(json!({
+            "domain": domain,
+            "primaryType": "TransferWithAuthorization",
+            "types": {
+                "TransferWithAuthorization": [
+                    field("from", "address"),
+                    field("to", "address"),
+                    field("value", "uint256"),
+                    field("validAfter", "uint256"),
+                    field("validBefore", "uint256"),
+                    field("nonce", "bytes32"),
+                ],
+            },
+            "message": {
+                "from": self.wallet.owner.address().to_string(),
+                "to": self.wallet.address.to_string(),
+                "value": missing.to_string(),
+                "validAfter": "0",
+                "validBefore": self.now.saturating_add(VALID_SECONDS).to_string(),
+                "nonce": B256::from(nonce),
+            },
+        }))
+    }
+
+    /// The EIP-712 domain of a token, by its own words, where they give the separator that the token has.
+    async fn domain(&self, chain_id: u64, token: Address) -> Result<Option<Value>, Refused> {
+        let separator = self
+            .read(chain_id, token, &token::DOMAIN_SEPARATORCall {})
+            .await?;
+        let name = self.read(chain_id, token, &token::nameCall {}).await?;
+        let version = self.read(chain_id, token, &token::versionCall {}).await?;
+        let state = token::authorizationStateCall {
+            authorizer: self.wallet.owner.address(),
+            nonce: B256::ZERO,
+        };
+        let takes_authorizations = self.read(chain_id, token, &state).await?.is_some();
+        let (Some(separator), Some(name), true) = (separator, name, takes_authorizations) else {
+            return Ok(None);
+        };
+        // Tokens that do not say their version have the first or the second one.
+        let versions = match version {
+            Some(version) => vec![version],
+            None => vec!["1".to_owned(), "2".to_owned()],
+        };
+        let version = versions
+            .into_iter()
+            .find(|version| separator_of(&name, version, chain_id, token) == separator);
+        Ok(version.map(|version| {
+            json!({
+                "name": name,
+                "version": version,
+                "chainId": chain_id,
+                "verifyingContract": token.to_string(),
+            })
+        }))
+    }
+
+    /// Whether the authorization is one from the owner to its wallet that brings enough. Its signature is the token's to judge.
+    fn judge_principal(&self, principal: &Principal, missing: U256) -> Result<(), Refused> {
+        let wrong = |path, expected: String, observed: String| {
+            Err(Refused::invalid(
+                path,
+                format!("expected {expected}, observed {observed}"),
+            ))
+        };
+        let (owner, wallet) = (self.wallet.owner.address(), self.wallet.address);
+        if principal.from != owner {
+            return wrong(
+                "principal_auth.authorization.from",
+                format!("the payer {owner}"),
+                principal.from.to_string(),
+            );
+        }
+        if principal.to != wallet {
+            return wrong(
+                "principal_auth.authorization.to",
+                format!("the sub-wallet {wallet}"),
+                principal.to.to_string(),
+            );
+        }
+        if principal.value < missing {
+            return wrong(
+                "principal_auth.authorization.value",
+                format!("at least {missing}"),
+                principal.value.to_string(),
+            );
+        }
+        let (now, least) = (self.now, self.now.saturating_add(MARGIN_SECONDS));
+        if principal.valid_after >= U256::from(now) || principal.valid_before < U256::from(least) {
+            return wrong(
+                "principal_auth.authorization",
+                format!("a window that holds {now} to {least}"),
+                format!("{} to {}", principal.valid_after, principal.valid_before),
+            );
+        }
+        Ok(())
+    }
+
+    /// The transaction of the authorization, in the form that the token takes.
+    async fn pull(
+        &self,
+        chain_id: u64,
+        token: Address,
+        principal: &Principal,
+    ) -> Result<Step, Refused> {
+        let state = token::authorizationStateCall {
+            authorizer: principal.from,
+            nonce: principal.nonce,
+        };
+        if self.read(chain_id, token, &state).await? == Some(true) {
+            return Err(Refused::invalid(
+                "principal_auth.authorization.nonce",
+                "the token has taken an authorization with this nonce",
+            ));
+        }
+        let chain = self.shared.chain(chain_id)?;
+        let block = chain.sealed(0).await?.block;
+        for form in forms(chain_id, token, principal) {
+            let input: &Bytes = &form.input;
+            let taken = chain
+                .call_from(self.wallet.address, token, input, block)
+                .await?;
+            if taken.is_some() {
+                return Ok(form);
+            }
+        }
+        Err(Refused::invalid(
+            "principal_auth",
+            format!(
+                "the token {token} does not take the authorization: its signature, window, nonce or amount"
+            ),
+        ))
+    }
+}
+
+/// The forms in which tokens take an authorization: a key's signature in three parts, any signature in one piece.
+fn forms(chain_id: u64, token: Address, principal: &Principal) -> Vec<Step> {
+    let &Principal {
+        ref signature,
+        from,
+        to,
+        value,
+        valid_after,
+        valid_before,
+        nonce,
+    } = principal;
+    let mut forms = Vec::new();
+    if let Ok(&[ref parts @ .., v]) = <&[u8; 65]>::try_from(signature.as_ref()) {
+        let (r, s): (&[u8], &[u8]) = parts.split_at(32);
+        let call = token::transferWithAuthorizationCall {
+            from,
+            to,
+            value,
+            validAfter: valid_after,
+            validBefore: valid_before,
+            nonce,
+            v: if v < 27 { v.saturating_add(27) } else { v },
+            r: B256::from_slice(r),
+            s: B256::from_slice(s),
+        };
+        forms.push(step(StepKind::Principal, chain_id, token, &call));
+    }
+    let call = token_bytes::transferWithAuthorizationCall {
+        from,
+        to,
+        value,
+        validAfter: valid_after,
+        validBefore: valid_before,
+        nonce,
+        signature: signature.clone(),
+    };
+    forms.push(step(StepKind::Principal, chain_id, token, &call));
+    forms
+}
+
+/// The EIP-712 domain separator of a token of this name and version.
+fn separator_of(name: &str, version: &str, chain_id: u64, token: Address) -> B256 {
+    const TYPE: &[u8] =
+        b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
+    let words = (
+        keccak256(TYPE),
+        keccak256(name.as_bytes()),
+        keccak256(version.as_bytes()),
+        U256::from(chain_id),
+        token,
+    );
+    keccak256(words.abi_encode())
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::{address, b256};
+
+    use super::*;
+
+    #[test]
+    fn the_separator_is_the_deployed_one_of_usdc_on_base() {
+        let token = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+        let separator = separator_of("USD Coin", "2", 8453, token);
+        assert_eq!(
+            separator,
+            b256!("02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f")
+        );
+    }
+
+    #[test]
+    fn both_forms_have_their_selectors() {
+        let principal = Principal {
+            signature: vec![1; 65].into(),
+            from: Address::repeat_byte(1),
+            to: Address::repeat_byte(2),
+            value: U256::from(3),
+            valid_after: U256::ZERO,
+            valid_before: U256::from(9),
+            nonce: B256::repeat_byte(4),
+        };
+        let selectors = |principal: &Principal| -> Vec<_> {
+            let forms = forms(196, Address::repeat_byte(5), principal).into_iter();
+            forms
+                .map(|form| form.input.slice(..4).to_string())
+                .collect()
+        };
+        assert_eq!(selectors(&principal), ["0xe3ee160e", "0xcf092995"]);
+        let wallet = Principal {
+            signature: vec![1; 66].into(),
+            ..principal
+        };
+        assert_eq!(selectors(&wallet), ["0xcf092995"]);
+    }
+}

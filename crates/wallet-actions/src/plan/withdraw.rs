@@ -1,0 +1,65 @@
+//! Tokens for the owner.
+
+use alloy_primitives::U256;
+use serde_json::json;
+
+use super::{Draft, Planner, amount_of, transfer};
+use crate::amount::whole;
+use crate::intent::{Expected, Operation};
+use crate::refused::FundsRequired;
+use crate::{Refused, WithdrawOrder};
+
+impl Planner<'_> {
+    /// A transfer to the owner, and to nobody else.
+    pub(super) async fn withdraw(&self, asked: &WithdrawOrder) -> Result<Draft, Refused> {
+        let &WithdrawOrder {
+            chain_id,
+            token,
+            ref amount,
+        } = asked;
+        let held = self.held(chain_id, token).await?;
+        let amount = match amount {
+            Some(text) => amount_of("amount", text, held.decimals)?,
+            None => held.balance,
+        };
+        if held.balance.is_zero() {
+            return Err(Refused::nothing(
+                "nothing_to_withdraw",
+                format!("the sub-wallet holds nothing of {token} on chain {chain_id}"),
+            ));
+        }
+        if amount > held.balance {
+            return Err(Refused::Funds(Box::new(FundsRequired {
+                chain_id,
+                wallet: self.wallet.address,
+                token,
+                missing: amount.saturating_sub(held.balance),
+                decimals: held.decimals,
+                principal_auth: None,
+            })));
+        }
+        let owner = self.wallet.owner.address();
+        let mut step = transfer(chain_id, token, owner, amount);
+        step.expects = Some(Expected {
+            token,
+            receiver: owner,
+            at_least: amount,
+        });
+        Ok(Draft {
+            operation: Operation::Withdraw,
+            chain_id,
+            steps: vec![step],
+            allowance: None,
+            bridge: None,
+            not_after: None,
+            plan: json!({
+                "chain_id": chain_id,
+                "token": token.to_string(),
+                "decimals": held.decimals,
+                "recipient": owner.to_string(),
+                "amount": whole(amount, held.decimals),
+                "leaves": whole(held.balance.checked_sub(amount).unwrap_or(U256::ZERO), held.decimals),
+            }),
+        })
+    }
+}

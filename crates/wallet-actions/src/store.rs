@@ -1,0 +1,117 @@
+//! What is kept of actions: the intents, and the coins that were given for their gas.
+
+mod sqlite;
+
+use alloy_primitives::{Address, B256};
+use thiserror::Error;
+
+pub use self::sqlite::SqliteStore;
+use crate::{Intent, IntentId, PortFuture};
+
+/// The answer of a store.
+pub type StoreFuture<'a, T> = PortFuture<'a, Result<T, StoreError>>;
+
+/// Durable intents. Every write is conditional, and what was written is on disk when it returns.
+pub trait Store: Send + Sync + 'static {
+    /// Keeps a new intent. A payment that has one already gets that one, unchanged, unless it ended without effect.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] while another intent of the wallet is running.
+    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent>;
+
+    /// The intent with this id.
+    fn get(&self, id: &IntentId) -> StoreFuture<'_, Option<Intent>>;
+
+    /// The intent that this payment bought.
+    fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>>;
+
+    /// Writes an intent over the one that was read, and returns it as it is now.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] when somebody wrote it since.
+    fn write(&self, intent: Intent) -> StoreFuture<'_, Intent>;
+
+    /// The intents that something is left to do for, the oldest first.
+    fn open(&self) -> StoreFuture<'_, Vec<IntentId>>;
+
+    /// The intents that were made since this Unix second, whatever became of them.
+    fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>>;
+
+    /// The newest intents of an owner (a CAIP-10 id) that were made since this Unix second, at most so many.
+    fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>>;
+
+    /// Whether the wallet has an intent that is running.
+    fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>>;
+
+    /// Books coins that are to be given. A key that is booked stays as it is.
+    ///
+    /// # Errors
+    /// [`StoreError::Budget`] when a budget does not cover it.
+    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()>;
+}
+
+/// Coins that are to be given for gas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopUp {
+    /// The key of the transfer at the sender of transactions.
+    pub key: String,
+    /// For whose wallet, as a CAIP-10 id.
+    pub owner: String,
+    /// When, in Unix seconds.
+    pub at: u64,
+    /// What the coins are worth, in micro US dollars.
+    pub micro_usd: u64,
+    /// The most that one owner is given in a day of UTC, in micro US dollars.
+    pub of_owner: u64,
+    /// The most that one owner is ever given: what it has paid, in micro US dollars.
+    pub paid_by_owner: u64,
+    /// The most that all owners are given in a day of UTC, in micro US dollars.
+    pub of_all: u64,
+}
+
+/// Why the store could not do what was asked. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Somebody wrote the intent since it was read.
+    #[error("the intent {id} has changed since it was read")]
+    Conflict {
+        /// The intent.
+        id: IntentId,
+    },
+    /// The wallet has an intent that is running.
+    #[error("the wallet is busy with the intent {running}")]
+    Busy {
+        /// That intent.
+        running: IntentId,
+    },
+    /// A budget does not cover the coins.
+    #[error("the budget {budget} does not cover it: {given} of {most} micro dollars are given")]
+    Budget {
+        /// Which: `gas_topup_budget_usd`, `gas_topup_total_usd`, or `paid`.
+        budget: &'static str,
+        /// What was given before.
+        given: u64,
+        /// The most.
+        most: u64,
+    },
+    /// The records cannot be read or written. The code names no path.
+    #[error("the records of actions cannot be used: {code}")]
+    Unavailable {
+        /// What the database calls it.
+        code: &'static str,
+    },
+}
+
+impl StoreError {
+    /// The stable machine-readable name of the error.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Conflict { .. } => "intent_conflict",
+            Self::Busy { .. } => "wallet_busy",
+            Self::Budget { .. } => "gas_budget_exhausted",
+            Self::Unavailable { .. } => "wallet_store_unavailable",
+        }
+    }
+}

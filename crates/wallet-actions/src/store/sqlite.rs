@@ -1,0 +1,311 @@
+//! Intents in a SQLite file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension as _, Row, Transaction, TransactionBehavior, params,
+};
+use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
+
+use super::{Store, StoreError, StoreFuture, TopUp};
+use crate::{Intent, IntentId};
+
+/// `x4wa`.
+const FORMAT: Format = Format {
+    application_id: 0x7834_7761,
+    migrations: &[include_str!("0001.sql")],
+};
+
+const SETTINGS: Settings = Settings {
+    busy_timeout: Duration::from_secs(5),
+    cache_kib: 1024,
+    max_bytes: None,
+    checkpoints: Checkpoints::InCommits,
+};
+
+const DAY_SECONDS: u64 = 86_400;
+
+/// Intents in one SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    worker: Worker,
+}
+
+impl SqliteStore {
+    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by their owner only.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
+        let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
+        Ok(Self { worker })
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let path = self.worker.path().to_owned();
+        let done = self.worker.submit(move |connection| {
+            in_transaction(connection, work).map_err(|fault| match fault {
+                Fault::Named(error) => Failure(error),
+                Fault::Sqlite(error) => DatabaseError::named(&error, &path, operation).into(),
+            })
+        });
+        Box::pin(async move { done.await.map_err(|Failure(error)| error) })
+    }
+}
+
+fn in_transaction<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let done = work(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
+}
+
+/// What an operation ends in.
+enum Fault {
+    Named(StoreError),
+    Sqlite(rusqlite::Error),
+}
+
+/// A named error that a worker may make of its own.
+struct Failure(StoreError);
+
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Self {
+        tracing::warn!(%error, "the records of wallet actions cannot be used");
+        Self(StoreError::Unavailable { code: error.code() })
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Named(error)
+    }
+}
+
+/// A number as SQLite has them. No time and no amount of dollars is as large as the bound.
+fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Intent> {
+    let revision: i64 = row.get(0)?;
+    let body: String = row.get(1)?;
+    let intent: Intent = serde_json::from_str(&body).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, error.into())
+    })?;
+    Ok(Intent {
+        revision: u64::try_from(revision).unwrap_or_default(),
+        ..intent
+    })
+}
+
+fn body(intent: &Intent) -> Result<String, Fault> {
+    serde_json::to_string(intent)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()).into())
+}
+
+fn of_payment(transaction: &Transaction<'_>, payment: B256) -> rusqlite::Result<Option<Intent>> {
+    transaction
+        .prepare_cached("SELECT revision, body FROM intent WHERE payment = ?1")?
+        .query_row([payment.as_slice()], read)
+        .optional()
+}
+
+fn running(transaction: &Transaction<'_>, wallet: Address) -> Result<Option<IntentId>, Fault> {
+    let id: Option<String> = transaction
+        .prepare_cached("SELECT id FROM intent WHERE wallet = ?1 AND state = 'running'")?
+        .query_row([wallet.to_string()], |row| row.get(0))
+        .optional()?;
+    Ok(id.and_then(|id| id.parse().ok()))
+}
+
+impl Store for SqliteStore {
+    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+        self.run("insert an intent", move |transaction| {
+            if let Some(known) = of_payment(transaction, intent.payment)? {
+                if !known.state.is_over() || known.has_effect() {
+                    return Ok(known);
+                }
+                // It came to nothing and was not charged: the payment is free for another one.
+                transaction
+                    .prepare_cached("UPDATE intent SET payment = ?2 WHERE id = ?1")?
+                    .execute(params![known.id.as_str(), known.id.as_str().as_bytes()])?;
+            }
+            if let Some(running) = running(transaction, intent.wallet)? {
+                return Err(StoreError::Busy { running }.into());
+            }
+            transaction
+                .prepare_cached(
+                    "INSERT INTO intent (id, payment, owner, wallet, state, created_at, revision, body) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7)",
+                )?
+                .execute(params![
+                    intent.id.as_str(),
+                    intent.payment.as_slice(),
+                    intent.owner,
+                    intent.wallet.to_string(),
+                    intent.state.as_str(),
+                    number(intent.created_at),
+                    body(&intent)?,
+                ])?;
+            Ok(Intent {
+                revision: 1,
+                ..intent
+            })
+        })
+    }
+
+    fn get(&self, id: &IntentId) -> StoreFuture<'_, Option<Intent>> {
+        let id = id.clone();
+        self.run("read an intent", move |transaction| {
+            Ok(transaction
+                .prepare_cached("SELECT revision, body FROM intent WHERE id = ?1")?
+                .query_row([id.as_str()], read)
+                .optional()?)
+        })
+    }
+
+    fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>> {
+        self.run("find an intent", move |transaction| {
+            Ok(of_payment(transaction, payment)?)
+        })
+    }
+
+    fn write(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+        self.run("write an intent", move |transaction| {
+            let written = transaction
+                .prepare_cached(
+                    "UPDATE intent SET state = ?2, revision = revision + 1, body = ?3 \
+                     WHERE id = ?1 AND revision = ?4",
+                )?
+                .execute(params![
+                    intent.id.as_str(),
+                    intent.state.as_str(),
+                    body(&intent)?,
+                    number(intent.revision),
+                ]);
+            match written {
+                Ok(1) => Ok(Intent {
+                    revision: intent.revision.saturating_add(1),
+                    ..intent
+                }),
+                Ok(_) => Err(StoreError::Conflict { id: intent.id }.into()),
+                Err(rusqlite::Error::SqliteFailure(error, _))
+                    if error.code == ErrorCode::ConstraintViolation =>
+                {
+                    Err(StoreError::Conflict { id: intent.id }.into())
+                }
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+
+    fn open(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        self.run("list open intents", |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT id FROM intent WHERE state IN ('running', 'following') ORDER BY created_at, id",
+            )?;
+            let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
+            let ids = ids.collect::<Result<Vec<_>, _>>()?;
+            Ok(ids.into_iter().filter_map(|id| id.parse().ok()).collect())
+        })
+    }
+
+    fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
+        self.run("list intents", move |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT revision, body FROM intent WHERE created_at >= ?1 ORDER BY created_at, id",
+            )?;
+            let intents = statement.query_map([number(created_at)], read)?;
+            Ok(intents.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>> {
+        let owner = owner.to_owned();
+        self.run("list an owner's intents", move |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT revision, body FROM intent WHERE owner = ?1 AND created_at >= ?2 \
+                 ORDER BY created_at DESC, id LIMIT ?3",
+            )?;
+            let intents = statement.query_map(params![owner, number(created_at), most], read)?;
+            Ok(intents.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {
+        self.run("look for a running intent", move |transaction| {
+            running(transaction, wallet)
+        })
+    }
+
+    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
+        self.run("book coins for gas", move |transaction| {
+            let known = transaction
+                .prepare_cached("SELECT 1 FROM top_up WHERE key = ?1")?
+                .exists([&top_up.key])?;
+            if known {
+                return Ok(());
+            }
+            let day = top_up.at.saturating_sub(top_up.at % DAY_SECONDS);
+            let sum = |condition: &str, owner: &str, from: u64| -> rusqlite::Result<u64> {
+                let sql = format!(
+                    "SELECT coalesce(sum(micro_usd), 0) FROM top_up WHERE at >= ?2 AND {condition}"
+                );
+                let sum: i64 = transaction
+                    .prepare_cached(&sql)?
+                    .query_row(params![owner, number(from)], |row| row.get(0))?;
+                Ok(u64::try_from(sum).unwrap_or(u64::MAX))
+            };
+            let owner = top_up.owner.as_str();
+            for (budget, given, most) in [
+                (
+                    "gas_topup_budget_usd",
+                    sum("owner = ?1", owner, day)?,
+                    top_up.of_owner,
+                ),
+                ("paid", sum("owner = ?1", owner, 0)?, top_up.paid_by_owner),
+                (
+                    "gas_topup_total_usd",
+                    sum("?1 = ?1", owner, day)?,
+                    top_up.of_all,
+                ),
+            ] {
+                if given.saturating_add(top_up.micro_usd) > most {
+                    return Err(StoreError::Budget {
+                        budget,
+                        given,
+                        most,
+                    }
+                    .into());
+                }
+            }
+            transaction
+                .prepare_cached(
+                    "INSERT INTO top_up (key, owner, at, micro_usd) VALUES (?1, ?2, ?3, ?4)",
+                )?
+                .execute(params![
+                    top_up.key,
+                    top_up.owner,
+                    number(top_up.at),
+                    number(top_up.micro_usd),
+                ])?;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,367 @@
+//! The actions of all wallets.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chain_reader::ChainReader;
+use custody::{Custody, Owner, SigningPolicy, Turns};
+use tokio::sync::Notify;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
+use tx_sender::{Sender, State as SenderState};
+
+use crate::drive::{Driver, Fault};
+use crate::gas::Funder;
+use crate::intent::{Intent, Status};
+use crate::plan::Planner;
+use crate::ports::{CoinPrices, PaidTotals, Plans};
+use crate::store::{Store, StoreError};
+use crate::{IntentId, Order, Refused};
+
+/// What actions are carried out with.
+pub struct Parts {
+    /// Who holds the wallets' keys, behind the policy.
+    pub custody: Arc<dyn Custody>,
+    /// What the keys sign at most: what it refuses is refused before anything is begun.
+    pub policy: SigningPolicy,
+    /// The chains, by id.
+    pub chains: Vec<ChainReader>,
+    /// The sender of transactions. Nobody else sends for the wallets.
+    pub sender: Sender,
+    /// Turns on wallets, shared with whoever else sends for them.
+    pub turns: Turns,
+    /// The intents.
+    pub store: Arc<dyn Store>,
+    /// Who plans swaps and bridges.
+    pub plans: Arc<dyn Plans>,
+    /// What coins are worth.
+    pub prices: Arc<dyn CoinPrices>,
+    /// What owners have paid.
+    pub paid: Arc<dyn PaidTotals>,
+    /// Who tops wallets up; nobody when absent.
+    pub funder: Option<Funder>,
+    /// How fast.
+    pub pace: Pace,
+    /// The machine's clock, in Unix seconds.
+    pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
+}
+
+/// How often things are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// The pause before something is looked at again that is about to change.
+    pub look: Duration,
+    /// The pause after something could not be asked.
+    pub after_fault: Duration,
+    /// The pause between two questions for an attestation.
+    pub attestation: Duration,
+    /// The pause between two searches for open intents.
+    pub sweep: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            look: Duration::from_millis(500),
+            after_fault: Duration::from_secs(2),
+            attestation: Duration::from_secs(5),
+            sweep: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What drivers and planners share.
+pub(crate) struct Shared {
+    pub(crate) custody: Arc<dyn Custody>,
+    pub(crate) policy: SigningPolicy,
+    chains: HashMap<u64, ChainReader>,
+    pub(crate) sender: Sender,
+    pub(crate) turns: Turns,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) plans: Arc<dyn Plans>,
+    pub(crate) prices: Arc<dyn CoinPrices>,
+    pub(crate) paid: Arc<dyn PaidTotals>,
+    pub(crate) funder: Option<Funder>,
+    pub(crate) pace: Pace,
+    clock: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// Some intent was written.
+    pub(crate) changed: Notify,
+    /// Some intent was made.
+    made: Notify,
+}
+
+impl Shared {
+    pub(crate) fn now(&self) -> u64 {
+        (self.clock)()
+    }
+
+    /// A chain that is asked for.
+    pub(crate) fn chain(&self, chain_id: u64) -> Result<&ChainReader, Refused> {
+        self.chains.get(&chain_id).ok_or_else(|| {
+            let message = format!("no node of chain {chain_id} is configured for wallets");
+            Refused::unsupported("chain_unsupported", message)
+        })
+    }
+
+    /// A chain of an intent.
+    pub(crate) fn chain_of(&self, chain_id: u64) -> Result<&ChainReader, Fault> {
+        self.chains.get(&chain_id).ok_or(Fault::Chain(chain_id))
+    }
+}
+
+/// Carries out what wallets are asked to do. Cheap to clone; when the last clone is dropped, the work stops where it is, and
+/// goes on where the records say when it is started again.
+#[derive(Clone)]
+pub struct WalletActions {
+    shared: Arc<Shared>,
+    supervisor: Arc<Supervisor>,
+}
+
+struct Supervisor(JoinHandle<()>);
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What giving up came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GivenUp {
+    /// Nothing was signed, and nothing will be.
+    Cancelled(Intent),
+    /// Something was signed, or is over: the intent as it is.
+    TooLate(Intent),
+}
+
+impl WalletActions {
+    /// Starts, and goes on with what an earlier process has left.
+    #[must_use]
+    pub fn start(parts: Parts) -> Self {
+        let chains = parts.chains.into_iter();
+        let shared = Arc::new(Shared {
+            custody: parts.custody,
+            policy: parts.policy,
+            chains: chains.map(|chain| (chain.chain_id(), chain)).collect(),
+            sender: parts.sender,
+            turns: parts.turns,
+            store: parts.store,
+            plans: parts.plans,
+            prices: parts.prices,
+            paid: parts.paid,
+            funder: parts.funder,
+            pace: parts.pace,
+            clock: parts.clock,
+            changed: Notify::new(),
+            made: Notify::new(),
+        });
+        let supervisor = Supervisor(tokio::spawn(supervise(Arc::clone(&shared))));
+        Self {
+            shared,
+            supervisor: Arc::new(supervisor),
+        }
+    }
+
+    /// Plans an action, makes its intent durable, and begins. The same payment gets the intent that it has bought.
+    ///
+    /// # Errors
+    /// [`Refused`]: nothing was signed, and nothing will be.
+    pub async fn begin(&self, order: &Order) -> Result<Intent, Refused> {
+        let shared = &self.shared;
+        if let Some(known) = shared.store.of_payment(order.payment).await?
+            && (!known.state.is_over() || known.has_effect())
+        {
+            return Ok(known);
+        }
+        let wallet = shared.custody.get_or_create(order.owner).await?;
+        if let Some(running) = shared.store.is_busy(wallet.address).await? {
+            return Err(Refused::Busy(running));
+        }
+        let planner = Planner {
+            shared,
+            wallet,
+            now: shared.now(),
+        };
+        let intent = planner.plan(order).await?;
+        let kept = shared.store.insert(intent).await?;
+        shared.made.notify_one();
+        Ok(kept)
+    }
+
+    /// Waits until the intent is over, only waits for another chain, or the time has come; the intent as it is then.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn wait(&self, id: &IntentId, until: Instant) -> Result<Option<Intent>, StoreError> {
+        loop {
+            let changed = self.shared.changed.notified();
+            let intent = self.find(id).await?;
+            let waits = intent
+                .as_ref()
+                .is_some_and(|intent| intent.state == crate::State::Running);
+            if !waits || Instant::now() >= until {
+                return Ok(intent);
+            }
+            let look = Instant::now() + self.shared.pace.sweep;
+            tokio::select! {
+                () = changed => {}
+                () = tokio::time::sleep_until(look.min(until)) => {}
+            }
+        }
+    }
+
+    /// Gives an intent up, if nothing was signed for it.
+    ///
+    /// # Errors
+    /// The store's and the sender's: whether it was given up is not known then.
+    pub async fn give_up(&self, id: &IntentId, reason: &str) -> Result<Option<GivenUp>, Refused> {
+        loop {
+            let Some(intent) = self.find(id).await? else {
+                return Ok(None);
+            };
+            if intent.state.is_over() || intent.has_effect() {
+                return Ok(Some(GivenUp::TooLate(intent)));
+            }
+            if intent.has_begun() {
+                return self.withdraw(intent).await.map(Some);
+            }
+            let Ok(cancelled) = intent.cancel(reason, self.shared.now()) else {
+                return Ok(Some(GivenUp::TooLate(intent)));
+            };
+            match self.shared.store.write(cancelled).await {
+                Ok(cancelled) => {
+                    self.shared.changed.notify_waiters();
+                    return Ok(Some(GivenUp::Cancelled(cancelled)));
+                }
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Gives up an intent whose first transaction was handed to the sender, if that has not signed it.
+    async fn withdraw(&self, intent: Intent) -> Result<GivenUp, Refused> {
+        let ordered = |step: &crate::intent::Step| matches!(step.status, Status::Ordered { .. });
+        let Some(index) = intent.steps.iter().position(ordered) else {
+            return Ok(GivenUp::TooLate(intent));
+        };
+        let failed = |error: tx_sender::SenderError| Refused::unavailable(error.code(), error);
+        let key = intent.key(index);
+        let record = self.shared.sender.find(&key).await.map_err(failed)?;
+        let unsigned = record.is_none_or(|record| {
+            matches!(record.state, SenderState::Prepared | SenderState::Claimed)
+        });
+        if !unsigned {
+            return Ok(GivenUp::TooLate(intent));
+        }
+        match self.shared.sender.cancel(&key).await {
+            Ok(record) if record.attempts.is_empty() => Ok(GivenUp::Cancelled(intent)),
+            // Without a record it is about to be handed over: the next look tells.
+            Ok(_)
+            | Err(tx_sender::SenderError::UnknownKey { .. } | tx_sender::SenderError::TooLate(_)) => {
+                Ok(GivenUp::TooLate(intent))
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// The present time by which intents are made, in Unix seconds.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.shared.now()
+    }
+
+    /// The intent with this id.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn find(&self, id: &IntentId) -> Result<Option<Intent>, StoreError> {
+        self.shared.store.get(id).await
+    }
+
+    /// The intent that a payment has bought.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn of_payment(
+        &self,
+        payment: alloy_primitives::B256,
+    ) -> Result<Option<Intent>, StoreError> {
+        self.shared.store.of_payment(payment).await
+    }
+
+    /// The newest intents of an owner that were made since this Unix second.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn of_owner(
+        &self,
+        owner: Owner,
+        since: u64,
+        most: u32,
+    ) -> Result<Vec<Intent>, StoreError> {
+        self.shared
+            .store
+            .of_owner(&owner.to_string(), since, most)
+            .await
+    }
+
+    /// The intents that were made since this Unix second: after a restart, some of their calls may not have been answered.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn since(&self, created_at: u64) -> Result<Vec<Intent>, StoreError> {
+        self.shared.store.since(created_at).await
+    }
+
+    /// The products that can be deposited in: chain, product id, protocol, contract and asset.
+    pub fn products(&self) -> impl Iterator<Item = crate::ListedProduct> + '_ {
+        crate::plan::Product::all(&self.shared.policy).map(Into::into)
+    }
+
+    /// Stops after what is being done now. What is left goes on at the next start.
+    pub async fn close(self) {
+        self.supervisor.0.abort();
+        tokio::task::yield_now().await;
+    }
+}
+
+impl std::fmt::Debug for WalletActions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WalletActions")
+            .field("chains", &self.shared.chains.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Sees to it that every open intent is driven.
+async fn supervise(shared: Arc<Shared>) {
+    let driven: Arc<Mutex<HashSet<IntentId>>> = Arc::default();
+    let mut drivers = JoinSet::new();
+    loop {
+        while drivers.try_join_next().is_some() {}
+        match shared.store.open().await {
+            Ok(open) => {
+                for id in open {
+                    if lock(&driven).insert(id.clone()) {
+                        let (shared, driven) = (Arc::clone(&shared), Arc::clone(&driven));
+                        drivers.spawn(async move {
+                            Driver::new(shared, id.clone()).run().await;
+                            lock(&driven).remove(&id);
+                        });
+                    }
+                }
+            }
+            Err(error) => tracing::warn!(code = error.code(), "open actions cannot be looked for"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(shared.pace.sweep) => {}
+            () = shared.made.notified() => {}
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

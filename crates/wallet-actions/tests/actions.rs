@@ -1,0 +1,1 @@
+//! Actions on embedded chains.

@@ -1,0 +1,328 @@
+//! What owners do with their mandates.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use alloy_primitives::{B256, hex, keccak256};
+use jiff::Timestamp;
+use tokio::time::timeout;
+use yield_watch::{Mandate, Mode, MoveKey, Outcome, Record, Rules, State, Watched};
+
+use crate::{Clock, Creation, Kept, Lease, Mover, Stop, Store, StoreError, WatchError, Write};
+
+/// How often a write is tried when others write about the same mandate.
+const TRIES: u32 = 16;
+/// The longest time that a cancellation waits for the mover.
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The mandates of a server: created, read and cancelled by their owners. Clones are the same.
+#[derive(Clone)]
+pub struct Mandates {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    clock: Clock,
+    mover: OnceLock<Arc<dyn Mover>>,
+}
+
+/// What an owner asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The owner, as CAIP-10.
+    pub owner: String,
+    /// The rules.
+    pub rules: Rules,
+    /// What it does.
+    pub mode: Mode,
+    /// When its time is over. Counted in whole seconds.
+    pub expires_at: Timestamp,
+}
+
+/// What a cancellation came to, read back from the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cancelled {
+    /// The mandate, which has ended.
+    pub kept: Kept,
+    /// What became of the move that was open; `None` when none was.
+    pub stopped: Option<MoveStop>,
+}
+
+/// What a cancellation knows of the move that was open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoveStop {
+    /// Nothing was signed, and nothing will be.
+    Stopped,
+    /// Something was signed: the move goes on to its end, which the audit will show.
+    TooLate,
+    /// The mover did not say. It is asked until it does, and the audit will show it.
+    NotKnown,
+}
+
+/// The id of the mandate that a payment makes: 128 bits of a hash over the digest of its authorization. The same payment
+/// always makes the same mandate.
+#[must_use]
+pub fn mandate_id(payment: B256) -> String {
+    let mut bytes = b"yield-watch mandate of payment ".to_vec();
+    bytes.extend_from_slice(payment.as_slice());
+    let hash = keccak256(bytes);
+    hex::encode(hash.iter().take(16).copied().collect::<Vec<u8>>())
+}
+
+impl Mandates {
+    /// Over a store, without anybody who moves money.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, clock: Clock) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                store,
+                clock,
+                mover: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// Names who moves the money of mandates that act. The first one counts.
+    pub fn move_with(&self, mover: Arc<dyn Mover>) {
+        if self.shared.mover.set(mover).is_err() {
+            tracing::warn!("mandates have a mover already");
+        }
+    }
+
+    /// Whether mandates can act.
+    #[must_use]
+    pub fn can_act(&self) -> bool {
+        self.shared.mover().is_some()
+    }
+
+    /// The present time in whole seconds, by the clock of the mandates.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.shared.now()
+    }
+
+    /// The mandate that `payment` makes, whether it is made now or was made before.
+    ///
+    /// It exists from now on, whatever becomes of the payment: a process that ends before the payment is settled makes no
+    /// second mandate when the same payment is sent again. What was never charged costs nothing but its checks, and
+    /// [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) bounds it.
+    ///
+    /// # Errors
+    /// [`WatchError::Invalid`], [`WatchError::NoMover`], [`WatchError::TooMany`], [`WatchError::OtherTerms`], and what the
+    /// store cannot do.
+    pub async fn create(&self, payment: B256, terms: Terms) -> Result<Kept, WatchError> {
+        let store = &self.shared.store;
+        let now = self.now();
+        let mandate = Mandate {
+            id: mandate_id(payment),
+            owner: terms.owner,
+            rules: terms.rules,
+            mode: terms.mode,
+            created_at: now,
+            expires_at: whole_seconds(terms.expires_at),
+            last_check_at: None,
+            ended: None,
+        };
+        // What the payment has made before is judged by the time of its creation.
+        if let Some(kept) = store.find(&mandate.id).await? {
+            return same_terms(kept, &mandate);
+        }
+        let problems = mandate.problems();
+        if !problems.is_empty() {
+            return Err(WatchError::Invalid(problems));
+        }
+        if mandate.mode == Mode::Auto && !self.can_act() {
+            return Err(WatchError::NoMover);
+        }
+        let (watched, record) = Watched::create(mandate.clone())?;
+        let creation = Creation {
+            watched,
+            record,
+            now,
+        };
+        same_terms(store.create(creation).await?, &mandate)
+    }
+
+    /// A mandate of an owner.
+    ///
+    /// # Errors
+    /// [`WatchError::NotFound`], also for a mandate of somebody else.
+    pub async fn find(&self, owner: &str, id: &str) -> Result<Kept, WatchError> {
+        let kept = self.shared.store.find(id).await?;
+        kept.filter(|kept| kept.watched.mandate().owner == owner)
+            .ok_or(WatchError::NotFound)
+    }
+
+    /// Mandates of an owner, the newest first, ended ones too, at most `most`: those created before the one at `before`.
+    ///
+    /// # Errors
+    /// What the store cannot do.
+    pub async fn list(
+        &self,
+        owner: &str,
+        before: Option<u64>,
+        most: u32,
+    ) -> Result<Vec<Kept>, WatchError> {
+        Ok(self.shared.store.list(owner, before, most).await?)
+    }
+
+    /// Records of a mandate's audit from a number on, at most `most`.
+    ///
+    /// # Errors
+    /// [`WatchError::NotFound`], also for a mandate of somebody else.
+    pub async fn audit(
+        &self,
+        owner: &str,
+        id: &str,
+        from: u64,
+        most: u32,
+    ) -> Result<Vec<Record>, WatchError> {
+        let kept = self.find(owner, id).await?;
+        let id = &kept.watched.mandate().id;
+        Ok(self.shared.store.records(id, from, most).await?)
+    }
+
+    /// Cancels a mandate, or repeats how it ended. The end is durable before a move that is open is stopped, so that no
+    /// further one begins; the answer is read back from the store after everything.
+    ///
+    /// # Errors
+    /// [`WatchError::NotFound`], also for a mandate of somebody else; [`WatchError::NotReadBack`].
+    pub async fn cancel(&self, owner: &str, id: &str) -> Result<Cancelled, WatchError> {
+        let ended = self.end(owner, id).await?;
+        let open = ended.watched.open_move().map(|open| open.key.clone());
+        let stopped = match open {
+            Some(key) => Some(self.stop(owner, id, &key).await?),
+            None => None,
+        };
+        let kept = self.find(owner, id).await?;
+        if kept.watched.mandate().ended.is_none() {
+            return Err(WatchError::NotReadBack);
+        }
+        Ok(Cancelled { kept, stopped })
+    }
+
+    /// Whether the store can be read and written now.
+    ///
+    /// # Errors
+    /// [`WatchError::Store`].
+    pub async fn probe(&self) -> Result<(), WatchError> {
+        Ok(self.shared.store.probe().await?)
+    }
+
+    /// Writes the end, unless it is written.
+    async fn end(&self, owner: &str, id: &str) -> Result<Kept, WatchError> {
+        for _ in 0..TRIES {
+            let mut kept = self.find(owner, id).await?;
+            let Some(record) = kept.watched.end(self.now())? else {
+                return Ok(kept);
+            };
+            let due_at = kept.watched.open_move().map(|_| self.now());
+            match self.shared.write(&kept, None, vec![record], due_at).await {
+                Err(WatchError::Store(StoreError::Conflict)) => {}
+                Err(error) => return Err(error),
+                Ok(()) => return self.find(owner, id).await,
+            }
+        }
+        Err(WatchError::NotReadBack)
+    }
+
+    /// Stops the open move, and records it when that worked.
+    async fn stop(&self, owner: &str, id: &str, key: &MoveKey) -> Result<MoveStop, WatchError> {
+        let Some(mover) = self.shared.mover() else {
+            return Ok(MoveStop::NotKnown);
+        };
+        match timeout(STOP_PATIENCE, mover.cancel(key)).await {
+            Ok(Ok(Stop::Stopped)) => {}
+            Ok(Ok(Stop::TooLate)) => return Ok(MoveStop::TooLate),
+            Ok(Err(_)) | Err(_) => return Ok(MoveStop::NotKnown),
+        }
+        for _ in 0..TRIES {
+            let mut kept = self.find(owner, id).await?;
+            let is_open = kept
+                .watched
+                .open_move()
+                .is_some_and(|open| open.key == *key);
+            let outcome = stopped_because(&kept);
+            let Some(record) = kept
+                .watched
+                .conclude(outcome, self.now())?
+                .filter(|_| is_open)
+            else {
+                return Ok(MoveStop::Stopped);
+            };
+            let due_at = kept.watched.due_at();
+            match self.shared.write(&kept, None, vec![record], due_at).await {
+                Err(WatchError::Store(StoreError::Conflict)) => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(MoveStop::Stopped),
+            }
+        }
+        // The mover has stopped it; its record is written by the next check.
+        Ok(MoveStop::Stopped)
+    }
+}
+
+impl Shared {
+    pub(crate) fn now(&self) -> Timestamp {
+        whole_seconds((self.clock)())
+    }
+
+    pub(crate) fn mover(&self) -> Option<&Arc<dyn Mover>> {
+        self.mover.get()
+    }
+
+    /// Writes what `kept` has become since it was read at its revision.
+    pub(crate) async fn write(
+        &self,
+        kept: &Kept,
+        lease: Option<&Lease>,
+        records: Vec<Record>,
+        due_at: Option<Timestamp>,
+    ) -> Result<(), WatchError> {
+        let write = Write {
+            revision: kept.revision,
+            lease: lease.cloned(),
+            watched: kept.watched.clone(),
+            records,
+            due_at,
+        };
+        self.store.write(write).await?;
+        Ok(())
+    }
+}
+
+/// What a stopped move ended in, by how its mandate stands.
+pub(crate) fn stopped_because(kept: &Kept) -> Outcome {
+    let reason = match kept.watched.mandate().ended.map(|ended| ended.state) {
+        Some(State::Cancelled) => "cancelled",
+        Some(State::Expired) => "expired",
+        Some(State::Active) | None => "stale_data",
+    };
+    Outcome::Stopped {
+        reason: reason.to_owned(),
+    }
+}
+
+/// The mandate that a payment made, if it was made with these terms.
+fn same_terms(kept: Kept, asked: &Mandate) -> Result<Kept, WatchError> {
+    let made = kept.watched.mandate();
+    let terms = |of: &Mandate| (of.owner.clone(), of.rules.clone(), of.mode, of.expires_at);
+    match terms(made) == terms(asked) {
+        true => Ok(kept),
+        false => Err(WatchError::OtherTerms),
+    }
+}
+
+/// Records have whole seconds: so do the times that are compared with theirs.
+fn whole_seconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
+impl std::fmt::Debug for Mandates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mandates")
+            .field("can_act", &self.can_act())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,339 @@
+//! Mandates in a SQLite file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::{
+    Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params, types::Type,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
+use yield_watch::{MAX_ACTIVE, Record};
+
+use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
+
+/// A file of mandates (`x4yw`).
+const FORMAT: Format = Format {
+    application_id: 0x7834_7977,
+    migrations: &[include_str!("0001.sql")],
+};
+
+const SETTINGS: Settings = Settings {
+    busy_timeout: Duration::from_secs(5),
+    cache_kib: 2048,
+    max_bytes: None,
+    checkpoints: Checkpoints::InCommits,
+};
+
+/// Mandates in one SQLite file, which several processes of one machine may have open. All work of one handle is done by one
+/// thread, in the order in which it was asked for; between handles SQLite's write lock decides.
+#[derive(Debug)]
+pub struct SqliteStore {
+    worker: Worker,
+}
+
+impl SqliteStore {
+    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by their owner only.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
+        let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
+        Ok(Self { worker })
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let path = self.worker.path().to_owned();
+        let done = self.worker.submit(move |connection| {
+            work(connection).map_err(|fault| match fault {
+                Fault::Named(error) => Failure(error),
+                Fault::Sqlite(error) => DatabaseError::named(&error, &path, operation).into(),
+            })
+        });
+        Box::pin(async move { done.await.map_err(|Failure(error)| error) })
+    }
+}
+
+/// What an operation ends in.
+enum Fault {
+    Named(StoreError),
+    Sqlite(rusqlite::Error),
+}
+
+type Done<T> = Result<T, Fault>;
+
+/// A named error that a worker may make of its own.
+struct Failure(StoreError);
+
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Self {
+        tracing::warn!(%error, "the records of mandates cannot be used");
+        Self(StoreError::Unavailable { code: error.code() })
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Named(error)
+    }
+}
+
+/// A number as SQLite has them. No number here is as large as the bound.
+fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+/// A row that was not written by this program: it reads as a damaged file.
+fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error))
+}
+
+fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(damaged)
+}
+
+fn to_json(value: &impl Serialize) -> rusqlite::Result<String> {
+    let named = |error| rusqlite::Error::ToSqlConversionFailure(Box::new(error));
+    serde_json::to_string(value).map_err(named)
+}
+
+/// The write lock from the start, so that what is read still holds when it is written.
+fn writing(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+const KEPT: &str = "SELECT place, revision, state, due_at FROM mandate";
+
+fn kept(row: &Row<'_>) -> rusqlite::Result<Kept> {
+    let due_at: Option<i64> = row.get(3)?;
+    Ok(Kept {
+        place: unsigned(row, 0)?,
+        revision: unsigned(row, 1)?,
+        watched: from_json(row, 2)?,
+        due_at: due_at
+            .map(Timestamp::from_second)
+            .transpose()
+            .map_err(damaged)?,
+    })
+}
+
+fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Kept>> {
+    connection
+        .prepare_cached(&format!("{KEPT} WHERE id = ?1"))?
+        .query_row([id], kept)
+        .optional()
+}
+
+fn create(transaction: &Transaction<'_>, creation: &Creation) -> Done<Kept> {
+    let mandate = creation.watched.mandate();
+    if let Some(kept) = find(transaction, &mandate.id)? {
+        return Ok(kept);
+    }
+    let active: i64 = transaction
+        .prepare_cached(
+            "SELECT COUNT(*) FROM mandate WHERE owner = ?1 AND has_ended = 0 AND expires_at > ?2",
+        )?
+        .query_row(params![mandate.owner, creation.now.as_second()], |row| {
+            row.get(0)
+        })?;
+    if usize::try_from(active).unwrap_or(usize::MAX) >= MAX_ACTIVE {
+        return Err(StoreError::TooMany.into());
+    }
+    transaction
+        .prepare_cached(
+            "INSERT INTO mandate (id, owner, revision, expires_at, has_ended, due_at, state) \
+             VALUES (?1, ?2, 1, ?3, 0, ?4, ?5)",
+        )?
+        .execute(params![
+            mandate.id,
+            mandate.owner,
+            mandate.expires_at.as_second(),
+            creation.watched.due_at().map(Timestamp::as_second),
+            to_json(&creation.watched)?,
+        ])?;
+    add(
+        transaction,
+        &mandate.id,
+        std::slice::from_ref(&creation.record),
+    )?;
+    let kept = find(transaction, &mandate.id)?;
+    Ok(kept.ok_or(rusqlite::Error::QueryReturnedNoRows)?)
+}
+
+fn add(transaction: &Transaction<'_>, id: &str, records: &[Record]) -> rusqlite::Result<()> {
+    for record in records {
+        transaction
+            .prepare_cached("INSERT INTO record (id, seq, record) VALUES (?1, ?2, ?3)")?
+            .execute(params![id, number(record.seq), to_json(record)?])?;
+    }
+    Ok(())
+}
+
+fn write(transaction: &Transaction<'_>, write: &Write) -> Done<u64> {
+    let mandate = write.watched.mandate();
+    let known = transaction
+        .prepare_cached("SELECT revision, token FROM mandate WHERE id = ?1")?
+        .query_row([&mandate.id], |row| {
+            Ok((unsigned(row, 0)?, unsigned(row, 1)?))
+        })
+        .optional()?;
+    let (revision, token) = known.ok_or(StoreError::Conflict)?;
+    if revision != write.revision {
+        return Err(StoreError::Conflict.into());
+    }
+    if write
+        .lease
+        .as_ref()
+        .is_some_and(|lease| lease.token != token)
+    {
+        return Err(StoreError::Fenced.into());
+    }
+    let next = revision.saturating_add(1);
+    transaction
+        .prepare_cached(
+            "UPDATE mandate SET revision = ?2, has_ended = ?3, due_at = ?4, state = ?5 WHERE id = ?1",
+        )?
+        .execute(params![
+            mandate.id,
+            number(next),
+            mandate.ended.is_some(),
+            write.due_at.map(Timestamp::as_second),
+            to_json(&write.watched)?,
+        ])?;
+    add(transaction, &mandate.id, &write.records)?;
+    Ok(next)
+}
+
+fn acquire(
+    transaction: &Transaction<'_>,
+    id: &str,
+    holder: &str,
+    now: i64,
+    seconds: u32,
+) -> Done<Option<Lease>> {
+    let until = now.saturating_add(i64::from(seconds));
+    let token = transaction
+        .prepare_cached(
+            "UPDATE mandate SET token = token + (holder <> ?2), holder = ?2, until = ?4 \
+             WHERE id = ?1 AND (holder = ?2 OR holder = '' OR until <= ?3 OR until > ?4) \
+             RETURNING token",
+        )?
+        .query_row(params![id, holder, now, until], |row| unsigned(row, 0))
+        .optional()?;
+    Ok(token.map(|token| Lease {
+        id: id.to_owned(),
+        token,
+    }))
+}
+
+impl Store for SqliteStore {
+    fn create(&self, creation: Creation) -> StoreFuture<'_, Kept> {
+        self.run("create", move |connection| {
+            let transaction = writing(connection)?;
+            let kept = create(&transaction, &creation)?;
+            transaction.commit()?;
+            Ok(kept)
+        })
+    }
+
+    fn find(&self, id: &str) -> StoreFuture<'_, Option<Kept>> {
+        let id = id.to_owned();
+        self.run("find", move |connection| Ok(find(connection, &id)?))
+    }
+
+    fn list(&self, owner: &str, before: Option<u64>, most: u32) -> StoreFuture<'_, Vec<Kept>> {
+        let owner = owner.to_owned();
+        let before = number(before.unwrap_or(u64::MAX));
+        self.run("list", move |connection| {
+            let select =
+                format!("{KEPT} WHERE owner = ?1 AND place < ?2 ORDER BY place DESC LIMIT ?3");
+            let mut statement = connection.prepare_cached(&select)?;
+            let rows = statement.query_map(params![owner, before, most], kept)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn write(&self, change: Write) -> StoreFuture<'_, u64> {
+        self.run("write", move |connection| {
+            let transaction = writing(connection)?;
+            let revision = write(&transaction, &change)?;
+            transaction.commit()?;
+            Ok(revision)
+        })
+    }
+
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
+        let id = id.to_owned();
+        self.run("records", move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT record FROM record WHERE id = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
+            )?;
+            let rows =
+                statement.query_map(params![id, number(from), most], |row| from_json(row, 0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn due(&self, now: Timestamp, most: u32) -> StoreFuture<'_, Vec<String>> {
+        self.run("due", move |connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT id FROM mandate WHERE due_at <= ?1 ORDER BY due_at, place LIMIT ?2",
+            )?;
+            let rows = statement.query_map(params![now.as_second(), most], |row| row.get(0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn acquire(
+        &self,
+        id: &str,
+        holder: &str,
+        now: Timestamp,
+        seconds: u32,
+    ) -> StoreFuture<'_, Option<Lease>> {
+        let (id, holder) = (id.to_owned(), holder.to_owned());
+        self.run("acquire", move |connection| {
+            let transaction = writing(connection)?;
+            let lease = acquire(&transaction, &id, &holder, now.as_second(), seconds)?;
+            transaction.commit()?;
+            Ok(lease)
+        })
+    }
+
+    fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()> {
+        let holder = holder.to_owned();
+        self.run("give back", move |connection| {
+            connection
+                .prepare_cached(
+                    "UPDATE mandate SET holder = '', until = 0 \
+                     WHERE id = ?1 AND holder = ?2 AND token = ?3",
+                )?
+                .execute(params![lease.id, holder, number(lease.token)])?;
+            Ok(())
+        })
+    }
+
+    fn probe(&self) -> StoreFuture<'_, ()> {
+        self.run("probe", |connection| {
+            // The write lock is taken and given back: a full disk or a file that is gone shows.
+            Ok(writing(connection)?.rollback()?)
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! A store that goes away.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jiff::Timestamp;
+use watch_server::{Creation, Kept, Lease, SqliteStore, Store, StoreError, StoreFuture, Write};
+use yield_watch::Record;
+
+/// A store whose process ends at one of its writes: before it, or after it and before anybody learns of it. From then on
+/// nothing answers.
+pub struct Dying {
+    inner: SqliteStore,
+    /// Writes until the end.
+    left: AtomicUsize,
+    after: bool,
+}
+
+impl Dying {
+    pub fn new(inner: SqliteStore, left: usize, after: bool) -> Self {
+        Self {
+            inner,
+            left: AtomicUsize::new(left),
+            after,
+        }
+    }
+
+    pub fn is_dead(&self) -> bool {
+        self.left.load(Ordering::SeqCst) == 0
+    }
+
+    fn read<'a, T: Send + 'a>(&'a self, future: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
+        if self.is_dead() { gone() } else { future }
+    }
+
+    fn write<'a, T: Send + 'a>(
+        &'a self,
+        write: impl FnOnce() -> StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        if self.is_dead() {
+            return gone();
+        }
+        if self.left.fetch_sub(1, Ordering::SeqCst) > 1 {
+            return write();
+        }
+        if !self.after {
+            return gone();
+        }
+        let future = write();
+        Box::pin(async move {
+            drop(future.await);
+            gone().await
+        })
+    }
+}
+
+fn gone<'a, T: Send + 'a>() -> StoreFuture<'a, T> {
+    Box::pin(async { Err(StoreError::Unavailable { code: "killed" }) })
+}
+
+impl Store for Dying {
+    fn create(&self, creation: Creation) -> StoreFuture<'_, Kept> {
+        self.write(|| self.inner.create(creation))
+    }
+    fn find(&self, id: &str) -> StoreFuture<'_, Option<Kept>> {
+        self.read(self.inner.find(id))
+    }
+    fn list(&self, owner: &str, before: Option<u64>, most: u32) -> StoreFuture<'_, Vec<Kept>> {
+        self.read(self.inner.list(owner, before, most))
+    }
+    fn write(&self, write: Write) -> StoreFuture<'_, u64> {
+        self.write(|| self.inner.write(write))
+    }
+    fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
+        self.read(self.inner.records(id, from, most))
+    }
+    fn due(&self, now: Timestamp, most: u32) -> StoreFuture<'_, Vec<String>> {
+        self.read(self.inner.due(now, most))
+    }
+    fn acquire(
+        &self,
+        id: &str,
+        holder: &str,
+        now: Timestamp,
+        seconds: u32,
+    ) -> StoreFuture<'_, Option<Lease>> {
+        self.write(|| self.inner.acquire(id, holder, now, seconds))
+    }
+    fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()> {
+        self.write(|| self.inner.give_back(lease, holder))
+    }
+    fn probe(&self) -> StoreFuture<'_, ()> {
+        self.read(self.inner.probe())
+    }
+}

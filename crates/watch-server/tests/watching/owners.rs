@@ -1,0 +1,107 @@
+//! Creating, reading and cancelling.
+
+use watch_server::{WatchError, mandate_id};
+use yield_watch::{Event, Mode, State};
+
+use crate::stage::{HOUR, OTHER, OWNER, Stage, payment, terms};
+
+#[tokio::test]
+async fn one_payment_makes_one_mandate() {
+    let stage = Stage::new();
+    let process = stage.process();
+    let first = process.mandates.create(payment(1), terms(Mode::Notify));
+    let first = first.await.unwrap();
+    assert_eq!(first.watched.mandate().id, mandate_id(payment(1)));
+    // Later, in another process, when its terms would be too late for a new one.
+    stage.time.set(48 * HOUR);
+    let other = stage.process();
+    let again = other.mandates.create(payment(1), terms(Mode::Notify));
+    assert_eq!(again.await.unwrap(), first);
+    assert_eq!(
+        process.mandates.list(OWNER, None, 9).await.unwrap().len(),
+        1
+    );
+    let mut changed = terms(Mode::Notify);
+    changed.rules.min_apy_delta_bps = 51;
+    let refused = other.mandates.create(payment(1), changed).await;
+    assert_eq!(refused, Err(WatchError::OtherTerms));
+    let late = other.mandates.create(payment(2), terms(Mode::Notify)).await;
+    assert!(matches!(late, Err(WatchError::Invalid(problems)) if problems.len() == 1));
+}
+
+#[tokio::test]
+async fn a_mandate_is_its_owners_alone() {
+    let stage = Stage::new();
+    let process = stage.process();
+    let kept = process.mandates.create(payment(1), terms(Mode::Notify));
+    let id = kept.await.unwrap().watched.mandate().id.clone();
+    let mandates = &process.mandates;
+    assert_eq!(mandates.find(OTHER, &id).await, Err(WatchError::NotFound));
+    assert_eq!(mandates.cancel(OTHER, &id).await, Err(WatchError::NotFound));
+    let audit = mandates.audit(OTHER, &id, 0, 9).await;
+    assert_eq!(audit, Err(WatchError::NotFound));
+    assert_eq!(mandates.list(OTHER, None, 9).await, Ok(Vec::new()));
+    assert!(mandates.find(OWNER, &id).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_owner_has_twenty_active_mandates_at_most() {
+    let stage = Stage::new();
+    let process = stage.process();
+    for number in 1..=20 {
+        let made = process
+            .mandates
+            .create(payment(number), terms(Mode::Notify));
+        made.await.unwrap();
+    }
+    let refused = process.mandates.create(payment(21), terms(Mode::Notify));
+    assert_eq!(refused.await, Err(WatchError::TooMany));
+    let mut of_other = terms(Mode::Notify);
+    of_other.owner = OTHER.to_owned();
+    assert!(process.mandates.create(payment(22), of_other).await.is_ok());
+    process
+        .mandates
+        .cancel(OWNER, &mandate_id(payment(3)))
+        .await
+        .unwrap();
+    let made = process.mandates.create(payment(21), terms(Mode::Notify));
+    assert!(made.await.is_ok());
+    // The newest first, and the ended one is still listed.
+    let page = process.mandates.list(OWNER, None, 15).await.unwrap();
+    let rest = process
+        .mandates
+        .list(OWNER, Some(page[14].place), 15)
+        .await
+        .unwrap();
+    assert_eq!((page.len(), rest.len()), (15, 6));
+    assert_eq!(page[0].watched.mandate().id, mandate_id(payment(21)));
+    assert_eq!(rest[5].watched.mandate().id, mandate_id(payment(1)));
+}
+
+#[tokio::test]
+async fn a_cancellation_is_recorded_once_and_repeats_its_time() {
+    let stage = Stage::new();
+    let process = stage.process();
+    let kept = process
+        .mandates
+        .create(payment(1), terms(Mode::Notify))
+        .await
+        .unwrap();
+    let id = kept.watched.mandate().id.clone();
+    stage.time.set(100);
+    let first = process.mandates.cancel(OWNER, &id).await.unwrap();
+    stage.time.set(200);
+    let second = stage.process().mandates.cancel(OWNER, &id).await.unwrap();
+    assert_eq!(first.kept, second.kept);
+    let ended = first.kept.watched.mandate().ended.unwrap();
+    assert_eq!(ended.state, State::Cancelled);
+    assert_eq!(
+        ended.at,
+        crate::stage::begin() + jiff::SignedDuration::from_secs(100)
+    );
+    assert_eq!(
+        process.events(&kept).await,
+        [Event::Created, Event::Cancelled]
+    );
+    assert_eq!((first.kept.due_at, first.stopped), (None, None));
+}

@@ -1,0 +1,160 @@
+//! What every store has to do. A store of another kind runs the same.
+
+use std::sync::Arc;
+
+use watch_server::{Creation, Kept, MemoryStore, SqliteStore, Store, StoreError, Write};
+use yield_watch::{Mandate, Mode, Watched};
+
+use crate::stage::{OTHER, OWNER, Stage, begin, events, terms};
+
+fn creation(id: &str, owner: &str) -> Creation {
+    let terms = terms(Mode::Notify);
+    let mandate = Mandate {
+        id: id.to_owned(),
+        owner: owner.to_owned(),
+        rules: terms.rules,
+        mode: terms.mode,
+        created_at: begin(),
+        expires_at: terms.expires_at,
+        last_check_at: None,
+        ended: None,
+    };
+    let (watched, record) = Watched::create(mandate).unwrap();
+    Creation {
+        watched,
+        record,
+        now: begin(),
+    }
+}
+
+/// The end of a mandate, as a write on a reading.
+fn end(kept: &Kept) -> Write {
+    let mut watched = kept.watched.clone();
+    let record = watched.end(begin()).unwrap();
+    Write {
+        revision: kept.revision,
+        lease: None,
+        due_at: watched.due_at(),
+        watched,
+        records: record.into_iter().collect(),
+    }
+}
+
+/// Two handles of each kind of store.
+fn each() -> Vec<(Arc<dyn Store>, Arc<dyn Store>, Option<Stage>)> {
+    let memory = MemoryStore::default();
+    let stage = Stage::new();
+    let (one, two) = (stage.store(), stage.store());
+    vec![
+        (Arc::new(memory.clone()), Arc::new(memory), None),
+        (Arc::new(one), Arc::new(two), Some(stage)),
+    ]
+}
+
+#[tokio::test]
+async fn what_one_handle_writes_the_other_reads() {
+    for (one, two, _stage) in each() {
+        one.probe().await.unwrap();
+        let kept = one.create(creation("a", OWNER)).await.unwrap();
+        assert_eq!(kept.revision, 1);
+        assert_eq!(two.find("a").await, Ok(Some(kept.clone())));
+        assert_eq!(two.find("b").await, Ok(None));
+        assert_eq!(two.write(end(&kept)).await, Ok(2));
+        let ended = one.find("a").await.unwrap().unwrap();
+        assert!(ended.watched.mandate().ended.is_some());
+        assert_eq!((ended.due_at, ended.place), (None, kept.place));
+        let records = one.records("a", 0, 9).await.unwrap();
+        assert_eq!(events(&records).len(), 2);
+        assert_eq!(one.records("a", 1, 9).await.unwrap(), records[1..]);
+        assert_eq!(one.records("a", 0, 1).await.unwrap(), records[..1]);
+        assert_eq!(one.records("b", 0, 9).await.unwrap(), []);
+    }
+}
+
+#[tokio::test]
+async fn of_two_writes_on_one_reading_one_is_made() {
+    for (one, two, _stage) in each() {
+        let kept = one.create(creation("a", OWNER)).await.unwrap();
+        assert_eq!(one.write(end(&kept)).await, Ok(2));
+        assert_eq!(two.write(end(&kept)).await, Err(StoreError::Conflict));
+        assert_eq!(one.records("a", 0, 9).await.unwrap().len(), 2);
+        let mut other = creation("b", OWNER);
+        let unknown = Kept {
+            place: 9,
+            revision: 1,
+            due_at: None,
+            watched: other.watched.clone(),
+        };
+        assert_eq!(two.write(end(&unknown)).await, Err(StoreError::Conflict));
+        // A second creation of an id gives what is there.
+        other = creation("a", OTHER);
+        let again = two.create(other).await.unwrap();
+        assert_eq!(again.watched.mandate().owner, OWNER);
+    }
+}
+
+#[tokio::test]
+async fn a_lease_has_one_holder_and_its_token_rises() {
+    for (one, two, _stage) in each() {
+        let kept = one.create(creation("a", OWNER)).await.unwrap();
+        let at = |seconds: i64| begin() + jiff::SignedDuration::from_secs(seconds);
+        let first = one.acquire("a", "p", at(0), 60).await.unwrap().unwrap();
+        assert_eq!(two.acquire("a", "q", at(59), 60).await, Ok(None));
+        let renewed = one.acquire("a", "p", at(59), 60).await.unwrap();
+        assert_eq!(renewed.as_ref(), Some(&first));
+        assert_eq!(two.acquire("a", "q", at(118), 60).await, Ok(None));
+        let second = two.acquire("a", "q", at(119), 60).await.unwrap().unwrap();
+        assert!(second.token > first.token);
+        let late = Write {
+            lease: Some(first.clone()),
+            ..end(&kept)
+        };
+        assert_eq!(one.write(late).await, Err(StoreError::Fenced));
+        // Whoever lost it gives nothing back.
+        one.give_back(first, "p").await.unwrap();
+        assert_eq!(one.acquire("a", "p", at(120), 60).await, Ok(None));
+        two.give_back(second, "q").await.unwrap();
+        assert!(one.acquire("a", "p", at(120), 60).await.unwrap().is_some());
+        // The clock was set back: no lease ends as late as this one.
+        assert!(two.acquire("a", "q", at(0), 60).await.unwrap().is_some());
+        assert_eq!(two.acquire("b", "q", at(0), 60).await, Ok(None));
+    }
+}
+
+#[tokio::test]
+async fn what_is_due_comes_in_order() {
+    for (one, _two, _stage) in each() {
+        for id in ["a", "b", "c"] {
+            one.create(creation(id, OWNER)).await.unwrap();
+        }
+        let soon = begin() + jiff::SignedDuration::from_secs(60);
+        let due = one.due(soon, 9).await.unwrap();
+        assert_eq!(due.len(), 3);
+        let mut times = Vec::new();
+        for id in &due {
+            times.push(one.find(id).await.unwrap().unwrap().due_at);
+        }
+        assert!(times.is_sorted());
+        assert_eq!(one.due(soon, 2).await.unwrap(), due[..2]);
+        let before = begin() - jiff::SignedDuration::from_secs(1);
+        assert_eq!(one.due(before, 9).await, Ok(Vec::new()));
+        one.write(end(&one.find("b").await.unwrap().unwrap()))
+            .await
+            .unwrap();
+        assert!(!one.due(soon, 9).await.unwrap().contains(&"b".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn another_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let open = || SqliteStore::open(path.clone());
+    drop(open().unwrap());
+    assert!(open().is_ok());
+    std::fs::write(&path, [0xa5; 8192]).unwrap();
+    let mut wal = path.clone().into_os_string();
+    wal.push("-wal");
+    let _ = std::fs::remove_file(wal);
+    assert_eq!(open().unwrap_err().code(), "database_damaged");
+}

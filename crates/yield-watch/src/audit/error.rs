@@ -1,0 +1,95 @@
+//! Why an audit does not hold.
+
+use alloy_primitives::B256;
+use thiserror::Error;
+
+/// Why an audit does not hold. `seq` is the number that the record must have had.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AuditError {
+    /// It is no record.
+    #[error("record {seq} is malformed")]
+    Malformed {
+        /// The record.
+        seq: u64,
+    },
+    /// Records were left out, added or moved.
+    #[error("record {expected} has the number {observed}")]
+    Sequence {
+        /// The number that follows.
+        expected: u64,
+        /// The number that it has.
+        observed: u64,
+    },
+    /// It does not follow the record before it.
+    #[error("record {seq} does not follow the one before it")]
+    Chain {
+        /// The record.
+        seq: u64,
+    },
+    /// It was changed.
+    #[error("record {seq} has the hash {observed}, and its bytes have {expected}")]
+    Hash {
+        /// The record.
+        seq: u64,
+        /// What its bytes hash to.
+        expected: B256,
+        /// What it states.
+        observed: B256,
+    },
+    /// Its inputs are not those of the digest.
+    #[error("the inputs of record {seq} do not have its digest")]
+    Inputs {
+        /// The record.
+        seq: u64,
+    },
+    /// Its inputs decide otherwise.
+    #[error("the inputs of record {seq} decide otherwise")]
+    Decision {
+        /// The record.
+        seq: u64,
+    },
+    /// Its inputs have other rules than the creation, or another baseline than the check before left.
+    #[error("the inputs of record {seq} do not continue those before")]
+    Continuity {
+        /// The record.
+        seq: u64,
+    },
+    /// The clock ran backwards.
+    #[error("record {seq} is older than the one before it")]
+    Time {
+        /// The record.
+        seq: u64,
+    },
+    /// A move was not asked for by the check before it, breaks the rules, or ends another one.
+    #[error("record {seq} is about a move that cannot stand there")]
+    Move {
+        /// The record.
+        seq: u64,
+    },
+    /// The first record is no creation, a later one is, or something follows the end.
+    #[error("record {seq} cannot stand at its place")]
+    Order {
+        /// The record.
+        seq: u64,
+    },
+}
+
+impl AuditError {
+    /// The stable machine-readable name of the error.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed { .. } => "audit_malformed",
+            Self::Sequence { .. } => "audit_sequence",
+            Self::Chain { .. } => "audit_chain",
+            Self::Hash { .. } => "audit_hash",
+            Self::Inputs { .. } => "audit_inputs",
+            Self::Decision { .. } => "audit_decision",
+            Self::Continuity { .. } => "audit_continuity",
+            Self::Time { .. } => "audit_time",
+            Self::Move { .. } => "audit_move",
+            Self::Order { .. } => "audit_order",
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Verifying an audit offline.
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{AuditError, Entry, Event, Head, Record, digest, hash_of};
+use crate::{Inputs, Mode, MoveKey, Outcome, Pool, Proposal, Rules};
+
+/// Verifies an audit offline: its records in their order from the first on, as the server gave them. Each check is decided
+/// again from the inputs in its record, which must have the rules of the creation and the baseline of the check before.
+/// Each move must follow the check that asked for it, inside the rules, and end once. What was left out at the end it
+/// cannot see: compare the head with one read before.
+///
+/// # Errors
+/// The first record that does not hold, and why.
+pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<Head, AuditError> {
+    let mut head = Head::EMPTY;
+    let mut story = None;
+    for value in records {
+        let record = judge(value, head)?;
+        let seq = record.seq;
+        match &mut story {
+            None => story = Some(Story::begin(&record)?),
+            Some(story) => story.go_on(&record)?,
+        }
+        head = Head {
+            next_seq: seq.saturating_add(1),
+            hash: record.hash,
+        };
+    }
+    Ok(head)
+}
+
+/// One record, by itself and behind `head`.
+fn judge(value: &Value, head: Head) -> Result<Record, AuditError> {
+    let seq = head.next_seq;
+    let malformed = || AuditError::Malformed { seq };
+    let record: Record = serde_json::from_value(value.clone()).map_err(|_| malformed())?;
+    let expected = hash_of(value.clone()).ok_or_else(malformed)?;
+    if record.hash != expected {
+        return Err(AuditError::Hash {
+            seq,
+            expected,
+            observed: record.hash,
+        });
+    }
+    if record.seq != seq {
+        return Err(AuditError::Sequence {
+            expected: seq,
+            observed: record.seq,
+        });
+    }
+    if record.prev_hash != head.hash {
+        return Err(AuditError::Chain { seq });
+    }
+    if digest(record.action.get("inputs")) != Some(record.inputs_digest) {
+        return Err(AuditError::Inputs { seq });
+    }
+    Ok(record)
+}
+
+/// The inputs of a record, read as what they must be.
+fn inputs<T: DeserializeOwned>(record: &Record) -> Result<T, AuditError> {
+    let inputs = record.action.get("inputs").cloned().unwrap_or_default();
+    serde_json::from_value(inputs).map_err(|_| AuditError::Malformed { seq: record.seq })
+}
+
+/// The members of a creation that later records are held against.
+struct Creation {
+    id: String,
+    rules: Rules,
+    mode: Mode,
+}
+
+/// What the records so far say.
+struct Story {
+    creation: Creation,
+    at: Timestamp,
+    last: Event,
+    /// The record before, when it is a check that may ask for a move.
+    checked: Option<(u64, Inputs)>,
+    baseline: Option<Pool>,
+    /// The move that was asked for and has not ended.
+    open: Option<Proposal>,
+    ended: bool,
+}
+
+impl Story {
+    fn begin(record: &Record) -> Result<Self, AuditError> {
+        let seq = record.seq;
+        if record.decision != Event::Created {
+            return Err(AuditError::Order { seq });
+        }
+        let member = |name: &str| record.action.pointer(name).cloned().unwrap_or_default();
+        let malformed = |_| AuditError::Malformed { seq };
+        Ok(Self {
+            creation: Creation {
+                id: serde_json::from_value(member("/inputs/id")).map_err(malformed)?,
+                rules: serde_json::from_value(member("/inputs/rules")).map_err(malformed)?,
+                mode: serde_json::from_value(member("/inputs/mode")).map_err(malformed)?,
+            },
+            at: record.at,
+            last: record.decision,
+            checked: None,
+            baseline: None,
+            open: None,
+            ended: false,
+        })
+    }
+
+    fn go_on(&mut self, record: &Record) -> Result<(), AuditError> {
+        let seq = record.seq;
+        if record.at < self.at {
+            return Err(AuditError::Time { seq });
+        }
+        let event = record.decision;
+        // Nothing follows the end but how the move ended that was open then.
+        if event == Event::Created || (self.ended && !event.ends_move()) {
+            return Err(AuditError::Order { seq });
+        }
+        let checked = self.checked.take();
+        if event.is_check() {
+            self.check(record)?;
+        } else if event == Event::MoveAsked {
+            self.ask(record, checked)?;
+        } else if event.ends_move() {
+            self.conclude(record)?;
+        } else {
+            self.ended = true;
+        }
+        self.at = record.at;
+        self.last = event;
+        Ok(())
+    }
+
+    fn check(&mut self, record: &Record) -> Result<(), AuditError> {
+        let seq = record.seq;
+        let inputs: Inputs = inputs(record)?;
+        if !Entry::checked(&inputs).is(record) {
+            return Err(AuditError::Decision { seq });
+        }
+        let acts = self.creation.mode == Mode::Auto;
+        let follows = inputs.is_under(&self.creation.rules)
+            && inputs.position.is_some() == acts
+            && inputs.baseline == self.baseline;
+        if !follows {
+            return Err(AuditError::Continuity { seq });
+        }
+        if self.open.is_some() {
+            return Err(AuditError::Move { seq });
+        }
+        self.baseline = inputs.next_baseline().cloned();
+        self.checked = Some((seq, inputs));
+        Ok(())
+    }
+
+    fn ask(&mut self, record: &Record, checked: Option<(u64, Inputs)>) -> Result<(), AuditError> {
+        let refused = AuditError::Move { seq: record.seq };
+        let proposal: Proposal = inputs(record)?;
+        let Some((asked_by, checked)) = checked.filter(|_| self.last == Event::Opportunity) else {
+            return Err(refused);
+        };
+        let key = MoveKey::new(&self.creation.id, asked_by);
+        let expected = checked.proposal(key, &self.creation.rules);
+        if expected.as_ref() != Some(&proposal) || !Entry::asked(&proposal, record.at).is(record) {
+            return Err(refused);
+        }
+        self.open = Some(proposal);
+        Ok(())
+    }
+
+    fn conclude(&mut self, record: &Record) -> Result<(), AuditError> {
+        let refused = AuditError::Move { seq: record.seq };
+        let Some(open) = self.open.take() else {
+            return Err(refused);
+        };
+        let stated = record.action.pointer("/inputs/outcome").cloned();
+        let malformed = |_| AuditError::Malformed { seq: record.seq };
+        let outcome: Outcome =
+            serde_json::from_value(stated.unwrap_or_default()).map_err(malformed)?;
+        let within = match &outcome {
+            Outcome::Moved { moved_usd, .. } => moved_usd.0 <= open.max_move_usd.0,
+            _ => true,
+        };
+        if !within || !Entry::concluded(&open.key, &outcome, record.at).is(record) {
+            return Err(refused);
+        }
+        Ok(())
+    }
+}

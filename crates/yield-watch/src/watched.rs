@@ -1,0 +1,212 @@
+//! A mandate with where its audit stands: each thing that happens to it gives the record of it, and the state after it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AuditError, Decision, Ended, Entry, Head, Inputs, Mandate, MoveKey, Outcome, Pool, Position,
+    Proposal, Record, Snapshot, State,
+};
+
+/// A mandate and everything that its next record depends on. A record counts only once it is stored together with the
+/// state after it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watched {
+    mandate: Mandate,
+    head: Head,
+    /// The time of the last record: none is older.
+    recorded_at: Timestamp,
+    baseline: Option<Pool>,
+    last_decision: Option<Decision>,
+    opportunity: Option<Told>,
+    open_move: Option<Proposal>,
+    last_move: Option<(MoveKey, Outcome)>,
+}
+
+/// An opportunity that the owner was told of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Told {
+    /// The record of it.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// The market.
+    pub pool: Pool,
+    /// The gain, in basis points; `None` where nothing is held that it is a gain over.
+    pub delta_bps: Option<i64>,
+}
+
+/// What a check reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// When.
+    pub at: Timestamp,
+    /// The snapshot, if there is one.
+    pub snapshot: Option<Snapshot>,
+    /// The best allowed market in it.
+    pub best: Option<Pool>,
+    /// Where the wallet's money is. A mandate that acts needs it, one that notifies must not have it.
+    pub position: Option<Position>,
+}
+
+impl Watched {
+    /// A new mandate, with its first record.
+    ///
+    /// # Errors
+    /// As [`Head::append`].
+    pub fn create(mandate: Mandate) -> Result<(Self, Record), AuditError> {
+        let entry = Entry::created(&mandate);
+        let mut watched = Self {
+            recorded_at: mandate.created_at,
+            mandate,
+            head: Head::EMPTY,
+            baseline: None,
+            last_decision: None,
+            opportunity: None,
+            open_move: None,
+            last_move: None,
+        };
+        let record = watched.append(entry)?;
+        Ok((watched, record))
+    }
+
+    /// The mandate.
+    #[must_use]
+    pub const fn mandate(&self) -> &Mandate {
+        &self.mandate
+    }
+
+    /// Where the audit ends.
+    #[must_use]
+    pub const fn head(&self) -> Head {
+        self.head
+    }
+
+    /// The last check's decision.
+    #[must_use]
+    pub const fn last_decision(&self) -> Option<Decision> {
+        self.last_decision
+    }
+
+    /// The last opportunity.
+    #[must_use]
+    pub const fn opportunity(&self) -> Option<&Told> {
+        self.opportunity.as_ref()
+    }
+
+    /// The move that was asked for and has not ended.
+    #[must_use]
+    pub const fn open_move(&self) -> Option<&Proposal> {
+        self.open_move.as_ref()
+    }
+
+    /// The last move that ended.
+    #[must_use]
+    pub const fn last_move(&self) -> Option<&(MoveKey, Outcome)> {
+        self.last_move.as_ref()
+    }
+
+    /// When something is left to be done next, an open move apart; `None` after the end.
+    #[must_use]
+    pub fn due_at(&self) -> Option<Timestamp> {
+        let is_over = self.mandate.ended.is_some();
+        (!is_over).then(|| self.mandate.next_check_at().min(self.mandate.expires_at))
+    }
+
+    /// Whether a check can be recorded at `now`: the clock has not been set back behind the last record.
+    #[must_use]
+    pub fn may_check(&self, now: Timestamp) -> bool {
+        let is_active = self.mandate.state(now) == State::Active;
+        is_active && self.open_move.is_none() && now >= self.recorded_at
+    }
+
+    /// Records a check; after an opportunity of a mandate that acts, the move that it asks for as well. Changes nothing and
+    /// gives no record when [`Self::may_check`] does not hold.
+    ///
+    /// # Errors
+    /// As [`Head::append`].
+    pub fn check(&mut self, reading: Reading) -> Result<Vec<Record>, AuditError> {
+        let at = reading.at;
+        if !self.may_check(at) {
+            return Ok(Vec::new());
+        }
+        let rules = &self.mandate.rules;
+        let inputs = Inputs {
+            checked_at: at,
+            allowed_protocols: rules.allowed_protocols.clone(),
+            min_apy_delta_bps: rules.min_apy_delta_bps,
+            snapshot: reading.snapshot,
+            baseline: self.baseline.clone(),
+            best: reading.best,
+            position: reading.position,
+        };
+        let seq = self.head.next_seq;
+        let decision = inputs.decide();
+        let proposal = inputs.proposal(MoveKey::new(&self.mandate.id, seq), rules);
+        let mut records = vec![self.append(Entry::checked(&inputs))?];
+        self.mandate.last_check_at = Some(at);
+        self.last_decision = Some(decision);
+        self.baseline = inputs.next_baseline().cloned();
+        if let (Decision::Opportunity, Some(pool)) = (decision, &inputs.best) {
+            self.opportunity = Some(Told {
+                seq,
+                at,
+                pool: pool.clone(),
+                delta_bps: inputs.delta_bps(),
+            });
+        }
+        if let Some(proposal) = proposal {
+            records.push(self.append(Entry::asked(&proposal, at))?);
+            self.open_move = Some(proposal);
+        }
+        Ok(records)
+    }
+
+    /// Records how the open move ended; no record when none is open.
+    ///
+    /// # Errors
+    /// As [`Head::append`].
+    pub fn conclude(
+        &mut self,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Result<Option<Record>, AuditError> {
+        let Some(open) = self.open_move.clone() else {
+            return Ok(None);
+        };
+        let at = now.max(self.recorded_at);
+        let record = self.append(Entry::concluded(&open.key, &outcome, at))?;
+        self.open_move = None;
+        self.last_move = Some((open.key, outcome));
+        Ok(Some(record))
+    }
+
+    /// Ends the mandate at `now`: cancels it, or records that its time is over. No record when it has ended before. A
+    /// move that is open stays open.
+    ///
+    /// # Errors
+    /// As [`Head::append`].
+    pub fn end(&mut self, now: Timestamp) -> Result<Option<Record>, AuditError> {
+        if self.mandate.ended.is_some() {
+            return Ok(None);
+        }
+        let at = now.max(self.recorded_at);
+        let Ended { state, .. } = self.mandate.cancel(at);
+        let entry = match state {
+            State::Expired => Entry::expired(&self.mandate, at),
+            State::Active | State::Cancelled => Entry::cancelled(&self.mandate, at),
+        };
+        self.append(entry).map(Some)
+    }
+
+    fn append(&mut self, entry: Entry) -> Result<Record, AuditError> {
+        let record = self.head.append(entry)?;
+        self.recorded_at = record.at;
+        Ok(record)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+use alloy_primitives::B256;
+use serde_json::Value;
+
+use super::*;
+use crate::{Event, Mode, Rules, verify};
+
+fn at(text: &str) -> Timestamp {
+    format!("2026-11-21T{text}Z").parse().unwrap()
+}
+
+fn pool(id: &str, apy: &str) -> Pool {
+    Pool {
+        pool: id.to_owned(),
+        project: "aave-v3".to_owned(),
+        chain: "Base".to_owned(),
+        symbol: "USDC".to_owned(),
+        apy_pct: apy.parse().unwrap(),
+    }
+}
+
+fn mandate(mode: Mode) -> Mandate {
+    Mandate {
+        id: "ab".repeat(16),
+        owner: "eip155:196:0x01".to_owned(),
+        rules: Rules {
+            min_apy_delta_bps: 50,
+            max_slippage_bps: 50,
+            max_move_usd: "1000".parse().unwrap(),
+            allowed_protocols: vec!["aave-v3".to_owned()],
+            check_interval: 3_600,
+        },
+        mode,
+        created_at: at("00:00:00"),
+        expires_at: at("12:00:00"),
+        last_check_at: None,
+        ended: None,
+    }
+}
+
+fn reading(time: &str, apy: &str, position: Option<Position>) -> Reading {
+    Reading {
+        at: at(time),
+        snapshot: Some(Snapshot {
+            id: "s".to_owned(),
+            taken_at: at("00:30:00"),
+            max_age_seconds: 7_200,
+        }),
+        best: Some(pool("best", apy)),
+        position,
+    }
+}
+
+fn held(apy: &str) -> Option<Position> {
+    Some(Position::Held {
+        pool: pool("held", apy),
+        amount_usd: "5000".parse().unwrap(),
+    })
+}
+
+fn moved(usd: &str) -> Outcome {
+    Outcome::Moved {
+        intent_id: "cd".repeat(16),
+        tx_hash: B256::repeat_byte(7),
+        moved_usd: usd.parse().unwrap(),
+    }
+}
+
+fn events(records: &[Record]) -> Vec<Event> {
+    records.iter().map(|record| record.decision).collect()
+}
+
+fn values(records: &[Record]) -> Vec<Value> {
+    let value = |record| serde_json::to_value(record).unwrap();
+    records.iter().map(value).collect()
+}
+
+/// An audit with a move that ended in `outcome`.
+fn with_move(outcome: Outcome) -> (Watched, Vec<Record>) {
+    let (mut watched, created) = Watched::create(mandate(Mode::Auto)).unwrap();
+    let mut records = vec![created];
+    let checked = watched.check(reading("01:00:00", "6", held("5")));
+    records.extend(checked.unwrap());
+    records.extend(watched.conclude(outcome, at("01:00:09")).unwrap());
+    (watched, records)
+}
+
+#[test]
+fn a_move_is_asked_for_in_the_audit_before_it_begins_and_ends_there() {
+    let (mut watched, mut records) = with_move(moved("1000"));
+    let idle = Some(Position::Idle {
+        idle_usd: "7".parse().unwrap(),
+    });
+    records.extend(watched.check(reading("02:10:00", "6", idle)).unwrap());
+    let proposal = watched.open_move().cloned().unwrap();
+    assert_eq!(proposal.key, MoveKey::new(&"ab".repeat(16), 4));
+    assert_eq!((proposal.from, proposal.to), (None, pool("best", "6")));
+    assert_eq!(proposal.valid_until, at("02:30:00"));
+    assert!(!watched.may_check(at("04:00:00")), "one move at a time");
+    assert_eq!(
+        watched.check(reading("04:00:00", "6", held("5"))).unwrap(),
+        []
+    );
+    // Cancelled while the move is open: how it ends comes after the end.
+    records.extend(watched.end(at("02:20:00")).unwrap());
+    assert_eq!(watched.end(at("02:21:00")).unwrap(), None);
+    let stopped = Outcome::Stopped {
+        reason: "cancelled".to_owned(),
+    };
+    records.extend(watched.conclude(stopped.clone(), at("02:20:01")).unwrap());
+    assert_eq!(watched.conclude(stopped, at("02:20:02")).unwrap(), None);
+    assert_eq!(
+        events(&records),
+        [
+            Event::Created,
+            Event::Opportunity,
+            Event::MoveAsked,
+            Event::Moved,
+            Event::Opportunity,
+            Event::MoveAsked,
+            Event::Cancelled,
+            Event::MoveStopped,
+        ]
+    );
+    assert_eq!(records[3].tx_hash, Some(B256::repeat_byte(7)));
+    assert_eq!(verify(&values(&records)), Ok(watched.head()));
+    assert_eq!(watched.due_at(), None);
+    let text = serde_json::to_string(&watched).unwrap();
+    assert_eq!(serde_json::from_str::<Watched>(&text).unwrap(), watched);
+}
+
+#[test]
+fn moves_outside_the_rules_are_seen() {
+    let code = |records: &[Record]| verify(&values(records)).unwrap_err().code();
+    assert_eq!(code(&with_move(moved("1000.01")).1), "audit_move");
+    // A move that no check asked for, and one that ends twice.
+    let proposal = {
+        let (mut watched, _) = Watched::create(mandate(Mode::Auto)).unwrap();
+        watched
+            .check(reading("01:00:00", "6", held("5")))
+            .unwrap()
+            .pop();
+        watched.open_move().cloned().unwrap()
+    };
+    let mut widened = proposal.clone();
+    widened.max_move_usd = "1001".parse().unwrap();
+    for asked in [
+        Entry::asked(&widened, at("01:00:00")),
+        Entry::concluded(&proposal.key, &moved("1"), at("01:00:00")),
+    ] {
+        let (mut watched, created) = Watched::create(mandate(Mode::Auto)).unwrap();
+        let mut records = vec![created];
+        let checked = watched.check(reading("01:00:00", "6", held("5"))).unwrap();
+        let first = checked.into_iter().next().unwrap();
+        let mut head = Head {
+            next_seq: 2,
+            hash: first.hash,
+        };
+        records.push(first);
+        records.push(head.append(asked).unwrap());
+        assert_eq!(code(&records), "audit_move");
+    }
+}
+
+#[test]
+fn a_mandate_that_notifies_has_no_position_and_moves_nothing() {
+    let (mut watched, created) = Watched::create(mandate(Mode::Notify)).unwrap();
+    let mut records = vec![created];
+    records.extend(watched.check(reading("01:00:00", "5", None)).unwrap());
+    records.extend(watched.check(reading("02:10:00", "6", None)).unwrap());
+    assert_eq!(
+        events(&records),
+        [Event::Created, Event::NoChange, Event::Opportunity]
+    );
+    assert_eq!(watched.open_move(), None);
+    assert_eq!(watched.opportunity().unwrap().delta_bps, Some(100));
+    assert_eq!(verify(&values(&records)), Ok(watched.head()));
+    let (mut other, created) = Watched::create(mandate(Mode::Notify)).unwrap();
+    let checked = other.check(reading("01:00:00", "5", held("1"))).unwrap();
+    let forged = [created, checked.into_iter().next().unwrap()];
+    assert_eq!(
+        verify(&values(&forged)).unwrap_err().code(),
+        "audit_continuity"
+    );
+}
+
+#[test]
+fn a_clock_that_was_set_back_checks_nothing_and_still_cancels() {
+    let (mut watched, created) = Watched::create(mandate(Mode::Notify)).unwrap();
+    let mut records = vec![created];
+    records.extend(watched.check(reading("02:00:00", "5", None)).unwrap());
+    assert!(!watched.may_check(at("01:59:59")));
+    assert_eq!(watched.check(reading("01:59:59", "9", None)).unwrap(), []);
+    records.extend(watched.end(at("01:00:00")).unwrap());
+    assert_eq!(watched.mandate().ended.unwrap().at, at("02:00:00"));
+    assert_eq!(verify(&values(&records)), Ok(watched.head()));
+}
+
+#[test]
+fn the_end_of_its_time_is_recorded_when_it_is_due() {
+    let (mut watched, _) = Watched::create(mandate(Mode::Notify)).unwrap();
+    let checked = watched.check(reading("11:30:00", "5", None)).unwrap();
+    assert_eq!(events(&checked), [Event::StaleData]);
+    assert_eq!(watched.due_at(), Some(at("12:00:00")));
+    let record = watched.end(at("12:00:03")).unwrap().unwrap();
+    assert_eq!(record.decision, Event::Expired);
+    let ended = watched.mandate().ended.unwrap();
+    assert_eq!((ended.state, ended.at), (State::Expired, at("12:00:00")));
+}
