@@ -95,57 +95,15 @@ async fn a_market_that_does_not_take_it_is_refused_by_name() {
         let refused = process.run(order(1, invest("10"))).await.unwrap_err();
         assert_eq!(reason(&refused), expected);
     };
-    act(
-        &world,
-        &AavePool::setPausedCall {
-            asset,
-            on: true,
-        },
-        pool,
-    );
+    act(&world, &AavePool::setPausedCall { asset, on: true }, pool);
     refused("product_paused").await;
-    act(
-        &world,
-        &AavePool::setPausedCall {
-            asset,
-            on: false,
-        },
-        pool,
-    );
-    act(
-        &world,
-        &AavePool::setFrozenCall {
-            asset,
-            on: true,
-        },
-        pool,
-    );
+    act(&world, &AavePool::setPausedCall { asset, on: false }, pool);
+    act(&world, &AavePool::setFrozenCall { asset, on: true }, pool);
     refused("product_frozen").await;
-    act(
-        &world,
-        &AavePool::setFrozenCall {
-            asset,
-            on: false,
-        },
-        pool,
-    );
-    act(
-        &world,
-        &AavePool::setActiveCall {
-            asset,
-            on: false,
-        },
-        pool,
-    );
+    act(&world, &AavePool::setFrozenCall { asset, on: false }, pool);
+    act(&world, &AavePool::setActiveCall { asset, on: false }, pool);
     refused("product_inactive").await;
-    act(
-        &world,
-        &AavePool::setActiveCall {
-            asset,
-            on: true,
-        },
-        pool,
-    );
+    act(&world, &AavePool::setActiveCall { asset, on: true }, pool);
     act(
         &world,
         &AavePool::setSupplyCapCall {
@@ -177,10 +135,7 @@ async fn a_market_that_closes_after_the_approval_leaves_no_allowance() {
     }
     act(
         &world,
-        &AavePool::setPausedCall {
-            asset,
-            on: true,
-        },
+        &AavePool::setPausedCall { asset, on: true },
         xlayer::AAVE_POOL,
     );
     let ended = process.end(&begun).await;
@@ -243,7 +198,13 @@ async fn the_traps_of_vaults_are_refused_before_signing() {
         to,
     );
     refused(vault("10"), "preview_below_minimum").await;
-    act(&world, &TokenVault::setLieCall { basisPoints: U256::ZERO }, to);
+    act(
+        &world,
+        &TokenVault::setLieCall {
+            basisPoints: U256::ZERO,
+        },
+        to,
+    );
     let mut greedy = vault("10");
     if let Action::Invest(asked) = &mut greedy {
         asked.min_shares = Some("9.6".to_owned());

@@ -21,8 +21,8 @@ use dev_chain::{DevChain, GAS_PAYER, Mining, arbitrum, base, xlayer};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tx_sender::{
-    Chain, Clock, HashSigner, MemoryStore, Options, Policy, RpcNode, Sender, Takeover, TransactionSigner,
-    Transport,
+    Chain, Clock, HashSigner, MemoryStore, Options, Policy, RpcNode, Sender, Takeover,
+    TransactionSigner, Transport,
 };
 use wallet_actions::{
     Action, Attested, BridgeAsk, BridgePlan, Burn, CoinPrices, Funder, Intent, Order, Pace,
@@ -56,11 +56,15 @@ pub(crate) fn owner_id() -> Owner {
     Owner::new(196, owner().address())
 }
 
-/// Keys in memory, one for each owner.
-#[derive(Default)]
+/// Keys in memory, one for each owner. That of the first one is there, as if it had been kept.
 struct Keys(Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>);
 
 impl Keys {
+    fn new() -> Self {
+        let key = Self::of(owner_id());
+        Self(Mutex::new([(key.address(), (owner_id(), key))].into()))
+    }
+
     fn of(owner: Owner) -> PrivateKeySigner {
         let seed = alloy_primitives::keccak256(owner.to_string());
         PrivateKeySigner::from_bytes(&seed).unwrap()
@@ -446,7 +450,7 @@ impl World {
             },
         );
         let actions = WalletActions::start(Parts {
-            custody: Arc::new(Guarded::new(Keys::default(), policy())),
+            custody: Arc::new(Guarded::new(Keys::new(), policy())),
             policy: policy(),
             chains: readers.into(),
             sender: sender.clone(),
@@ -505,15 +509,6 @@ impl Process {
             "an intent does not end: {:#?}",
             self.actions.find(&intent.id).await
         );
-    }
-
-    /// The action once more, with the principal that the refusal asks for, signed by the owner.
-    pub(crate) async fn run_funded(&self, mut order: Order) -> Result<Intent, Refused> {
-        let Err(Refused::Funds(required)) = Box::pin(self.actions.begin(&order)).await else {
-            panic!("the wallet has funds");
-        };
-        order.principal = Some(sign_principal(&required.principal_auth.unwrap()));
-        self.run(order).await
     }
 }
 
