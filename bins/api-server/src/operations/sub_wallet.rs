@@ -171,9 +171,14 @@ pub(super) fn no_custody(call: &Call) -> ErrorReply {
 
 /// Wallets do not act here: no custody is connected, or no node of any chain of theirs.
 pub(super) fn not_acting(wallets: &Wallets, call: &Call) -> ErrorReply {
-    if wallets.custody.is_none() {
-        return no_custody(call);
+    match wallets.custody {
+        None => no_custody(call),
+        Some(_) => no_chain(call),
     }
+}
+
+/// Custody is connected, and no node of any chain on which wallets act.
+pub(super) fn no_chain(call: &Call) -> ErrorReply {
     let message = format!(
         "no node of a chain of sub-wallets is connected for {}",
         call.operation.route().path
