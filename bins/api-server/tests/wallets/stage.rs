@@ -69,6 +69,10 @@ impl Stage {
         let (path, circle_url) = (folder.path().to_owned(), circle.url());
         let urls = nodes.each_ref().map(RpcServer::url);
         let xlayer = DevChain::with_xlayer_stage().unwrap();
+        // As cheap as rollups are: what an owner is topped up with is bounded by what it has paid.
+        for chain in [&base, &arbitrum, &xlayer] {
+            chain.set_base_fee(1_000_000);
+        }
         let recordings = Recordings::embedded().unwrap().at(now());
         let start = World::over(
             xlayer,
@@ -107,12 +111,20 @@ impl Stage {
             _circle: circle,
             _folder: folder,
         };
-        let payment = stage.world.buyer.payment("/sub-wallet").await;
-        let answer = stage.world.buyer.get_paid("/sub-wallet", &payment).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        let wallet = answer.body()["data"]["sub_wallet"].clone();
+        let wallet = stage.buy_sub_wallet().await["sub_wallet"].clone();
         stage.wallet = wallet.as_str().unwrap().parse().unwrap();
+        // An owner is topped up for gas with no more than it has paid, and without a price of coins a top-up counts as ten cents.
+        for _ in 0..60 {
+            stage.buy_sub_wallet().await;
+        }
         stage
+    }
+
+    async fn buy_sub_wallet(&self) -> Value {
+        let payment = self.world.buyer.payment("/sub-wallet").await;
+        let answer = self.world.buyer.get_paid("/sub-wallet", &payment).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.body()["data"].clone()
     }
 
     /// A payment header for a POST, without an identifier.
