@@ -118,9 +118,7 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
         | Operation::AutoDefiWithdraw => acting(config),
-        Operation::YieldCopilot if !config.datasets.yields => {
-            Some(not_gathered("datasets.yields"))
-        }
+        Operation::YieldCopilot if !config.datasets.yields => Some(not_gathered("datasets.yields")),
         Operation::YieldCopilot => any_of(&[llama]).or_else(|| planning(&sources.wallets)),
         Operation::CreateYieldWatch
         | Operation::CancelYieldWatch

@@ -112,7 +112,11 @@ async fn bought(actions: &WalletActions, call: &Call) -> Result<Option<InvestOrd
             value.unwrap_or_default().to_owned()
         };
         InvestOrder {
-            chain_id: intent.plan.get("chain_id").and_then(Value::as_u64).unwrap_or_default(),
+            chain_id: intent
+                .plan
+                .get("chain_id")
+                .and_then(Value::as_u64)
+                .unwrap_or_default(),
             protocol: text("protocol"),
             asset: text("asset"),
             amount: text("amount"),

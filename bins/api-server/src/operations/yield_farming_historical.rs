@@ -89,7 +89,8 @@ async fn realised_by(
         "gains": gains,
         "gain_rule": positions::RULE,
     });
-    let mut answered = Answered::new(data, OWN_FRESH_SECONDS).origin("realised", OF_WALLET, Method::Direct);
+    let mut answered =
+        Answered::new(data, OWN_FRESH_SECONDS).origin("realised", OF_WALLET, Method::Direct);
     answered.sources = vec![Provenance::local(OF_WALLET, context.now())];
     answered.as_of = Some(context.now());
     Ok(answered)

@@ -37,3 +37,4 @@ mod sub_wallet;
 mod support;
 mod tokens;
 mod vetting;
+mod yield_copilot;

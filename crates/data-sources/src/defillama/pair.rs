@@ -33,7 +33,9 @@ impl Defillama {
     #[must_use]
     pub fn platform(chain_id: u64) -> Option<&'static str> {
         let mut chains = CHAINS.iter();
-        chains.find(|(id, _)| *id == chain_id).map(|(_, name)| *name)
+        chains
+            .find(|(id, _)| *id == chain_id)
+            .map(|(_, name)| *name)
     }
 
     /// The prices of a swap's tokens, as a plan is held against them; none where they cannot be read.

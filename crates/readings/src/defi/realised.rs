@@ -63,7 +63,10 @@ pub fn gains(moves: &[Move]) -> Vec<Gain> {
     }
     let gain = |(product, position): (&(u64, String), Position)| Gain {
         product: product.clone(),
-        gain: position.closed.flatten().map(|gain| Figure(gain.normalize())),
+        gain: position
+            .closed
+            .flatten()
+            .map(|gain| Figure(gain.normalize())),
     };
     positions.into_iter().map(gain).collect()
 }
@@ -72,7 +75,11 @@ impl Position {
     fn take(&mut self, kind: MoveKind) {
         match kind {
             MoveKind::Deposit { amount, opens } => {
-                let before = if opens { Some(Decimal::ZERO) } else { self.open };
+                let before = if opens {
+                    Some(Decimal::ZERO)
+                } else {
+                    self.open
+                };
                 self.open = before
                     .zip(amount)
                     .and_then(|(before, amount)| before.checked_sub(amount));

@@ -149,10 +149,7 @@ impl Account<'_> {
             return Err(unreadable());
         }
         let most = vault::maxDepositCall { receiver: wallet };
-        let most = self
-            .read(contract, &most)
-            .await?
-            .ok_or_else(unreadable)?;
+        let most = self.read(contract, &most).await?.ok_or_else(unreadable)?;
         if most < amount {
             let (reason, what) = match most.is_zero() {
                 true => ("product_paused", "takes no deposits now".to_owned()),
@@ -174,10 +171,7 @@ impl Account<'_> {
             return Err(Refused::unsupported("preview_zero_shares", message));
         }
         let value = vault::convertToAssetsCall { shares: preview };
-        let value = self
-            .read(contract, &value)
-            .await?
-            .ok_or_else(unreadable)?;
+        let value = self.read(contract, &value).await?.ok_or_else(unreadable)?;
         if value < less_bps(amount, MOST_LOSS_BPS) {
             let message = format!(
                 "the vault {contract} gives shares worth {value} of the smallest unit for {amount}"
@@ -187,9 +181,7 @@ impl Account<'_> {
         let floor = less_bps(preview, PREVIEW_TOLERANCE_BPS).max(U256::from(1));
         let at_least = match min_shares {
             Some(text) => {
-                let decimals = self
-                    .read(contract, &vault::decimalsCall {})
-                    .await?;
+                let decimals = self.read(contract, &vault::decimalsCall {}).await?;
                 amount_of("min_shares", text, decimals.ok_or_else(unreadable)?)?.max(floor)
             }
             None => floor,

@@ -173,7 +173,12 @@ impl Planner<'_> {
     /// The token of the wallet's shares in a product, and how many it has.
     pub(super) async fn shares(&self, product: &Product) -> Result<(Address, U256), Refused> {
         let shares = match product.protocol {
-            Protocol::AaveV3 => self.account(product.chain_id)?.reserve(product).await?.shares,
+            Protocol::AaveV3 => {
+                self.account(product.chain_id)?
+                    .reserve(product)
+                    .await?
+                    .shares
+            }
             Protocol::Erc4626 => product.contract,
         };
         let call = vault::balanceOfCall {

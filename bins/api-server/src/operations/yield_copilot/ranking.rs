@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::Address;
 use data_sources::defillama::Defillama;
 use data_sources::{Provenance, aave, evm};
+use readings::defi::assets;
 use readings::defi::gas::GasPrice;
 use readings::defi::market::{self, Market};
 use readings::defi::placement::{self, Earnings, Terms};
-use readings::defi::assets;
 use readings::{Decimal, Figure};
 use route_catalog::ErrorCode;
 use tokio::task::JoinSet;
@@ -87,7 +87,16 @@ pub(super) async fn ranking(
     let deposits = deposits(wallets, call.payer, wish.amount, &taking).await;
     let chains: BTreeSet<u64> = taking.iter().map(|(product, _)| product.chain_id).collect();
     let mut gas = SourceReport::default();
-    let of_gas = gas_prices(context, chain, defi, call.max_age(), &chains, &OF_GAS, &mut gas).await;
+    let of_gas = gas_prices(
+        context,
+        chain,
+        defi,
+        call.max_age(),
+        &chains,
+        &OF_GAS,
+        &mut gas,
+    )
+    .await;
     let markets = markets(context, defi, call, &edition.markets, &chains, &mut report).await;
     let mut rows = Vec::new();
     for ((product, symbol), deposit) in taking.into_iter().zip(deposits) {
@@ -106,8 +115,14 @@ pub(super) async fn ranking(
         match judged {
             Ok((market, earnings, slippage_bps, deposit)) => {
                 let source = Provenance::local(evm::source(product.chain_id), context.now());
-                report.got(data_sources::Sourced { value: (), sources: vec![source] });
-                let key = (placement::order(&market, &earnings), product.product_id.clone());
+                report.got(data_sources::Sourced {
+                    value: (),
+                    sources: vec![source],
+                });
+                let key = (
+                    placement::order(&market, &earnings),
+                    product.product_id.clone(),
+                );
                 let plan = Plan {
                     product,
                     symbol,
@@ -293,7 +308,9 @@ async fn amount_usd(
     report: &mut SourceReport,
 ) -> Option<Decimal> {
     let platform = Defillama::platform(product.chain_id)?;
-    let quoted = defi.defillama.token_price(platform, product.asset, call.max_age());
+    let quoted = defi
+        .defillama
+        .token_price(platform, product.asset, call.max_age());
     let (reason, source) = match quoted.await {
         Ok(sourced) => {
             let quote = report.got(sourced);
