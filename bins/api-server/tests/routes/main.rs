@@ -37,4 +37,5 @@ mod sub_wallet;
 mod support;
 mod tokens;
 mod vetting;
+mod wallet_history;
 mod yield_copilot;

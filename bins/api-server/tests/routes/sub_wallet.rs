@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::shop::{Shop, gap};
 use crate::support::World;
 
-fn custody(config: &mut Config, folder: &Path, secret: &str) {
+pub fn custody(config: &mut Config, folder: &Path, secret: &str) {
     config.custody = Some(CustodySection {
         provider: CustodyProvider::Local,
         directory: Some(folder.join("wallets")),
@@ -19,7 +19,7 @@ fn custody(config: &mut Config, folder: &Path, secret: &str) {
 }
 
 /// A server with sub-wallets, and its buyer; the home chain is the embedded one.
-async fn shop(folder: &Path) -> Shop {
+pub async fn shop(folder: &Path) -> Shop {
     let chain = dev_chain::DevChain::with_chain_196_assets().unwrap();
     let world = World::on(chain, |config, rpc| {
         custody(config, folder, "the operator's secret");

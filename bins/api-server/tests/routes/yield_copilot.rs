@@ -248,6 +248,58 @@ async fn the_loss_of_a_vault_is_a_cost() {
     );
 }
 
+/// The first plan is an action of the sub-wallet, which has nothing yet: 409, as of `/auto-defi-invest`.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_execute_it_answers_like_an_action() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut shop = shop(folder.path(), false, &BOTH).await;
+    let path = folder.path().to_owned();
+    let with_custody = move |config: &mut api_server::Config| {
+        crate::sub_wallet::custody(config, &path, "the operator's secret");
+        config.wallets.chains = vec![196];
+    };
+    shop.world.restart_with(with_custody).await;
+    let ask = json!({"asset": "USDT0", "amount": "1000", "execute": true});
+    let planned = refused(&shop, &ask, 409, "funds_required").await;
+    let invest = json!({
+        "chain_id": 196, "protocol": "aave-v3", "asset": "USDT0", "amount": "1000",
+        "product_id": "aave-v3-xlayer-usdt0",
+    });
+    let answer =
+        crate::published::pay(&shop, "POST", "/auto-defi-invest", &invest.to_string()).await;
+    answer.is_refused(409, "funds_required");
+    let acted = answer.body()["error"].clone();
+    for member in [
+        "reason",
+        "sub_wallet",
+        "chain_id",
+        "token",
+        "amount",
+        "amount_atoms",
+    ] {
+        assert_eq!(planned[member], acted[member], "{member}");
+    }
+    assert_eq!(planned["amount"], "1000");
+    let asked = &planned["principal_auth"]["message"];
+    assert_eq!(
+        (&asked["from"], &asked["to"], &asked["value"]),
+        (
+            &json!(BUYER.address.to_string()),
+            &planned["sub_wallet"],
+            &json!("1000000000")
+        )
+    );
+    // On chains where wallets do not act, nothing is run.
+    shop.world
+        .restart_with(|config| config.wallets.chains = vec![8453])
+        .await;
+    let error = refused(&shop, &ask, 503, "upstream_unavailable").await;
+    assert_eq!(error["reason"], "no_chain_connected");
+    // The plan itself needs neither.
+    let ask = json!({"asset": "USDT0", "amount": "1000"});
+    assert_eq!(bought(&shop, &ask).await["data"]["executed"], false);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_planned_is_refused_uncharged() {
     let folder = tempfile::tempdir().unwrap();

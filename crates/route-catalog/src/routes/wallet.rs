@@ -209,6 +209,7 @@ pub(crate) const AUTO_BRIDGE: Route = Route {
             "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984",
             "One of the payer's own addresses. Default: the sub-wallet.",
         ),
+        PRINCIPAL_AUTH,
     ],
     constraints: &[Constraint::Differ("from_chain", "to_chain")],
     core: &["custody"],
