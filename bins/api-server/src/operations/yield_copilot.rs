@@ -12,10 +12,11 @@ use readings::defi::grade::Appetite;
 use readings::symbol::SymbolKey;
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use wallet_actions::{Action, Intent, InvestOrder, ListedProduct, WalletActions};
 
 use self::ranking::{LeftOut, Ranking, ranking};
-use super::actions::carry_out;
+use super::actions::carry_out_since;
 use super::fault;
 use super::yield_recommendations::appetite;
 use crate::answer::Answered;
@@ -43,6 +44,7 @@ pub(super) async fn answer(
     defi: &Defi,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
+    let since = Instant::now();
     let executes = call.parameters.boolean("execute").unwrap_or_default();
     let actions = match (executes, &wallets.actions) {
         (false, _) => None,
@@ -53,7 +55,7 @@ pub(super) async fn answer(
         && let Some(order) = bought(actions, call).await?
     {
         let action = Action::Invest(order);
-        return carry_out(context, wallets, actions, call, action).await;
+        return carry_out_since(since, context, wallets, actions, call, action).await;
     }
     if wallets.reviewed.is_empty() {
         let message = "no product to deposit in is reviewed here";
@@ -75,7 +77,7 @@ pub(super) async fn answer(
     match actions {
         Some(actions) => {
             let action = Action::Invest(invest(&first.product, wish.amount));
-            carry_out(context, wallets, actions, call, action).await
+            carry_out_since(since, context, wallets, actions, call, action).await
         }
         None => Ok(shown::answered(context, call, &wish, ranking)),
     }

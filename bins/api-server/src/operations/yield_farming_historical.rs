@@ -7,7 +7,7 @@ use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
 use super::fault;
-use crate::answer::{Answered, Method};
+use crate::answer::{Answered, Method, Warning};
 use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
@@ -93,6 +93,14 @@ async fn realised_by(
         Answered::new(data, OWN_FRESH_SECONDS).origin("realised", OF_WALLET, Method::Direct);
     answered.sources = vec![Provenance::local(OF_WALLET, context.now())];
     answered.as_of = Some(context.now());
+    if u32::try_from(intents.len()).is_ok_and(|read| read >= MOST) {
+        answered.warnings.push(Warning {
+            code: "history_incomplete",
+            message: format!(
+                "the newest {MOST} actions of the sub-wallet are read; older ones are not listed"
+            ),
+        });
+    }
     Ok(answered)
 }
 

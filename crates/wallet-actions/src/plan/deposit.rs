@@ -1,4 +1,5 @@
-//! A deposit into a product, from an account of anybody: the transactions, and what they bring.
+//! A deposit into a product, from an account of anybody: the transactions, and what they bring. Sub-wallets and callers
+//! with keys of their own get the same ones.
 
 use alloy_primitives::{Address, U256};
 

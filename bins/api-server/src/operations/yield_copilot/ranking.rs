@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::Address;
 use data_sources::defillama::Defillama;
-use data_sources::{Provenance, aave, evm};
+use data_sources::{Provenance, Sourced, aave, evm};
 use readings::defi::assets;
 use readings::defi::gas::GasPrice;
 use readings::defi::market::{self, Market};
@@ -100,44 +100,37 @@ pub(super) async fn ranking(
     let markets = markets(context, defi, call, &edition.markets, &chains, &mut report).await;
     let mut rows = Vec::new();
     for ((product, symbol), deposit) in taking.into_iter().zip(deposits) {
-        let judged = match deposit {
-            Ok(deposit) => {
-                let usd = amount_usd(context, defi, call, &product, wish.amount, &mut report).await;
-                let gas = of_gas.get(&product.chain_id).copied();
-                judge(&product, deposit, &markets, wish, usd, gas)
-            }
-            Err(error @ Refused::Invalid { .. }) => return Err(refused(&error)),
-            Err(error) => Err((
-                error.reason().to_owned(),
-                matches!(error, Refused::Unavailable { .. }),
-            )),
+        let left_out_of = |reason: &str, is_gap| LeftOut {
+            product: product.clone(),
+            reason: reason.to_owned(),
+            is_gap,
         };
-        match judged {
-            Ok((market, earnings, slippage_bps, deposit)) => {
-                let source = Provenance::local(evm::source(product.chain_id), context.now());
-                report.got(data_sources::Sourced {
-                    value: (),
-                    sources: vec![source],
-                });
-                let key = (
-                    placement::order(&market, &earnings),
-                    product.product_id.clone(),
-                );
-                let plan = Plan {
-                    product,
-                    symbol,
-                    market,
-                    earnings,
-                    slippage_bps,
-                    deposit,
-                };
-                rows.push((key, plan));
+        let deposit = match deposit {
+            Ok(deposit) => deposit,
+            Err(error @ Refused::Invalid { .. }) => return Err(refused(&error)),
+            Err(error) => {
+                let is_gap = matches!(error, Refused::Unavailable { .. });
+                left_out.push(left_out_of(error.reason(), is_gap));
+                continue;
             }
-            Err((reason, is_gap)) => left_out.push(LeftOut {
-                product,
-                reason,
-                is_gap,
-            }),
+        };
+        report.got(Sourced {
+            value: (),
+            sources: vec![Provenance::local(
+                evm::source(product.chain_id),
+                context.now(),
+            )],
+        });
+        let costs = Costs {
+            amount_usd: amount_usd(context, defi, call, &product, wish.amount, &mut report).await,
+            gas: of_gas.get(&product.chain_id).copied(),
+        };
+        match judge(&product, symbol, deposit, &markets, wish, costs) {
+            Ok(plan) => {
+                let order = placement::order(&plan.market, &plan.earnings);
+                rows.push(((order, plan.product.product_id.clone()), plan));
+            }
+            Err((reason, is_gap)) => left_out.push(left_out_of(reason, is_gap)),
         }
     }
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -168,16 +161,21 @@ pub(super) async fn ranking(
 /// No source states the yield of the product.
 const YIELD_NOT_KNOWN: &str = "yield_not_known";
 
-/// The yield of a product that takes the deposit, and what is left of it; or why there is no plan.
-#[expect(clippy::type_complexity, reason = "what a plan is made of, once")]
+/// What a cost is computed with, as far as it is known.
+struct Costs {
+    amount_usd: Option<Decimal>,
+    gas: Option<GasPrice>,
+}
+
+/// The plan of a product that takes the deposit; or why there is none, and whether something is not known.
 fn judge(
     product: &ListedProduct,
+    symbol: String,
     deposit: DepositPlan,
     markets: &[Market],
     wish: &Wish<'_>,
-    amount_usd: Option<Decimal>,
-    gas: Option<GasPrice>,
-) -> Result<(Market, Earnings, Figure, DepositPlan), (String, bool)> {
+    costs: Costs,
+) -> Result<Plan, (&'static str, bool)> {
     let &ListedProduct {
         chain_id,
         ref product_id,
@@ -186,17 +184,23 @@ fn judge(
         ..
     } = product;
     let market = placement::market_of(markets, chain_id, protocol, product_id, asset);
-    let market = market.ok_or_else(|| (YIELD_NOT_KNOWN.to_owned(), true))?;
+    let market = market.ok_or((YIELD_NOT_KNOWN, true))?;
     let slippage_bps = placement::slippage_bps(deposit.amount, deposit.worth);
-    let slippage_bps = slippage_bps.ok_or_else(|| ("preview_out_of_range".to_owned(), true))?;
+    let slippage_bps = slippage_bps.ok_or(("preview_out_of_range", true))?;
     let terms = Terms {
-        amount_usd,
-        gas,
+        amount_usd: costs.amount_usd,
+        gas: costs.gas,
         slippage_bps,
     };
     let earnings = placement::earnings(market, &terms, wish.appetite);
-    let earnings = earnings.map_err(|unfit| (unfit.as_str().to_owned(), false))?;
-    Ok((market.clone(), earnings, slippage_bps, deposit))
+    Ok(Plan {
+        product: product.clone(),
+        symbol,
+        market: market.clone(),
+        earnings: earnings.map_err(|unfit| (unfit.as_str(), false))?,
+        slippage_bps,
+        deposit,
+    })
 }
 
 /// The products on the asked chains that take the asset, with its symbol; and those of which that is not known.
