@@ -16,8 +16,8 @@ pub(crate) use self::{
     open::{acting_chains, open},
     prices::token_usd,
     refused::{refused, without_effect},
-    sending::{Sending, nodes},
-    shown::{realised, shown},
+    sending::{Sending, nodes, with_products},
+    shown::{moved, realised, shown},
     unanswered::{KeptCall, answer_again},
 };
 pub use self::{paid::PaidByOwners, plans::WalletPlans, prices::NativePrices};

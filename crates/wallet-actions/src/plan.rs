@@ -1,8 +1,11 @@
 //! From what is asked to an intent: everything that can be judged before the first signature.
 
+mod account;
 mod bridge;
+mod deposit;
 mod divest;
 mod invest;
+mod listed;
 mod principal;
 mod product;
 mod swap;
@@ -14,7 +17,8 @@ use chain_reader::{Block, ChainReader, SimulatedCall};
 use custody::Wallet;
 use serde_json::Value;
 
-pub use self::product::ListedProduct;
+pub(crate) use self::account::Account;
+pub use self::listed::{DepositPlan, ListedProduct};
 pub(crate) use self::product::Product;
 use crate::abi::token::{approveCall, transferCall};
 use crate::amount::atoms;
@@ -187,22 +191,17 @@ impl Planner<'_> {
         }
     }
 
+    /// The wallet on a chain.
+    pub(crate) fn account(&self, chain_id: u64) -> Result<Account<'_>, Refused> {
+        Ok(Account {
+            chain: self.shared.chain(chain_id)?,
+            address: self.wallet.address,
+        })
+    }
+
     /// What the wallet holds of a token.
     pub(crate) async fn held(&self, chain_id: u64, token: Address) -> Result<Held, Refused> {
-        let chain = self.shared.chain(chain_id)?;
-        let block = chain.sealed(0).await?.block;
-        if chain.code(token, block).await?.is_empty() {
-            return Err(Refused::unsupported(
-                "token_unsupported",
-                format!("there is no contract at {token} on chain {chain_id}"),
-            ));
-        }
-        Ok(Held {
-            balance: chain
-                .token_balance(token, self.wallet.address, block)
-                .await?,
-            decimals: chain.decimals(token, block).await?,
-        })
+        self.account(chain_id)?.held(token).await
     }
 
     /// What a contract answers now; `None` where the call reverts.
@@ -212,13 +211,7 @@ impl Planner<'_> {
         to: Address,
         call: &C,
     ) -> Result<Option<C::Return>, Refused> {
-        let chain = self.shared.chain(chain_id)?;
-        let block = chain.sealed(0).await?.block;
-        let input = Bytes::from(call.abi_encode());
-        let output = chain
-            .call_from(self.wallet.address, to, &input, block)
-            .await?;
-        Ok(output.and_then(|output| C::abi_decode_returns(&output).ok()))
+        self.account(chain_id)?.read(to, call).await
     }
 }
 

@@ -130,20 +130,27 @@ pub(super) fn address_or_own(call: &Call) -> Result<Address, ErrorReply> {
         })
 }
 
-/// The call with the payer's sub-wallet, where the operation takes it for an address that was not named. None is made here.
+/// The call with the payer's sub-wallet, where the operation takes it for an address that was not named, or is about that
+/// wallet alone. None is made here.
 pub(super) async fn with_own(wallets: &Wallets, call: &Call) -> Result<Option<Call>, ErrorReply> {
     let takes_own = matches!(
         call.operation,
         Operation::Portfolio
             | Operation::IdleCapital
             | Operation::YieldFarmingActive
+            | Operation::YieldFarmingHistorical
             | Operation::HyperliquidAccount
             | Operation::HlTransactionHistory
     );
     let Some(custody) = wallets.custody.as_ref().filter(|_| takes_own) else {
         return Ok(None);
     };
-    if call.parameters.address("address").is_some() {
+    let is_history = call.operation == Operation::YieldFarmingHistorical;
+    let named = match is_history {
+        true => call.parameters.text("pool").is_some(),
+        false => call.parameters.address("address").is_some(),
+    };
+    if named {
         return Ok(None);
     }
     let owner = wallets.owner(call.payer);

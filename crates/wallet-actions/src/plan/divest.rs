@@ -54,6 +54,7 @@ impl Planner<'_> {
                 "decimals": decimals,
                 "shares": shares.to_string(),
                 "shares_before_atoms": balance.to_string(),
+                "takes_all": part == Part::All,
                 "min_out": whole(at_least, decimals),
             }),
         })
