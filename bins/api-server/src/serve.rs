@@ -133,7 +133,7 @@ impl Service<AnySettler, SqliteLedger> {
         let settler = AnySettler::connect(settlement, &terms).await?;
         // Read without custody, too: a list that cannot be used is never passed over.
         let policy = signing::policy(config)?;
-        let custody = open_custody(config, &policy).await?;
+        let custody = open_custody(config, policy.clone()).await?;
         let paid = journal.paid_sums();
         let sources = sources.await.map_err(ServeError::Interrupted)??;
         let sources = wallets::with_products(sources, config, &policy)?;
@@ -384,7 +384,7 @@ fn watcher(sources: &Arc<Sources>) -> Option<Watcher> {
 /// the start.
 async fn open_custody(
     config: &Config,
-    policy: &SigningPolicy,
+    policy: SigningPolicy,
 ) -> Result<Option<Arc<dyn Custody>>, ServeError> {
     let Some(section) = &config.custody else {
         return Ok(None);
@@ -410,8 +410,7 @@ async fn open_custody(
     let custody = opened.map_err(ServeError::Interrupted)?;
     let custody = custody.map_err(ServeError::Custody)?;
     // Nothing else of the server reaches the keys.
-    let guarded = Guarded::new(custody, policy.clone());
-    Ok(Some(Arc::new(guarded)))
+    Ok(Some(Arc::new(Guarded::new(custody, policy))))
 }
 
 /// Serves a configuration until SIGTERM or Ctrl-C.

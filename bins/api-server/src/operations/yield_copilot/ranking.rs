@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::Address;
 use data_sources::defillama::Defillama;
-use data_sources::{Provenance, Sourced, aave, evm};
+use data_sources::{Meter, Provenance, Sourced, aave, evm};
 use readings::defi::assets;
 use readings::defi::gas::GasPrice;
 use readings::defi::market::{self, Market};
@@ -256,10 +256,10 @@ async fn deposits(
     for (index, (product, _)) in products.iter().enumerate() {
         if let Some(reader) = wallets.readers.get(&product.chain_id).cloned() {
             let (product, amount) = (product.clone(), amount.to_owned());
-            tasks.spawn(async move {
+            tasks.spawn(Meter::carry(async move {
                 let planned = Box::pin(product.plan_deposit(&reader, account, &amount));
                 (index, planned.await)
-            });
+            }));
         }
     }
     let mut planned = BTreeMap::new();
