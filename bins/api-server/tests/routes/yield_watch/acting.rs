@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::B256;
-use api_server::config::{CustodyProvider, CustodySection};
+use api_server::config::CustodySection;
 use readings::defi::market::Market;
 use reqwest::Method;
 use watch_server::{Holdings, MoveState, Mover, MoverFuture, Stop};
@@ -71,12 +71,10 @@ impl Mover for Wallet {
 async fn shop(clock: Arc<Moving>, wallet: Option<Wallet>) -> Shop {
     let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| {
         let ledger = config.storage.url.trim_start_matches("sqlite://");
-        config.custody = Some(CustodySection {
-            provider: CustodyProvider::Local,
-            directory: Some(std::path::Path::new(ledger).with_extension("wallets")),
-            secret: Some("the operator's secret".into()),
-            secret_file: None,
-        });
+        config.custody = Some(CustodySection::local(
+            std::path::Path::new(ledger).with_extension("wallets"),
+            "the operator's secret".into(),
+        ));
     })
     .await;
     if let Some(wallet) = wallet {
