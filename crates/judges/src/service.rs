@@ -21,6 +21,8 @@ pub struct ServiceConfig {
     pub facilitator_url: Option<String>,
     /// The upstream that answers for the DEX aggregator of OKX.
     pub okx_url: String,
+    /// More of the configuration file.
+    pub more: String,
 }
 
 /// A running `api-server serve`; dropping it kills it.
@@ -109,8 +111,9 @@ impl ServiceConfig {
              [datasets]\nnews = false\nyields = false\n\n\
              [upstreams.defillama]\nenabled = false\n\n\
              [upstreams.dexscreener]\nenabled = false\n\n\
-             [upstreams.coingecko]\nenabled = false\n",
-            storage.display()
+             [upstreams.coingecko]\nenabled = false\n{}",
+            storage.display(),
+            self.more
         )
     }
 }

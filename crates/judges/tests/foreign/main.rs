@@ -9,6 +9,7 @@
     reason = "test code"
 )]
 
+mod actions;
 mod base_chain;
 mod calldata;
 mod chains;

@@ -74,6 +74,7 @@ impl World {
             rpc_url: chain.rpc().url().to_owned(),
             facilitator_url,
             okx_url: upstream.base_url("web3.okx.com"),
+            more: String::new(),
         })
         .await
         .unwrap();
