@@ -12,6 +12,7 @@ pub mod grade;
 pub mod history;
 pub mod idle;
 pub mod market;
+pub mod placement;
 pub mod pool;
 pub mod position;
 pub mod recommend;

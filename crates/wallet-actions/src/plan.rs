@@ -4,7 +4,9 @@ mod bridge;
 mod divest;
 mod invest;
 mod principal;
+mod positions;
 mod product;
+mod slippage;
 mod swap;
 mod withdraw;
 
@@ -14,8 +16,10 @@ use chain_reader::{Block, ChainReader, SimulatedCall};
 use custody::Wallet;
 use serde_json::Value;
 
+pub use self::positions::{Idle, Position};
 pub use self::product::ListedProduct;
 pub(crate) use self::product::Product;
+pub(crate) use self::slippage::judge_taken;
 use crate::abi::token::{approveCall, transferCall};
 use crate::amount::atoms;
 use crate::gas::Affordable;
@@ -60,13 +64,14 @@ impl Planner<'_> {
         if order.deadline.is_some_and(|deadline| deadline <= self.now) {
             return Err(Refused::invalid("deadline", "the deadline has passed"));
         }
-        let draft = match &order.action {
+        let mut draft = match &order.action {
             Action::Swap(asked) => Box::pin(self.swap(order, asked)).await?,
             Action::Bridge(asked) => Box::pin(self.bridge(order, asked)).await?,
             Action::Withdraw(asked) => Box::pin(self.withdraw(asked)).await?,
             Action::Invest(asked) => Box::pin(self.invest(order, asked)).await?,
             Action::Divest(asked) => Box::pin(self.divest(asked)).await?,
         };
+        self.limit_slippage(order, &mut draft).await?;
         self.judge(&draft)?;
         let chain = self.shared.chain(draft.chain_id)?;
         let sealed = chain.sealed(0).await?;
@@ -168,6 +173,9 @@ impl Planner<'_> {
             if let (true, Some(expected)) = (step.returns_amount, step.expects) {
                 judge_returned(&outcome.output, expected.at_least)?;
             }
+            if let Some(most) = step.returns_at_most {
+                judge_taken(&outcome.output, most)?;
+            }
             gas = gas.saturating_add(outcome.gas_used.saturating_mul(3) / 2);
         }
         Ok(gas)
@@ -264,6 +272,7 @@ pub(crate) fn step(kind: StepKind, chain_id: u64, to: Address, call: &impl SolCa
         input: call.abi_encode().into(),
         expects: None,
         returns_amount: false,
+        returns_at_most: None,
         status: Status::Planned,
     }
 }
@@ -277,6 +286,7 @@ pub(crate) fn planned(chain_id: u64, planned: PlannedStep) -> Step {
         input: planned.input,
         expects: None,
         returns_amount: false,
+        returns_at_most: None,
         status: Status::Planned,
     }
 }

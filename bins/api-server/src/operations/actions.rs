@@ -58,6 +58,7 @@ pub(super) async fn carry_out(
         action,
         principal: principal(&call.parameters),
         deadline: call.parameters.timestamp_ms("deadline").map(|ms| ms / 1000),
+        max_slippage_bps: None,
     };
     let until = time_left(actions, call);
     let begun = Box::pin(actions.begin(&order)).await;

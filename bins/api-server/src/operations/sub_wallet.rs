@@ -174,6 +174,11 @@ pub(super) fn not_acting(wallets: &Wallets, call: &Call) -> ErrorReply {
     if wallets.custody.is_none() {
         return no_custody(call);
     }
+    no_chain(call)
+}
+
+/// No node of any chain of wallets is connected.
+pub(super) fn no_chain(call: &Call) -> ErrorReply {
     let message = format!(
         "no node of a chain of sub-wallets is connected for {}",
         call.operation.route().path

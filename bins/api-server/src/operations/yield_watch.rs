@@ -215,7 +215,7 @@ fn refused(error: &WatchError, call: &Call) -> ErrorReply {
             ErrorReply::new(ErrorCode::PaymentBoundElsewhere, message)
                 .detail("reason", "another_request")
         }
-        WatchError::NoMover => sub_wallet::not_served(call),
+        WatchError::NoMover => sub_wallet::no_chain(call),
         error => {
             tracing::error!(code, %error, "the records of mandates cannot be used");
             let message = "the records of mandates cannot be used";

@@ -29,6 +29,15 @@ const CHAINS: [(u64, &str); 8] = [
 ];
 
 impl Defillama {
+    /// A chain as this source calls it in [`Defillama::token_price`]; `None` for one that has no name here.
+    #[must_use]
+    pub fn platform(chain_id: u64) -> Option<&'static str> {
+        let mut chains = CHAINS.iter();
+        chains
+            .find(|(id, _)| *id == chain_id)
+            .map(|(_, name)| *name)
+    }
+
     /// The prices of a swap's tokens, as a plan is held against them; none where they cannot be read.
     pub async fn independent_price(&self, ask: &SwapAsk) -> Option<IndependentPrice> {
         let found = self.pair_price(ask.chain_id, ask.from_token, ask.to_token);
