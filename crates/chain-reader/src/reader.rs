@@ -146,6 +146,16 @@ impl ChainReader {
         Ok(first)
     }
 
+    /// Whether the chain has this block, by every node that has one of its number.
+    ///
+    /// # Errors
+    /// Nodes that do not answer.
+    pub async fn has(&self, block: Block) -> Result<bool, ReadFault> {
+        let number = json!(format!("{:#x}", block.number));
+        let found = self.blocks(number).await?;
+        Ok(found.iter().all(|found| found.block == block))
+    }
+
     /// What `spender` may take of the owner's tokens, as of a block.
     ///
     /// # Errors

@@ -4,14 +4,15 @@ mod mint;
 mod order;
 mod outcome;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
-use chain_reader::ReadFault;
+use chain_reader::{Block, ReadFault};
 use custody::{CustodyError, Purpose, lend};
 use thiserror::Error;
-use tx_sender::SenderError;
+use tx_sender::{Lane, SenderError};
 
 pub(crate) use self::mint::mint_step;
 use crate::intent::{IllegalMove, Intent, Next, State};
@@ -35,8 +36,8 @@ pub(crate) enum Fault {
     Plan(#[from] PlanRefused),
     #[error("chain {0} is not configured any more")]
     Chain(u64),
-    #[error("{0} wallet is known at the intent's address")]
-    Wallet(&'static str),
+    #[error("custody knows no wallet {0} of the intent's owner")]
+    Wallet(Address),
 }
 
 /// What a turn came to.
@@ -89,7 +90,7 @@ impl Driver {
         if next == Next::Mint {
             return Box::pin(self.mint(&intent)).await;
         }
-        self.be_signer(&intent).await?;
+        self.shared.lend_key(&intent).await?;
         let _turn = self.shared.turns.take(intent.wallet).await;
         // It may have been given up while the turn was awaited.
         let Some(intent) = self.shared.store.get(&self.id).await? else {
@@ -108,7 +109,7 @@ impl Driver {
             let pause = match next {
                 Next::Order(index) => self.order(&intent, index).await?,
                 Next::Await(index) => self.outcome(&intent, index).await?,
-                Next::ReadAllowance => Step::Write(self.read_allowance(&intent).await?),
+                Next::ReadAllowance => self.read_allowance(&intent).await?,
                 Next::Follow => Step::Write(intent.follow()?),
                 Next::End(state) => Step::Write(self.end(&intent, state)?),
                 Next::Mint | Next::Nothing => return Ok(Turn::Went),
@@ -136,21 +137,14 @@ impl Driver {
     }
 
     /// Reads what is left of the allowance, and takes it back where something is.
-    async fn read_allowance(&self, intent: &Intent) -> Result<Intent, Fault> {
+    async fn read_allowance(&self, intent: &Intent) -> Result<Step, Fault> {
         let Some(allowance) = intent.allowance else {
-            return Ok(intent.clone());
+            return Ok(Step::Wait(self.shared.pace.look));
         };
         let chain = self.shared.chain_of(allowance.chain_id)?;
-        // Not before the last of the intent's own blocks on this chain.
-        let blocks = intent
-            .steps
-            .iter()
-            .filter(|step| step.chain_id == allowance.chain_id);
-        let at_least = blocks
-            .filter_map(|step| step.status.at())
-            .map(|at| at.number)
-            .max();
-        let block = chain.sealed(at_least.unwrap_or_default()).await?.block;
+        let Some(block) = self.above_own_blocks(intent, allowance.chain_id).await? else {
+            return Ok(Step::Wait(self.shared.pace.look));
+        };
         let left = chain
             .allowance(allowance.token, intent.wallet, allowance.spender, block)
             .await?;
@@ -163,7 +157,30 @@ impl Driver {
                 U256::ZERO,
             )
         });
-        Ok(intent.read_allowance(left, clear)?)
+        Ok(Step::Write(intent.read_allowance(left, clear)?))
+    }
+
+    /// The newest sealed block, when it stands above everything that the intent has done on the chain. `None` while one of
+    /// these blocks is not on the chain: what is read then is not what the intent has left, and a transaction that lost its
+    /// block comes back.
+    pub(super) async fn above_own_blocks(
+        &self,
+        intent: &Intent,
+        chain_id: u64,
+    ) -> Result<Option<Block>, Fault> {
+        let chain = self.shared.chain_of(chain_id)?;
+        let steps = intent.steps.iter().filter(|step| step.chain_id == chain_id);
+        let own: Vec<Block> = steps
+            .filter_map(|step| Some(step.status.at()?.block()))
+            .collect();
+        let highest = own.iter().map(|block| block.number).max();
+        let sealed = chain.sealed(highest.unwrap_or_default()).await?.block;
+        for block in own {
+            if !chain.has(block).await? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(sealed))
     }
 
     pub(crate) async fn write(&self, intent: Intent) -> Result<Intent, Fault> {
@@ -171,23 +188,36 @@ impl Driver {
         self.shared.changed.notify_waiters();
         Ok(written)
     }
-
-    /// Lends the wallet's key to the sender of transactions, for this purpose only.
-    async fn be_signer(&self, intent: &Intent) -> Result<(), Fault> {
-        let wallet: Address = intent.wallet;
-        let known = self.shared.custody.wallet_at(wallet).await?;
-        if known.is_none_or(|known| known.owner.to_string() != intent.owner) {
-            return Err(Fault::Wallet("no such"));
-        }
-        let custody = Arc::clone(&self.shared.custody);
-        let signer = lend(custody, wallet, Purpose::WalletAction);
-        self.shared.sender.add_signer(signer);
-        Ok(())
-    }
 }
 
 /// What the handling of one transaction came to.
 enum Step {
     Write(Intent),
     Wait(Duration),
+}
+
+impl Shared {
+    /// Lends the wallet's key to the sender of transactions, for this purpose only.
+    async fn lend_key(&self, intent: &Intent) -> Result<(), Fault> {
+        let known = self.custody.wallet_at(intent.wallet).await?;
+        if known.is_none_or(|known| known.owner.to_string() != intent.owner) {
+            return Err(Fault::Wallet(intent.wallet));
+        }
+        let custody = Arc::clone(&self.custody);
+        let signer = lend(custody, intent.wallet, Purpose::WalletAction);
+        self.sender.add_signer(signer);
+        Ok(())
+    }
+
+    /// Has the lanes of an intent worked. The sender looks after transactions until no block can be taken back from under
+    /// them; after a start it knows the wallet's key only from here.
+    pub(crate) async fn wake(&self, intent: &Intent) -> Result<(), Fault> {
+        self.lend_key(intent).await?;
+        let chains: BTreeSet<u64> = intent.steps.iter().map(|step| step.chain_id).collect();
+        for chain_id in chains {
+            let account = intent.wallet;
+            self.sender.wake(Lane { chain_id, account })?;
+        }
+        Ok(())
+    }
 }

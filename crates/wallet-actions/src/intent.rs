@@ -17,6 +17,7 @@ mod moves;
 mod next;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
+use chain_reader::Block;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -271,6 +272,17 @@ pub struct Bridge {
     pub forward_to: Option<Address>,
     /// Whether somebody else has brought the message to the destination chain.
     pub minted_by_others: bool,
+}
+
+impl At {
+    /// The block.
+    #[must_use]
+    pub const fn block(self) -> Block {
+        Block {
+            number: self.number,
+            hash: self.block,
+        }
+    }
 }
 
 impl Intent {

@@ -60,6 +60,8 @@ pub struct Pace {
     pub attestation: Duration,
     /// The pause between two searches for open intents.
     pub sweep: Duration,
+    /// How long the blocks of an intent may be taken back.
+    pub watched: Duration,
 }
 
 impl Default for Pace {
@@ -69,6 +71,7 @@ impl Default for Pace {
             after_fault: Duration::from_secs(2),
             attestation: Duration::from_secs(5),
             sweep: Duration::from_secs(5),
+            watched: Duration::from_secs(3_600),
         }
     }
 }
@@ -341,6 +344,7 @@ impl std::fmt::Debug for WalletActions {
 async fn supervise(shared: Arc<Shared>) {
     let driven: Arc<Mutex<HashSet<IntentId>>> = Arc::default();
     let mut drivers = JoinSet::new();
+    wake_recent(&shared).await;
     loop {
         while drivers.try_join_next().is_some() {}
         match shared.store.open().await {
@@ -360,6 +364,23 @@ async fn supervise(shared: Arc<Shared>) {
         tokio::select! {
             () = tokio::time::sleep(shared.pace.sweep) => {}
             () = shared.made.notified() => {}
+        }
+    }
+}
+
+/// Has the transactions of recent intents looked after, also of those that are over: a reorganisation may take their blocks.
+async fn wake_recent(shared: &Shared) {
+    let since = shared.now().saturating_sub(shared.pace.watched.as_secs());
+    let recent = match shared.store.since(since).await {
+        Ok(recent) => recent,
+        Err(error) => {
+            tracing::warn!(code = error.code(), "recent actions cannot be looked for");
+            return;
+        }
+    };
+    for intent in recent.iter().filter(|intent| intent.has_begun()) {
+        if let Err(fault) = shared.wake(intent).await {
+            tracing::warn!(intent = %intent.id, %fault, "the transactions of an action are not looked after");
         }
     }
 }

@@ -30,16 +30,9 @@ impl Driver {
             return Ok(Step::Write(intent.halt("deadline_passed")?));
         }
         let chain = self.shared.chain_of(step.chain_id)?;
-        // Not before what the intent has done on this chain.
-        let before = intent
-            .steps
-            .iter()
-            .filter(|other| other.chain_id == step.chain_id);
-        let before = before
-            .filter_map(|other| other.status.at())
-            .map(|at| at.number)
-            .max();
-        let block = chain.sealed(before.unwrap_or_default()).await?.block;
+        let Some(block) = self.above_own_blocks(intent, step.chain_id).await? else {
+            return Ok(Step::Wait(self.shared.pace.look));
+        };
         let wallet = intent.wallet;
         let gas = match chain.estimate(wallet, step.to, &step.input, block).await? {
             Estimate::Gas(gas) if gas <= MOST_GAS => gas,

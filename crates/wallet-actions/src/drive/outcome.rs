@@ -1,6 +1,5 @@
 //! What became of a transaction that was handed over.
 
-use chain_reader::Block;
 use tx_sender::{Inclusion, Lane, Record, Request, State as SenderState};
 
 use super::{Driver, Fault, Step};
@@ -51,7 +50,7 @@ impl Driver {
                             expected.token,
                             expected.receiver,
                             at.transaction,
-                            block(at),
+                            at.block(),
                         );
                         match moved.await? {
                             Some(moved) => Some(moved.received),
@@ -104,12 +103,5 @@ const fn at(inclusion: Inclusion) -> At {
         transaction: inclusion.hash,
         number: inclusion.number,
         block: inclusion.block,
-    }
-}
-
-const fn block(at: At) -> Block {
-    Block {
-        number: at.number,
-        hash: at.block,
     }
 }

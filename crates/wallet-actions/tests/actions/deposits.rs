@@ -1,0 +1,226 @@
+//! Deposits into an Aave market and a vault, with their traps, and back.
+
+use alloy_primitives::U256;
+use dev_chain::abi::{AavePool, TokenVault};
+use dev_chain::{MINTER, xlayer};
+use wallet_actions::{Action, DivestOrder, InvestOrder, Size, State};
+
+use crate::funds::invest;
+use crate::stage::{Process, World, balance, move_tokens, order, owner, reason, steps, wallet};
+
+const FUNDS: u64 = 100_000_000;
+
+pub(crate) fn vault(amount: &str) -> Action {
+    Action::Invest(InvestOrder {
+        chain_id: 196,
+        protocol: "erc4626".to_owned(),
+        asset: "USDG".to_owned(),
+        amount: amount.to_owned(),
+        product_id: None,
+        min_shares: None,
+    })
+}
+
+pub(crate) fn divest(product: &str, size: Size) -> Action {
+    Action::Divest(DivestOrder {
+        product: product.to_owned(),
+        size,
+    })
+}
+
+fn ratio(text: &str) -> Size {
+    Size::Ratio(text.to_owned())
+}
+
+fn stage() -> (World, Process) {
+    let world = World::new();
+    move_tokens(
+        &world.xlayer,
+        xlayer::USDG,
+        owner().address(),
+        wallet(),
+        FUNDS,
+    );
+    let process = world.process();
+    (world, process)
+}
+
+fn act(world: &World, call: &impl alloy_sol_types::SolCall, to: alloy_primitives::Address) {
+    world.xlayer.call_as(MINTER.address, to, call).unwrap();
+    for _ in 0..2 {
+        world.xlayer.mine();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_market_takes_a_deposit_and_gives_all_of_it_back() {
+    let (world, process) = stage();
+    let done = process.run(order(1, invest("40"))).await.unwrap();
+    assert_eq!(done.state, State::Completed, "{done:#?}");
+    assert_eq!(steps(&done), ["approve success", "call success"]);
+    assert!(balance(&world.xlayer, xlayer::A_USDG, wallet()) >= 39_999_999);
+    assert_eq!(
+        world
+            .xlayer
+            .allowance(xlayer::USDG, wallet(), xlayer::AAVE_POOL)
+            .unwrap(),
+        U256::ZERO
+    );
+    let part = process
+        .run(order(2, divest("aave-usdg", ratio("0.25"))))
+        .await
+        .unwrap();
+    assert_eq!(part.state, State::Completed, "{part:#?}");
+    // By the name that /yield-farming-active gives the position.
+    let rest = process
+        .run(order(3, divest("196-aave-v3-usdg", ratio("1"))))
+        .await
+        .unwrap();
+    assert_eq!(rest.state, State::Completed, "{rest:#?}");
+    assert_eq!(balance(&world.xlayer, xlayer::A_USDG, wallet()), 0);
+    assert!(balance(&world.xlayer, xlayer::USDG, wallet()) >= FUNDS - 2);
+    let none = process
+        .run(order(4, divest("aave-usdg", ratio("1"))))
+        .await
+        .unwrap_err();
+    assert_eq!(reason(&none), "no_such_position");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_market_that_does_not_take_it_is_refused_by_name() {
+    let (world, process) = stage();
+    let asset = xlayer::USDG;
+    let pool = xlayer::AAVE_POOL;
+    let refused = async |expected: &str| {
+        let refused = process.run(order(1, invest("10"))).await.unwrap_err();
+        assert_eq!(reason(&refused), expected);
+    };
+    act(&world, &AavePool::setPausedCall { asset, on: true }, pool);
+    refused("product_paused").await;
+    act(&world, &AavePool::setPausedCall { asset, on: false }, pool);
+    act(&world, &AavePool::setFrozenCall { asset, on: true }, pool);
+    refused("product_frozen").await;
+    act(&world, &AavePool::setFrozenCall { asset, on: false }, pool);
+    act(&world, &AavePool::setActiveCall { asset, on: false }, pool);
+    refused("product_inactive").await;
+    act(&world, &AavePool::setActiveCall { asset, on: true }, pool);
+    act(
+        &world,
+        &AavePool::setSupplyCapCall {
+            asset,
+            wholeTokens: U256::from(1_000_005),
+        },
+        pool,
+    );
+    refused("product_at_cap").await;
+    assert!(world.store.all().is_empty());
+    let done = process.run(order(1, invest("4"))).await.unwrap();
+    assert_eq!(done.state, State::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_market_that_closes_after_the_approval_leaves_no_allowance() {
+    let (world, process) = stage();
+    let asset = xlayer::USDG;
+    let begun = Box::pin(process.actions.begin(&order(1, invest("10"))))
+        .await
+        .unwrap();
+    // Until the approval stands.
+    loop {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        let intent = process.actions.find(&begun.id).await.unwrap().unwrap();
+        if intent.has_effect() {
+            break;
+        }
+    }
+    act(
+        &world,
+        &AavePool::setPausedCall { asset, on: true },
+        xlayer::AAVE_POOL,
+    );
+    let ended = process.end(&begun).await;
+    assert_eq!(ended.state, State::Failed, "{ended:#?}");
+    assert!(ended.has_effect());
+    assert_eq!(steps(&ended).last().unwrap(), "clear success");
+    let left = world
+        .xlayer
+        .allowance(asset, wallet(), xlayer::AAVE_POOL)
+        .unwrap();
+    assert_eq!(left, U256::ZERO);
+    assert_eq!(balance(&world.xlayer, asset, wallet()), FUNDS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vault_takes_a_deposit_above_its_floor_and_gives_it_back() {
+    let (world, process) = stage();
+    let done = process.run(order(1, vault("50"))).await.unwrap();
+    assert_eq!(done.state, State::Completed, "{done:#?}");
+    let shares = balance(&world.xlayer, xlayer::STATA_USDG, wallet());
+    // A hundred shares are 105 tokens.
+    assert!((47_619_000..=47_619_048).contains(&shares), "{shares}");
+    let part = process
+        .run(order(
+            2,
+            divest("stata-usdg", Size::Amount("10".to_owned())),
+        ))
+        .await;
+    assert_eq!(part.unwrap().state, State::Completed);
+    assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 60_000_000);
+    let rest = process
+        .run(order(3, divest("stata-usdg", ratio("1"))))
+        .await
+        .unwrap();
+    assert_eq!(rest.state, State::Completed, "{rest:#?}");
+    assert_eq!(balance(&world.xlayer, xlayer::STATA_USDG, wallet()), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_traps_of_vaults_are_refused_before_signing() {
+    let (world, process) = stage();
+    let to = xlayer::STATA_USDG;
+    let refused = async |action, expected: &str| {
+        let refused = process.run(order(1, action)).await.unwrap_err();
+        assert_eq!(reason(&refused), expected);
+    };
+    act(&world, &TokenVault::setPausedCall { on: true }, to);
+    refused(vault("10"), "product_paused").await;
+    act(&world, &TokenVault::setPausedCall { on: false }, to);
+    let cap = U256::from(105_009_000_000_u64);
+    act(&world, &TokenVault::setCapCall { assets: cap }, to);
+    refused(vault("10"), "product_at_cap").await;
+    act(&world, &TokenVault::setCapCall { assets: U256::ZERO }, to);
+    // The preview promises more than the deposit gives: the simulated deposit shows it.
+    act(
+        &world,
+        &TokenVault::setLieCall {
+            basisPoints: U256::from(50),
+        },
+        to,
+    );
+    refused(vault("10"), "preview_below_minimum").await;
+    act(
+        &world,
+        &TokenVault::setLieCall {
+            basisPoints: U256::ZERO,
+        },
+        to,
+    );
+    let mut greedy = vault("10");
+    if let Action::Invest(asked) = &mut greedy {
+        asked.min_shares = Some("9.6".to_owned());
+    }
+    refused(greedy, "preview_below_minimum").await;
+    // A gift makes small deposits worth nothing.
+    move_tokens(
+        &world.xlayer,
+        xlayer::USDG,
+        xlayer::DEX_ROUTER,
+        to,
+        999_000_000_000,
+    );
+    refused(vault("0.000009"), "preview_zero_shares").await;
+    assert!(world.store.all().is_empty());
+    let unknown = divest("nothing", ratio("1"));
+    refused(unknown, "no_such_position").await;
+    refused(divest("stata-usdg", ratio("0")), "no_such_position").await;
+}

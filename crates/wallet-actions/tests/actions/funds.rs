@@ -1,0 +1,172 @@
+//! The principal, and coins for gas.
+
+use alloy_primitives::{U256, address};
+use dev_chain::{GAS_PAYER, xlayer};
+use wallet_actions::{Action, Funder, InvestOrder, Refused, State};
+
+use crate::stage::{
+    World, balance, move_tokens, order, owner, reason, sign_principal, steps, wallet,
+};
+
+pub(crate) fn invest(amount: &str) -> Action {
+    Action::Invest(InvestOrder {
+        chain_id: 196,
+        protocol: "aave-v3".to_owned(),
+        asset: "USDG".to_owned(),
+        amount: amount.to_owned(),
+        product_id: None,
+        min_shares: None,
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_refusal_says_what_to_sign_and_the_principal_goes_from_owner_to_wallet() {
+    let world = World::new();
+    let process = world.process();
+    move_tokens(
+        &world.xlayer,
+        xlayer::USDG,
+        owner().address(),
+        wallet(),
+        1_000_000,
+    );
+    let refused = process.run(order(1, invest("25.5"))).await.unwrap_err();
+    let Refused::Funds(required) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(
+        (required.missing, required.wallet),
+        (U256::from(24_500_000), wallet())
+    );
+    let asked = required.principal_auth.unwrap();
+    assert_eq!(asked["domain"]["name"], "Global Dollar");
+    assert_eq!(asked["message"]["from"], owner().address().to_string());
+    assert_eq!(asked["message"]["to"], wallet().to_string());
+    let mut funded = order(1, invest("25.5"));
+    funded.principal = Some(sign_principal(&asked));
+    let done = process.run(funded).await.unwrap();
+    assert_eq!(done.state, State::Completed, "{done:#?}");
+    assert_eq!(
+        steps(&done),
+        ["principal success", "approve success", "call success"]
+    );
+    assert_eq!(
+        balance(&world.xlayer, xlayer::USDG, owner().address()),
+        974_500_000
+    );
+    assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_authorization_for_something_else_is_refused_by_name() {
+    let world = World::new();
+    let process = world.process();
+    let Err(Refused::Funds(required)) = process.run(order(1, invest("10"))).await else {
+        panic!("the wallet has funds");
+    };
+    let asked = required.principal_auth.unwrap();
+    let good = sign_principal(&asked);
+    let other = address!("00000000000000000000000000000000000000aa");
+    let mut cases = Vec::new();
+    let mut case = |edit: fn(&mut wallet_actions::Principal, alloy_primitives::Address), path| {
+        let mut principal = good.clone();
+        edit(&mut principal, other);
+        cases.push((principal, path));
+    };
+    case(
+        |it, other| it.from = other,
+        "principal_auth.authorization.from",
+    );
+    case(|it, other| it.to = other, "principal_auth.authorization.to");
+    case(
+        |it, _| it.value = U256::from(9_999_999),
+        "principal_auth.authorization.value",
+    );
+    case(
+        |it, _| it.valid_before = U256::from(1),
+        "principal_auth.authorization",
+    );
+    // The signature is of another amount, and of nobody.
+    case(|it, _| it.value = U256::from(10_000_001), "principal_auth");
+    case(|it, _| it.signature = vec![7; 65].into(), "principal_auth");
+    for (principal, path) in cases {
+        let mut funded = order(1, invest("10"));
+        funded.principal = Some(principal);
+        let refused = process.run(funded).await.unwrap_err();
+        assert_eq!(reason(&refused), path);
+    }
+    let mut funded = order(1, invest("10"));
+    funded.principal = Some(good.clone());
+    let done = process.run(funded).await.unwrap();
+    assert_eq!(done.state, State::Completed);
+    // Once is once.
+    let mut again = order(2, invest("10"));
+    again.principal = Some(good);
+    let refused = process.run(again).await.unwrap_err();
+    assert_eq!(reason(&refused), "principal_auth.authorization.nonce");
+    assert_eq!(
+        balance(&world.xlayer, xlayer::USDG, owner().address()),
+        990_000_000
+    );
+}
+
+fn funder(of_owner: u64) -> Funder {
+    Funder {
+        account: GAS_PAYER.address,
+        most_per_intent: U256::from(10_u64.pow(17)),
+        of_owner,
+        of_all: 1_000_000,
+        unpriced: 100_000,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it() {
+    let world = World::with_coins(U256::ZERO);
+    move_tokens(
+        &world.xlayer,
+        xlayer::USDG,
+        owner().address(),
+        wallet(),
+        50_000_000,
+    );
+    let refused = world
+        .process()
+        .run(order(1, invest("10")))
+        .await
+        .unwrap_err();
+    assert_eq!(reason(&refused), "no_gas_account");
+
+    *world.funder.lock().unwrap() = Some(funder(250_000));
+    // What the owner has paid bounds what it is given; the payment of this call counts.
+    *world.paid.lock().unwrap() = 49_999;
+    let poor = world.process().run(order(1, invest("10"))).await.unwrap();
+    assert_eq!(
+        (poor.state, poor.halted.as_deref()),
+        (State::Failed, Some("gas_budget_exhausted"))
+    );
+    assert!(!poor.has_effect());
+
+    *world.paid.lock().unwrap() = 1_000_000;
+    let process = world.process();
+    let done = process.run(order(1, invest("10"))).await.unwrap();
+    assert_eq!(done.state, State::Completed, "{done:#?}");
+    assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 40_000_000);
+    let given: Vec<_> = world
+        .store
+        .top_ups()
+        .iter()
+        .map(|it| it.micro_usd)
+        .collect();
+    assert!(
+        !given.is_empty() && given.iter().sum::<u64>() <= 250_000,
+        "{given:?}"
+    );
+    for number in 2..9 {
+        let next = process.run(order(number, invest("0.1"))).await.unwrap();
+        assert!([State::Completed, State::Failed].contains(&next.state));
+        assert!(next.state == State::Completed || !next.has_effect());
+    }
+    let given: u64 = world.store.top_ups().iter().map(|it| it.micro_usd).sum();
+    assert!(given <= 250_000, "{given}");
+}

@@ -1,0 +1,22 @@
+//! Actions on embedded chains, in simulated time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::as_conversions,
+    missing_docs,
+    reason = "test code"
+)]
+
+mod bridges;
+mod deposits;
+mod funds;
+mod kills;
+mod memory;
+mod mortal;
+mod schedules;
+mod stage;
+mod stores;
+mod swaps;
+mod withdrawals;

@@ -1,0 +1,147 @@
+//! Intents in memory, for simulated time: a file's thread would not wait for it. `stores.rs` holds it against the file.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use alloy_primitives::{Address, B256};
+use wallet_actions::{Intent, IntentId, State, Store, StoreError, StoreFuture, TopUp};
+
+#[derive(Default)]
+pub(crate) struct Memory(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    intents: BTreeMap<IntentId, Intent>,
+    top_ups: Vec<TopUp>,
+}
+
+impl Inner {
+    fn running(&self, wallet: Address) -> Option<IntentId> {
+        let mut intents = self.intents.values();
+        let running = intents.find(|it| it.wallet == wallet && it.state == State::Running);
+        running.map(|it| it.id.clone())
+    }
+}
+
+impl Memory {
+    pub(crate) fn all(&self) -> Vec<Intent> {
+        self.0.lock().unwrap().intents.values().cloned().collect()
+    }
+
+    pub(crate) fn top_ups(&self) -> Vec<TopUp> {
+        self.0.lock().unwrap().top_ups.clone()
+    }
+}
+
+fn done<'a, T: Send + 'a>(result: Result<T, StoreError>) -> StoreFuture<'a, T> {
+    Box::pin(std::future::ready(result))
+}
+
+impl Store for Memory {
+    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+        let mut inner = self.0.lock().unwrap();
+        let known = inner
+            .intents
+            .values_mut()
+            .find(|it| it.payment == intent.payment);
+        if let Some(known) = known {
+            if !known.state.is_over() || known.has_effect() {
+                return done(Ok(known.clone()));
+            }
+            known.payment = alloy_primitives::keccak256(known.id.as_str());
+        }
+        if let Some(running) = inner.running(intent.wallet) {
+            return done(Err(StoreError::Busy { running }));
+        }
+        let kept = Intent {
+            revision: 1,
+            ..intent
+        };
+        inner.intents.insert(kept.id.clone(), kept.clone());
+        done(Ok(kept))
+    }
+
+    fn get(&self, id: &IntentId) -> StoreFuture<'_, Option<Intent>> {
+        done(Ok(self.0.lock().unwrap().intents.get(id).cloned()))
+    }
+
+    fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>> {
+        let inner = self.0.lock().unwrap();
+        done(Ok(inner
+            .intents
+            .values()
+            .find(|it| it.payment == payment)
+            .cloned()))
+    }
+
+    fn write(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+        let mut inner = self.0.lock().unwrap();
+        let known = inner.intents.get_mut(&intent.id).unwrap();
+        if known.revision != intent.revision {
+            return done(Err(StoreError::Conflict { id: intent.id }));
+        }
+        *known = Intent {
+            revision: intent.revision + 1,
+            ..intent
+        };
+        done(Ok(known.clone()))
+    }
+
+    fn open(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        let all = self.all().into_iter();
+        done(Ok(all
+            .filter(|it| !it.state.is_over())
+            .map(|it| it.id)
+            .collect()))
+    }
+
+    fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
+        let all = self.all().into_iter();
+        done(Ok(all.filter(|it| it.created_at >= created_at).collect()))
+    }
+
+    fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>> {
+        let mut all = self.all();
+        all.retain(|it| it.owner == owner && it.created_at >= created_at);
+        all.sort_by(|one, other| (other.created_at, &one.id).cmp(&(one.created_at, &other.id)));
+        all.truncate(most as usize);
+        done(Ok(all))
+    }
+
+    fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {
+        done(Ok(self.0.lock().unwrap().running(wallet)))
+    }
+
+    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
+        let mut inner = self.0.lock().unwrap();
+        if inner.top_ups.iter().any(|known| known.key == top_up.key) {
+            return done(Ok(()));
+        }
+        let day = |at: u64| at / 86_400;
+        let sum = |is: &dyn Fn(&TopUp) -> bool| -> u64 {
+            let of = inner.top_ups.iter().filter(|it| is(it));
+            of.map(|it| it.micro_usd).sum()
+        };
+        let of_owner = |it: &TopUp| it.owner == top_up.owner;
+        let today = |it: &TopUp| day(it.at) == day(top_up.at);
+        for (budget, given, most) in [
+            (
+                "gas_topup_budget_usd",
+                sum(&|it| of_owner(it) && today(it)),
+                top_up.of_owner,
+            ),
+            ("paid", sum(&of_owner), top_up.paid_by_owner),
+            ("gas_topup_total_usd", sum(&today), top_up.of_all),
+        ] {
+            if given + top_up.micro_usd > most {
+                return done(Err(StoreError::Budget {
+                    budget,
+                    given,
+                    most,
+                }));
+            }
+        }
+        inner.top_ups.push(top_up);
+        done(Ok(()))
+    }
+}

@@ -1,0 +1,165 @@
+//! What both stores promise: the file, and the one in memory that simulated time is tested with.
+
+use alloy_primitives::{Address, B256};
+use serde_json::Value;
+use wallet_actions::{Intent, Operation, SqliteStore, State, Store, StoreError, TopUp};
+
+use crate::memory::Memory;
+use crate::mortal::payment;
+
+fn intent(id: u8, number: u8, wallet: u8) -> Intent {
+    let id = alloy_primitives::hex::encode([id; 16]);
+    Intent {
+        id: id.parse().unwrap(),
+        revision: 0,
+        owner: "eip155:196:0x70997970C51812dc3A010C7d01b50e0d17dc79C8".to_owned(),
+        wallet: Address::repeat_byte(wallet),
+        payment: payment(number),
+        call: "the call".to_owned(),
+        price_micro_usd: 50_000,
+        operation: Operation::Withdraw,
+        created_at: 100 + u64::from(number),
+        not_after: 900,
+        state: State::Running,
+        halted: None,
+        steps: Vec::new(),
+        allowance: None,
+        bridge: None,
+        plan: Value::Null,
+        ended_at: None,
+    }
+}
+
+async fn keeps_its_promises(store: &dyn Store) {
+    let first = store.insert(intent(1, 1, 1)).await.unwrap();
+    assert_eq!(first.revision, 1);
+    // The same payment has the intent that it has bought.
+    assert_eq!(store.insert(intent(2, 1, 1)).await.unwrap(), first);
+    // A wallet does one thing at a time; another wallet its own.
+    let busy = store.insert(intent(3, 3, 1)).await.unwrap_err();
+    assert_eq!(
+        busy,
+        StoreError::Busy {
+            running: first.id.clone()
+        }
+    );
+    assert_eq!(
+        store.is_busy(first.wallet).await.unwrap(),
+        Some(first.id.clone())
+    );
+    let other = store.insert(intent(4, 4, 2)).await.unwrap();
+    assert_eq!(
+        store.open().await.unwrap(),
+        [first.id.clone(), other.id.clone()]
+    );
+
+    let followed = Intent {
+        state: State::Following,
+        ..first.clone()
+    };
+    let followed = store.write(followed).await.unwrap();
+    assert_eq!(followed.revision, 2);
+    let stale = store.write(first.clone()).await.unwrap_err();
+    assert_eq!(
+        stale,
+        StoreError::Conflict {
+            id: first.id.clone()
+        }
+    );
+    assert_eq!(store.is_busy(first.wallet).await.unwrap(), None);
+    assert_eq!(store.get(&first.id).await.unwrap(), Some(followed.clone()));
+
+    let ended = Intent {
+        state: State::Cancelled,
+        ..followed
+    };
+    let ended = store.write(ended).await.unwrap();
+    assert_eq!(store.open().await.unwrap(), [other.id.clone()]);
+    // It came to nothing: its payment is free.
+    let again = store.insert(intent(5, 1, 1)).await.unwrap();
+    assert_ne!(again.id, ended.id);
+    assert_eq!(
+        store.of_payment(payment(1)).await.unwrap(),
+        Some(again.clone())
+    );
+    assert_eq!(store.of_payment(payment(9)).await.unwrap(), None);
+    assert_eq!(store.since(104).await.unwrap(), [other.clone()]);
+    let newest = store.of_owner(&other.owner, 0, 2).await.unwrap();
+    assert_eq!(newest.first(), Some(&other));
+    assert_eq!(newest.len(), 2);
+    assert!(
+        store
+            .of_owner("eip155:196:0x", 0, 9)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+
+    let top_up = |key: &str, owner: &str, at: u64, micro_usd| TopUp {
+        key: key.to_owned(),
+        owner: owner.to_owned(),
+        at,
+        micro_usd,
+        of_owner: 100,
+        paid_by_owner: 150,
+        of_all: 180,
+    };
+    let budget = |name| {
+        Err(StoreError::Budget {
+            budget: name,
+            given: 100,
+            most: 100,
+        })
+    };
+    store
+        .book_top_up(top_up("a", "one", 86_400, 100))
+        .await
+        .unwrap();
+    // What is booked stays as it is.
+    store
+        .book_top_up(top_up("a", "one", 86_400, 100))
+        .await
+        .unwrap();
+    let more = store.book_top_up(top_up("b", "one", 86_401, 1)).await;
+    assert_eq!(more, budget("gas_topup_budget_usd"));
+    store
+        .book_top_up(top_up("c", "two", 86_401, 80))
+        .await
+        .unwrap();
+    let all = store.book_top_up(top_up("d", "three", 86_402, 1)).await;
+    assert!(matches!(
+        all,
+        Err(StoreError::Budget {
+            budget: "gas_topup_total_usd",
+            ..
+        })
+    ));
+    // The next day has its own budgets; what the owner has paid is bounded for good.
+    store
+        .book_top_up(top_up("e", "one", 200_000, 50))
+        .await
+        .unwrap();
+    let paid = store.book_top_up(top_up("f", "one", 300_000, 1)).await;
+    assert!(matches!(
+        paid,
+        Err(StoreError::Budget { budget: "paid", .. })
+    ));
+}
+
+#[tokio::test]
+async fn a_file_keeps_its_promises_and_its_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("service.wallets.db");
+    let store = SqliteStore::open(path.clone()).unwrap();
+    keeps_its_promises(&store).await;
+    let kept = store.of_payment(payment(1)).await.unwrap();
+    drop(store);
+    let again = SqliteStore::open(path).unwrap();
+    assert_eq!(again.of_payment(payment(1)).await.unwrap(), kept);
+    assert_ne!(payment(1), B256::ZERO);
+}
+
+#[tokio::test]
+async fn memory_keeps_the_same_promises() {
+    keeps_its_promises(&Memory::default()).await;
+}
