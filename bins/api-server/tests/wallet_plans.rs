@@ -90,6 +90,11 @@ async fn stage(scenario: Option<&str>, change: impl FnOnce(&mut Config)) -> Stag
         directory: Some(folder.path().join("wallets")),
         secret: Some("the operator's secret".into()),
         secret_file: None,
+        base_url: None,
+        organization_id: None,
+        api_public_key: None,
+        api_private_key: None,
+        api_private_key_file: None,
     });
     let fees = fees.to_string_lossy().into_owned();
     config.plans.insert("fee_config".to_owned(), fees.into());
@@ -260,6 +265,11 @@ fn rules_that_cannot_be_used_end_the_start_by_their_key() {
             directory: None,
             secret: None,
             secret_file: None,
+            base_url: None,
+            organization_id: None,
+            api_public_key: None,
+            api_private_key: None,
+            api_private_key_file: None,
         });
         let error = Sources::connect(&config, recorded_clock()).err().unwrap();
         assert!(error.to_string().starts_with(said), "{error}");

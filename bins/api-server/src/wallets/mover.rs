@@ -19,7 +19,7 @@ use alloy_primitives::Address;
 use custody::{Owner, Turns};
 use readings::Decimal;
 use readings::defi::market::Market;
-use wallet_actions::{GivenUp, Intent, PortFuture, Refused, State, StoreError, WalletActions};
+use wallet_actions::{Action, GivenUp, Intent, Order, PortFuture, Refused, State, StoreError, WalletActions};
 use watch_server::{Holdings, MoveState, Mover, MoverError, MoverFuture, Stop, Yields};
 use yield_watch::{Mandate, MoveKey, Outcome, Proposal};
 
@@ -92,7 +92,7 @@ impl WalletMover {
         }
         self.is_free(owner).await?;
         let refused = match Box::pin(self.order(owner, asked)).await? {
-            Ok(order) => match Box::pin(self.actions.begin(&order)).await {
+            Ok(order) => match Box::pin(self.begin_judged(&order)).await {
                 Ok(intent) => {
                     tracing::info!(%key, intent = %intent.id, "a move of a mandate has begun");
                     return Ok(MoveState::UnderWay);
@@ -108,6 +108,14 @@ impl WalletMover {
         };
         let forbidden = self.actions.forbid(payment, &refused).await.map_err(store)?;
         Ok(MoveState::Ended(never_begun(&forbidden.reason)))
+    }
+
+    /// Begins the first half, if the second one would be taken now: money does not leave a product for one that is paused.
+    async fn begin_judged(&self, order: &Order) -> Result<Intent, Refused> {
+        if let (Action::Divest(_), Some(second)) = (&order.action, asked::second_of(order)) {
+            self.actions.judge_deposit(&second).await?;
+        }
+        self.actions.begin(order).await
     }
 
     async fn stop(&self, key: &MoveKey) -> Result<Stop, MoverError> {

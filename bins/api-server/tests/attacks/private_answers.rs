@@ -22,6 +22,11 @@ async fn world(folder: &Path) -> World {
             directory: Some(wallets),
             secret: Some("the operator's secret".into()),
             secret_file: None,
+            base_url: None,
+            organization_id: None,
+            api_public_key: None,
+            api_private_key: None,
+            api_private_key_file: None,
         });
         config.wallets.chains = vec![196];
         let table = config.chains.0.entry("196".to_owned()).or_default();

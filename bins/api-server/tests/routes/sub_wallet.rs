@@ -70,13 +70,13 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     assert_eq!(again["data"]["sub_wallet"], wallet.as_str());
     assert_eq!(again["data"]["provisioned_at"], data["provisioned_at"]);
 
-    // Custody is connected, and actions are not served yet: uncharged.
+    // Custody is connected, and no node of a chain of wallets: uncharged.
     let body = Operation::AutoWithdraw.route().example_call().body;
     let answer = pay(&shop, "POST", "/auto-withdraw", &body.to_string()).await;
     answer.is_refused(503, "upstream_unavailable");
     assert_eq!(
         answer.body()["error"]["reason"],
-        "wallet_actions_not_served"
+        "no_chain_connected"
     );
 }
 

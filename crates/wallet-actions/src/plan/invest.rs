@@ -84,6 +84,42 @@ impl Planner<'_> {
         })
     }
 
+    /// Judges a deposit by everything but what the wallet holds of the asset and of coins.
+    pub(crate) async fn judge_invest(
+        &self,
+        order: &Order,
+        asked: &InvestOrder,
+    ) -> Result<(), Refused> {
+        let chain_id = asked.chain_id;
+        self.shared.chain(chain_id)?;
+        let product = self
+            .product(
+                chain_id,
+                &asked.protocol,
+                &asked.asset,
+                asked.product_id.as_deref(),
+            )
+            .await?;
+        let held = self.held(chain_id, product.asset).await?;
+        let wanted = amount_of("amount", &asked.amount, held.decimals)?;
+        let least = asked.min_shares.as_deref();
+        let (_, deposit) = match product.protocol {
+            Protocol::AaveV3 => self.supply(&product, held, wanted, least).await?,
+            Protocol::Erc4626 => self.deposit(&product, wanted, least).await?,
+        };
+        let mut draft = Draft {
+            operation: Operation::Invest,
+            chain_id,
+            steps: vec![deposit],
+            allowance: None,
+            bridge: None,
+            not_after: None,
+            plan: json!({}),
+        };
+        self.limit_slippage(order, &mut draft).await?;
+        self.judge(&draft)
+    }
+
     /// An exact approval, behind a reset where something is allowed already.
     async fn approvals(
         &self,

@@ -6,7 +6,7 @@ use custody::Owner;
 use super::WalletActions;
 use crate::intent::{Intent, Status};
 use crate::plan::{Idle, Planner, Position};
-use crate::{Forbidden, IntentId, Refused, StoreError};
+use crate::{Action, Forbidden, IntentId, Order, Refused, StoreError};
 
 impl WalletActions {
     /// Sees to it that a payment begins nothing from now on, for ever: also not when the process ends in between. The first
@@ -77,6 +77,24 @@ impl WalletActions {
             Some(planner) => planner.idle().await,
             None => Ok(Vec::new()),
         }
+    }
+
+    /// Judges a deposit that is to follow on something else: everything but what the wallet holds by then. Nothing is kept
+    /// of it.
+    ///
+    /// # Errors
+    /// [`Refused`], as the deposit would be refused now; another action than a deposit.
+    pub async fn judge_deposit(&self, order: &Order) -> Result<(), Refused> {
+        let Action::Invest(asked) = &order.action else {
+            return Err(Refused::invalid("action", "expected a deposit"));
+        };
+        let wallet = self.shared.custody.get_or_create(order.owner).await?;
+        let planner = Planner {
+            shared: &self.shared,
+            wallet,
+            now: self.shared.now(),
+        };
+        planner.judge_invest(order, asked).await
     }
 
     /// The intent that the owner's wallet is busy with.

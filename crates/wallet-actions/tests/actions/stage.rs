@@ -486,6 +486,7 @@ pub(crate) fn order(number: u8, action: Action) -> Order {
         action,
         principal: None,
         deadline: None,
+        max_slippage_bps: None,
     }
 }
 

@@ -64,7 +64,7 @@ impl WalletMover {
         if amount.is_zero() {
             return refuse("max_move_too_small");
         }
-        let kept = KeptMove::new(asked, &to, Figure(price), (most, decimals));
+        let kept = KeptMove::new(asked, &to, Figure(price), (amount, most, decimals));
         let action = match from {
             Some(from) => Action::Divest(DivestOrder {
                 product: from.product_id,
@@ -85,6 +85,12 @@ impl WalletMover {
                 || market_of_product(markets, product).is_some_and(|market| market.pool == pool)
         })
     }
+}
+
+/// The second half of a first half, with the amount that it is asked for.
+pub(super) fn second_of(first: &Order) -> Option<Order> {
+    let second = KeptMove::parse(&first.call)?.second();
+    Some(second.order(first.owner, second.invest(second.amount)))
 }
 
 /// The market that a reviewed product is.

@@ -54,6 +54,8 @@ pub(super) struct KeptMove {
     pub(super) price_usd: Figure,
     /// The most that moves, in the token's smallest unit.
     pub(super) most: U256,
+    /// What was to move when the move was asked for.
+    pub(super) amount: U256,
     /// The most slippage, in basis points.
     pub(super) max_slippage_bps: u32,
     /// The Unix second from which on nothing is signed.
@@ -72,7 +74,7 @@ impl KeptMove {
         asked: &Proposal,
         to: &ListedProduct,
         price_usd: Figure,
-        (most, decimals): (U256, u8),
+        (amount, most, decimals): (U256, U256, u8),
     ) -> Self {
         Self {
             key: asked.key.as_str().to_owned(),
@@ -85,6 +87,7 @@ impl KeptMove {
             decimals,
             price_usd,
             most,
+            amount,
             max_slippage_bps: asked.max_slippage_bps,
             valid_until: u64::try_from(asked.valid_until.as_second()).unwrap_or_default(),
         }
@@ -92,7 +95,11 @@ impl KeptMove {
 
     /// What an intent keeps; `None` for one that is no part of a move.
     pub(super) fn of(intent: &Intent) -> Option<Self> {
-        let text: Text = serde_json::from_str(&intent.call).ok()?;
+        Self::parse(&intent.call)
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let text: Text = serde_json::from_str(text).ok()?;
         Some(text.yield_watch)
     }
 

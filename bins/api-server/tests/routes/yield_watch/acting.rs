@@ -76,6 +76,11 @@ async fn shop(clock: Arc<Moving>, wallet: Option<Wallet>) -> Shop {
             directory: Some(std::path::Path::new(ledger).with_extension("wallets")),
             secret: Some("the operator's secret".into()),
             secret_file: None,
+            base_url: None,
+            organization_id: None,
+            api_public_key: None,
+            api_private_key: None,
+            api_private_key_file: None,
         });
     })
     .await;
@@ -97,7 +102,7 @@ async fn without_a_wallet_a_mandate_that_acts_is_refused_by_name() {
     answer.is_refused(503, "upstream_unavailable");
     assert_eq!(
         answer.body()["error"]["reason"],
-        "wallet_actions_not_served"
+        "no_chain_connected"
     );
     // One that notifies needs none.
     let answer = create(&shop.world.buyer, &body("notify", 24 * HOUR)).await;
