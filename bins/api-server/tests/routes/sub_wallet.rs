@@ -70,14 +70,11 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     assert_eq!(again["data"]["sub_wallet"], wallet.as_str());
     assert_eq!(again["data"]["provisioned_at"], data["provisioned_at"]);
 
-    // Custody is connected, and no node of a chain of wallets: uncharged.
+    // A wallet that holds nothing sends nothing: uncharged.
     let body = Operation::AutoWithdraw.route().example_call().body;
     let answer = pay(&shop, "POST", "/auto-withdraw", &body.to_string()).await;
-    answer.is_refused(503, "upstream_unavailable");
-    assert_eq!(
-        answer.body()["error"]["reason"],
-        "no_chain_connected"
-    );
+    answer.is_refused(404, "not_found");
+    assert_eq!(answer.body()["error"]["reason"], "nothing_to_withdraw");
 }
 
 #[tokio::test(flavor = "multi_thread")]

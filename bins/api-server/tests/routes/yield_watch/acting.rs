@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::B256;
-use api_server::config::{CustodyProvider, CustodySection};
+use api_server::config::CustodySection;
 use readings::defi::market::Market;
 use reqwest::Method;
 use watch_server::{Holdings, MoveState, Mover, MoverFuture, Stop};
@@ -71,17 +71,9 @@ impl Mover for Wallet {
 async fn shop(clock: Arc<Moving>, wallet: Option<Wallet>) -> Shop {
     let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| {
         let ledger = config.storage.url.trim_start_matches("sqlite://");
-        config.custody = Some(CustodySection {
-            provider: CustodyProvider::Local,
-            directory: Some(std::path::Path::new(ledger).with_extension("wallets")),
-            secret: Some("the operator's secret".into()),
-            secret_file: None,
-            base_url: None,
-            organization_id: None,
-            api_public_key: None,
-            api_private_key: None,
-            api_private_key_file: None,
-        });
+        let folder = std::path::Path::new(ledger).with_extension("wallets");
+        let custody = CustodySection::local(folder, "the operator's secret".into());
+        config.custody = Some(custody);
     })
     .await;
     if let Some(wallet) = wallet {
@@ -159,4 +151,31 @@ async fn a_cancellation_stops_a_move_that_is_not_signed() {
         "move_stopped",
     ];
     assert_eq!(decisions(&records), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_wallets_act_a_mandate_acts_and_the_server_lets_its_wallets_go() {
+    let clock = Moving::at(0);
+    let mut shop = self::shop(clock.clone(), None).await;
+    let node = shop.world.config.settlement.rpc_url.clone().unwrap();
+    shop.world
+        .restart_with(|config| {
+            let table = config.chains.0.entry("196".to_owned()).or_default();
+            table.mode = None;
+            table.rpc_urls = vec![node];
+            config.wallets.chains = vec![196];
+        })
+        .await;
+    let answer = create(&shop.world.buyer, &body("auto", 24 * HOUR)).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    let id = answer.body()["data"]["id"].as_str().unwrap().to_owned();
+    clock.set(90);
+    recorded(&shop.world, &id, 2).await;
+    let records = audit(&shop.world.buyer, &id).await;
+    // Nobody has reviewed a product: nothing is held, and nothing is within reach.
+    assert_eq!(decisions(&records), ["created", "unavailable"]);
+    let position = &records[1]["action"]["inputs"]["position"];
+    assert_eq!(position["idle"]["idle_usd"], "0", "{}", records[1]);
+    // The folder of the wallets is free again when the server has ended.
+    shop.world.restart().await;
 }
