@@ -1,4 +1,5 @@
-//! `api-server demo`: a paid call from end to end, and a round of the fence, with nothing but this binary.
+//! `api-server demo`: a paid call from end to end, a round of the fence, and the actions of a sub-wallet, with nothing but this
+//! binary.
 //!
 //! The servers are the production one: the same composition, the on-chain settler, the SQLite ledger, custody and the sender of plans.
 //! What stands in for the world are embedded chains that run real tokens and the interface of the aggregator's router, and recorded
@@ -7,6 +8,7 @@
 mod buyer;
 mod fence;
 mod transcript;
+mod wallet;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -25,6 +27,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 pub use self::fence::{EmbeddedPlan, FenceStage, FenceStageError};
+use self::wallet::{WalletStage, WalletStageError};
 use crate::Sources;
 use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode, UpstreamTable};
 use crate::error::ServeError;
@@ -43,6 +46,8 @@ pub(crate) enum DemoError {
     Io(#[from] io::Error),
     #[error("the fence: {0}")]
     Fence(#[from] FenceStageError),
+    #[error("the wallet: {0}")]
+    Wallet(#[from] WalletStageError),
     #[error("a task of the demo ended: {0}")]
     Task(#[from] tokio::task::JoinError),
     #[error("the buyer: {0}")]
@@ -141,10 +146,11 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
 
     // Custody derives keys, which takes seconds: meanwhile the paid call is shown.
     let staging = tokio::spawn(FenceStage::open());
+    let acting = tokio::spawn(WalletStage::open());
     let buyer = buyer::Buyer::new(BUYER, address)?;
     let mut out = io::stdout();
     let shown = match transcript::show(&buyer, &chain, &mut out).await {
-        Ok(()) => fenced(staging, &buyer, once, &mut out).await,
+        Ok(()) => fenced(staging, acting, &buyer, once, &mut out).await,
         Err(broken) => Err(broken),
     };
     drop(stop);
@@ -152,20 +158,26 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
     shown
 }
 
-/// The fence's part; then both servers go on until Ctrl-C, or end at once.
+/// The fence's part and the wallet's; then the servers go on until Ctrl-C, or end at once.
 async fn fenced(
     staging: JoinHandle<Result<FenceStage, FenceStageError>>,
+    acting: JoinHandle<Result<WalletStage, WalletStageError>>,
     buyer: &buyer::Buyer,
     once: bool,
     out: &mut impl Write,
 ) -> Result<(), DemoError> {
     let stage = staging.await??;
-    let shown = fence::show(&stage, out).await;
+    let wallets = acting.await??;
+    let shown = match fence::show(&stage, out).await {
+        Ok(()) => Box::pin(wallet::show(&wallets, out)).await,
+        Err(broken) => Err(broken),
+    };
     if shown.is_ok() && !once {
         transcript::invite(buyer, out).await?;
         fence::invite(&stage, out)?;
         shutdown_signal().await;
     }
+    wallets.close().await;
     stage.close().await;
     shown
 }

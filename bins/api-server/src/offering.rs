@@ -13,6 +13,7 @@ use x402_wire::Scheme;
 
 use crate::Sources;
 use crate::config::{Config, SettlementMode};
+use crate::sources::Wallets;
 use crate::wallets::acting_chains;
 
 /// None of the upstreams that could serve it has a key, or all are switched off.
@@ -21,6 +22,8 @@ const NO_UPSTREAM: &str = "no_upstream_configured";
 const NO_CUSTODY: &str = "no_custody_connected";
 /// Custody is connected, and no node of any chain on which wallets act.
 pub(crate) const NO_CHAIN: &str = "no_chain_connected";
+/// The reviewed list names no product to deposit in.
+pub(crate) const NO_PRODUCTS: &str = "no_reviewed_products";
 /// The dataset that it sells is not gathered.
 const NOT_GATHERED: &str = "dataset_not_gathered";
 
@@ -122,8 +125,9 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         | Operation::AutoBridge
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
-        | Operation::AutoDefiWithdraw
-        | Operation::YieldCopilot => acting(config),
+        | Operation::AutoDefiWithdraw => acting(config),
+        Operation::YieldCopilot if !config.datasets.yields => Some(not_gathered("datasets.yields")),
+        Operation::YieldCopilot => any_of(&[llama]).or_else(|| planning(&sources.wallets)),
     }
 }
 
@@ -140,6 +144,21 @@ fn acting(config: &Config) -> Option<Unserved> {
     Some(Unserved {
         reason,
         needs: vec![needs],
+    })
+}
+
+/// Unserved while no product is reviewed, or no chain of theirs can be read: without either no plan can be made. Custody is
+/// needed only where a plan is run.
+fn planning(wallets: &Wallets) -> Option<Unserved> {
+    let Some(product) = wallets.reviewed.first() else {
+        return Some(Unserved {
+            reason: NO_PRODUCTS,
+            needs: vec!["wallets.reviewed".to_owned()],
+        });
+    };
+    wallets.readers.is_empty().then(|| Unserved {
+        reason: NO_CHAIN,
+        needs: vec![format!("chains.{}.rpc_urls", product.chain_id)],
     })
 }
 

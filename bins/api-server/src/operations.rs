@@ -34,6 +34,7 @@ mod twitter_summary;
 mod tx_explainer;
 mod vet_token;
 mod yield_alpha;
+mod yield_copilot;
 mod yield_farming_active;
 mod yield_farming_historical;
 mod yield_markets;
@@ -165,7 +166,7 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
             boxed(|| yield_farming_active::answer(context, defi, call)).await
         }
         Operation::YieldFarmingHistorical => {
-            boxed(|| yield_farming_historical::answer(context, defi, call)).await
+            boxed(|| yield_farming_historical::answer(context, defi, wallets, call)).await
         }
         Operation::YieldMarkets => boxed(|| yield_markets::answer(context, defi, call)).await,
         Operation::YieldRecommendations => {
@@ -190,7 +191,9 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
         | Operation::AutoWithdraw
         | Operation::AutoDefiInvest
         | Operation::AutoDefiWithdraw => boxed(|| actions::answer(context, wallets, call)).await,
-        Operation::YieldCopilot => Err(sub_wallet::not_acting(wallets, call)),
+        Operation::YieldCopilot => {
+            boxed(|| yield_copilot::answer(context, wallets, chain, defi, call)).await
+        }
     }?;
     finish(context, call, answered)
 }

@@ -131,10 +131,13 @@ impl Service<AnySettler, SqliteLedger> {
         observe::metrics();
         observe::count_tolerated_of(Sources::specs().into_iter().map(|spec| spec.name));
         let settler = AnySettler::connect(settlement, &terms).await?;
-        let custody = open_custody(config).await?;
+        // Read without custody, too: a list that cannot be used is never passed over.
+        let policy = signing::policy(config)?;
+        let custody = open_custody(config, policy.clone()).await?;
         let paid = journal.paid_sums();
         let sources = sources.await.map_err(ServeError::Interrupted)??;
-        let keys = custody.as_ref().map(|(custody, _)| custody);
+        let sources = wallets::with_products(sources, config, &policy)?;
+        let keys = custody.as_ref();
         let routes = Routes::new(config, keys)?;
         let sources = match keys {
             Some(custody) => sources.with_custody(Arc::clone(custody)),
@@ -165,8 +168,8 @@ impl Service<AnySettler, SqliteLedger> {
             _ => None,
         };
         let actions = match (&custody, &sending) {
-            (Some((custody, policy)), Some(sending)) => {
-                wallets::open(config, custody, policy, sending, &sources, paid, &clock)?
+            (Some(custody), Some(sending)) => {
+                wallets::open(config, custody, &policy, sending, &sources, paid, &clock)?
             }
             _ => None,
         };
@@ -386,9 +389,8 @@ fn watcher(sources: &Arc<Sources>) -> Option<Watcher> {
 /// the start.
 async fn open_custody(
     config: &Config,
-) -> Result<Option<(Arc<dyn Custody>, SigningPolicy)>, ServeError> {
-    // Read without custody, too: a list that cannot be used is never passed over.
-    let policy = signing::policy(config)?;
+    policy: SigningPolicy,
+) -> Result<Option<Arc<dyn Custody>>, ServeError> {
     let Some(section) = &config.custody else {
         return Ok(None);
     };
@@ -403,7 +405,7 @@ async fn open_custody(
                 ServeError::Provider(Problem::new(&key, fault.to_string()))
             })?;
         let guarded = Guarded::new(connected, policy.clone());
-        return Ok(Some((Arc::new(guarded), policy)));
+        return Ok(Some(Arc::new(guarded)));
     }
     let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
         return Err(ServeError::Custody(CustodyError::EmptySecret));
@@ -413,8 +415,7 @@ async fn open_custody(
     let custody = opened.map_err(ServeError::Interrupted)?;
     let custody = custody.map_err(ServeError::Custody)?;
     // Nothing else of the server reaches the keys.
-    let guarded = Guarded::new(custody, policy.clone());
-    Ok(Some((Arc::new(guarded), policy)))
+    Ok(Some(Arc::new(Guarded::new(custody, policy))))
 }
 
 /// Serves a configuration until SIGTERM or Ctrl-C.
@@ -496,9 +497,10 @@ pub(crate) fn check(config: &Config) -> Result<(Terms, Offering), ServeError> {
         contact: config.server.contact.clone(),
         terms: terms.clone(),
     })?;
-    signing::policy(config)?;
+    let policy = signing::policy(config)?;
     Routes::new(config, None)?;
     let sources = Sources::connect(config, Arc::new(SystemClock))?;
+    let sources = wallets::with_products(sources, config, &policy)?;
     Ok((terms, offering(config, &sources)))
 }
 

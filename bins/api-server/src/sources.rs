@@ -19,8 +19,10 @@ mod tradfi;
 mod wallets;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use chain_reader::ChainReader;
 use data_sources::alternative_me::AlternativeMe;
 use data_sources::anthropic::Anthropic;
 use data_sources::binance::Binance;
@@ -55,7 +57,7 @@ use data_sources::yahoo::Yahoo;
 use data_sources::{Clock, Source, UpstreamSpec};
 use jiff::Timestamp;
 use storage::SqliteStore;
-use wallet_actions::WalletActions;
+use wallet_actions::{ListedProduct, WalletActions};
 use watch_server::Mandates;
 
 pub(crate) use self::accounts::Accounts;
@@ -179,6 +181,18 @@ impl Sources {
     #[must_use]
     pub fn with_custody(mut self, custody: Arc<dyn custody::Custody>) -> Self {
         self.wallets.custody = Some(custody);
+        self
+    }
+
+    /// With the reviewed products to deposit in, and those of their chains that can be read.
+    #[must_use]
+    pub(crate) fn with_products(
+        mut self,
+        reviewed: Vec<ListedProduct>,
+        readers: BTreeMap<u64, ChainReader>,
+    ) -> Self {
+        self.wallets.reviewed = reviewed.into();
+        self.wallets.readers = readers;
         self
     }
 

@@ -17,10 +17,13 @@ pub(crate) use self::{
     open::{acting_chains, mover, open},
     prices::token_usd,
     refused::{refused, without_effect},
-    sending::{Sending, nodes},
-    shown::{realised, shown},
+    sending::{Sending, nodes, with_products},
+    shown::{moved, realised, shown},
     unanswered::{KeptCall, answer_again},
 };
 pub use self::{
     mover::{TokenPrices, WalletMover},
-    paid::PaidByOwners, plans::WalletPlans, prices::NativePrices};
+    paid::PaidByOwners,
+    plans::WalletPlans,
+    prices::NativePrices,
+};

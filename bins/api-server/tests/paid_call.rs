@@ -211,7 +211,6 @@ async fn routes_without_a_custody_provider_refuse_uncharged() {
         Operation::AutoWithdraw,
         Operation::AutoDefiInvest,
         Operation::AutoDefiWithdraw,
-        Operation::YieldCopilot,
         Operation::CreateYieldWatch,
         Operation::CancelYieldWatch,
         Operation::ListYieldWatch,

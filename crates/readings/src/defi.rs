@@ -15,6 +15,7 @@ pub mod market;
 pub mod placement;
 pub mod pool;
 pub mod position;
+pub mod realised;
 pub mod recommend;
 pub mod tvl;
 
@@ -29,6 +30,12 @@ fn cut(value: Decimal, digits: u32) -> Figure {
             .round_dp_with_strategy(digits, RoundingStrategy::ToZero)
             .normalize(),
     )
+}
+
+/// `value` with at most `digits` digits after the point, rounded away from zero: no cost is made smaller by rounding.
+fn up(value: Decimal, digits: u32) -> Figure {
+    let strategy = RoundingStrategy::AwayFromZero;
+    Figure(value.round_dp_with_strategy(digits, strategy).normalize())
 }
 
 /// The sum; `None` when it overflows.

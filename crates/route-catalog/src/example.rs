@@ -45,7 +45,7 @@ impl Route {
         let alternatives = || {
             self.constraints
                 .iter()
-                .filter_map(|rule| rule.exactly_one())
+                .filter_map(|rule| rule.alternatives())
         };
         let mut grouped = alternatives().filter(|names| names.contains(&parameter.name));
         match grouped.next() {

@@ -70,8 +70,9 @@ impl Operation {
             | Self::AutoBridge
             | Self::AutoWithdraw
             | Self::AutoDefiInvest
-            | Self::AutoDefiWithdraw
-            | Self::YieldCopilot => (16, 0),
+            | Self::AutoDefiWithdraw => (16, 0),
+            // The gas of four chains, the price of each product, and an action.
+            Self::YieldCopilot => (32, 0),
         };
         MostCalls { upstream, model }
     }

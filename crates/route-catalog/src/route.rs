@@ -55,11 +55,13 @@ impl Route {
         !self.body.is_empty()
     }
 
-    /// The status code of an answer that is charged.
-    pub const fn success_status(&self) -> u16 {
-        match self.operation {
-            Operation::CreateYieldWatch => 201,
-            _ => 200,
+    /// The statuses of paid answers, the usual one first. An action that goes on when its time is over answers 202; what is
+    /// made answers 201.
+    pub const fn answers(&self) -> &'static [u16] {
+        match (self.operation, self.work) {
+            (Operation::CreateYieldWatch, _) => &[201],
+            (_, WorkClass::Transaction) => &[200, 202],
+            _ => &[200],
         }
     }
 
@@ -156,10 +158,12 @@ pub enum Constraint {
 }
 
 impl Constraint {
-    /// The names of a group of which exactly one is given.
-    pub(crate) const fn exactly_one(&self) -> Option<&'static [&'static str]> {
+    /// The names of a group of which an example gives the first one: exactly one is taken, or one beside the payer's own
+    /// address.
+    pub(crate) fn alternatives(&self) -> Option<&'static [&'static str]> {
         match self {
             Self::ExactlyOne(names) => Some(names),
+            Self::AtMostOne(names) if names.contains(&"address") => Some(names),
             _ => None,
         }
     }

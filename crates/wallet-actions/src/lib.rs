@@ -24,7 +24,7 @@ pub use intent::{
 pub use order::{
     Action, BridgeOrder, DivestOrder, InvestOrder, Order, Principal, Size, SwapOrder, WithdrawOrder,
 };
-pub use plan::{Idle, ListedProduct, Position};
+pub use plan::{DepositPlan, Idle, ListedProduct, Position};
 pub use ports::{
     Attested, BridgeAsk, BridgePlan, Burn, CoinPrices, PaidTotals, PlanCause, PlanRefused,
     PlannedStep, Plans, PortFuture, SwapAsk, SwapPlan,

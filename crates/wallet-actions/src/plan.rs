@@ -1,10 +1,13 @@
 //! From what is asked to an intent: everything that can be judged before the first signature.
 
+mod account;
 mod bridge;
+mod deposit;
 mod divest;
 mod invest;
-mod principal;
+mod listed;
 mod positions;
+mod principal;
 mod product;
 mod slippage;
 mod swap;
@@ -16,8 +19,9 @@ use chain_reader::{Block, ChainReader, SimulatedCall};
 use custody::Wallet;
 use serde_json::Value;
 
+pub(crate) use self::account::Account;
+pub use self::listed::{DepositPlan, ListedProduct};
 pub use self::positions::{Idle, Position};
-pub use self::product::ListedProduct;
 pub(crate) use self::product::Product;
 pub(crate) use self::slippage::judge_taken;
 use crate::abi::token::{approveCall, transferCall};
@@ -195,22 +199,17 @@ impl Planner<'_> {
         }
     }
 
+    /// The wallet on a chain.
+    pub(crate) fn account(&self, chain_id: u64) -> Result<Account<'_>, Refused> {
+        Ok(Account {
+            chain: self.shared.chain(chain_id)?,
+            address: self.wallet.address,
+        })
+    }
+
     /// What the wallet holds of a token.
     pub(crate) async fn held(&self, chain_id: u64, token: Address) -> Result<Held, Refused> {
-        let chain = self.shared.chain(chain_id)?;
-        let block = chain.sealed(0).await?.block;
-        if chain.code(token, block).await?.is_empty() {
-            return Err(Refused::unsupported(
-                "token_unsupported",
-                format!("there is no contract at {token} on chain {chain_id}"),
-            ));
-        }
-        Ok(Held {
-            balance: chain
-                .token_balance(token, self.wallet.address, block)
-                .await?,
-            decimals: chain.decimals(token, block).await?,
-        })
+        self.account(chain_id)?.held(token).await
     }
 
     /// What a contract answers now; `None` where the call reverts.
@@ -220,13 +219,7 @@ impl Planner<'_> {
         to: Address,
         call: &C,
     ) -> Result<Option<C::Return>, Refused> {
-        let chain = self.shared.chain(chain_id)?;
-        let block = chain.sealed(0).await?.block;
-        let input = Bytes::from(call.abi_encode());
-        let output = chain
-            .call_from(self.wallet.address, to, &input, block)
-            .await?;
-        Ok(output.and_then(|output| C::abi_decode_returns(&output).ok()))
+        self.account(chain_id)?.read(to, call).await
     }
 }
 

@@ -91,6 +91,23 @@ pub struct FundsRequired {
 }
 
 impl Refused {
+    /// The stable name of the reason.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Funds(_) => "insufficient_balance",
+            Self::Gas { reason, .. }
+            | Self::Nothing { reason, .. }
+            | Self::Unsupported { reason, .. }
+            | Self::Unavailable { reason, .. } => reason,
+            Self::Invalid { .. } => "invalid",
+            Self::Plan(plan) => &plan.check,
+            Self::Policy(refusal) => refusal.code(),
+            Self::Busy(_) => "action_in_flight",
+            Self::Forbidden(_) => "order_forbidden",
+        }
+    }
+
     pub(crate) fn nothing(reason: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self::Nothing { reason, message }

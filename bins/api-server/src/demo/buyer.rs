@@ -84,10 +84,18 @@ impl Buyer {
     }
 
     /// Posts a JSON text.
-    pub(crate) async fn post(&self, target: &str, body: String) -> Result<Answer, BuyerError> {
-        let json = (http::header::CONTENT_TYPE, "application/json");
-        self.ask(Request::post(target).header(json.0, json.1), body)
-            .await
+    pub(crate) async fn post(
+        &self,
+        target: &str,
+        body: String,
+        payment: Option<&str>,
+    ) -> Result<Answer, BuyerError> {
+        let request = Request::post(target);
+        let mut request = request.header(http::header::CONTENT_TYPE, "application/json");
+        if let Some(payment) = payment {
+            request = request.header(header::PAYMENT_SIGNATURE, payment);
+        }
+        self.ask(request, body).await
     }
 
     async fn ask(

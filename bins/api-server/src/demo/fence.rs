@@ -133,7 +133,7 @@ impl<'a> Round<'a> {
         writeln!(out, "   policy       {} {}", policy.name(), policy.digest())?;
         let answer = self
             .server
-            .post("/delegation/grants", signed.to_json())
+            .post("/delegation/grants", signed.to_json(), None)
             .await?;
         expect(6, "201 active", &answer, 201, "/state", "active")?;
         writeln!(out, "   POST /delegation/grants\n   201 active")?;
@@ -201,7 +201,7 @@ impl<'a> Round<'a> {
         }
         let answer = self
             .server
-            .post("/delegation/submissions", tried.to_string())
+            .post("/delegation/submissions", tried.to_string(), None)
             .await?;
         if answer.status != 200 || *member(&answer, "/admitted") != true {
             return Err(step(7, "admitted by the dry run", &answer.text));
@@ -273,7 +273,10 @@ impl<'a> Round<'a> {
             revoked_at: now(),
         };
         let signed = sign(9, revocation, OWNER)?.to_json();
-        let answer = self.server.post("/delegation/revocations", signed).await?;
+        let answer = self
+            .server
+            .post("/delegation/revocations", signed, None)
+            .await?;
         expect(9, "200 revoked", &answer, 200, "/state", "revoked")?;
         let said = self.end(9, digest).await?;
         let holds = *member(&said, "/state") == "halted_clean"
@@ -321,7 +324,7 @@ impl<'a> Round<'a> {
         let (body, _) = self.ordered(10).await?;
         let refused = self
             .server
-            .post("/delegation/submissions", body.to_string())
+            .post("/delegation/submissions", body.to_string(), None)
             .await?;
         expect(
             10,
@@ -345,7 +348,7 @@ impl<'a> Round<'a> {
     async fn submit(&self, number: u8, body: &Value) -> Result<Answer, DemoError> {
         let answer = self
             .server
-            .post("/delegation/submissions", body.to_string())
+            .post("/delegation/submissions", body.to_string(), None)
             .await?;
         match answer.status {
             202 => Ok(answer),

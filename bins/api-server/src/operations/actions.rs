@@ -50,6 +50,18 @@ pub(super) async fn carry_out(
     call: &Call,
     action: Action,
 ) -> Result<Answered, ErrorReply> {
+    carry_out_since(Instant::now(), context, wallets, actions, call, action).await
+}
+
+/// The same for a call whose work has begun at `since`: what came before the action is of the same time.
+pub(super) async fn carry_out_since(
+    since: Instant,
+    context: &Context,
+    wallets: &Wallets,
+    actions: &WalletActions,
+    call: &Call,
+    action: Action,
+) -> Result<Answered, ErrorReply> {
     let order = Order {
         owner: wallets.owner(call.payer),
         payment: call.payment.digest,
@@ -60,7 +72,7 @@ pub(super) async fn carry_out(
         deadline: call.parameters.timestamp_ms("deadline").map(|ms| ms / 1000),
         max_slippage_bps: None,
     };
-    let until = time_left(actions, call);
+    let until = time_left(since, actions, call);
     let begun = Box::pin(actions.begin(&order)).await;
     let intent = begun.map_err(|error| refused(&error))?;
     let unavailable = |error: wallet_actions::StoreError| {
@@ -88,11 +100,11 @@ pub(super) async fn carry_out(
 }
 
 /// The end of the time of the call: its own, or that of its payment's window, whichever comes first.
-fn time_left(actions: &WalletActions, call: &Call) -> Instant {
+fn time_left(since: Instant, actions: &WalletActions, call: &Call) -> Instant {
     let work = Duration::from_secs(call.operation.route().work_seconds);
     let window = call.payment.work_until.saturating_sub(actions.now());
-    let left = work.min(Duration::from_secs(window));
-    Instant::now() + left.saturating_sub(RESERVED)
+    let of_work = since + work.saturating_sub(RESERVED);
+    of_work.min(Instant::now() + Duration::from_secs(window).saturating_sub(RESERVED))
 }
 
 /// The time is over and the intent is not: it is cancelled if nothing was signed. What is on its way is charged.

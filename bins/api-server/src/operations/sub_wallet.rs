@@ -130,20 +130,27 @@ pub(super) fn address_or_own(call: &Call) -> Result<Address, ErrorReply> {
         })
 }
 
-/// The call with the payer's sub-wallet, where the operation takes it for an address that was not named. None is made here.
+/// The call with the payer's sub-wallet, where the operation takes it for an address that was not named, or is about that
+/// wallet alone. None is made here.
 pub(super) async fn with_own(wallets: &Wallets, call: &Call) -> Result<Option<Call>, ErrorReply> {
     let takes_own = matches!(
         call.operation,
         Operation::Portfolio
             | Operation::IdleCapital
             | Operation::YieldFarmingActive
+            | Operation::YieldFarmingHistorical
             | Operation::HyperliquidAccount
             | Operation::HlTransactionHistory
     );
     let Some(custody) = wallets.custody.as_ref().filter(|_| takes_own) else {
         return Ok(None);
     };
-    if call.parameters.address("address").is_some() {
+    let is_history = call.operation == Operation::YieldFarmingHistorical;
+    let named = match is_history {
+        true => call.parameters.text("pool").is_some(),
+        false => call.parameters.address("address").is_some(),
+    };
+    if named {
         return Ok(None);
     }
     let owner = wallets.owner(call.payer);
@@ -171,13 +178,13 @@ pub(super) fn no_custody(call: &Call) -> ErrorReply {
 
 /// Wallets do not act here: no custody is connected, or no node of any chain of theirs.
 pub(super) fn not_acting(wallets: &Wallets, call: &Call) -> ErrorReply {
-    if wallets.custody.is_none() {
-        return no_custody(call);
+    match wallets.custody {
+        None => no_custody(call),
+        Some(_) => no_chain(call),
     }
-    no_chain(call)
 }
 
-/// No node of any chain of wallets is connected.
+/// Custody is connected, and no node of any chain on which wallets act.
 pub(super) fn no_chain(call: &Call) -> ErrorReply {
     let message = format!(
         "no node of a chain of sub-wallets is connected for {}",

@@ -26,7 +26,14 @@ use crate::sources::Defi;
 /// What is assumed when neither an amount nor an account is named, in dollars.
 const USUAL_AMOUNT_USD: i64 = 1_000;
 /// For how long the price of gas counts as fresh.
-const GAS_FRESH_SECONDS: u64 = 600;
+pub(super) const GAS_FRESH_SECONDS: u64 = 600;
+/// What cannot be had of a chain whose gas has no price.
+const OF_GAS: [&str; 4] = [
+    "recommendations[].est_gas_usd",
+    "recommendations[].apy_after_gas_pct",
+    "recommendations[].net_apy_pct",
+    "recommendations[].breakeven_days",
+];
 /// Members whose `null` means that there is none.
 const NONE: &[&str] = &["address", "amount_usd", "asset"];
 
@@ -76,7 +83,16 @@ pub(super) async fn answer(
     };
     let wanted = gas_chains(&edition.markets, &wish);
     let mut gas = SourceReport::default();
-    let of_gas = gas_prices(context, chain, defi, call.max_age(), &wanted, &mut gas).await;
+    let of_gas = gas_prices(
+        context,
+        chain,
+        defi,
+        call.max_age(),
+        &wanted,
+        &OF_GAS,
+        &mut gas,
+    )
+    .await;
     let mut parts = vec![edition.part("markets")];
     parts.extend(held.iter().flat_map(|held| held.parts.clone()));
     if !gas.core().is_empty() {
@@ -137,7 +153,7 @@ pub(super) async fn answer(
     })
 }
 
-fn appetite(risk: Option<&str>) -> Appetite {
+pub(super) fn appetite(risk: Option<&str>) -> Appetite {
     match risk {
         Some("high") => Appetite::High,
         Some("medium") => Appetite::Medium,

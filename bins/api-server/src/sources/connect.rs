@@ -86,6 +86,8 @@ impl<'a> Connect<'a> {
             actions: None,
             payer_chain: terms.map_or(0, |terms| terms.network.chain_id()),
             chains: self.config.wallets.chains.clone(),
+            reviewed: Arc::default(),
+            readers: BTreeMap::new(),
         }
     }
 

@@ -1,10 +1,12 @@
 //! Sub-wallets.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use alloy_primitives::Address;
+use chain_reader::ChainReader;
 use custody::{Custody, Owner};
-use wallet_actions::WalletActions;
+use wallet_actions::{ListedProduct, WalletActions};
 
 /// Who holds the keys of sub-wallets, if anybody does.
 #[derive(Clone, Default)]
@@ -16,6 +18,10 @@ pub(crate) struct Wallets {
     pub(crate) payer_chain: u64,
     /// The chains whose balances are shown.
     pub(crate) chains: Vec<u64>,
+    /// The products of the reviewed list. They are known without custody, too.
+    pub(crate) reviewed: Arc<[ListedProduct]>,
+    /// The chains of those products that can be read, by id.
+    pub(crate) readers: BTreeMap<u64, ChainReader>,
 }
 
 impl Wallets {
@@ -31,6 +37,7 @@ impl std::fmt::Debug for Wallets {
             .field("connected", &self.custody.is_some())
             .field("actions", &self.actions)
             .field("chains", &self.chains)
+            .field("reviewed", &self.reviewed)
             .finish_non_exhaustive()
     }
 }

@@ -19,7 +19,9 @@ use alloy_primitives::Address;
 use custody::{Owner, Turns};
 use readings::Decimal;
 use readings::defi::market::Market;
-use wallet_actions::{Action, GivenUp, Intent, Order, PortFuture, Refused, State, StoreError, WalletActions};
+use wallet_actions::{
+    Action, GivenUp, Intent, Order, PortFuture, Refused, State, StoreError, WalletActions,
+};
 use watch_server::{Holdings, MoveState, Mover, MoverError, MoverFuture, Stop, Yields};
 use yield_watch::{Mandate, MoveKey, Outcome, Proposal};
 
@@ -86,7 +88,13 @@ impl WalletMover {
         }
         let _turn = self.turns.take(owner.address()).await;
         let payment = Half::First.payment(key);
-        if self.actions.of_payment(payment).await.map_err(store)?.is_some() {
+        if self
+            .actions
+            .of_payment(payment)
+            .await
+            .map_err(store)?
+            .is_some()
+        {
             // Another call has begun it meanwhile.
             return Ok(MoveState::UnderWay);
         }
@@ -106,7 +114,11 @@ impl WalletMover {
             },
             Err(reason) => reason,
         };
-        let forbidden = self.actions.forbid(payment, &refused).await.map_err(store)?;
+        let forbidden = self
+            .actions
+            .forbid(payment, &refused)
+            .await
+            .map_err(store)?;
         Ok(MoveState::Ended(never_begun(&forbidden.reason)))
     }
 
@@ -120,7 +132,11 @@ impl WalletMover {
 
     async fn stop(&self, key: &MoveKey) -> Result<Stop, MoverError> {
         let payment = Half::First.payment(key);
-        let forbidden = self.actions.forbid(payment, CANCELLED).await.map_err(store)?;
+        let forbidden = self
+            .actions
+            .forbid(payment, CANCELLED)
+            .await
+            .map_err(store)?;
         let Some(first) = forbidden.intent else {
             return Ok(Stop::Stopped);
         };
@@ -146,7 +162,10 @@ impl WalletMover {
     /// reads.
     async fn is_free(&self, owner: Owner) -> Result<(), MoverError> {
         let busy = self.actions.busy(owner).await;
-        if busy.map_err(|refused| unknown(&reason_of(&refused)))?.is_some() {
+        if busy
+            .map_err(|refused| unknown(&reason_of(&refused)))?
+            .is_some()
+        {
             return Err(unknown("wallet_busy"));
         }
         let now = self.actions.now();
@@ -225,7 +244,11 @@ fn never_begun(reason: &str) -> Outcome {
 
 /// The last transaction of an intent that stands in a block.
 fn last_transaction(intent: &Intent) -> Option<alloy_primitives::B256> {
-    let mut stands = intent.steps.iter().rev().filter_map(|step| step.status.at());
+    let mut stands = intent
+        .steps
+        .iter()
+        .rev()
+        .filter_map(|step| step.status.at());
     stands.next().map(|at| at.transaction)
 }
 
@@ -237,20 +260,13 @@ const fn is_passing(refused: &Refused) -> bool {
 /// The stable name of the reason of a refusal.
 fn reason_of(refused: &Refused) -> String {
     match refused {
-        Refused::Funds(_) => "insufficient_balance".to_owned(),
-        Refused::Gas { reason, .. }
-        | Refused::Nothing { reason, .. }
-        | Refused::Unsupported { reason, .. }
-        | Refused::Unavailable { reason, .. } => (*reason).to_owned(),
         Refused::Invalid {
             path: "deadline", ..
         } => "deadline_passed".to_owned(),
         Refused::Invalid { path, .. } => format!("invalid_{path}"),
-        Refused::Plan(plan) => plan.check.clone(),
-        Refused::Policy(policy) => policy.code().to_owned(),
         Refused::Busy(_) => "wallet_busy".to_owned(),
         Refused::Forbidden(reason) => reason.clone(),
-        _ => "refused".to_owned(),
+        other => other.reason().to_owned(),
     }
 }
 

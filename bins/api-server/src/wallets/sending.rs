@@ -1,13 +1,13 @@
 //! The one sender of everything that accounts of callers send: plans under the fence, and wallet actions. One account on one
 //! chain has one sender, or two would use the same nonce.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
 use chain_reader::ChainReader;
-use custody::Turns;
+use custody::{SigningPolicy, Turns};
 use secrecy::SecretString;
 use server_config::{Problem, UpstreamMode};
 use storage::sqlite::path_of;
@@ -15,7 +15,9 @@ use tx_sender::{
     Chain as Network, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender, SqliteStore,
     Takeover, TransactionSigner, Transport,
 };
+use wallet_actions::ListedProduct;
 
+use crate::Sources;
 use crate::config::Config;
 use crate::error::ServeError;
 
@@ -134,6 +136,28 @@ pub(crate) fn nodes(config: &Config, chain_id: u64) -> Result<Vec<Arc<dyn Transp
         return Err(problem(&format!("chains.{chain_id}.rpc_urls"), message));
     }
     Ok(nodes)
+}
+
+/// The sources with the products of the reviewed list. A chain of theirs can be read when nodes are configured for it.
+///
+/// # Errors
+/// A node whose address cannot be used.
+pub(crate) fn with_products(
+    sources: Sources,
+    config: &Config,
+    policy: &SigningPolicy,
+) -> Result<Sources, ServeError> {
+    let products = ListedProduct::all(policy);
+    let chains: BTreeSet<u64> = products.iter().map(|product| product.chain_id).collect();
+    let mut readers = BTreeMap::new();
+    for chain_id in chains {
+        let nodes = configured(config, chain_id)?;
+        if !nodes.is_empty() {
+            let confirmations = config.chains.confirmations(chain_id).unwrap_or(1);
+            readers.insert(chain_id, ChainReader::new(chain_id, nodes, confirmations));
+        }
+    }
+    Ok(sources.with_products(products, readers))
 }
 
 /// The nodes of a chain, as far as some are configured and not recorded.

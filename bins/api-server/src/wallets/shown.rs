@@ -2,6 +2,8 @@
 
 use alloy_primitives::U256;
 use jiff::Timestamp;
+use readings::defi::realised::{Move, MoveKind};
+use readings::{Decimal, Figure};
 use serde_json::{Map, Value, json};
 use wallet_actions::{Intent, Operation, State, Status, Step, StepKind, whole};
 
@@ -111,26 +113,14 @@ fn result(intent: &Intent) -> Value {
     Value::Object(result)
 }
 
-/// What an action did to the positions of its wallet, for their history.
+/// What an action did to the positions of its wallet, for their history. `None` where it did nothing to them.
 pub(crate) fn realised(intent: &Intent) -> Option<Value> {
-    let (_, _, received) = intent
-        .received()
-        .find(|(step, _, _)| step.kind == StepKind::Call)?;
-    let call = intent
-        .steps
-        .iter()
-        .find(|step| step.kind == StepKind::Call)?;
+    let call = of_position(intent)?;
     let Status::Sealed { at, .. } = call.status else {
         return None;
     };
     let of = |name: &str| intent.plan.get(name).cloned().unwrap_or(Value::Null);
-    let kind = match intent.operation {
-        Operation::Invest => "deposit",
-        Operation::Divest => "withdrawal",
-        _ => return None,
-    };
     let mut shown = json!({
-        "kind": kind,
         "time": time(intent.ended_at.unwrap_or(intent.created_at)),
         "chain_id": call.chain_id,
         "protocol": of("protocol"),
@@ -139,23 +129,67 @@ pub(crate) fn realised(intent: &Intent) -> Option<Value> {
         "tx_hash": at.transaction.to_string(),
         "intent_id": intent.id.as_str(),
     });
-    let decimals = intent.plan.get("decimals").and_then(Value::as_u64);
-    let decimals = decimals
-        .and_then(|decimals| u8::try_from(decimals).ok())
-        .unwrap_or_default();
-    let received = whole(received, decimals);
+    let received = brought(intent).map_or(Value::Null, Value::from);
     if let Some(members) = shown.as_object_mut() {
+        let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
         match intent.operation {
             Operation::Invest => {
-                members.insert("amount".to_owned(), of("amount"));
-                members.insert("shares_received".to_owned(), received.into());
+                put("kind", "deposit".into());
+                put("amount", of("amount"));
+                put("shares_received", received);
             }
             _ => {
-                members.insert("amount".to_owned(), received.into());
+                put("kind", "withdrawal".into());
+                put("amount", received);
             }
         }
     }
     Some(shown)
+}
+
+/// The same as a move of the position, for the sum of what it brought. What is on its way is of an unknown amount.
+pub(crate) fn moved(intent: &Intent) -> Option<Move> {
+    let call = of_position(intent)?;
+    let sealed = matches!(call.status, Status::Sealed { .. });
+    let is_open = !intent.state.is_over();
+    if !sealed && !is_open {
+        return None;
+    }
+    let of = |name: &str| intent.plan.get(name).and_then(Value::as_str);
+    let kind = match intent.operation {
+        Operation::Invest => MoveKind::Deposit {
+            amount: of("amount").filter(|_| sealed).and_then(decimal),
+            opens: of("shares_before_atoms") == Some("0"),
+        },
+        _ => MoveKind::Withdrawal {
+            amount: brought(intent).as_deref().and_then(decimal),
+            closes: sealed && intent.plan.get("takes_all") == Some(&Value::Bool(true)),
+        },
+    };
+    let product = of("product_id").unwrap_or_default().to_owned();
+    Some(Move {
+        product: (call.chain_id, product),
+        kind,
+    })
+}
+
+/// The deposit or the withdrawal of an intent that is one.
+fn of_position(intent: &Intent) -> Option<&Step> {
+    let is_of_position = matches!(intent.operation, Operation::Invest | Operation::Divest);
+    let mut steps = intent.steps.iter().filter(|_| is_of_position);
+    steps.find(|step| step.kind == StepKind::Call)
+}
+
+/// What the deposit or the withdrawal brought, in whole tokens; `None` where it is not measured.
+fn brought(intent: &Intent) -> Option<String> {
+    let mut received = intent.received();
+    let (_, _, received) = received.find(|(step, _, _)| step.kind == StepKind::Call)?;
+    let decimals = intent.plan.get("decimals").and_then(Value::as_u64)?;
+    Some(whole(received, u8::try_from(decimals).ok()?))
+}
+
+fn decimal(text: &str) -> Option<Decimal> {
+    text.parse::<Figure>().ok().map(Figure::get)
 }
 
 fn time(unix: u64) -> String {

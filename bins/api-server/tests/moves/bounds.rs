@@ -17,7 +17,10 @@ async fn idle_money_goes_into_the_best_product_and_from_there_into_a_better_one(
     let idle = Position::Idle {
         idle_usd: "5000".parse().unwrap(),
     };
-    assert_eq!((holdings.position, holdings.reachable), (idle, pools(&[LENT, VAULT])));
+    assert_eq!(
+        (holdings.position, holdings.reachable),
+        (idle, pools(&[LENT, VAULT]))
+    );
     let asked = world.asked(&process, &mandate, 1).await.unwrap();
     assert_eq!(asked.to.pool, LENT);
     let outcome = process.run(&mandate, &asked).await;
@@ -53,12 +56,26 @@ async fn a_better_vault_takes_at_most_the_bound_out_of_the_market() {
     world.prices.set(Some("0.9998"));
     let some = mandate("250");
     let asked = world.asked(&process, &some, 5).await.unwrap();
-    assert_eq!((asked.from.as_ref().unwrap().pool.as_str(), asked.to.pool.as_str()), (LENT, VAULT));
+    assert_eq!(
+        (
+            asked.from.as_ref().unwrap().pool.as_str(),
+            asked.to.pool.as_str()
+        ),
+        (LENT, VAULT)
+    );
     let (_, usd) = moved(&process.run(&some, &asked).await);
     assert_eq!(usd, "249.999999");
     // 250 dollars at 0.9998 are 250.050010 tokens.
-    assert!(world.in_vault().abs_diff(250_050_010) <= 2, "{}", world.in_vault());
-    assert!(world.balance(A_USDG).abs_diff(749_949_990) <= 50, "{}", world.balance(A_USDG));
+    assert!(
+        world.in_vault().abs_diff(250_050_010) <= 2,
+        "{}",
+        world.in_vault()
+    );
+    assert!(
+        world.balance(A_USDG).abs_diff(749_949_990) <= 50,
+        "{}",
+        world.balance(A_USDG)
+    );
     assert_eq!(world.balance(USDG), 0);
     // Of two products the one that yields less is moved next, and all of it leaves no shares.
     let holdings = world.held(&process, &all).await;
@@ -134,7 +151,10 @@ async fn other_assets_stale_prices_and_passed_times_move_nothing() {
     assert_eq!(process.run(&mandate, &other).await, refused("other_asset"));
     let mut nowhere = world.asked(&process, &mandate, 5).await.unwrap();
     nowhere.to.pool = "nobody's pool".to_owned();
-    assert_eq!(process.run(&mandate, &nowhere).await, refused("no_such_product"));
+    assert_eq!(
+        process.run(&mandate, &nowhere).await,
+        refused("no_such_product")
+    );
 
     // Without a price nothing is known, and the same move begins when there is one.
     let asked = world.asked(&process, &mandate, 7).await.unwrap();
@@ -148,13 +168,19 @@ async fn other_assets_stale_prices_and_passed_times_move_nothing() {
     assert_eq!(process.mover.state(&asked.key).await, Ok(None));
     world.prices.set(Some("1"));
     world.pass(crate::stage::FRESH);
-    assert_eq!(process.run(&mandate, &asked).await, refused("deadline_passed"));
+    assert_eq!(
+        process.run(&mandate, &asked).await,
+        refused("deadline_passed")
+    );
     // It has earned meanwhile.
     assert!(world.balance(A_USDG).abs_diff(THOUSAND) <= 10_000);
     assert_eq!(world.in_vault(), 0);
 
     // A position of which nobody states a yield stays where it is.
-    let markets: Vec<_> = markets.into_iter().filter(|market| market.pool != LENT).collect();
+    let markets: Vec<_> = markets
+        .into_iter()
+        .filter(|market| market.pool != LENT)
+        .collect();
     let unread = process.mover.held(&mandate, &markets).await.unwrap_err();
     assert_eq!(unread.reason, "position_yield_unknown");
 }

@@ -26,11 +26,19 @@ async fn first_half(world: &World, process: &Process) {
         while world.balance(USDG) == 0 || world.balance(A_USDG) > 1 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        while process.actions.busy(crate::stage::OWNER).await.unwrap().is_some() {
+        while process
+            .actions
+            .busy(crate::stage::OWNER)
+            .await
+            .unwrap()
+            .is_some()
+        {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), left).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), left)
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -84,6 +84,8 @@ async fn a_mandate_invests_and_moves_on_across_a_restart() {
         .map(|record| serde_json::to_value(record).unwrap())
         .collect();
     verify(&values).unwrap();
-    let moves = records.iter().filter(|record| record.decision == Event::Moved);
+    let moves = records
+        .iter()
+        .filter(|record| record.decision == Event::Moved);
     assert_eq!(moves.count(), 3);
 }

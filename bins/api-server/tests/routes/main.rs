@@ -37,4 +37,6 @@ mod sub_wallet;
 mod support;
 mod tokens;
 mod vetting;
+mod wallet_history;
+mod yield_copilot;
 mod yield_watch;

@@ -11,12 +11,12 @@ use crate::published::pay;
 use crate::shop::{Shop, gap};
 use crate::support::World;
 
-fn custody(config: &mut Config, folder: &Path, secret: &str) {
+pub fn custody(config: &mut Config, folder: &Path, secret: &str) {
     config.custody = Some(CustodySection::local(folder.join("wallets"), secret.into()));
 }
 
 /// A server with sub-wallets, and its buyer; the home chain is the embedded one.
-async fn shop(folder: &Path) -> Shop {
+pub async fn shop(folder: &Path) -> Shop {
     let chain = dev_chain::DevChain::with_chain_196_assets().unwrap();
     let world = World::on(chain, |config, rpc| {
         custody(config, folder, "the operator's secret");
@@ -69,12 +69,59 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     let again = shop.buy("/sub-wallet").await;
     assert_eq!(again["data"]["sub_wallet"], wallet.as_str());
     assert_eq!(again["data"]["provisioned_at"], data["provisioned_at"]);
+}
 
-    // A wallet that holds nothing sends nothing: uncharged.
-    let body = Operation::AutoWithdraw.route().example_call().body;
-    let answer = pay(&shop, "POST", "/auto-withdraw", &body.to_string()).await;
-    answer.is_refused(404, "not_found");
-    assert_eq!(answer.body()["error"]["reason"], "nothing_to_withdraw");
+/// Every route that takes an account takes the payer's own wallet for one that is not named.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_is_not_named_is_the_payers_sub_wallet() {
+    let folder = tempfile::tempdir().unwrap();
+    let shop = shop(folder.path()).await;
+    let routes = [
+        "/portfolio",
+        "/idle-capital",
+        "/hyperliquid-account",
+        "/hl-transaction-history",
+        "/yield-farming-active",
+        "/yield-farming-historical",
+    ];
+    for route in routes {
+        let refused = shop.refused(route, 404, "not_found").await;
+        assert_eq!(refused["reason"], "no_sub_wallet", "{route}");
+    }
+    let body = shop.buy("/sub-wallet").await;
+    let wallet = body["data"]["sub_wallet"].as_str().unwrap();
+    for route in routes {
+        // What the recordings do not know of a new wallet is refused, and no longer because there is none.
+        let payment = shop.world.buyer.payment(route).await;
+        let answer = shop.world.buyer.get_paid(route, &payment).await;
+        let body = answer.body();
+        assert_ne!(body["error"]["reason"], "no_sub_wallet", "{route}");
+        if answer.status == 200 {
+            assert_eq!(body["data"]["address"], wallet, "{route}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_history_is_that_of_the_payers_own_wallet() {
+    let folder = tempfile::tempdir().unwrap();
+    let shop = shop(folder.path()).await;
+    let body = shop.buy("/sub-wallet").await;
+    let wallet = body["data"]["sub_wallet"].as_str().unwrap();
+    let named = format!("/yield-farming-historical?address={wallet}&days=7");
+    for target in ["/yield-farming-historical", &named] {
+        let body = shop.buy(target).await;
+        let data = &body["data"];
+        assert_eq!(data["address"], wallet);
+        assert_eq!(
+            (&data["realised"], &data["gains"]),
+            (&json!([]), &json!([]))
+        );
+        assert_eq!(body["meta"]["sources"][0]["id"], "wallet.intents");
+    }
+    let other = "/yield-farming-historical?address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
+    let refused = shop.refused(other, 404, "not_found").await;
+    assert_eq!(refused["reason"], "no_sub_wallet");
 }
 
 #[tokio::test(flavor = "multi_thread")]

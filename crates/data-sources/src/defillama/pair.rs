@@ -65,7 +65,7 @@ impl Defillama {
         from: Address,
         to: Address,
     ) -> Result<Option<PriceReading>, Error> {
-        let Some((_, chain)) = CHAINS.iter().find(|(id, _)| *id == chain_id) else {
+        let Some(chain) = Self::platform(chain_id) else {
             return Ok(None);
         };
         let coin = |token: Address| format!("{chain}:{token:#x}");

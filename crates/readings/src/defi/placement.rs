@@ -1,8 +1,74 @@
-//! Which market a reviewed product is.
+//! What an amount earns in one product after every cost of placing it, and which product comes first.
+//!
+//! A cost that is not known is not zero: the figures that rest on it are `None`, and the product comes after those whose
+//! figures are known.
 
-use alloy_primitives::Address;
+use std::cmp::Reverse;
 
-use super::market::Market;
+use alloy_primitives::{Address, U256};
+use rust_decimal::Decimal;
+
+use super::{
+    cut,
+    gas::GasPrice,
+    grade::Appetite,
+    idle::has_room,
+    market::{Market, weighted},
+    recommend::{by_grade, days_to_earn},
+    up,
+};
+use crate::Figure;
+
+/// Digits of a loss in basis points.
+const BPS_DIGITS: u32 = 4;
+
+/// What the figures rest on, for an answer.
+pub const METHOD: &str = "net_apy_pct is apy_pct less gas (one approval, one deposit, one withdrawal) and the loss of the deposit, both spread over one year; breakeven_days are the days in which the yield earns them; the yield is that of the source, and no promise";
+
+/// An amount, and what placing it costs. `None` is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// What is placed, in dollars.
+    pub amount_usd: Option<Decimal>,
+    /// What gas costs on the chain.
+    pub gas: Option<GasPrice>,
+    /// What the deposit loses, in basis points.
+    pub slippage_bps: Figure,
+}
+
+/// What comes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Earnings {
+    /// The yield over a year less every cost, in percent.
+    pub net_apy_pct: Option<Figure>,
+    /// Gas of going in and out, in dollars.
+    pub est_gas_usd: Option<Figure>,
+    /// Days until the yield has paid for the costs.
+    pub breakeven_days: Option<Figure>,
+}
+
+/// Why a product is not for this amount and this risk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// Its grade is worse than what is asked for.
+    RiskAbove,
+    /// The amount would be more than a tenth of it.
+    NoRoom,
+    /// A year's yield does not pay for the costs.
+    CostsExceedYield,
+}
+
+impl Unfit {
+    /// Its stable name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RiskAbove => "risk_above",
+            Self::NoRoom => "no_room",
+            Self::CostsExceedYield => "costs_exceed_yield",
+        }
+    }
+}
 
 /// The one market that a reviewed product is: by the market's id, or, of Aave v3, by chain and asset. Two that fit are none:
 /// which of them the product is would be a guess.
@@ -33,51 +99,190 @@ pub fn market_of<'a>(
     })
 }
 
+/// What `worth` is below `paid`, in basis points, rounded up. Zero where it is not below. `None` of nothing.
+#[must_use]
+pub fn slippage_bps(paid: U256, worth: U256) -> Option<Figure> {
+    // Basis points with four digits are parts of 10^8.
+    let scaled = paid
+        .saturating_sub(worth)
+        .checked_mul(U256::from(100_000_000_u64))?;
+    if paid.is_zero() {
+        return None;
+    }
+    let parts = i128::try_from(scaled.div_ceil(paid)).ok()?;
+    let bps = Decimal::try_from_i128_with_scale(parts, BPS_DIGITS).ok()?;
+    Some(Figure(bps.normalize()))
+}
+
+/// What an amount earns in a market.
+///
+/// # Errors
+/// Why the market is not for the amount or the risk.
+pub fn earnings(market: &Market, terms: &Terms, appetite: Appetite) -> Result<Earnings, Unfit> {
+    if !appetite.takes(market) {
+        return Err(Unfit::RiskAbove);
+    }
+    if terms.amount_usd.is_some_and(|usd| !has_room(market, usd)) {
+        return Err(Unfit::NoRoom);
+    }
+    let gas_usd = terms.gas.and_then(|gas| gas.round_trip(true));
+    let known = terms.amount_usd.zip(gas_usd);
+    let costs = known.and_then(|(amount, gas)| {
+        let lost = amount
+            .checked_mul(terms.slippage_bps.0)?
+            .checked_div(Decimal::from(10_000))?;
+        Some((amount, gas.checked_add(lost)?))
+    });
+    let net = costs.and_then(|(amount, costs)| {
+        let share = crate::share_pct(costs, amount)?;
+        market.apy_pct.0.checked_sub(share)
+    });
+    if net.is_some_and(|net| net <= Decimal::ZERO) {
+        return Err(Unfit::CostsExceedYield);
+    }
+    let days = costs.and_then(|(amount, costs)| days_to_earn(costs, amount, market.apy_pct.0));
+    Ok(Earnings {
+        net_apy_pct: net.map(|net| cut(net, 4)),
+        est_gas_usd: gas_usd.map(|gas| up(gas, 6)),
+        breakeven_days: days.map(|days| up(days, 2)),
+    })
+}
+
+/// A key that sorts the best first: by net yield times the weight of the grade; those whose net yield is not known come last,
+/// by the yield before costs.
+#[must_use]
+pub fn order(market: &Market, earnings: &Earnings) -> impl Ord + use<> {
+    let net = earnings.net_apy_pct;
+    (
+        net.is_none(),
+        Reverse(net.map(|net| by_grade(net.0, market.risk_grade))),
+        Reverse(weighted(market)),
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use alloy_primitives::address;
-
-    use super::super::grade::Grade;
+    use super::super::market::tests::market;
     use super::*;
 
-    const USDG: Address = address!("4ae46a509F6b1D9056937BA4500cb143933D2dc8");
+    const USDG: &str = "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8";
 
-    fn market(pool: &str, project: &str) -> Market {
-        Market {
-            pool: pool.to_owned(),
-            chain: "X Layer".to_owned(),
-            chain_id: Some(196),
-            project: project.to_owned(),
-            symbol: "USDG".to_owned(),
-            apy_pct: "3".parse().unwrap(),
-            apy_base_pct: None,
-            apy_reward_pct: None,
-            tvl_usd: "1000000".parse().unwrap(),
-            il_risk: Some("no"),
-            stablecoin: Some(true),
-            risk_grade: Grade::A,
-            why: Vec::new(),
-            source: "defillama",
-            also_reported: Vec::new(),
-            underlying: vec![USDG.to_string().to_lowercase()],
-            single_asset: Some(true),
-            reward_known: true,
+    fn terms(amount: i64, usd_per_million: &str, bps: &str) -> Terms {
+        Terms {
+            amount_usd: Some(Decimal::from(amount)),
+            gas: Some(GasPrice {
+                usd_per_million: usd_per_million.parse().unwrap(),
+            }),
+            slippage_bps: bps.parse().unwrap(),
+        }
+    }
+
+    fn told(figure: Option<Figure>) -> String {
+        figure.map(|figure| figure.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn gas_and_slippage_are_taken_from_the_yield() {
+        let market = market("p", "USDG", "5.2", "18400000");
+        // 6.5 dollars of gas on 1000 are 0.65 %, 10 basis points 0.1 %; 52 dollars a year earn 7.5 in 52.644 days.
+        let earned = earnings(&market, &terms(1_000, "10", "10"), Appetite::Low).unwrap();
+        assert_eq!(told(earned.net_apy_pct), "4.45");
+        assert_eq!(told(earned.est_gas_usd), "6.5");
+        assert_eq!(told(earned.breakeven_days), "52.65");
+        let earned = earnings(&market, &terms(1_000, "10", "0"), Appetite::Low).unwrap();
+        assert_eq!(told(earned.net_apy_pct), "4.55");
+        assert_eq!(told(earned.breakeven_days), "45.63");
+    }
+
+    #[test]
+    fn a_cost_that_is_not_known_makes_no_figure() {
+        let market = market("p", "USDG", "5.2", "18400000");
+        let known = terms(1_000, "10", "0");
+        let no_gas = Terms { gas: None, ..known };
+        let no_price = Terms {
+            amount_usd: None,
+            ..known
+        };
+        for (terms, gas) in [(no_gas, ""), (no_price, "6.5")] {
+            let earned = earnings(&market, &terms, Appetite::Low).unwrap();
+            assert_eq!((earned.net_apy_pct, earned.breakeven_days), (None, None));
+            assert_eq!(told(earned.est_gas_usd), gas);
         }
     }
 
     #[test]
-    fn a_product_is_the_market_of_its_id_or_of_its_reserve_and_never_a_guess() {
-        let markets = [market("lent", "aave-v3"), market("vault", "a-vault")];
-        let of = |markets: &[Market], protocol: &str, id: &str, asset| {
-            market_of(markets, 196, protocol, id, asset).map(|found| found.pool.clone())
+    fn what_does_not_fit_has_a_name() {
+        let calm = market("calm", "USDG", "5", "18400000");
+        let wild = market("wild", "USDC", "40", "2000000");
+        let of = |market: &Market, terms: &Terms, appetite| {
+            let unfit = earnings(market, terms, appetite).err();
+            unfit.map(Unfit::as_str)
         };
-        let lent = Some("lent".to_owned());
-        assert_eq!(of(&markets, "aave-v3", "aave-usdg", USDG), lent);
-        assert_eq!(of(&markets, "erc4626", "vault", USDG), Some("vault".to_owned()));
-        assert_eq!(of(&markets, "erc4626", "another vault", USDG), None);
-        assert_eq!(of(&markets, "aave-v3", "aave-usdc", Address::ZERO), None);
-        assert_eq!(market_of(&markets, 1, "aave-v3", "lent", USDG), None);
-        let twice = [market("lent", "aave-v3"), market("lent too", "aave-v3")];
-        assert_eq!(of(&twice, "aave-v3", "aave-usdg", USDG), None);
+        let cheap = terms(1_000, "0.01", "0");
+        assert_eq!(of(&calm, &cheap, Appetite::Low), None);
+        assert_eq!(of(&wild, &cheap, Appetite::Low), Some("risk_above"));
+        assert_eq!(of(&wild, &cheap, Appetite::High), None);
+        let large = terms(2_000_000, "0.01", "0");
+        assert_eq!(of(&calm, &large, Appetite::Low), Some("no_room"));
+        // 65 dollars of gas on 1000 are more than 5 %.
+        let dear = terms(1_000, "100", "0");
+        assert_eq!(of(&calm, &dear, Appetite::Low), Some("costs_exceed_yield"));
+        let lossy = terms(1_000, "0.01", "600");
+        assert_eq!(of(&calm, &lossy, Appetite::Low), Some("costs_exceed_yield"));
+    }
+
+    #[test]
+    fn the_best_net_yield_comes_first_and_the_unknown_last() {
+        let high = market("high", "USDG", "9", "18400000");
+        let mid = market("mid", "USDG", "6", "18400000");
+        let low = market("low", "USDG", "5", "18400000");
+        let earned = |market: &Market, gas: bool| {
+            let known = terms(1_000, "1", "0");
+            let gas = known.gas.filter(|_| gas);
+            earnings(market, &Terms { gas, ..known }, Appetite::High).unwrap()
+        };
+        let mut rows = vec![
+            (order(&high, &earned(&high, false)), "high"),
+            (order(&low, &earned(&low, true)), "low"),
+            (order(&mid, &earned(&mid, true)), "mid"),
+        ];
+        rows.sort();
+        let names: Vec<_> = rows.into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["mid", "low", "high"]);
+    }
+
+    #[test]
+    fn a_loss_is_rounded_up_and_a_gain_is_none() {
+        let bps = |paid: u64, worth: u64| told(slippage_bps(U256::from(paid), U256::from(worth)));
+        assert_eq!(bps(1_000_000, 1_000_000), "0");
+        assert_eq!(bps(1_000_000, 1_000_001), "0");
+        assert_eq!(bps(1_000_000, 999_000), "10");
+        assert_eq!(bps(1_000_000_000, 999_999_999), "0.0001");
+        assert_eq!(bps(3, 2), "3333.3334");
+        assert_eq!(slippage_bps(U256::ZERO, U256::ZERO), None);
+        assert_eq!(slippage_bps(U256::MAX, U256::ZERO), None);
+    }
+
+    #[test]
+    fn a_product_is_one_market_or_none() {
+        let of = |pool: &str, asset: &str| Market {
+            underlying: vec![asset.to_owned()],
+            single_asset: Some(true),
+            ..market(pool, "USDG", "5", "18400000")
+        };
+        let asset: Address = USDG.parse().unwrap();
+        let found = |markets: &[Market], chain_id, protocol: &str, id: &str| {
+            let market = market_of(markets, chain_id, protocol, id, asset);
+            market.map(|market| market.pool.clone())
+        };
+        let one = [of("one", &USDG.to_lowercase()), of("other", "0x12")];
+        let named = Some("one".to_owned());
+        assert_eq!(found(&one, 196, "aave-v3", "mine"), named);
+        assert_eq!(found(&one, 8453, "aave-v3", "mine"), None);
+        assert_eq!(found(&one, 196, "erc4626", "mine"), None);
+        assert_eq!(found(&one, 196, "erc4626", "one"), named);
+        let two = [of("one", USDG), of("two", USDG)];
+        assert_eq!(found(&two, 196, "aave-v3", "mine"), None);
+        assert_eq!(found(&two, 196, "aave-v3", "two"), Some("two".to_owned()));
     }
 }

@@ -11,6 +11,7 @@ use super::{
     grade::{Appetite, Grade},
     idle::{Earner, Holding, has_room},
     market::{Market, weighted},
+    up,
 };
 use crate::{Figure, symbol::SymbolKey};
 
@@ -227,7 +228,7 @@ fn row(
 }
 
 /// Days in which `amount` earns `cost` at `apy_pct`.
-fn days_to_earn(cost: Decimal, amount: Decimal, apy_pct: Decimal) -> Option<Decimal> {
+pub(super) fn days_to_earn(cost: Decimal, amount: Decimal, apy_pct: Decimal) -> Option<Decimal> {
     let a_year = amount
         .checked_mul(apy_pct)?
         .checked_div(Decimal::ONE_HUNDRED)?;
@@ -235,16 +236,10 @@ fn days_to_earn(cost: Decimal, amount: Decimal, apy_pct: Decimal) -> Option<Deci
         .checked_div(a_year)
 }
 
-fn by_grade(net_pct: Decimal, grade: Grade) -> Decimal {
+pub(super) fn by_grade(net_pct: Decimal, grade: Grade) -> Decimal {
     net_pct
         .checked_mul(Decimal::from(grade.weight_pct()))
         .unwrap_or(Decimal::MAX)
-}
-
-/// Costs are rounded up.
-fn up(value: Decimal, digits: u32) -> Figure {
-    let strategy = rust_decimal::RoundingStrategy::AwayFromZero;
-    Figure(value.round_dp_with_strategy(digits, strategy).normalize())
 }
 
 #[cfg(test)]

@@ -112,7 +112,9 @@ fn request_body(route: &Route) -> Json {
 
 fn responses(route: &Route) -> Json {
     let mut responses = Map::new();
-    responses.insert(route.success_status().to_string(), success(route));
+    for status in route.answers() {
+        responses.insert(status.to_string(), success(route, *status));
+    }
     for status in ERROR_STATUSES {
         let reference = json!({"$ref": format!("#/components/responses/{status}")});
         responses.insert(status.to_string(), reference);
@@ -120,12 +122,24 @@ fn responses(route: &Route) -> Json {
     responses.into()
 }
 
-fn success(route: &Route) -> Json {
+fn success(route: &Route, status: u16) -> Json {
     // The table's own test parses every example.
-    let data: Json = serde_json::from_str(route.example).unwrap_or(Json::Null);
+    let mut data: Json = serde_json::from_str(route.example).unwrap_or(Json::Null);
+    let description = match status {
+        201 => "made and paid for",
+        202 => "in progress and paid for; `GET /intents/{id}` tells for free how it ends",
+        _ => "paid for",
+    };
+    if let (202, Some(data)) = (status, data.as_object_mut()) {
+        // What is not over has no end yet.
+        data.remove("ended_at");
+        if data.contains_key("status") {
+            data.insert("status".to_owned(), "in_progress".into());
+        }
+    }
     let header = |name: &str| json!({"$ref": format!("#/components/headers/{name}")});
     json!({
-        "description": format!("{}, paid for", route.summary),
+        "description": format!("{}, {description}", route.summary),
         "headers": {
             "PAYMENT-RESPONSE": header("PAYMENT-RESPONSE"),
             "X-Response-Digest": header("X-Response-Digest"),

@@ -137,10 +137,10 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
     resource: "/yield-farming-historical",
     price: MicroUsd::dollars("0.001"),
     summary: "Yield history",
-    description: "The APY and TVL history of a pool. Realised positions are those of a sub-wallet: an \
-                  `address` is refused without charge while none is provisioned.",
-    refuses: "the pool is unknown or has no point in the days asked for; when an `address` is named, \
-              because no sub-wallet is known (`no_sub_wallet`)",
+    description: "The APY and TVL history of a pool; without `pool` the deposits and withdrawals of the \
+                  payer's own sub-wallet, with the gain of positions that were opened and closed.",
+    refuses: "the pool is unknown or has no point in the days asked for; without `pool`, when the \
+              payer has no sub-wallet, or `address` is not it (`no_sub_wallet`)",
     query: &[
         Parameter::optional(
             "pool",
@@ -152,7 +152,7 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
             "address",
             Rule::Address,
             "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984",
-            "A sub-wallet; any other address is refused.",
+            "The payer's own sub-wallet, the default; any other address is refused.",
         ),
         Parameter::defaulted(
             "days",
@@ -162,7 +162,7 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
         ),
     ],
     body: &[],
-    constraints: &[Constraint::ExactlyOne(&["pool", "address"])],
+    constraints: &[Constraint::AtMostOne(&["pool", "address"])],
     core: &["history"],
     datasets: &[],
     work: WorkClass::Data,

@@ -31,7 +31,7 @@ const PRODUCT_ID: Parameter = Parameter::optional(
 
 /// EIP-3009 `TransferWithAuthorization` from the payer to its own sub-wallet, in the form in which
 /// the scheme `exact` writes one.
-const PRINCIPAL_AUTH: Parameter = Parameter::optional(
+pub(super) const PRINCIPAL_AUTH: Parameter = Parameter::optional(
     "principal_auth",
     Rule::Object(&[
         Parameter::required(
@@ -58,7 +58,12 @@ const PRINCIPAL_AUTH: Parameter = Parameter::optional(
                     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
                     "The payer's sub-wallet.",
                 ),
-                Parameter::required("value", Rule::Uint256, "25500000", "Exactly the amount."),
+                Parameter::required(
+                    "value",
+                    Rule::Uint256,
+                    "25500000",
+                    "At least what the sub-wallet lacks.",
+                ),
                 Parameter::required("validAfter", Rule::Uint256, "0", "Unix seconds."),
                 Parameter::required("validBefore", Rule::Uint256, "1795223995", "Unix seconds."),
                 Parameter::required(
@@ -73,11 +78,27 @@ const PRINCIPAL_AUTH: Parameter = Parameter::optional(
         ),
     ]),
     "",
-    "Moves the principal from the payer to its sub-wallet (EIP-3009).",
+    "Brings what the sub-wallet lacks, at least the shortfall, from the payer (EIP-3009).",
 );
 
-/// What an action answers with.
-const ACTION: &str = r#"{"intent_id":"01JDB3X8M5","status":"completed","steps":[{"kind":"call","chain_id":196,"tx_hash":"0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b","status":"success","block":21000000}],"result":{"amount_out":"0.241"},"refund_needed":false}"#;
+/// What an action answers with, as `api-server` renders an intent: its operation, its transactions, its result.
+macro_rules! action {
+    ($operation:literal, [$($before:literal),*], $result:literal) => {
+        concat!(
+            r#"{"intent_id":"4f1c0d2ab97e4c6f8d3b5a7e9c1f2038","operation":""#,
+            $operation,
+            r#"","sub_wallet":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","status":"completed","steps":["#,
+            $(
+                r#"{"kind":""#,
+                $before,
+                r#"","chain_id":196,"status":"success","tx_hash":"0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060","block":20999998},"#,
+            )*
+            r#"{"kind":"call","chain_id":196,"status":"success","tx_hash":"0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b","block":21000000}],"result":"#,
+            $result,
+            r#","refund_needed":false,"created_at":"2026-11-21T01:00:00Z","ended_at":"2026-11-21T01:00:09Z"}"#
+        )
+    };
+}
 
 pub(crate) const SUB_WALLET: Route = Route {
     operation: Operation::SubWallet,
@@ -106,8 +127,10 @@ pub(crate) const AUTO_SWAP: Route = Route {
     resource: "/auto-swap",
     price: MicroUsd::dollars("0.05"),
     summary: "Swap from the sub-wallet",
-    description: "Swaps tokens of the payer's sub-wallet and answers with every transaction.",
-    refuses: "the sub-wallet lacks funds, or there is no route",
+    description: "Swaps tokens of the payer's sub-wallet and answers with every transaction. \
+                  Charged when a transaction of the sub-wallet stands or is on its way: 200 at \
+                  its end, 202 while it goes on (`GET /intents/{id}` tells how it ends).",
+    refuses: "the sub-wallet lacks funds (409 `funds_required`), or there is no route",
     query: &[],
     body: &[
         CHAIN_ID,
@@ -146,7 +169,11 @@ pub(crate) const AUTO_SWAP: Route = Route {
     datasets: &[],
     work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
-    example: ACTION,
+    example: action!(
+        "swap",
+        ["approve"],
+        r#"{"chain_id":196,"from_token":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","to_token":"0xe538905cf8410324e03A5A23C1c177a474D59b2b","decimals":18,"amount":"25.5","quoted_out":"0.241","min_out":"0.23859","judged":{"artifact_id":"xlayer-swap","checks":["erc20_allowance_reset_ordered"]},"amount_out":"0.241","amount_out_atoms":"241000000000000000","amount_out_at_least_atoms":"238590000000000000","allowance_left_atoms":"0"}"#
+    ),
 };
 
 pub(crate) const AUTO_BRIDGE: Route = Route {
@@ -156,8 +183,10 @@ pub(crate) const AUTO_BRIDGE: Route = Route {
     resource: "/auto-bridge",
     price: MicroUsd::dollars("0.05"),
     summary: "Bridge from the sub-wallet",
-    description: "Moves a token of the payer's sub-wallet to another chain.",
-    refuses: "the sub-wallet lacks funds, or the route is outside the supported set",
+    description: "Moves a token of the payer's sub-wallet to another chain. Charged when a \
+                  transaction of the sub-wallet stands or is on its way: 200 at its end, 202 \
+                  while it goes on (`GET /intents/{id}` tells how it ends).",
+    refuses: "the sub-wallet lacks funds (409 `funds_required`), or the route is outside the supported set",
     query: &[],
     body: &[
         Parameter::required(
@@ -180,13 +209,18 @@ pub(crate) const AUTO_BRIDGE: Route = Route {
             "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984",
             "One of the payer's own addresses. Default: the sub-wallet.",
         ),
+        PRINCIPAL_AUTH,
     ],
     constraints: &[Constraint::Differ("from_chain", "to_chain")],
     core: &["custody"],
     datasets: &[],
     work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
-    example: ACTION,
+    example: action!(
+        "bridge",
+        ["approve"],
+        r#"{"from_chain":8453,"to_chain":42161,"token":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","minted_token":"0xaf88d065e77c8cC2239327C5EDb3A432268e5831","decimals":6,"recipient":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","amount":"25.5","max_fee":"0","judged":{"rail":"bridge","checks":["erc20_allowance_reset_ordered"]},"minted":"25.5","minted_atoms":"25500000","minted_at_least_atoms":"25500000","allowance_left_atoms":"0"}"#
+    ),
 };
 
 pub(crate) const AUTO_WITHDRAW: Route = Route {
@@ -196,7 +230,9 @@ pub(crate) const AUTO_WITHDRAW: Route = Route {
     resource: "/auto-withdraw",
     price: MicroUsd::dollars("0.05"),
     summary: "Withdraw to the payer",
-    description: "Sends a token of the sub-wallet to the payer, and to nobody else.",
+    description: "Sends a token of the sub-wallet to the payer, and to nobody else. Charged when \
+                  a transaction of the sub-wallet stands or is on its way: 200 at its end, 202 \
+                  while it goes on (`GET /intents/{id}` tells how it ends).",
     refuses: "there is nothing to withdraw",
     query: &[],
     body: &[
@@ -214,7 +250,11 @@ pub(crate) const AUTO_WITHDRAW: Route = Route {
     datasets: &[],
     work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
-    example: ACTION,
+    example: action!(
+        "withdraw",
+        [],
+        r#"{"chain_id":196,"token":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","decimals":6,"recipient":"0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984","amount":"25.5","leaves":"0","delivered":"25.5","delivered_atoms":"25500000","delivered_at_least_atoms":"25500000"}"#
+    ),
 };
 
 pub(crate) const AUTO_DEFI_INVEST: Route = Route {
@@ -224,8 +264,10 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
     resource: "/auto-defi-invest",
     price: MicroUsd::dollars("0.05"),
     summary: "Deposit into a protocol",
-    description: "Deposits an asset of the sub-wallet into a lending market or a vault.",
-    refuses: "the sub-wallet lacks funds, or the product is paused, frozen or at its cap",
+    description: "Deposits an asset of the sub-wallet into a lending market or a vault. Charged \
+                  when a transaction of the sub-wallet stands or is on its way: 200 at its end, \
+                  202 while it goes on (`GET /intents/{id}` tells how it ends).",
+    refuses: "the sub-wallet lacks funds (409 `funds_required`), or the product is paused, frozen or at its cap",
     query: &[],
     body: &[
         CHAIN_ID,
@@ -239,13 +281,18 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
         AMOUNT,
         PRODUCT_ID,
         Parameter::optional("min_shares", Rule::Amount, "25", "Least shares to accept."),
+        PRINCIPAL_AUTH,
     ],
     constraints: &[],
     core: &["custody"],
     datasets: &[],
     work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
-    example: ACTION,
+    example: action!(
+        "defi_invest",
+        ["approve"],
+        r#"{"chain_id":196,"protocol":"aave-v3","product_id":"aave-v3-xlayer-usdg","contract":"0xE3F3Caefdd7180F884c01E57f65Df979Af84f116","asset":"0x4ae46a509F6b1D9056937BA4500cb143933D2dc8","amount":"25.5","shares":"0x1111111111111111111111111111111111111111","shares_before_atoms":"0","decimals":6,"min_shares_atoms":"25499999","shares_received":"25.5","shares_received_atoms":"25500000","shares_received_at_least_atoms":"25499999","allowance_left_atoms":"0"}"#
+    ),
 };
 
 pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
@@ -255,7 +302,9 @@ pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
     resource: "/auto-defi-withdraw",
     price: MicroUsd::dollars("0.05"),
     summary: "Withdraw from a protocol",
-    description: "Withdraws an amount, or a share, of a position back to the sub-wallet.",
+    description: "Withdraws an amount, or a share, of a position back to the sub-wallet. Charged \
+                  when a transaction of the sub-wallet stands or is on its way: 200 at its end, \
+                  202 while it goes on (`GET /intents/{id}` tells how it ends).",
     refuses: "there is no such position",
     query: &[],
     body: &[
@@ -285,5 +334,9 @@ pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
     datasets: &[],
     work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
-    example: ACTION,
+    example: action!(
+        "defi_withdraw",
+        [],
+        r#"{"chain_id":196,"protocol":"aave-v3","product_id":"aave-v3-xlayer-usdg","contract":"0xE3F3Caefdd7180F884c01E57f65Df979Af84f116","asset":"0x4ae46a509F6b1D9056937BA4500cb143933D2dc8","decimals":6,"shares":"0x1111111111111111111111111111111111111111","shares_before_atoms":"25612345","takes_all":true,"min_out":"25.612344","amount_out":"25.612345","amount_out_atoms":"25612345","amount_out_at_least_atoms":"25612344"}"#
+    ),
 };

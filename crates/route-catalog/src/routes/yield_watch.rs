@@ -2,8 +2,8 @@
 
 use x402_wire::MicroUsd;
 
-use super::{ACTION_SECONDS, CURSOR, READ_SECONDS, defi::RISKS, limit};
-use crate::{Method, Operation, Parameter, Route, Rule, WALLET_CHAINS, WorkClass};
+use super::{ACTION_SECONDS, CURSOR, READ_SECONDS, defi::RISKS, limit, wallet::PRINCIPAL_AUTH};
+use crate::{Dataset, Method, Operation, Parameter, Route, Rule, WALLET_CHAINS, WorkClass};
 
 /// The family that counts as one resource.
 const FAMILY: &str = "/yield-watch";
@@ -24,12 +24,15 @@ pub(crate) const YIELD_COPILOT: Route = Route {
     resource: "/yield-copilot",
     price: MicroUsd::dollars("0.05"),
     summary: "Yield plan",
-    description: "A ranked yield plan for an amount. The steps are unsigned; with `execute` they \
-                  are run from the payer's sub-wallet.",
-    refuses: "the yield snapshot is missing, or the sub-wallet lacks funds when executing",
+    description: "Where an amount would earn most among reviewed products, after gas and slippage, with the \
+                  unsigned transactions from the payer's own address. With `execute` the first plan is run \
+                  from the payer's sub-wallet and the answer is that of `/auto-defi-invest`: charged when \
+                  a transaction stands or is on its way, 202 while it goes on.",
+    refuses: "the yield snapshot is missing, no reviewed product takes the asset or fits the amount and \
+              the risk, or, with `execute`, the sub-wallet lacks funds (409 `funds_required`)",
     query: &[],
     body: &[
-        Parameter::required("asset", Rule::Symbol, "USDC", "Asset symbol."),
+        Parameter::required("asset", Rule::Symbol, "USDT0", "Asset symbol."),
         Parameter::required("amount", Rule::Amount, "1000", "Human-readable amount."),
         Parameter::defaulted(
             "risk",
@@ -44,13 +47,14 @@ pub(crate) const YIELD_COPILOT: Route = Route {
             "Default: all.",
         ),
         Parameter::defaulted("execute", Rule::Boolean, "false", "Run the first plan."),
+        PRINCIPAL_AUTH,
     ],
     constraints: &[],
     core: &["snapshot"],
-    datasets: &[],
+    datasets: &[Dataset::YieldPools],
     work: WorkClass::Transaction,
     work_seconds: ACTION_SECONDS,
-    example: r#"{"plans":[{"rank":1,"pool":"aave-v3-xlayer-usdg","net_apy_pct":"5.1","risk_grade":"B","steps":[{"kind":"approve","chain_id":196,"to":"0x4ae46a509F6b1D9056937BA4500cb143933D2dc8","value":"0","data":"0x095ea7b3"}]}],"executed":false}"#,
+    example: include_str!("../examples/yield_copilot.json"),
 };
 
 pub(crate) const CREATE_YIELD_WATCH: Route = Route {

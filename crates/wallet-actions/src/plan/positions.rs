@@ -48,7 +48,9 @@ impl Planner<'_> {
                 Protocol::AaveV3 => shares,
                 Protocol::Erc4626 => {
                     let worth = vault::convertToAssetsCall { shares };
-                    let worth = self.read(product.chain_id, product.contract, &worth).await?;
+                    let worth = self
+                        .read(product.chain_id, product.contract, &worth)
+                        .await?;
                     worth.ok_or_else(|| {
                         let message = format!("what is in {} cannot be read", product.id);
                         Refused::unsupported("product_unreadable", message)

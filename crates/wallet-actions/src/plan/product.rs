@@ -3,9 +3,9 @@
 use alloy_primitives::{Address, U256};
 use custody::{SigningPolicy, Target, Vault};
 
-use super::Planner;
+use super::{Account, Planner};
 use crate::Refused;
-use crate::abi::{pool, token, vault};
+use crate::abi::{pool, vault};
 
 /// A product to deposit in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,33 +17,6 @@ pub(crate) struct Product {
     pub(crate) protocol: Protocol,
     /// The token that is deposited.
     pub(crate) asset: Address,
-}
-
-/// A product to deposit in, for whoever ranks them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedProduct {
-    /// Its chain.
-    pub chain_id: u64,
-    /// Its id in the reviewed list.
-    pub product_id: String,
-    /// Its protocol.
-    pub protocol: &'static str,
-    /// The pool or the vault.
-    pub contract: Address,
-    /// The token that is deposited.
-    pub asset: Address,
-}
-
-impl From<Product> for ListedProduct {
-    fn from(product: Product) -> Self {
-        Self {
-            chain_id: product.chain_id,
-            product_id: product.id,
-            protocol: product.protocol.as_str(),
-            contract: product.contract,
-            asset: product.asset,
-        }
-    }
 }
 
 /// The protocols that are known here.
@@ -61,7 +34,7 @@ impl Protocol {
         }
     }
 
-    fn from_word(word: &str) -> Option<Self> {
+    pub(super) fn from_word(word: &str) -> Option<Self> {
         [Self::AaveV3, Self::Erc4626]
             .into_iter()
             .find(|protocol| protocol.as_str() == word)
@@ -194,32 +167,18 @@ impl Planner<'_> {
     }
 
     pub(super) async fn symbol(&self, chain_id: u64, token: Address) -> Result<String, Refused> {
-        let symbol = self.read(chain_id, token, &token::symbolCall {}).await?;
-        Ok(symbol.unwrap_or_default())
-    }
-
-    /// The reserve of an Aave v3 pool.
-    pub(super) async fn reserve(&self, product: &Product) -> Result<Reserve, Refused> {
-        let call = pool::getReserveDataCall {
-            asset: product.asset,
-        };
-        let reserve = self.read(product.chain_id, product.contract, &call).await?;
-        let reserve = reserve.map(|reserve| Reserve::of(&reserve));
-        reserve
-            .filter(|reserve| !reserve.shares.is_zero())
-            .ok_or_else(|| {
-                let message = format!(
-                    "the pool {} has no reserve of {}",
-                    product.contract, product.asset
-                );
-                Refused::unsupported("product_unreadable", message)
-            })
+        self.account(chain_id)?.symbol(token).await
     }
 
     /// The token of the wallet's shares in a product, and how many it has.
     pub(super) async fn shares(&self, product: &Product) -> Result<(Address, U256), Refused> {
         let shares = match product.protocol {
-            Protocol::AaveV3 => self.reserve(product).await?.shares,
+            Protocol::AaveV3 => {
+                self.account(product.chain_id)?
+                    .reserve(product)
+                    .await?
+                    .shares
+            }
             Protocol::Erc4626 => product.contract,
         };
         let call = vault::balanceOfCall {
@@ -234,6 +193,26 @@ impl Planner<'_> {
             Refused::unsupported("product_unreadable", message)
         })?;
         Ok((shares, balance))
+    }
+}
+
+impl Account<'_> {
+    /// The reserve of an Aave v3 pool.
+    pub(super) async fn reserve(&self, product: &Product) -> Result<Reserve, Refused> {
+        let call = pool::getReserveDataCall {
+            asset: product.asset,
+        };
+        let reserve = self.read(product.contract, &call).await?;
+        let reserve = reserve.map(|reserve| Reserve::of(&reserve));
+        reserve
+            .filter(|reserve| !reserve.shares.is_zero())
+            .ok_or_else(|| {
+                let message = format!(
+                    "the pool {} has no reserve of {}",
+                    product.contract, product.asset
+                );
+                Refused::unsupported("product_unreadable", message)
+            })
     }
 }
 

@@ -126,12 +126,20 @@ mod tests {
         let least = U256::from(9_950);
         assert_eq!(judge(least, least), Ok(()));
         let refused = judge(U256::from(9_949), least).unwrap_err();
-        assert!(matches!(refused, Refused::Unsupported { reason, .. } if reason == "slippage_above_limit"));
+        assert!(
+            matches!(refused, Refused::Unsupported { reason, .. } if reason == "slippage_above_limit")
+        );
         let output = Bytes::from(U256::from(7).to_be_bytes_vec());
         assert_eq!(judge_taken(&output, U256::from(7)), Ok(()));
         assert!(judge_taken(&output, U256::from(6)).is_err());
         assert!(judge_taken(&Bytes::new(), U256::ZERO).is_ok());
-        assert_eq!(part(U256::from(100), U256::from(10), U256::from(3)), U256::from(334));
-        assert_eq!(part(U256::from(100), U256::from(1), U256::ZERO), U256::from(100));
+        assert_eq!(
+            part(U256::from(100), U256::from(10), U256::from(3)),
+            U256::from(334)
+        );
+        assert_eq!(
+            part(U256::from(100), U256::from(1), U256::ZERO),
+            U256::from(100)
+        );
     }
 }

@@ -14,11 +14,7 @@ impl WalletActions {
     ///
     /// # Errors
     /// The store's: whether it is forbidden is not known then.
-    pub async fn forbid(
-        &self,
-        payment: B256,
-        reason: &str,
-    ) -> Result<Forbidden, StoreError> {
+    pub async fn forbid(&self, payment: B256, reason: &str) -> Result<Forbidden, StoreError> {
         let at = self.shared.now();
         self.shared.store.forbid(payment, reason, at).await
     }
@@ -27,10 +23,7 @@ impl WalletActions {
     ///
     /// # Errors
     /// The store's.
-    pub async fn forbidden(
-        &self,
-        payment: B256,
-    ) -> Result<Option<String>, StoreError> {
+    pub async fn forbidden(&self, payment: B256) -> Result<Option<String>, StoreError> {
         self.shared.store.forbidden(payment).await
     }
 
@@ -46,8 +39,8 @@ impl WalletActions {
                 Status::Planned | Status::Skipped => {}
                 Status::Ordered { .. } | Status::Unsent => {
                     let record = self.shared.sender.find(&intent.key(index)).await;
-                    let record = record
-                        .map_err(|error| Refused::unavailable(error.code(), error))?;
+                    let record =
+                        record.map_err(|error| Refused::unavailable(error.code(), error))?;
                     if record.is_some_and(|record| !record.attempts.is_empty()) {
                         return Ok(true);
                     }

@@ -255,7 +255,10 @@ async fn the_orders_own_slippage_counts_the_fees_of_a_vault() {
     assert_eq!(done.state, State::Completed, "{done:#?}");
     let call = &done.steps[0];
     assert!(call.returns_at_most.is_some());
-    let done = process.run(within(5, divest("stata-usdg", ratio("1")), 30)).await.unwrap();
+    let done = process
+        .run(within(5, divest("stata-usdg", ratio("1")), 30))
+        .await
+        .unwrap();
     assert_eq!(done.state, State::Completed, "{done:#?}");
 }
 
@@ -266,13 +269,21 @@ async fn positions_and_idle_money_are_read_by_product() {
     assert_eq!(process.actions.positions(owner).await.unwrap(), []);
     let idle = process.actions.idle(owner).await.unwrap();
     assert_eq!(idle.len(), 1);
-    assert_eq!((idle[0].asset, idle[0].atoms), (xlayer::USDG, U256::from(FUNDS)));
+    assert_eq!(
+        (idle[0].asset, idle[0].atoms),
+        (xlayer::USDG, U256::from(FUNDS))
+    );
     process.run(order(1, invest("40"))).await.unwrap();
     process.run(order(2, vault("30"))).await.unwrap();
     let positions = process.actions.positions(owner).await.unwrap();
     let told: Vec<_> = positions
         .iter()
-        .map(|position| (position.product.product_id.as_str(), position.assets.to::<u64>()))
+        .map(|position| {
+            (
+                position.product.product_id.as_str(),
+                position.assets.to::<u64>(),
+            )
+        })
         .collect();
     assert_eq!(told.len(), 2, "{told:?}");
     for (product, assets) in [("aave-usdg", 40_000_000_u64), ("stata-usdg", 30_000_000)] {

@@ -12,22 +12,15 @@ use crate::source_report::SourceReport;
 use crate::sources::Chain;
 use crate::sources::Defi;
 
-/// What cannot be had of a chain whose gas has no price.
-const FIELDS: [&str; 4] = [
-    "recommendations[].est_gas_usd",
-    "recommendations[].apy_after_gas_pct",
-    "recommendations[].net_apy_pct",
-    "recommendations[].breakeven_days",
-];
-
 /// The price of gas on each of `wanted`, all asked at the same time. A chain of which one half, the
-/// node's price or the coin's, is not known is left out and named.
+/// node's price or the coin's, is not known is left out; `fields` are named as what cannot be had there.
 pub(crate) async fn gas_prices(
     context: &Context,
     chain: &Chain,
     defi: &Defi,
     max_age: Option<Duration>,
     wanted: &BTreeSet<u64>,
+    fields: &[&str],
     report: &mut SourceReport,
 ) -> BTreeMap<u64, GasPrice> {
     let mut tasks = tokio::task::JoinSet::new();
@@ -47,8 +40,8 @@ pub(crate) async fn gas_prices(
         let Ok((chain_id, wei, coin)) = done else {
             continue;
         };
-        let wei = half(context, report, wei);
-        let coin = coin.and_then(|coin| half(context, report, coin));
+        let wei = half(context, fields, report, wei);
+        let coin = coin.and_then(|coin| half(context, fields, report, coin));
         let price = wei
             .zip(coin)
             .and_then(|(wei, coin)| GasPrice::new(wei, coin.price_usd.0));
@@ -61,6 +54,7 @@ pub(crate) async fn gas_prices(
 
 fn half<T>(
     context: &Context,
+    fields: &[&str],
     report: &mut SourceReport,
     leg: Result<Sourced<T>, Error>,
 ) -> Option<T> {
@@ -69,7 +63,7 @@ fn half<T>(
         Err(error) => {
             let source = error.source_id().unwrap_or_default();
             report.failed(context, &error);
-            for field in FIELDS {
+            for field in fields {
                 report.missing(field, error.reason(), source);
             }
             None

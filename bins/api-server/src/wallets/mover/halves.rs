@@ -76,7 +76,13 @@ impl WalletMover {
         let _turn = self.turns.take(owner.address()).await;
         let second = kept.second();
         let payment = Half::Second.payment_of(&kept.key);
-        if self.actions.of_payment(payment).await.map_err(store)?.is_some() {
+        if self
+            .actions
+            .of_payment(payment)
+            .await
+            .map_err(store)?
+            .is_some()
+        {
             return Ok(MoveState::UnderWay);
         }
         let order = second.order(owner, second.invest(arrived(first, kept).min(kept.most)));

@@ -130,7 +130,10 @@ impl WalletMover {
 /// the mandate. Otherwise the product that earns least.
 fn chosen(mut places: Vec<Money>, markets: &[Market], rules: &Rules) -> Option<Money> {
     places.sort_by_key(|money| {
-        let apy = money.pool.as_ref().map_or(Decimal::ZERO, |pool| pool.apy_pct.0);
+        let apy = money
+            .pool
+            .as_ref()
+            .map_or(Decimal::ZERO, |pool| pool.apy_pct.0);
         (money.pool.is_some(), apy, Reverse(money.usd))
     });
     let gains = |money: &Money| {

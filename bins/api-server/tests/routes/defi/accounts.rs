@@ -156,8 +156,12 @@ async fn a_pool_has_a_history_and_an_account_has_none() {
         )
         .await;
     assert_eq!(error["reason"], "no_sub_wallet");
-    shop.refused("/yield-farming-historical", 400, "invalid_params")
+    let error = shop
+        .refused("/yield-farming-historical", 404, "not_found")
         .await;
+    assert_eq!(error["reason"], "no_sub_wallet");
+    let both = format!("/yield-farming-historical?{ACCOUNT}&pool={USDT0_POOL}");
+    shop.refused(&both, 400, "invalid_params").await;
 }
 
 #[tokio::test]

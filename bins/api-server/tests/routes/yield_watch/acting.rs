@@ -92,10 +92,7 @@ async fn without_a_wallet_a_mandate_that_acts_is_refused_by_name() {
     let shop = self::shop(Moving::at(0), None).await;
     let answer = create(&shop.world.buyer, &body("auto", 24 * HOUR)).await;
     answer.is_refused(503, "upstream_unavailable");
-    assert_eq!(
-        answer.body()["error"]["reason"],
-        "no_chain_connected"
-    );
+    assert_eq!(answer.body()["error"]["reason"], "no_chain_connected");
     // One that notifies needs none.
     let answer = create(&shop.world.buyer, &body("notify", 24 * HOUR)).await;
     assert_eq!(answer.status, 201, "{}", answer.text);

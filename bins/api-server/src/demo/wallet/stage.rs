@@ -1,0 +1,123 @@
+//! A server whose sub-wallets act, and the world around it: an embedded chain 196 with everything that they call.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use data_sources::SystemClock;
+use dev_chain::{
+    DEV_ACCOUNTS, DevAccount, DevChain, DevChainError, GAS_PAYER, PAYEE, RpcServer, xlayer,
+};
+use http_edge::Drained;
+use replay::{RecordingError, Recordings, ReplayServer};
+use secrecy::SecretString;
+use tempfile::TempDir;
+use thiserror::Error;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::config::{Config, CustodySection, SettlementMode};
+use crate::demo::replay_upstreams;
+use crate::error::ServeError;
+use crate::serve::{Service, ledger_url};
+
+/// What the wallets' keys may call.
+const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");
+/// Under what the demo's wallets are encrypted; they end with its folder.
+const SECRET: &str = "the secret of a demo";
+/// Pays the gas of sub-wallets.
+const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
+/// The base fee, as low as rollups have it: an owner is topped up with no more than it has paid.
+const BASE_FEE: u64 = 1_000_000;
+
+/// Why the stage cannot be set.
+#[derive(Debug, Error)]
+pub(crate) enum WalletStageError {
+    /// The embedded chain.
+    #[error("the embedded chain: {0}")]
+    Chain(#[from] DevChainError),
+    /// The upstreams.
+    #[error("the recorded answers: {0}")]
+    Recordings(#[from] RecordingError),
+    /// The server.
+    #[error("{0}")]
+    Serve(#[from] ServeError),
+    /// Files and sockets.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// A running server with `[custody]` on the chain that calls are paid on.
+pub(crate) struct WalletStage {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// The chain that calls are paid on, and that wallets act on.
+    pub(crate) chain: DevChain,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<Drained>,
+    /// What the server asks and keeps: they end with the stage.
+    _around: (RpcServer, ReplayServer, TempDir),
+}
+
+impl WalletStage {
+    /// Sets the stage and starts the server on a port of its own.
+    ///
+    /// # Errors
+    /// [`WalletStageError`]
+    pub(crate) async fn open() -> Result<Self, WalletStageError> {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("targets.toml"), TARGETS)?;
+        let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let chain = DevChain::with_xlayer_stage()?;
+        chain.set_base_fee(BASE_FEE);
+        let rpc = chain.serve(anywhere).await?;
+        // Quotes have deadlines of today.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map(|now| now.as_secs()).unwrap_or_default();
+        let recordings = ReplayServer::start(Recordings::embedded()?.at(now)).await?;
+
+        let mut config = Config::default();
+        config.server.listen = Some(anywhere);
+        config.payment.pay_to = Some(PAYEE.address.into());
+        config.settlement.mode = SettlementMode::Onchain;
+        config.settlement.rpc_url = Some(rpc.url());
+        config.settlement.private_key = Some(SecretString::from(GAS_PAYER.key.to_string()));
+        config.storage.url = ledger_url(folder.path());
+        replay_upstreams(&mut config, &recordings.url());
+        let nodes = config
+            .chains
+            .0
+            .entry(xlayer::CHAIN_ID.to_string())
+            .or_default();
+        nodes.rpc_urls = vec![rpc.url()];
+        nodes.mode = None;
+        config.custody = Some(CustodySection::local(
+            folder.path().join("wallets"),
+            SECRET.into(),
+        ));
+        config.wallets.chains = vec![xlayer::CHAIN_ID];
+        config.wallets.reviewed = Some(folder.path().join("targets.toml"));
+        config.wallets.gas_account_key = Some(GAS_ACCOUNT.key.to_string().into());
+
+        let service = Service::open_at(&config, Arc::new(SystemClock)).await?;
+        let address = service.local_addr();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = tokio::spawn(service.run(async move {
+            drop(stopped.await);
+        }));
+        Ok(Self {
+            address,
+            chain,
+            stop,
+            server,
+            _around: (rpc, recordings, folder),
+        })
+    }
+
+    /// Ends the server.
+    pub(crate) async fn close(self) {
+        drop(self.stop);
+        drop(self.server.await);
+    }
+}

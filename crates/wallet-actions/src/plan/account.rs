@@ -1,0 +1,65 @@
+//! What one account has on one chain, read from the chain's nodes. No key and no custody is behind it.
+
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_sol_types::SolCall;
+use chain_reader::ChainReader;
+
+use super::Held;
+use crate::Refused;
+use crate::abi::token;
+
+/// An account on a chain.
+#[derive(Clone, Copy)]
+pub(crate) struct Account<'a> {
+    pub(crate) chain: &'a ChainReader,
+    pub(crate) address: Address,
+}
+
+impl Account<'_> {
+    pub(crate) const fn chain_id(&self) -> u64 {
+        self.chain.chain_id()
+    }
+
+    /// What the account holds of a token.
+    pub(crate) async fn held(&self, token: Address) -> Result<Held, Refused> {
+        let chain = self.chain;
+        let block = chain.sealed(0).await?.block;
+        if chain.code(token, block).await?.is_empty() {
+            let chain_id = self.chain_id();
+            return Err(Refused::unsupported(
+                "token_unsupported",
+                format!("there is no contract at {token} on chain {chain_id}"),
+            ));
+        }
+        Ok(Held {
+            balance: chain.token_balance(token, self.address, block).await?,
+            decimals: chain.decimals(token, block).await?,
+        })
+    }
+
+    /// What a contract answers the account now; `None` where the call reverts.
+    pub(crate) async fn read<C: SolCall>(
+        &self,
+        to: Address,
+        call: &C,
+    ) -> Result<Option<C::Return>, Refused> {
+        let block = self.chain.sealed(0).await?.block;
+        let input = Bytes::from(call.abi_encode());
+        let asked = self.chain.call_from(self.address, to, &input, block);
+        let output = asked.await?;
+        Ok(output.and_then(|output| C::abi_decode_returns(&output).ok()))
+    }
+
+    /// What `spender` may take of the account's tokens.
+    pub(crate) async fn allowed(&self, token: Address, spender: Address) -> Result<U256, Refused> {
+        let block = self.chain.sealed(0).await?.block;
+        let allowance = self.chain.allowance(token, self.address, spender, block);
+        Ok(allowance.await?)
+    }
+
+    /// A token's symbol; empty where it says none.
+    pub(crate) async fn symbol(&self, token: Address) -> Result<String, Refused> {
+        let symbol = self.read(token, &token::symbolCall {}).await?;
+        Ok(symbol.unwrap_or_default())
+    }
+}

@@ -1,0 +1,213 @@
+//! A deposit into a product, from an account of anybody: the transactions, and what they bring. Sub-wallets and callers
+//! with keys of their own get the same ones.
+
+use alloy_primitives::{Address, U256};
+
+use super::account::Account;
+use super::product::Protocol;
+use super::{Held, Product, amount_of, approve, step};
+use crate::abi::{pool, vault};
+use crate::amount::{less_bps, whole};
+use crate::intent::{Expected, Step};
+use crate::{Refused, StepKind};
+
+/// How far what a vault gives may fall below its preview: other deposits come between. ERC-4626 has no guard of its own.
+const PREVIEW_TOLERANCE_BPS: u64 = 10;
+
+/// How far the shares may be worth less than the deposit: fees of the vault. A vault whose empty pool was inflated by a gift
+/// takes more.
+const MOST_LOSS_BPS: u64 = 100;
+
+/// A deposit that the product takes now.
+pub(crate) struct Deposit {
+    /// How much of the asset, in its smallest unit.
+    pub(crate) amount: U256,
+    /// The token of the shares.
+    pub(crate) shares: Address,
+    /// What the shares are worth in the asset, by the product's own word.
+    pub(crate) worth: U256,
+    /// The approvals: an exact one, behind a reset where something is allowed already.
+    pub(crate) approvals: Vec<Step>,
+    /// The deposit itself.
+    pub(crate) call: Step,
+}
+
+impl Account<'_> {
+    /// Plans a deposit of `amount` whole tokens of the asset, of which the account holds `held`.
+    ///
+    /// # Errors
+    /// [`Refused`]: the amount is none of the asset; the product does not take it now; the chain cannot be read.
+    pub(crate) async fn deposit_in(
+        &self,
+        product: &Product,
+        held: Held,
+        amount: &str,
+        min_shares: Option<&str>,
+    ) -> Result<Deposit, Refused> {
+        let amount = amount_of("amount", amount, held.decimals)?;
+        let (shares, worth, call) = match product.protocol {
+            Protocol::AaveV3 => self.supply(product, held, amount, min_shares).await?,
+            Protocol::Erc4626 => self.deposit(product, amount, min_shares).await?,
+        };
+        let (asset, spender) = (product.asset, product.contract);
+        Ok(Deposit {
+            amount,
+            shares,
+            worth,
+            approvals: self.approvals(asset, spender, amount).await?,
+            call,
+        })
+    }
+
+    /// An exact approval, behind a reset where something is allowed already.
+    async fn approvals(
+        &self,
+        token: Address,
+        spender: Address,
+        amount: U256,
+    ) -> Result<Vec<Step>, Refused> {
+        let chain_id = self.chain_id();
+        let allowed = self.allowed(token, spender).await?;
+        let reset = approve(StepKind::ApproveReset, chain_id, token, spender, U256::ZERO);
+        let exact = approve(StepKind::Approve, chain_id, token, spender, amount);
+        Ok(match allowed.is_zero() {
+            true => vec![exact],
+            false => vec![reset, exact],
+        })
+    }
+
+    /// The deposit into a reserve that takes it: active, neither frozen nor paused, below its cap.
+    async fn supply(
+        &self,
+        product: &Product,
+        held: Held,
+        amount: U256,
+        min_shares: Option<&str>,
+    ) -> Result<(Address, U256, Step), Refused> {
+        let reserve = self.reserve(product).await?;
+        let refuse = |reason, what: &str| {
+            let message = format!("the reserve of {} is {what}", product.asset);
+            Err(Refused::unsupported(reason, message))
+        };
+        if !reserve.is_active {
+            return refuse("product_inactive", "not active");
+        }
+        if reserve.is_paused {
+            return refuse("product_paused", "paused");
+        }
+        if reserve.is_frozen {
+            return refuse("product_frozen", "frozen");
+        }
+        if reserve.supply_cap > 0 {
+            let supplied = self.read(reserve.shares, &pool::totalSupplyCall {});
+            let supplied = supplied.await?.unwrap_or(U256::MAX);
+            let unit = U256::from(10).saturating_pow(U256::from(held.decimals));
+            let cap = U256::from(reserve.supply_cap).saturating_mul(unit);
+            if supplied.saturating_add(amount) > cap {
+                let left = whole(cap.saturating_sub(supplied), held.decimals);
+                return refuse("product_at_cap", &format!("at its cap: {left} are left"));
+            }
+        }
+        // One share is one unit of the asset; a market rounds by one.
+        let floor = amount.saturating_sub(U256::from(1));
+        let at_least = match min_shares {
+            Some(text) => amount_of("min_shares", text, held.decimals)?,
+            None => floor,
+        };
+        if at_least > amount {
+            return Err(below_minimum(at_least, amount));
+        }
+        let call = pool::supplyCall {
+            asset: product.asset,
+            amount,
+            onBehalfOf: self.address,
+            referralCode: 0,
+        };
+        let mut supply = step(StepKind::Call, product.chain_id, product.contract, &call);
+        supply.expects = Some(Expected {
+            token: reserve.shares,
+            receiver: self.address,
+            at_least: at_least.min(floor),
+        });
+        Ok((reserve.shares, amount, supply))
+    }
+
+    /// The deposit into a vault, with what it previews less a tolerance as the floor.
+    async fn deposit(
+        &self,
+        product: &Product,
+        amount: U256,
+        min_shares: Option<&str>,
+    ) -> Result<(Address, U256, Step), Refused> {
+        let (chain_id, contract) = (product.chain_id, product.contract);
+        let wallet = self.address;
+        let unreadable = || {
+            let message = format!("the vault {contract} does not answer as ERC-4626 says");
+            Refused::unsupported("product_unreadable", message)
+        };
+        let asset = self.read(contract, &vault::assetCall {}).await?;
+        if asset != Some(product.asset) {
+            return Err(unreadable());
+        }
+        let most = vault::maxDepositCall { receiver: wallet };
+        let most = self.read(contract, &most).await?.ok_or_else(unreadable)?;
+        if most < amount {
+            let (reason, what) = match most.is_zero() {
+                true => ("product_paused", "takes no deposits now".to_owned()),
+                false => (
+                    "product_at_cap",
+                    format!("takes at most {most} of the smallest unit"),
+                ),
+            };
+            let message = format!("the vault {contract} {what}");
+            return Err(Refused::unsupported(reason, message));
+        }
+        let preview = vault::previewDepositCall { assets: amount };
+        let preview = self
+            .read(contract, &preview)
+            .await?
+            .ok_or_else(unreadable)?;
+        if preview.is_zero() {
+            let message = format!("the vault {contract} gives no shares for this amount");
+            return Err(Refused::unsupported("preview_zero_shares", message));
+        }
+        let value = vault::convertToAssetsCall { shares: preview };
+        let value = self.read(contract, &value).await?.ok_or_else(unreadable)?;
+        if value < less_bps(amount, MOST_LOSS_BPS) {
+            let message = format!(
+                "the vault {contract} gives shares worth {value} of the smallest unit for {amount}"
+            );
+            return Err(Refused::unsupported("preview_below_value", message));
+        }
+        let floor = less_bps(preview, PREVIEW_TOLERANCE_BPS).max(U256::from(1));
+        let at_least = match min_shares {
+            Some(text) => {
+                let decimals = self.read(contract, &vault::decimalsCall {}).await?;
+                amount_of("min_shares", text, decimals.ok_or_else(unreadable)?)?.max(floor)
+            }
+            None => floor,
+        };
+        if preview < at_least {
+            return Err(below_minimum(at_least, preview));
+        }
+        let call = vault::depositCall {
+            assets: amount,
+            receiver: wallet,
+        };
+        let mut deposit = step(StepKind::Call, chain_id, contract, &call);
+        deposit.returns_amount = true;
+        deposit.expects = Some(Expected {
+            token: contract,
+            receiver: wallet,
+            at_least,
+        });
+        Ok((contract, value, deposit))
+    }
+}
+
+fn below_minimum(expected: U256, observed: U256) -> Refused {
+    Refused::unsupported(
+        "preview_below_minimum",
+        format!("expected at least {expected} shares of the smallest unit, observed {observed}"),
+    )
+}

@@ -1,0 +1,123 @@
+//! The products of the reviewed list for whoever ranks them, and deposits that anybody can sign.
+
+use alloy_primitives::{Address, U256};
+use chain_reader::ChainReader;
+use custody::SigningPolicy;
+
+use super::product::Protocol;
+use super::{Account, Product};
+use crate::intent::Step;
+use crate::{PlannedStep, Refused};
+
+/// A product to deposit in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedProduct {
+    /// Its chain.
+    pub chain_id: u64,
+    /// Its id in the reviewed list.
+    pub product_id: String,
+    /// Its protocol.
+    pub protocol: &'static str,
+    /// The pool or the vault.
+    pub contract: Address,
+    /// The token that is deposited.
+    pub asset: Address,
+}
+
+/// The transactions of a deposit from an account's own address. They were neither simulated nor signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DepositPlan {
+    /// In this order. None carries coins.
+    pub steps: Vec<PlannedStep>,
+    /// How much is deposited, in the asset's smallest unit.
+    pub amount: U256,
+    /// What the shares are worth in the asset's smallest unit, by the product's own word.
+    pub worth: U256,
+    /// The token of the shares.
+    pub shares: Address,
+    /// The least shares to expect, in their smallest unit. The calldata does not enforce it.
+    pub at_least: U256,
+}
+
+impl ListedProduct {
+    /// The products of a reviewed list that are served here.
+    #[must_use]
+    pub fn all(policy: &SigningPolicy) -> Vec<Self> {
+        Product::all(policy).map(Self::from).collect()
+    }
+
+    /// The symbol of the asset, by its own word; empty where it says none.
+    ///
+    /// # Errors
+    /// [`Refused::Unavailable`]: the chain cannot be read.
+    pub async fn symbol(&self, chain: &ChainReader) -> Result<String, Refused> {
+        let nobody = Account {
+            chain,
+            address: Address::ZERO,
+        };
+        nobody.symbol(self.asset).await
+    }
+
+    /// Plans the deposit of `amount` whole tokens of the asset from `account`: the same transactions and the same judgement
+    /// as for a sub-wallet. Whether the account holds the amount is not looked at.
+    ///
+    /// # Errors
+    /// [`Refused`]: the amount is none of the asset; the product does not take it now; the chain cannot be read.
+    pub async fn plan_deposit(
+        &self,
+        chain: &ChainReader,
+        account: Address,
+        amount: &str,
+    ) -> Result<DepositPlan, Refused> {
+        let product = self.known()?;
+        let account = Account {
+            chain,
+            address: account,
+        };
+        let held = account.held(product.asset).await?;
+        let deposit = account.deposit_in(&product, held, amount, None).await?;
+        let expected = deposit.call.expects.map(|expected| expected.at_least);
+        let steps = deposit.approvals.into_iter().chain([deposit.call]);
+        Ok(DepositPlan {
+            steps: steps.map(unsigned).collect(),
+            amount: deposit.amount,
+            worth: deposit.worth,
+            shares: deposit.shares,
+            at_least: expected.unwrap_or_default(),
+        })
+    }
+
+    fn known(&self) -> Result<Product, Refused> {
+        let protocol = Protocol::from_word(self.protocol).ok_or_else(|| {
+            let message = format!("expected aave-v3 or erc4626, observed {}", self.protocol);
+            Refused::unsupported("protocol_unsupported", message)
+        })?;
+        Ok(Product {
+            chain_id: self.chain_id,
+            contract: self.contract,
+            id: self.product_id.clone(),
+            protocol,
+            asset: self.asset,
+        })
+    }
+}
+
+impl From<Product> for ListedProduct {
+    fn from(product: Product) -> Self {
+        Self {
+            chain_id: product.chain_id,
+            product_id: product.id,
+            protocol: product.protocol.as_str(),
+            contract: product.contract,
+            asset: product.asset,
+        }
+    }
+}
+
+fn unsigned(step: Step) -> PlannedStep {
+    PlannedStep {
+        kind: step.kind,
+        to: step.to,
+        input: step.input,
+    }
+}
