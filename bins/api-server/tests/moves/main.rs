@@ -12,6 +12,7 @@
 
 mod bounds;
 mod cancelled;
+mod ports;
 mod restarts;
 mod stage;
 mod watched;

@@ -13,22 +13,21 @@ use chain_reader::ChainReader;
 use custody::{Custody, Guarded, LocalCustody, Owner, SigningPolicy, Turns};
 use dev_chain::{DevChain, MINTER, RpcServer, xlayer};
 use jiff::Timestamp;
+use readings::Decimal;
 use readings::defi::grade::Grade;
 use readings::defi::market::Market;
-use readings::{Decimal, Figure};
 use tempfile::TempDir;
 use tx_sender::{
     Chain, Clock, HttpTransport, Options, Policy, RpcNode, Sender, SqliteStore as Records,
     Takeover, Transport,
 };
-use wallet_actions::{
-    Attested, BridgeAsk, BridgePlan, Burn, CoinPrices, Pace, PaidTotals, Parts, PlanCause,
-    PlanRefused, Plans, PortFuture, SqliteStore, SwapAsk, SwapPlan, WalletActions,
-};
-use watch_server::{Edition, EditionFuture, Holdings, MoveState, Mover as _, Yields};
+use wallet_actions::{Pace, Parts, SqliteStore, WalletActions};
+use watch_server::{Holdings, MoveState, Mover as _, Yields};
 use yield_watch::{
     Inputs, Mandate, Mode, MoveKey, Outcome, Proposal, Rules, Snapshot, best_allowed,
 };
+
+use crate::ports::{Nothing, TestPrices, TestYields};
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 /// The yields of a check are good for so long.
@@ -164,7 +163,6 @@ impl World {
             Options {
                 takeover: Takeover::AtOnce,
                 clock: Clock::new(move || of_sender.load(Ordering::SeqCst)),
-                ..Options::default()
             },
         );
         let turns = Turns::default();
@@ -333,99 +331,6 @@ pub(crate) fn market(pool: &str, project: &str, asset: Address, apy: &str) -> Ma
         underlying: vec![asset.to_string()],
         single_asset: Some(true),
         reward_known: true,
-    }
-}
-
-/// Yields that a test sets.
-pub(crate) struct TestYields(pub(crate) Mutex<Vec<Market>>);
-
-impl TestYields {
-    pub(crate) fn set(&self, pool: &str, apy: &str) {
-        let mut markets = self.0.lock().unwrap();
-        let market = markets.iter_mut().find(|market| market.pool == pool);
-        market.unwrap().apy_pct = apy.parse().unwrap();
-    }
-
-    fn edition(&self, taken_at: Timestamp) -> Edition {
-        Edition {
-            snapshot: Snapshot {
-                id: "s".to_owned(),
-                taken_at,
-                max_age_seconds: FRESH,
-            },
-            markets: Arc::new(self.0.lock().unwrap().clone()),
-        }
-    }
-}
-
-impl Yields for TestYields {
-    fn latest(&self) -> EditionFuture<'_> {
-        Box::pin(async { Some(self.edition(Timestamp::UNIX_EPOCH)) })
-    }
-}
-
-/// The same yields, gathered at the time of the world.
-pub(crate) struct Gathered(pub(crate) Arc<TestYields>, pub(crate) Arc<AtomicU64>);
-
-impl Yields for Gathered {
-    fn latest(&self) -> EditionFuture<'_> {
-        let now = i64::try_from(self.1.load(Ordering::SeqCst)).unwrap();
-        let taken_at = Timestamp::from_second(now).unwrap();
-        Box::pin(async move { Some(self.0.edition(taken_at)) })
-    }
-}
-
-/// One price of every token, that a test sets.
-pub(crate) struct TestPrices(pub(crate) Mutex<Option<Decimal>>);
-
-impl TestPrices {
-    pub(crate) fn set(&self, price: Option<&str>) {
-        let price = price.map(|price| price.parse::<Figure>().unwrap().0);
-        *self.0.lock().unwrap() = price;
-    }
-}
-
-impl TokenPrices for TestPrices {
-    fn usd(&self, _: u64, _: Address) -> PortFuture<'_, Option<Decimal>> {
-        Box::pin(std::future::ready(*self.0.lock().unwrap()))
-    }
-}
-
-/// No swaps, no bridges, no prices of coins, nothing paid.
-struct Nothing;
-
-fn no_plan<T>() -> Result<T, PlanRefused> {
-    Err(PlanRefused {
-        cause: PlanCause::NoRoute,
-        check: "no_route".to_owned(),
-        message: "none".to_owned(),
-        retry_after: None,
-    })
-}
-
-impl Plans for Nothing {
-    fn swap(&self, _: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>> {
-        Box::pin(async { no_plan() })
-    }
-
-    fn bridge(&self, _: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>> {
-        Box::pin(async { no_plan() })
-    }
-
-    fn attestation(&self, _: Burn) -> PortFuture<'_, Result<Option<Attested>, PlanRefused>> {
-        Box::pin(async { no_plan() })
-    }
-}
-
-impl CoinPrices for Nothing {
-    fn micro_usd(&self, _: u64, _: U256) -> PortFuture<'_, Option<u64>> {
-        Box::pin(std::future::ready(None))
-    }
-}
-
-impl PaidTotals for Nothing {
-    fn paid(&self, _: Owner) -> PortFuture<'_, Option<u64>> {
-        Box::pin(std::future::ready(None))
     }
 }
 

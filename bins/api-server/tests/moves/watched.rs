@@ -9,7 +9,8 @@ use jiff::SignedDuration;
 use watch_server::{Mandates, Pace, SqliteStore, Terms, Watcher, mandate_id};
 use yield_watch::{Event, Mode, Record, verify};
 
-use crate::stage::{Gathered, LENT, Process, THOUSAND, VAULT, World, mandate};
+use crate::ports::Gathered;
+use crate::stage::{LENT, Process, THOUSAND, VAULT, World, mandate};
 
 const PAYMENT: B256 = B256::repeat_byte(0x77);
 

@@ -4,10 +4,8 @@ use std::path::Path;
 
 use api_server::config::CustodySection;
 use api_server::{Config, Service};
-use route_catalog::Operation;
 use serde_json::{Value, json};
 
-use crate::published::pay;
 use crate::shop::{Shop, gap};
 use crate::support::World;
 

@@ -108,7 +108,7 @@ async fn keeps_its_promises(store: &dyn Store) {
         ..followed
     };
     let ended = store.write(ended).await.unwrap();
-    assert_eq!(store.open().await.unwrap(), [other.id.clone()]);
+    assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
     // It came to nothing: its payment is free.
     let again = store.insert(intent(5, 1, 1)).await.unwrap();
     assert_ne!(again.id, ended.id);
@@ -117,7 +117,7 @@ async fn keeps_its_promises(store: &dyn Store) {
         Some(again.clone())
     );
     assert_eq!(store.of_payment(payment(9)).await.unwrap(), None);
-    assert_eq!(store.since(104).await.unwrap(), [other.clone()]);
+    assert_eq!(store.since(104).await.unwrap(), vec![other.clone()]);
     let newest = store.of_owner(&other.owner, 0, 2).await.unwrap();
     assert_eq!(newest.first(), Some(&other));
     assert_eq!(newest.len(), 2);
