@@ -40,4 +40,4 @@ pub use error::ServeError;
 pub use serve::{Parts, Service, serve, serve_signed_by};
 pub use server_config::start_log;
 pub use sources::Sources;
-pub use wallets::{NativePrices, PaidByOwners, WalletPlans};
+pub use wallets::{NativePrices, PaidByOwners, TokenPrices, WalletMover, WalletPlans};

@@ -181,6 +181,11 @@ impl Service<AnySettler, SqliteLedger> {
             clock,
         };
         let service = Self::compose(config, &terms, parts).await?;
+        let mover = wallets::mover(&service.sources);
+        let service = match mover {
+            Some(mover) => service.with_mover(Arc::new(mover)),
+            None => service,
+        };
         Ok(match (delegations, &config.delegation) {
             (Some(delegations), Some(section)) => {
                 let mut service = service.with_delegations(delegations, section);

@@ -2,6 +2,7 @@
 //! their transactions are sent, what an action's answer shows, and where its intent can be read.
 
 mod intents;
+mod mover;
 mod open;
 mod paid;
 mod plans;
@@ -13,11 +14,16 @@ mod unanswered;
 
 pub(crate) use self::{
     intents::{PREFIX as INTENTS_PREFIX, answer as answer_intent},
-    open::{acting_chains, open},
+    open::{acting_chains, mover, open},
     prices::token_usd,
     refused::{refused, without_effect},
     sending::{Sending, nodes, with_products},
     shown::{moved, realised, shown},
     unanswered::{KeptCall, answer_again},
 };
-pub use self::{paid::PaidByOwners, plans::WalletPlans, prices::NativePrices};
+pub use self::{
+    mover::{TokenPrices, WalletMover},
+    paid::PaidByOwners,
+    plans::WalletPlans,
+    prices::NativePrices,
+};

@@ -1,4 +1,11 @@
 //! What is read through several nodes, of which one lies, lags or is on another fork; and what counts as received.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};

@@ -191,6 +191,10 @@ impl Driver {
 }
 
 /// What the handling of one transaction came to.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, and it is mostly the large one"
+)]
 enum Step {
     Write(Intent),
     Wait(Duration),

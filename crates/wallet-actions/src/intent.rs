@@ -149,6 +149,10 @@ pub struct Step {
     pub expects: Option<Expected>,
     /// Whether it is called without being sent first, and what it returns has to reach [`Expected::at_least`].
     pub returns_amount: bool,
+    /// It is called without being sent first, and what it returns must not exceed this: the shares that a vault takes for
+    /// an amount that it pays out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns_at_most: Option<U256>,
     /// How far it has come.
     pub status: Status,
 }

@@ -24,14 +24,14 @@ pub use intent::{
 pub use order::{
     Action, BridgeOrder, DivestOrder, InvestOrder, Order, Principal, Size, SwapOrder, WithdrawOrder,
 };
-pub use plan::{DepositPlan, ListedProduct};
+pub use plan::{DepositPlan, Idle, ListedProduct, Position};
 pub use ports::{
     Attested, BridgeAsk, BridgePlan, Burn, CoinPrices, PaidTotals, PlanCause, PlanRefused,
     PlannedStep, Plans, PortFuture, SwapAsk, SwapPlan,
 };
 pub use refused::{FundsRequired, Refused};
 pub use step::StepKind;
-pub use store::{SqliteStore, Store, StoreError, StoreFuture, TopUp};
+pub use store::{Forbidden, SqliteStore, Store, StoreError, StoreFuture, TopUp};
 pub use wallet_actions::{GivenUp, Pace, Parts, WalletActions};
 
 pub(crate) use wallet_actions::Shared;

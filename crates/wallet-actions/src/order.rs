@@ -20,6 +20,9 @@ pub struct Order {
     pub principal: Option<Principal>,
     /// The Unix second from which on nothing is to be sent.
     pub deadline: Option<u64>,
+    /// How far what a deposit or its end brings may fall below what goes in, in basis points. It only narrows the limits that
+    /// hold for everybody; a swap has a slippage of its own.
+    pub max_slippage_bps: Option<u64>,
 }
 
 /// What is to be done. Amounts are as the caller wrote them, in whole tokens.

@@ -6,8 +6,10 @@ mod deposit;
 mod divest;
 mod invest;
 mod listed;
+mod positions;
 mod principal;
 mod product;
+mod slippage;
 mod swap;
 mod withdraw;
 
@@ -19,7 +21,9 @@ use serde_json::Value;
 
 pub(crate) use self::account::Account;
 pub use self::listed::{DepositPlan, ListedProduct};
+pub use self::positions::{Idle, Position};
 pub(crate) use self::product::Product;
+pub(crate) use self::slippage::judge_taken;
 use crate::abi::token::{approveCall, transferCall};
 use crate::amount::atoms;
 use crate::gas::Affordable;
@@ -64,13 +68,14 @@ impl Planner<'_> {
         if order.deadline.is_some_and(|deadline| deadline <= self.now) {
             return Err(Refused::invalid("deadline", "the deadline has passed"));
         }
-        let draft = match &order.action {
+        let mut draft = match &order.action {
             Action::Swap(asked) => Box::pin(self.swap(order, asked)).await?,
             Action::Bridge(asked) => Box::pin(self.bridge(order, asked)).await?,
             Action::Withdraw(asked) => Box::pin(self.withdraw(asked)).await?,
             Action::Invest(asked) => Box::pin(self.invest(order, asked)).await?,
             Action::Divest(asked) => Box::pin(self.divest(asked)).await?,
         };
+        self.limit_slippage(order, &mut draft).await?;
         self.judge(&draft)?;
         let chain = self.shared.chain(draft.chain_id)?;
         let sealed = chain.sealed(0).await?;
@@ -172,6 +177,9 @@ impl Planner<'_> {
             if let (true, Some(expected)) = (step.returns_amount, step.expects) {
                 judge_returned(&outcome.output, expected.at_least)?;
             }
+            if let Some(most) = step.returns_at_most {
+                judge_taken(&outcome.output, most)?;
+            }
             gas = gas.saturating_add(outcome.gas_used.saturating_mul(3) / 2);
         }
         Ok(gas)
@@ -257,6 +265,7 @@ pub(crate) fn step(kind: StepKind, chain_id: u64, to: Address, call: &impl SolCa
         input: call.abi_encode().into(),
         expects: None,
         returns_amount: false,
+        returns_at_most: None,
         status: Status::Planned,
     }
 }
@@ -270,6 +279,7 @@ pub(crate) fn planned(chain_id: u64, planned: PlannedStep) -> Step {
         input: planned.input,
         expects: None,
         returns_amount: false,
+        returns_at_most: None,
         status: Status::Planned,
     }
 }

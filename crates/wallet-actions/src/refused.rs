@@ -56,6 +56,9 @@ pub enum Refused {
     /// The wallet's key would not sign it.
     #[error("{0}")]
     Policy(PolicyRefusal),
+    /// The order was forbidden: it begins nothing any more.
+    #[error("the order was forbidden: {0}")]
+    Forbidden(String),
     /// The wallet does something else at the moment.
     #[error("the wallet is busy with the intent {0}")]
     Busy(IntentId),
@@ -101,6 +104,7 @@ impl Refused {
             Self::Plan(plan) => &plan.check,
             Self::Policy(refusal) => refusal.code(),
             Self::Busy(_) => "action_in_flight",
+            Self::Forbidden(_) => "order_forbidden",
         }
     }
 
@@ -135,6 +139,7 @@ impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy { running } => Self::Busy(running),
+            StoreError::Forbidden { reason } => Self::Forbidden(reason),
             error => Self::unavailable(error.code(), error),
         }
     }

@@ -16,7 +16,7 @@ pub trait Store: Send + Sync + 'static {
     /// Keeps a new intent. A payment that has one already gets that one, unchanged, unless it ended without effect.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] while another intent of the wallet is running.
+    /// [`StoreError::Busy`] while another intent of the wallet is running; [`StoreError::Forbidden`].
     fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent>;
 
     /// The intent with this id.
@@ -24,6 +24,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// The intent that this payment bought.
     fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>>;
+
+    /// Sees to it that this payment begins nothing from now on, for ever. The first reason stands; what was begun before stays
+    /// as it is.
+    fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden>;
+
+    /// Why this payment begins nothing, if it was forbidden.
+    fn forbidden(&self, payment: B256) -> StoreFuture<'_, Option<String>>;
 
     /// Writes an intent over the one that was read, and returns it as it is now.
     ///
@@ -48,6 +55,15 @@ pub trait Store: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Budget`] when a budget does not cover it.
     fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()>;
+}
+
+/// A payment that begins nothing any more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forbidden {
+    /// The first reason that was given.
+    pub reason: String,
+    /// The intent that the payment had bought before.
+    pub intent: Option<Intent>,
 }
 
 /// Coins that are to be given for gas.
@@ -85,6 +101,12 @@ pub enum StoreError {
         /// That intent.
         running: IntentId,
     },
+    /// The payment begins nothing any more.
+    #[error("the order was forbidden: {reason}")]
+    Forbidden {
+        /// Why.
+        reason: String,
+    },
     /// A budget does not cover the coins.
     #[error("the budget {budget} does not cover it: {given} of {most} micro dollars are given")]
     Budget {
@@ -110,6 +132,7 @@ impl StoreError {
         match self {
             Self::Conflict { .. } => "intent_conflict",
             Self::Busy { .. } => "wallet_busy",
+            Self::Forbidden { .. } => "order_forbidden",
             Self::Budget { .. } => "gas_budget_exhausted",
             Self::Unavailable { .. } => "wallet_store_unavailable",
         }

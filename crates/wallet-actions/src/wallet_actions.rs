@@ -1,5 +1,7 @@
 //! The actions of all wallets.
 
+mod standing;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

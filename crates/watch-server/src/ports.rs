@@ -76,8 +76,8 @@ pub trait Mover: Send + Sync + 'static {
 /// What a wallet holds and can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holdings {
-    /// Where its money is. Of several products the one that yields the least: what a bounded move has left behind is
-    /// moved next. Its `pool` is named as the markets are, where it is one of them.
+    /// Where its money is. Of several products the one that yields the least, among those that something better is within
+    /// reach of: what a bounded move has left behind is moved next. Its `pool` is named as the markets are.
     pub position: Position,
     /// The ids of the markets that it could move into.
     pub reachable: BTreeSet<String>,

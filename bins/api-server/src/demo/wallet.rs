@@ -79,7 +79,9 @@ impl<'a> Round<'a> {
             "   missing      {} USDG",
             text(&refused, "/error/amount")
         )?;
-        body["principal_auth"] = authorized(&asked)?;
+        if let Some(members) = body.as_object_mut() {
+            members.insert("principal_auth".to_owned(), authorized(&asked)?);
+        }
         let done = self.completed(12, "/auto-defi-invest", &body).await?;
         writeln!(
             out,

@@ -70,6 +70,7 @@ pub(super) async fn carry_out_since(
         action,
         principal: principal(&call.parameters),
         deadline: call.parameters.timestamp_ms("deadline").map(|ms| ms / 1000),
+        max_slippage_bps: None,
     };
     let until = time_left(since, actions, call);
     let begun = Box::pin(actions.begin(&order)).await;

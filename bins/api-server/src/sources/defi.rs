@@ -10,7 +10,7 @@ use data_sources::evm::EvmReader;
 use data_sources::okx::{Okx, defi::OkxDefi};
 use data_sources::{Clock, Sourced};
 use jiff::Timestamp;
-use readings::defi::market::{self, Market};
+use readings::defi::market::{self, Market, Quoted};
 
 use crate::answer::Part;
 use crate::snapshots::{Absent, Current, Snapshot, yield_pools};
@@ -19,6 +19,11 @@ use crate::source_report::SourceReport;
 /// For how many seconds an edition counts as fresh.
 pub(crate) const EDITION_FRESH_SECONDS: u64 = yield_pools::PACE.fresh.as_secs();
 
+/// Oldest reading of reserves that is used beside an edition.
+const RESERVES_AGE: Duration = Duration::from_secs(60);
+/// How long they are waited for.
+const RESERVES_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Who knows protocols, pools and positions.
 pub(crate) struct Defi {
     pub(crate) aave: Aave,
@@ -26,6 +31,8 @@ pub(crate) struct Defi {
     pub(crate) okx: OkxDefi,
     /// What is gathered every half hour.
     pub(super) pools: Current<PoolList>,
+    /// The rows of an edition with those of reserves beside them, as they were put together last.
+    joined: Mutex<Option<Joined>>,
     /// The rows of the edition that was asked for last: thousands are judged once, not in each call.
     judged: Mutex<Option<Judged>>,
 }
@@ -33,6 +40,14 @@ pub(crate) struct Defi {
 #[derive(Clone)]
 struct Judged {
     snapshot_id: String,
+    markets: Arc<Vec<Market>>,
+}
+
+/// Rows of two sources in one list.
+#[derive(Clone)]
+struct Joined {
+    edition: Arc<Vec<Market>>,
+    reserves: Arc<Vec<Quoted>>,
     markets: Arc<Vec<Market>>,
 }
 
@@ -57,6 +72,7 @@ impl Defi {
             defillama,
             okx: OkxDefi::new(okx),
             pools: Current::nothing(),
+            joined: Mutex::new(None),
             judged: Mutex::new(None),
         }
     }
@@ -74,6 +90,32 @@ impl Defi {
     pub(crate) async fn newest(&self, now: Timestamp) -> Option<Edition> {
         let snapshot = self.pools.within(Duration::MAX, now).await.ok()?;
         Some(self.judge(snapshot))
+    }
+
+    /// The rows of an edition, with the reserves of Aave on chain 196 that it does not list. Without a node that answers they are the
+    /// edition's alone.
+    pub(crate) async fn with_reserves(&self, edition: &Edition) -> Arc<Vec<Market>> {
+        let asked = self.aave.markets(Some(RESERVES_AGE));
+        let Ok(Ok(reserves)) = tokio::time::timeout(RESERVES_PATIENCE, asked).await else {
+            return edition.markets.clone();
+        };
+        let reserves = reserves.value;
+        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = joined.as_ref().filter(|joined| {
+            Arc::ptr_eq(&joined.edition, &edition.markets)
+                && Arc::ptr_eq(&joined.reserves, &reserves)
+        });
+        if let Some(known) = known {
+            return known.markets.clone();
+        }
+        let rows = reserves.iter().filter_map(Market::of_quoted).collect();
+        let markets = Arc::new(market::merged(edition.markets.to_vec(), rows));
+        *joined = Some(Joined {
+            edition: edition.markets.clone(),
+            reserves,
+            markets: markets.clone(),
+        });
+        markets
     }
 
     fn judge(&self, snapshot: Arc<Snapshot<PoolList>>) -> Edition {

@@ -40,7 +40,11 @@ impl Yields for Sources {
                     taken_at: Timestamp::from_second(taken_at.as_second()).unwrap_or(taken_at),
                     max_age_seconds: EDITION_FRESH_SECONDS,
                 },
-                markets: edition.markets.clone(),
+                markets: match self.wallets.actions {
+                    // What wallets can move into is read from the chain as well.
+                    Some(_) => self.defi.with_reserves(&edition).await,
+                    None => edition.markets.clone(),
+                },
             })
         })
     }

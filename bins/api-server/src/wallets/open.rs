@@ -1,6 +1,6 @@
 //! The composition of wallet actions.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use custody::{Custody, SigningPolicy};
 use data_sources::Clock;
@@ -9,7 +9,7 @@ use server_config::UpstreamMode;
 use storage::sqlite::path_of;
 use wallet_actions::{Pace, Parts, SqliteStore, WalletActions};
 
-use super::{NativePrices, PaidByOwners, Sending, WalletPlans};
+use super::{NativePrices, PaidByOwners, Sending, WalletMover, WalletPlans};
 use crate::Sources;
 use crate::config::Config;
 use crate::error::ServeError;
@@ -23,6 +23,16 @@ pub(crate) fn acting_chains(config: &Config) -> impl Iterator<Item = u64> + '_ {
             table.mode != Some(UpstreamMode::Replay) && !table.rpc_urls.is_empty()
         })
     })
+}
+
+/// Who moves the money of mandates that act: wherever wallets act and mandates are kept.
+pub(crate) fn mover(sources: &Arc<Sources>) -> Option<WalletMover> {
+    let actions = sources.wallets.actions.clone()?;
+    let prices = Arc::new(NativePrices::new(sources));
+    // The sources own the mandates, and those the mover.
+    let yields: Weak<Sources> = Arc::downgrade(sources);
+    sources.mandates()?;
+    Some(WalletMover::new(actions, yields, prices))
 }
 
 /// Starts the actions of wallets, and goes on with what an earlier process has left. `None` without a chain to act on.

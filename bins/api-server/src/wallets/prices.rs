@@ -8,9 +8,11 @@ use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use fence_server::worth_micro_usd;
 use plan_checks::Decimal;
+use readings::Figure;
 use readings::defi::chains::gas_coin;
 use wallet_actions::{CoinPrices, PortFuture};
 
+use super::TokenPrices;
 use crate::Sources;
 
 /// Oldest price that is used.
@@ -35,7 +37,7 @@ pub(crate) async fn token_usd(
     price.map_err(|_| "it has too many digits".to_owned())
 }
 
-/// Prices of the coins that pay gas, by the token that stands for each of them.
+/// Prices of tokens, and of the coins that pay gas by the token that stands for each of them.
 pub struct NativePrices {
     defillama: Defillama,
     clock: Arc<dyn Clock>,
@@ -55,6 +57,20 @@ impl NativePrices {
 impl std::fmt::Debug for NativePrices {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NativePrices").finish_non_exhaustive()
+    }
+}
+
+impl TokenPrices for NativePrices {
+    fn usd(&self, chain_id: u64, token: Address) -> PortFuture<'_, Option<readings::Decimal>> {
+        Box::pin(async move {
+            let platform = Defillama::platform(chain_id)?;
+            let price = token_usd(&self.defillama, self.clock.as_ref(), platform, token).await;
+            let price = price.inspect_err(|reason| {
+                tracing::warn!(chain_id, %token, %reason, "a token has no price");
+            });
+            let price: Figure = price.ok()?.to_string().parse().ok()?;
+            Some(price.0)
+        })
     }
 }
 

@@ -36,6 +36,7 @@ fn intent(number: u8, operation: Operation, days_ago: u64, received: u64, plan: 
             at_least: U256::from(1),
         }),
         returns_amount: false,
+        returns_at_most: None,
         status: Status::Sealed {
             at: At {
                 transaction: B256::repeat_byte(number),

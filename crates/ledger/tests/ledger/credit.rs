@@ -180,7 +180,8 @@ async fn a_ledger_without_sums_begins_with_what_is_left_of_credit() {
     pay(&ledger, 5, NOW).await.unwrap();
     assert_eq!(paid(&ledger).await, CREDIT_CAP + 2_000);
     // What was bought before is as public as it was.
-    let found = ledger.find(&key(1), &request(0), NOW + PRIVATE_RETENTION);
+    let (key, request) = (key(1), request(0));
+    let found = ledger.find(&key, &request, NOW + PRIVATE_RETENTION);
     assert!(matches!(found.await, Ok(Some(PaymentStatus::Answered(_)))));
 }
 

@@ -6,7 +6,7 @@ use chain_reader::Estimate;
 use super::{Driver, Fault, Step};
 use crate::gas::Funds;
 use crate::intent::Intent;
-use crate::plan::judge_returned;
+use crate::plan::{judge_returned, judge_taken};
 use crate::{StepKind, intent};
 
 /// What is put on top of an estimate, in percent: what a call uses changes with the state that it finds.
@@ -41,8 +41,8 @@ impl Driver {
                 return Ok(Step::Write(self.stop(intent, step, "step_would_revert")?));
             }
         };
-        if step.returns_amount && !self.returns_enough(intent, step, block).await? {
-            return Ok(Step::Write(intent.halt("preview_below_minimum")?));
+        if let Some(reason) = self.returns_too_bad(intent, step, block).await? {
+            return Ok(Step::Write(intent.halt(reason)?));
         }
         let limit = gas
             .saturating_add(gas.saturating_mul(MARGIN_PERCENT).div_ceil(100))
@@ -67,13 +67,17 @@ impl Driver {
         Ok(intent.halt(reason)?)
     }
 
-    /// Calls the transaction without sending it, and compares what it returns.
-    async fn returns_enough(
+    /// Calls the transaction without sending it, where it is judged by what it returns; the reason when that is too little
+    /// or takes too much.
+    async fn returns_too_bad(
         &self,
         intent: &Intent,
         step: &intent::Step,
         block: chain_reader::Block,
-    ) -> Result<bool, Fault> {
+    ) -> Result<Option<&'static str>, Fault> {
+        if !step.returns_amount && step.returns_at_most.is_none() {
+            return Ok(None);
+        }
         let chain = self.shared.chain_of(step.chain_id)?;
         let output = chain
             .call_from(intent.wallet, step.to, &step.input, block)
@@ -81,7 +85,17 @@ impl Driver {
         let at_least = step
             .expects
             .map_or(U256::ZERO, |expected| expected.at_least);
-        Ok(output.is_some_and(|output| judge_returned(&output, at_least).is_ok()))
+        let Some(output) = output else {
+            return Ok(Some("preview_below_minimum"));
+        };
+        if step.returns_amount && judge_returned(&output, at_least).is_err() {
+            return Ok(Some("preview_below_minimum"));
+        }
+        let taken = step.returns_at_most.map(|most| judge_taken(&output, most));
+        Ok(match taken {
+            Some(Err(_)) => Some("slippage_above_limit"),
+            _ => None,
+        })
     }
 }
 

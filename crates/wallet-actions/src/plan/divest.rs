@@ -29,8 +29,8 @@ impl Planner<'_> {
         let decimals = self.held(product.chain_id, product.asset).await?.decimals;
         let part = Part::of(&asked.size, decimals)?;
         let (call, at_least) = match product.protocol {
-            Protocol::AaveV3 => self.from_reserve(&product, balance, part)?,
-            Protocol::Erc4626 => self.from_vault(&product, balance, part).await?,
+            Protocol::AaveV3 => self.out_of_reserve(&product, balance, part)?,
+            Protocol::Erc4626 => self.out_of_vault(&product, balance, part).await?,
         };
         let mut call = call;
         call.expects = Some(Expected {
@@ -62,7 +62,7 @@ impl Planner<'_> {
 
     /// From an Aave v3 pool, whose shares are one unit of the asset each. The largest number means everything, with what
     /// accrues until then.
-    fn from_reserve(
+    fn out_of_reserve(
         &self,
         product: &Product,
         balance: U256,
@@ -87,7 +87,7 @@ impl Planner<'_> {
     }
 
     /// From a vault: a share of the position by shares, an amount by assets.
-    async fn from_vault(
+    async fn out_of_vault(
         &self,
         product: &Product,
         balance: U256,

@@ -67,4 +67,30 @@ impl Planner<'_> {
             }),
         })
     }
+
+    /// Judges a deposit by everything but what the wallet holds of the asset and of coins.
+    pub(crate) async fn judge_invest(
+        &self,
+        order: &Order,
+        asked: &InvestOrder,
+    ) -> Result<(), Refused> {
+        let (chain_id, id) = (asked.chain_id, asked.product_id.as_deref());
+        let product = self.product(chain_id, &asked.protocol, &asked.asset, id);
+        let product = product.await?;
+        let held = self.held(chain_id, product.asset).await?;
+        let least = asked.min_shares.as_deref();
+        let account = self.account(chain_id)?;
+        let deposit = account.deposit_in(&product, held, &asked.amount, least);
+        let mut draft = Draft {
+            operation: Operation::Invest,
+            chain_id,
+            steps: vec![deposit.await?.call],
+            allowance: None,
+            bridge: None,
+            not_after: None,
+            plan: json!({}),
+        };
+        self.limit_slippage(order, &mut draft).await?;
+        self.judge(&draft)
+    }
 }

@@ -9,13 +9,13 @@ use rusqlite::{
 };
 use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
 
-use super::{Store, StoreError, StoreFuture, TopUp};
+use super::{Forbidden, Store, StoreError, StoreFuture, TopUp};
 use crate::{Intent, IntentId};
 
 /// `x4wa`.
 const FORMAT: Format = Format {
     application_id: 0x7834_7761,
-    migrations: &[include_str!("0001.sql")],
+    migrations: &[include_str!("0001.sql"), include_str!("0002.sql")],
 };
 
 const SETTINGS: Settings = Settings {
@@ -126,6 +126,13 @@ fn of_payment(transaction: &Transaction<'_>, payment: B256) -> rusqlite::Result<
         .optional()
 }
 
+fn forbidden(transaction: &Transaction<'_>, payment: B256) -> rusqlite::Result<Option<String>> {
+    transaction
+        .prepare_cached("SELECT reason FROM forbidden WHERE payment = ?1")?
+        .query_row([payment.as_slice()], |row| row.get(0))
+        .optional()
+}
+
 fn running(transaction: &Transaction<'_>, wallet: Address) -> Result<Option<IntentId>, Fault> {
     let id: Option<String> = transaction
         .prepare_cached("SELECT id FROM intent WHERE wallet = ?1 AND state = 'running'")?
@@ -145,6 +152,9 @@ impl Store for SqliteStore {
                 transaction
                     .prepare_cached("UPDATE intent SET payment = ?2 WHERE id = ?1")?
                     .execute(params![known.id.as_str(), known.id.as_str().as_bytes()])?;
+            }
+            if let Some(reason) = forbidden(transaction, intent.payment)? {
+                return Err(StoreError::Forbidden { reason }.into());
             }
             if let Some(running) = running(transaction, intent.wallet)? {
                 return Err(StoreError::Busy { running }.into());
@@ -183,6 +193,27 @@ impl Store for SqliteStore {
     fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>> {
         self.run("find an intent", move |transaction| {
             Ok(of_payment(transaction, payment)?)
+        })
+    }
+
+    fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden> {
+        let reason = reason.to_owned();
+        self.run("forbid an order", move |transaction| {
+            transaction
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO forbidden (payment, reason, at) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![payment.as_slice(), reason, number(at)])?;
+            Ok(Forbidden {
+                reason: forbidden(transaction, payment)?.unwrap_or(reason),
+                intent: of_payment(transaction, payment)?,
+            })
+        })
+    }
+
+    fn forbidden(&self, payment: B256) -> StoreFuture<'_, Option<String>> {
+        self.run("find a forbidden order", move |transaction| {
+            Ok(forbidden(transaction, payment)?)
         })
     }
 

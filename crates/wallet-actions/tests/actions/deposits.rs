@@ -224,3 +224,73 @@ async fn the_traps_of_vaults_are_refused_before_signing() {
     refused(unknown, "no_such_position").await;
     refused(divest("stata-usdg", ratio("0")), "no_such_position").await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_orders_own_slippage_counts_the_fees_of_a_vault() {
+    let (world, process) = stage();
+    let within = |number, action, bps| wallet_actions::Order {
+        max_slippage_bps: Some(bps),
+        ..order(number, action)
+    };
+    let fees = |deposit: u64, withdrawal: u64| TokenVault::setFeesCall {
+        onDeposit: U256::from(deposit),
+        onWithdrawal: U256::from(withdrawal),
+    };
+    act(&world, &fees(20, 20), xlayer::STATA_USDG);
+    let refused = process.run(within(1, vault("40"), 19)).await.unwrap_err();
+    assert_eq!(reason(&refused), "slippage_above_limit");
+    let (above, below) = (within(1, vault("40"), 19), within(1, vault("40"), 21));
+    let judged = process.actions.judge_deposit(&above).await.unwrap_err();
+    assert_eq!(reason(&judged), "slippage_above_limit");
+    assert_eq!(process.actions.judge_deposit(&below).await, Ok(()));
+    let done = process.run(within(2, vault("40"), 21)).await.unwrap();
+    assert_eq!(done.state, State::Completed, "{done:#?}");
+    for size in [ratio("0.5"), ratio("1"), Size::Amount("10".to_owned())] {
+        let out = divest("stata-usdg", size);
+        let refused = process.run(within(3, out, 10)).await.unwrap_err();
+        assert_eq!(reason(&refused), "slippage_above_limit");
+    }
+    let out = divest("stata-usdg", Size::Amount("10".to_owned()));
+    let done = process.run(within(4, out, 30)).await.unwrap();
+    assert_eq!(done.state, State::Completed, "{done:#?}");
+    let call = &done.steps[0];
+    assert!(call.returns_at_most.is_some());
+    let done = process
+        .run(within(5, divest("stata-usdg", ratio("1")), 30))
+        .await
+        .unwrap();
+    assert_eq!(done.state, State::Completed, "{done:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn positions_and_idle_money_are_read_by_product() {
+    let (_world, process) = stage();
+    let owner = crate::stage::owner_id();
+    assert_eq!(process.actions.positions(owner).await.unwrap(), []);
+    let idle = process.actions.idle(owner).await.unwrap();
+    assert_eq!(idle.len(), 1);
+    assert_eq!(
+        (idle[0].asset, idle[0].atoms),
+        (xlayer::USDG, U256::from(FUNDS))
+    );
+    process.run(order(1, invest("40"))).await.unwrap();
+    process.run(order(2, vault("30"))).await.unwrap();
+    let positions = process.actions.positions(owner).await.unwrap();
+    let told: Vec<_> = positions
+        .iter()
+        .map(|position| {
+            (
+                position.product.product_id.as_str(),
+                position.assets.to::<u64>(),
+            )
+        })
+        .collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    for (product, assets) in [("aave-usdg", 40_000_000_u64), ("stata-usdg", 30_000_000)] {
+        let held = told.iter().find(|(id, _)| *id == product).unwrap().1;
+        assert!(held.abs_diff(assets) <= 100, "{product}: {held}");
+    }
+    let idle = process.actions.idle(owner).await.unwrap();
+    assert_eq!(idle[0].atoms, U256::from(30_000_000));
+    assert_eq!(process.actions.busy(owner).await.unwrap(), None);
+}

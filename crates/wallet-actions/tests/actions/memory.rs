@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use alloy_primitives::{Address, B256};
-use wallet_actions::{Intent, IntentId, State, Store, StoreError, StoreFuture, TopUp};
+use wallet_actions::{Forbidden, Intent, IntentId, State, Store, StoreError, StoreFuture, TopUp};
 
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<Inner>);
@@ -13,6 +13,7 @@ pub(crate) struct Memory(Mutex<Inner>);
 struct Inner {
     intents: BTreeMap<IntentId, Intent>,
     top_ups: Vec<TopUp>,
+    forbidden: BTreeMap<B256, String>,
 }
 
 impl Inner {
@@ -40,6 +41,7 @@ fn done<'a, T: Send + 'a>(result: Result<T, StoreError>) -> StoreFuture<'a, T> {
 impl Store for Memory {
     fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
         let mut inner = self.0.lock().unwrap();
+        let reason = inner.forbidden.get(&intent.payment).cloned();
         let known = inner
             .intents
             .values_mut()
@@ -48,7 +50,12 @@ impl Store for Memory {
             if !known.state.is_over() || known.has_effect() {
                 return done(Ok(known.clone()));
             }
+            if let Some(reason) = reason {
+                return done(Err(StoreError::Forbidden { reason }));
+            }
             known.payment = alloy_primitives::keccak256(known.id.as_str());
+        } else if let Some(reason) = reason {
+            return done(Err(StoreError::Forbidden { reason }));
         }
         if let Some(running) = inner.running(intent.wallet) {
             return done(Err(StoreError::Busy { running }));
@@ -72,6 +79,22 @@ impl Store for Memory {
             .values()
             .find(|it| it.payment == payment)
             .cloned()))
+    }
+
+    fn forbid(&self, payment: B256, reason: &str, _: u64) -> StoreFuture<'_, Forbidden> {
+        let mut inner = self.0.lock().unwrap();
+        let reason = inner
+            .forbidden
+            .entry(payment)
+            .or_insert_with(|| reason.to_owned())
+            .clone();
+        let mut intents = inner.intents.values();
+        let intent = intents.find(|it| it.payment == payment).cloned();
+        done(Ok(Forbidden { reason, intent }))
+    }
+
+    fn forbidden(&self, payment: B256) -> StoreFuture<'_, Option<String>> {
+        done(Ok(self.0.lock().unwrap().forbidden.get(&payment).cloned()))
     }
 
     fn write(&self, intent: Intent) -> StoreFuture<'_, Intent> {

@@ -9,7 +9,7 @@ use alloy_primitives::{Address, B256};
 use dev_chain::{DevChain, Reply};
 use tokio::sync::Notify;
 use tx_sender::{Fence, Lane, MemoryStore, NodeFault, Record, Takeover, Transport};
-use wallet_actions::{Intent, IntentId, Store, StoreFuture, TopUp};
+use wallet_actions::{Forbidden, Intent, IntentId, Store, StoreFuture, TopUp};
 
 use crate::memory::Memory;
 
@@ -91,6 +91,18 @@ impl Store for MortalIntents {
 
     fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>> {
         self.store.of_payment(payment)
+    }
+
+    fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden> {
+        let reason = reason.to_owned();
+        Box::pin(async move {
+            let forbid = async { self.store.forbid(payment, &reason, at).await };
+            self.fuse.guard(forbid).await
+        })
+    }
+
+    fn forbidden(&self, payment: B256) -> StoreFuture<'_, Option<String>> {
+        self.store.forbidden(payment)
     }
 
     fn write(&self, intent: Intent) -> StoreFuture<'_, Intent> {

@@ -446,7 +446,6 @@ impl World {
             Options {
                 takeover: Takeover::AtOnce,
                 clock: Clock::new(move || NOW + start.elapsed().as_secs()),
-                ..Options::default()
             },
         );
         let actions = WalletActions::start(Parts {
@@ -486,6 +485,7 @@ pub(crate) fn order(number: u8, action: Action) -> Order {
         action,
         principal: None,
         deadline: None,
+        max_slippage_bps: None,
     }
 }
 
@@ -550,7 +550,7 @@ pub(crate) fn reason(refused: &Refused) -> String {
         Refused::Policy(policy) => policy.code().to_owned(),
         Refused::Busy(_) => "busy".to_owned(),
         Refused::Funds(required) => json!({ "funds": required.missing }).to_string(),
-        _ => unreachable!(),
+        other => panic!("{other:?}"),
     }
 }
 

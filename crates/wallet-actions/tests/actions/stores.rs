@@ -30,6 +30,40 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
     }
 }
 
+/// A payment that was forbidden begins nothing; what it had begun stays.
+async fn forbids_for_ever(store: &dyn Store) {
+    assert_eq!(store.forbidden(payment(20)).await.unwrap(), None);
+    let forbidden = store.forbid(payment(20), "cancelled", 7).await.unwrap();
+    assert_eq!(
+        (forbidden.reason.as_str(), forbidden.intent),
+        ("cancelled", None)
+    );
+    // The first reason stands.
+    let again = store.forbid(payment(20), "paused", 8).await.unwrap();
+    assert_eq!(again.reason, "cancelled");
+    let refused = StoreError::Forbidden {
+        reason: "cancelled".to_owned(),
+    };
+    assert_eq!(store.insert(intent(20, 20, 20)).await, Err(refused.clone()));
+    assert_eq!(store.of_payment(payment(20)).await.unwrap(), None);
+    assert_eq!(
+        store.forbidden(payment(20)).await.unwrap().as_deref(),
+        Some("cancelled")
+    );
+    // An intent that is there goes on, and nothing takes its place when it has come to nothing.
+    let begun = store.insert(intent(21, 21, 21)).await.unwrap();
+    let forbidden = store.forbid(payment(21), "cancelled", 9).await.unwrap();
+    assert_eq!(forbidden.intent, Some(begun.clone()));
+    assert_eq!(store.insert(intent(22, 21, 21)).await, Ok(begun.clone()));
+    let ended = Intent {
+        state: State::Cancelled,
+        ..begun
+    };
+    let ended = store.write(ended).await.unwrap();
+    assert_eq!(store.insert(intent(23, 21, 21)).await, Err(refused));
+    assert_eq!(store.of_payment(payment(21)).await.unwrap(), Some(ended));
+}
+
 async fn keeps_its_promises(store: &dyn Store) {
     let first = store.insert(intent(1, 1, 1)).await.unwrap();
     assert_eq!(first.revision, 1);
@@ -74,7 +108,7 @@ async fn keeps_its_promises(store: &dyn Store) {
         ..followed
     };
     let ended = store.write(ended).await.unwrap();
-    assert_eq!(store.open().await.unwrap(), [other.id.clone()]);
+    assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
     // It came to nothing: its payment is free.
     let again = store.insert(intent(5, 1, 1)).await.unwrap();
     assert_ne!(again.id, ended.id);
@@ -83,7 +117,7 @@ async fn keeps_its_promises(store: &dyn Store) {
         Some(again.clone())
     );
     assert_eq!(store.of_payment(payment(9)).await.unwrap(), None);
-    assert_eq!(store.since(104).await.unwrap(), [other.clone()]);
+    assert_eq!(store.since(104).await.unwrap(), vec![other.clone()]);
     let newest = store.of_owner(&other.owner, 0, 2).await.unwrap();
     assert_eq!(newest.first(), Some(&other));
     assert_eq!(newest.len(), 2);
@@ -94,6 +128,8 @@ async fn keeps_its_promises(store: &dyn Store) {
             .unwrap()
             .is_empty()
     );
+
+    forbids_for_ever(store).await;
 
     let top_up = |key: &str, owner: &str, at: u64, micro_usd| TopUp {
         key: key.to_owned(),
@@ -156,6 +192,10 @@ async fn a_file_keeps_its_promises_and_its_content() {
     drop(store);
     let again = SqliteStore::open(path).unwrap();
     assert_eq!(again.of_payment(payment(1)).await.unwrap(), kept);
+    assert_eq!(
+        again.forbidden(payment(20)).await.unwrap().as_deref(),
+        Some("cancelled")
+    );
     assert_ne!(payment(1), B256::ZERO);
 }
 

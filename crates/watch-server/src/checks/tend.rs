@@ -134,7 +134,7 @@ impl Worker {
             return (None, Some(unread("no_fresh_yields")));
         };
         let Some(mover) = self.shared.mover() else {
-            return (None, Some(unread("wallet_actions_not_served")));
+            return (None, Some(unread("no_chain_connected")));
         };
         let held = mover.held(mandate, &edition.markets);
         match timeout(self.pace.patience, held).await {

@@ -276,7 +276,8 @@ impl Stage {
     }
 
     pub fn process_on(&self, store: Arc<dyn Store>) -> Process {
-        self.process_of(store, Arc::clone(&self.board) as Arc<dyn Yields>)
+        let board: Arc<dyn Yields> = self.board.clone();
+        self.process_of(store, board)
     }
 
     pub fn process_of(&self, store: Arc<dyn Store>, yields: Arc<dyn Yields>) -> Process {

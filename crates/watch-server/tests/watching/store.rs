@@ -40,8 +40,11 @@ fn end(kept: &Kept) -> Write {
     }
 }
 
+/// Two handles of one store, and the folder that it is in.
+type Handles = (Arc<dyn Store>, Arc<dyn Store>, Option<Stage>);
+
 /// Two handles of each kind of store.
-fn each() -> Vec<(Arc<dyn Store>, Arc<dyn Store>, Option<Stage>)> {
+fn each() -> Vec<Handles> {
     let memory = MemoryStore::default();
     let stage = Stage::new();
     let (one, two) = (stage.store(), stage.store());

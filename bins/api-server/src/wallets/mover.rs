@@ -1,0 +1,281 @@
+//! Moves of mandates that act, over the actions of sub-wallets.
+//!
+//! A move out of a product is two intents: the end of the deposit, then a deposit of what arrived. A move of idle money is the
+//! second one alone. Nothing is kept here. Every answer follows from the intents and from the orders that were forbidden, so a
+//! process that was killed at any point goes on where the records stand.
+//!
+//! An intent is found by a digest of the key of its move and of its half. An order that is refused for good, or cancelled, is
+//! forbidden before the answer is given: nothing that comes later begins it.
+
+mod amounts;
+mod asked;
+mod halves;
+mod holdings;
+mod kept;
+
+use std::sync::{Arc, Weak};
+
+use alloy_primitives::Address;
+use custody::{Owner, Turns};
+use readings::Decimal;
+use readings::defi::market::Market;
+use wallet_actions::{
+    Action, GivenUp, Intent, Order, PortFuture, Refused, State, StoreError, WalletActions,
+};
+use watch_server::{Holdings, MoveState, Mover, MoverError, MoverFuture, Stop, Yields};
+use yield_watch::{Mandate, MoveKey, Outcome, Proposal};
+
+use self::kept::{Half, KeptMove};
+
+/// The reason under which an order is forbidden that its owner has cancelled.
+const CANCELLED: &str = "cancelled";
+/// The oldest intents that are looked at for a half that is left: a move is over within the age of its yields.
+const MOVE_SECONDS: u64 = 86_400;
+/// Intents of one owner that are looked at, at most.
+const MOST_INTENTS: u32 = 200;
+
+/// What tokens are worth.
+pub trait TokenPrices: Send + Sync + 'static {
+    /// A whole token in US dollars; `None` where no price can be read, or only an old or doubtful one.
+    fn usd(&self, chain_id: u64, token: Address) -> PortFuture<'_, Option<Decimal>>;
+}
+
+/// Moves the money of mandates that act from their owners' sub-wallets.
+pub struct WalletMover {
+    actions: WalletActions,
+    /// Whoever gathers the yields owns the mandates, which own the mover.
+    yields: Weak<dyn Yields>,
+    prices: Arc<dyn TokenPrices>,
+    /// One at a time decides what begins next for an owner's wallet.
+    turns: Turns,
+}
+
+impl WalletMover {
+    /// Over the actions of wallets. Without yields nothing begins.
+    #[must_use]
+    pub fn new(
+        actions: WalletActions,
+        yields: Weak<dyn Yields>,
+        prices: Arc<dyn TokenPrices>,
+    ) -> Self {
+        Self {
+            actions,
+            yields,
+            prices,
+            turns: Turns::default(),
+        }
+    }
+
+    /// The newest markets.
+    async fn markets(&self) -> Result<Arc<Vec<Market>>, MoverError> {
+        let yields = self.yields.upgrade().ok_or_else(|| unknown("no_yields"))?;
+        let edition = yields.latest().await;
+        Ok(edition.ok_or_else(|| unknown("no_yields"))?.markets)
+    }
+
+    async fn price(&self, chain_id: u64, token: Address) -> Result<Decimal, MoverError> {
+        let price = self.prices.usd(chain_id, token).await;
+        let positive = price.filter(|price| *price > Decimal::ZERO);
+        positive.ok_or_else(|| unknown("price_unavailable"))
+    }
+
+    /// Begins the first half, unless it was begun or forbidden before.
+    async fn begin(&self, mandate: &Mandate, asked: &Proposal) -> Result<MoveState, MoverError> {
+        let key = &asked.key;
+        let owner = owner_of(mandate)?;
+        if let Some(state) = self.stands(key).await? {
+            return Ok(state);
+        }
+        let _turn = self.turns.take(owner.address()).await;
+        let payment = Half::First.payment(key);
+        if self
+            .actions
+            .of_payment(payment)
+            .await
+            .map_err(store)?
+            .is_some()
+        {
+            // Another call has begun it meanwhile.
+            return Ok(MoveState::UnderWay);
+        }
+        self.is_free(owner).await?;
+        let refused = match Box::pin(self.order(owner, asked)).await? {
+            Ok(order) => match Box::pin(self.begin_judged(&order)).await {
+                Ok(intent) => {
+                    tracing::info!(%key, intent = %intent.id, "a move of a mandate has begun");
+                    return Ok(MoveState::UnderWay);
+                }
+                Err(Refused::Forbidden(reason)) => reason,
+                Err(refused) if is_passing(&refused) => return Err(unknown(&reason_of(&refused))),
+                Err(refused) => {
+                    tracing::info!(%key, %refused, "a move of a mandate is refused");
+                    reason_of(&refused)
+                }
+            },
+            Err(reason) => reason,
+        };
+        let forbidden = self
+            .actions
+            .forbid(payment, &refused)
+            .await
+            .map_err(store)?;
+        Ok(MoveState::Ended(never_begun(&forbidden.reason)))
+    }
+
+    /// Begins the first half, if the second one would be taken now: money does not leave a product for one that is paused.
+    async fn begin_judged(&self, order: &Order) -> Result<Intent, Refused> {
+        if let (Action::Divest(_), Some(second)) = (&order.action, asked::second_of(order)) {
+            self.actions.judge_deposit(&second).await?;
+        }
+        self.actions.begin(order).await
+    }
+
+    async fn stop(&self, key: &MoveKey) -> Result<Stop, MoverError> {
+        let payment = Half::First.payment(key);
+        let forbidden = self
+            .actions
+            .forbid(payment, CANCELLED)
+            .await
+            .map_err(store)?;
+        let Some(first) = forbidden.intent else {
+            return Ok(Stop::Stopped);
+        };
+        let first = match first.state.is_over() {
+            true => first,
+            false => match self.actions.give_up(&first.id, CANCELLED).await {
+                Ok(Some(GivenUp::Cancelled(_))) => return Ok(Stop::Stopped),
+                Ok(Some(GivenUp::TooLate(intent))) => intent,
+                Ok(None) => return Err(unknown("intent_unknown")),
+                Err(refused) => return Err(unknown(&reason_of(&refused))),
+            },
+        };
+        let signed = self.actions.was_signed(&first).await;
+        match signed.map_err(|refused| unknown(&reason_of(&refused)))? {
+            true => Ok(Stop::TooLate),
+            false if first.state.is_over() => Ok(Stop::Stopped),
+            // It is about to be handed over to be signed: the next question tells.
+            false => Err(unknown("about_to_be_signed")),
+        }
+    }
+
+    /// Whether the wallet does nothing else, and no move of it has a half left. Whoever asks holds the owner's turn, or only
+    /// reads.
+    async fn is_free(&self, owner: Owner) -> Result<(), MoverError> {
+        let busy = self.actions.busy(owner).await;
+        if busy
+            .map_err(|refused| unknown(&reason_of(&refused)))?
+            .is_some()
+        {
+            return Err(unknown("wallet_busy"));
+        }
+        let now = self.actions.now();
+        let since = now.saturating_sub(MOVE_SECONDS);
+        let intents = self.actions.of_owner(owner, since, MOST_INTENTS).await;
+        for intent in intents.map_err(store)? {
+            let Some(kept) = KeptMove::of(&intent).filter(|kept| kept.valid_until > now) else {
+                continue;
+            };
+            if kept.half != Half::First || !kept.leaves || intent.state != State::Completed {
+                continue;
+            }
+            let second = Half::Second.payment_of(&kept.key);
+            let begun = self.actions.of_payment(second).await.map_err(store)?;
+            let forbidden = self.actions.forbidden(second).await.map_err(store)?;
+            if begun.is_none() && forbidden.is_none() {
+                return Err(unknown("wallet_busy"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Mover for WalletMover {
+    fn held<'a>(
+        &'a self,
+        mandate: &'a Mandate,
+        markets: &'a [Market],
+    ) -> MoverFuture<'a, Holdings> {
+        Box::pin(self.read_holdings(mandate, markets))
+    }
+
+    fn propose<'a>(
+        &'a self,
+        mandate: &'a Mandate,
+        proposal: &'a Proposal,
+    ) -> MoverFuture<'a, MoveState> {
+        Box::pin(self.begin(mandate, proposal))
+    }
+
+    fn state<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Option<MoveState>> {
+        Box::pin(self.stands(key))
+    }
+
+    fn cancel<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Stop> {
+        Box::pin(self.stop(key))
+    }
+}
+
+impl std::fmt::Debug for WalletMover {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WalletMover")
+            .field("actions", &self.actions)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The owner of a mandate, whose account is kept in lower case.
+fn owner_of(mandate: &Mandate) -> Result<Owner, MoverError> {
+    let account = mandate.owner.strip_prefix("eip155:");
+    let parts = account.and_then(|account| account.split_once(':'));
+    let owner = parts.and_then(|(chain_id, address)| {
+        Some(Owner::new(chain_id.parse().ok()?, address.parse().ok()?))
+    });
+    owner.ok_or_else(|| unknown("owner_unreadable"))
+}
+
+/// How a move ended of which nothing was begun.
+fn never_begun(reason: &str) -> Outcome {
+    let reason = reason.to_owned();
+    match reason == CANCELLED {
+        true => Outcome::Stopped { reason },
+        false => Outcome::Refused { reason },
+    }
+}
+
+/// The last transaction of an intent that stands in a block.
+fn last_transaction(intent: &Intent) -> Option<alloy_primitives::B256> {
+    let mut stands = intent
+        .steps
+        .iter()
+        .rev()
+        .filter_map(|step| step.status.at());
+    stands.next().map(|at| at.transaction)
+}
+
+/// Whether the same order may be taken later.
+const fn is_passing(refused: &Refused) -> bool {
+    matches!(refused, Refused::Busy(_) | Refused::Unavailable { .. })
+}
+
+/// The stable name of the reason of a refusal.
+fn reason_of(refused: &Refused) -> String {
+    match refused {
+        Refused::Invalid {
+            path: "deadline", ..
+        } => "deadline_passed".to_owned(),
+        Refused::Invalid { path, .. } => format!("invalid_{path}"),
+        Refused::Busy(_) => "wallet_busy".to_owned(),
+        Refused::Forbidden(reason) => reason.clone(),
+        other => other.reason().to_owned(),
+    }
+}
+
+fn unknown(reason: &str) -> MoverError {
+    MoverError {
+        reason: reason.to_owned(),
+    }
+}
+
+fn store(error: StoreError) -> MoverError {
+    unknown(error.code())
+}

@@ -1,0 +1,159 @@
+//! Where a move stands, by the intents of its halves; and the beginning of its second half.
+
+use alloy_primitives::U256;
+use custody::Owner;
+use readings::Figure;
+use serde_json::Value;
+use wallet_actions::{Intent, Operation, Refused, State, StepKind};
+use watch_server::{MoveState, MoverError};
+use yield_watch::{MoveKey, Outcome};
+
+use super::amounts::usd;
+use super::kept::{Half, KeptMove};
+use super::{
+    CANCELLED, WalletMover, is_passing, last_transaction, never_begun, reason_of, store, unknown,
+};
+
+impl WalletMover {
+    /// Where a move stands; `None` when it was never begun nor forbidden. A second half that is due begins here.
+    pub(super) async fn stands(&self, key: &MoveKey) -> Result<Option<MoveState>, MoverError> {
+        let actions = &self.actions;
+        let payment = Half::First.payment(key);
+        let Some(first) = actions.of_payment(payment).await.map_err(store)? else {
+            let reason = actions.forbidden(payment).await.map_err(store)?;
+            return Ok(reason.map(|reason| MoveState::Ended(never_begun(&reason))));
+        };
+        if !first.state.is_over() {
+            return Ok(Some(MoveState::UnderWay));
+        }
+        let kept = KeptMove::of(&first).ok_or_else(|| unknown("move_unreadable"))?;
+        let ended = match (first.state, first.operation) {
+            (State::Completed, Operation::Invest) => moved(&first, &kept)?,
+            (State::Completed, _) => return self.second(&first, &kept).await.map(Some),
+            _ => self.not_done(&first).await?,
+        };
+        Ok(Some(MoveState::Ended(ended)))
+    }
+
+    /// How a first half ended that did not do what was asked.
+    async fn not_done(&self, first: &Intent) -> Result<Outcome, MoverError> {
+        let signed = self.actions.was_signed(first).await;
+        if signed.map_err(|refused| unknown(&reason_of(&refused)))? {
+            return Ok(failed(first, &halted(first), None));
+        }
+        let forbidden = self.actions.forbidden(first.payment).await.map_err(store)?;
+        Ok(match forbidden {
+            Some(reason) => never_begun(&reason),
+            None => never_begun(&halted(first)),
+        })
+    }
+
+    /// Where the second half stands. The first one has brought the money to the wallet.
+    async fn second(&self, first: &Intent, kept: &KeptMove) -> Result<MoveState, MoverError> {
+        let payment = Half::Second.payment_of(&kept.key);
+        let Some(second) = self.actions.of_payment(payment).await.map_err(store)? else {
+            let forbidden = self.actions.forbidden(payment).await.map_err(store)?;
+            return match forbidden {
+                Some(reason) => Ok(MoveState::Ended(failed(first, &reason, None))),
+                None => self.go_on(first, kept).await,
+            };
+        };
+        Ok(match second.state {
+            State::Completed => MoveState::Ended(moved(&second, kept)?),
+            state if state.is_over() => {
+                MoveState::Ended(failed(&second, &halted(&second), last_transaction(first)))
+            }
+            _ => MoveState::UnderWay,
+        })
+    }
+
+    /// Begins the second half with what has arrived. Where it cannot be begun for good, the money stays idle in the wallet.
+    async fn go_on(&self, first: &Intent, kept: &KeptMove) -> Result<MoveState, MoverError> {
+        let owner: Owner = first
+            .owner
+            .parse()
+            .map_err(|_| unknown("owner_unreadable"))?;
+        let _turn = self.turns.take(owner.address()).await;
+        let second = kept.second();
+        let payment = Half::Second.payment_of(&kept.key);
+        if self
+            .actions
+            .of_payment(payment)
+            .await
+            .map_err(store)?
+            .is_some()
+        {
+            return Ok(MoveState::UnderWay);
+        }
+        let order = second.order(owner, second.invest(arrived(first, kept).min(kept.most)));
+        let reason = match Box::pin(self.actions.begin(&order)).await {
+            Ok(_) => return Ok(MoveState::UnderWay),
+            // Nothing is begun after the time of the move, whatever cannot be read now.
+            Err(refused) if is_passing(&refused) && self.actions.now() < kept.valid_until => {
+                tracing::warn!(key = kept.key, %refused, "the second half of a move waits");
+                return Ok(MoveState::UnderWay);
+            }
+            Err(Refused::Forbidden(reason)) => reason,
+            Err(refused) if is_passing(&refused) => "deadline_passed".to_owned(),
+            Err(refused) => reason_of(&refused),
+        };
+        let forbidden = self.actions.forbid(payment, &reason).await.map_err(store)?;
+        tracing::warn!(key = kept.key, reason, "the money of a move stays idle");
+        Ok(match forbidden.intent {
+            Some(_) => MoveState::UnderWay,
+            None => MoveState::Ended(failed(first, &forbidden.reason, None)),
+        })
+    }
+}
+
+/// What the end of a deposit has brought to the wallet.
+fn arrived(first: &Intent, kept: &KeptMove) -> U256 {
+    let brought = first.received().filter(|(step, expected, _)| {
+        step.kind == StepKind::Call
+            && expected.token == kept.asset
+            && expected.receiver == first.wallet
+    });
+    brought
+        .map(|(_, _, received)| received)
+        .fold(U256::ZERO, U256::saturating_add)
+}
+
+/// The end of a move whose deposit stands.
+fn moved(deposit: &Intent, kept: &KeptMove) -> Result<Outcome, MoverError> {
+    let amount = deposit.plan.get("amount").and_then(Value::as_str);
+    let amount: Option<plan_checks::Decimal> = amount.and_then(|amount| amount.parse().ok());
+    let atoms = amount.and_then(|amount| amount.atoms(kept.decimals));
+    let worth = atoms.and_then(|atoms| usd(atoms, kept.decimals, kept.price_usd.0));
+    match (worth, last_transaction(deposit)) {
+        (Some(worth), Some(tx_hash)) => Ok(Outcome::Moved {
+            intent_id: deposit.id.to_string(),
+            tx_hash,
+            moved_usd: Figure(worth),
+        }),
+        _ => Err(unknown("move_unreadable")),
+    }
+}
+
+fn failed(intent: &Intent, reason: &str, before: Option<alloy_primitives::B256>) -> Outcome {
+    Outcome::Failed {
+        reason: reason.to_owned(),
+        intent_id: intent.id.to_string(),
+        tx_hash: last_transaction(intent).or(before),
+    }
+}
+
+/// Why an intent did not do what was asked.
+fn halted(intent: &Intent) -> String {
+    let short = |received: U256, least: U256| received < least;
+    match &intent.halted {
+        Some(reason) => reason.clone(),
+        None if intent.state == State::Cancelled => CANCELLED.to_owned(),
+        None if intent
+            .received()
+            .any(|(_, expected, received)| short(received, expected.at_least)) =>
+        {
+            "delivered_below_minimum".to_owned()
+        }
+        None => "allowance_left".to_owned(),
+    }
+}
