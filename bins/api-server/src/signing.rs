@@ -110,7 +110,7 @@ mod tests {
         let policy = read(&folder.join("wallet-targets.example.toml")).unwrap();
         // What the fence pins was reviewed for the example, too.
         assert_eq!(with_fence(policy.clone(), &fence()), Ok(policy.clone()));
-        assert_eq!(policy.targets().count(), 11);
+        assert_eq!(policy.targets().count(), 23);
         let missing = read(&folder.join("none.toml")).unwrap_err();
         assert!(missing.starts_with("cannot read "), "{missing}");
     }

@@ -211,10 +211,6 @@ async fn routes_without_a_custody_provider_refuse_uncharged() {
         Operation::AutoWithdraw,
         Operation::AutoDefiInvest,
         Operation::AutoDefiWithdraw,
-        Operation::CreateYieldWatch,
-        Operation::CancelYieldWatch,
-        Operation::ListYieldWatch,
-        Operation::AuditYieldWatch,
     ] {
         let route = operation.route();
         let ExampleCall { target, body, .. } = route.example_call();

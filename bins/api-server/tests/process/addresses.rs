@@ -127,7 +127,7 @@ fn a_list_of_wallet_targets_is_used_whole_or_not_at_all() {
     let output = run_on("check-config", &path, &[]);
     let printed = text(&output.stdout);
     let counted = "  targets      reviewed contracts (2026-11-25): \
-                   3 of chain 137, 2 of chain 196, 3 of chain 8453, 3 of chain 42161\n";
+                   4 of chain 137, 9 of chain 196, 5 of chain 8453, 5 of chain 42161\n";
     assert!(printed.contains(counted), "{printed}");
 }
 

@@ -58,7 +58,7 @@ fn the_demo_shows_its_steps_and_ends() {
         .lines()
         .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
         .collect();
-    assert_eq!(headings.len(), 10, "{stdout}");
+    assert_eq!(headings.len(), 15, "{stdout}");
     for (number, heading) in (1..).zip(&headings) {
         assert!(heading.starts_with(&format!("{number}. ")), "{heading}");
     }
@@ -74,6 +74,11 @@ fn the_demo_shows_its_steps_and_ends() {
             "8. Three steps, each in a sealed block before the next",
             "9. The owner ends it in the middle of a second plan",
             "10. The grant's log, verified offline",
+            "11. POST /auto-defi-invest without funds",
+            "12. The same with principal_auth (EIP-3009), signed by the owner",
+            "13. POST /auto-defi-withdraw, all of it",
+            "14. POST /auto-swap, 50 USDG for USD₮0",
+            "15. POST /auto-withdraw, to the owner and to nobody else",
         ]
     );
     for part in [
@@ -88,6 +93,12 @@ fn the_demo_shows_its_steps_and_ends() {
         "   balance      800.000000 USDC: nothing was swapped\n",
         "   log          verified: ",
         "   403 grant_revoked\n",
+        "   409          funds_required, nothing was charged\n",
+        "   missing      100 USDG\n",
+        "   principal    0x",
+        "   position     100.000000 aUSDG\n",
+        "   out          100 USDG\n",
+        "   delivered    50 USDG\n",
     ] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
