@@ -12,7 +12,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::{SolCall, sol};
-use api_server::config::{Config, CustodyProvider, CustodySection};
+use api_server::config::{Config, CustodySection};
 use api_server::{
     NativePrices, PaidByOwners, Sources, WalletPlans, recorded_clock, replay_upstreams,
 };
@@ -85,17 +85,10 @@ async fn stage(scenario: Option<&str>, change: impl FnOnce(&mut Config)) -> Stag
     replay_upstreams(&mut config, &replay.url());
     let table = config.chains.0.entry("8453".to_owned()).or_default();
     table.rpc_urls = vec![node.url()];
-    config.custody = Some(CustodySection {
-        provider: CustodyProvider::Local,
-        directory: Some(folder.path().join("wallets")),
-        secret: Some("the operator's secret".into()),
-        secret_file: None,
-        base_url: None,
-        organization_id: None,
-        api_public_key: None,
-        api_private_key: None,
-        api_private_key_file: None,
-    });
+    config.custody = Some(CustodySection::local(
+        folder.path().join("wallets"),
+        "the operator's secret".into(),
+    ));
     let fees = fees.to_string_lossy().into_owned();
     config.plans.insert("fee_config".to_owned(), fees.into());
     // The recorded routers are not on the embedded chain.
@@ -260,17 +253,7 @@ fn rules_that_cannot_be_used_end_the_start_by_their_key() {
         config.plans.insert(key.to_owned(), value.into());
         // Without wallets nothing is planned, and nothing is read.
         assert!(Sources::connect(&config, recorded_clock()).is_ok(), "{key}");
-        config.custody = Some(CustodySection {
-            provider: CustodyProvider::Local,
-            directory: None,
-            secret: None,
-            secret_file: None,
-            base_url: None,
-            organization_id: None,
-            api_public_key: None,
-            api_private_key: None,
-            api_private_key_file: None,
-        });
+        config.custody = Some(CustodySection::local("wallets".into(), "a secret".into()));
         let error = Sources::connect(&config, recorded_clock()).err().unwrap();
         assert!(error.to_string().starts_with(said), "{error}");
     }

@@ -31,8 +31,6 @@ pub struct Funder {
     pub of_owner: u64,
     /// The most that it gives all owners in a day, in micro US dollars.
     pub of_all: u64,
-    /// What a top-up counts as where no price of the chain's coin can be read, in micro US dollars.
-    pub unpriced: u64,
 }
 
 /// Whether gas can be paid for.
@@ -146,7 +144,7 @@ impl Shared {
             Err(_) => 0,
         };
         let worth = self.prices.micro_usd(chain_id, wei).await;
-        let micro_usd = worth.unwrap_or(funder.unpriced);
+        let micro_usd = worth.unwrap_or_else(|| worth_at_most(chain_id, wei));
         let top_up = TopUp {
             key: key.to_owned(),
             owner: intent.owner.clone(),
@@ -177,6 +175,20 @@ fn cost(gas: u64, price: u128) -> U256 {
     U256::from(gas)
         .saturating_mul(U256::from(price))
         .saturating_mul(U256::from(FEE_MARGIN))
+}
+
+/// What coins count as where no price of theirs can be read, in micro US dollars: more than they have ever been worth, so that
+/// no budget is passed.
+fn worth_at_most(chain_id: u64, wei: U256) -> u64 {
+    let dollars = match chain_id {
+        137 => 10_u64,
+        196 => 1_000,
+        _ => 10_000,
+    };
+    let micro = U256::from(dollars).saturating_mul(wei);
+    micro
+        .div_ceil(U256::from(1_000_000_000_000_u64))
+        .saturating_to()
 }
 
 /// The gas of a plain transfer on a chain. Arbitrum counts the data for Ethereum as gas.

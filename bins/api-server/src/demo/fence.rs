@@ -34,7 +34,7 @@ const AMOUNT: u64 = 200_000_000;
 const CAP: u64 = 250_000_000;
 const DAY: u64 = 86_400;
 /// By how many seconds a sealed block of the embedded chain may be old.
-const CHAIN_LAG: u64 = 5;
+const CHAIN_LAG: u64 = 15;
 /// Longer than a plan takes on a chain with a block each second.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(150);

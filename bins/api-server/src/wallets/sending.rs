@@ -94,13 +94,9 @@ impl Sending {
             most_per_intent: U256::from(section.gas_topup_most_wei),
             of_owner: section.gas_topup_budget_usd.as_micro(),
             of_all: section.gas_topup_total_usd.as_micro(),
-            unpriced: UNPRICED_MICRO_USD,
         })
     }
 }
-
-/// What a top-up counts as where no price of the chain's coin can be read: ten cents.
-const UNPRICED_MICRO_USD: u64 = 100_000;
 
 fn gas_account(key: &SecretString) -> Result<Arc<dyn TransactionSigner>, ServeError> {
     let wrong = |_| problem("wallets.gas_account_key", "is no private key");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use api_server::config::{CustodyProvider, CustodySection};
+use api_server::config::CustodySection;
 use dev_chain::DevChain;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -17,17 +17,10 @@ async fn world(folder: &Path) -> World {
     let wallets = folder.join("wallets");
     let chain = DevChain::with_chain_196_assets().unwrap();
     World::on(chain, move |config, rpc| {
-        config.custody = Some(CustodySection {
-            provider: CustodyProvider::Local,
-            directory: Some(wallets),
-            secret: Some("the operator's secret".into()),
-            secret_file: None,
-            base_url: None,
-            organization_id: None,
-            api_public_key: None,
-            api_private_key: None,
-            api_private_key_file: None,
-        });
+        config.custody = Some(CustodySection::local(
+            wallets,
+            "the operator's secret".into(),
+        ));
         config.wallets.chains = vec![196];
         let table = config.chains.0.entry("196".to_owned()).or_default();
         table.rpc_urls = vec![rpc.to_owned()];

@@ -13,7 +13,7 @@ use crate::shop::{Shop, recorded_at, well_formed};
 /// How far ahead of us a time of an upstream may lie, with the time that a test takes.
 const AHEAD: SignedDuration = SignedDuration::from_mins(10);
 /// Built from reviewed contracts, without any upstream.
-const LOCAL: [&str; 1] = ["/approve"];
+const LOCAL: [&str; 2] = ["/approve", "/yield-watch"];
 
 /// A shop whose upstreams all lie, and the recordings that they turn into lies.
 pub(crate) async fn deceived(lie: Lie) -> (Shop, ReplayServer) {

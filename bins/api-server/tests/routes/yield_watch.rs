@@ -243,7 +243,11 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     let shop = shop(Moving::at(0)).await;
     let buyer = &shop.world.buyer;
     let terms_body = body("notify", 24 * HOUR);
-    let paid = payment(buyer, Method::POST, "/yield-watch").await;
+    let mut paid = payment(buyer, Method::POST, "/yield-watch").await;
+    // An answer about mandates is given again to whoever knows the payment's identifier.
+    paid["extensions"] = json!({
+        "payment-identifier": { "info": { "id": "a-random-identifier-of-mine" } },
+    });
     let first = send(
         buyer,
         Method::POST,

@@ -113,8 +113,8 @@ impl Stage {
         };
         let wallet = stage.buy_sub_wallet().await["sub_wallet"].clone();
         stage.wallet = wallet.as_str().unwrap().parse().unwrap();
-        // An owner is topped up for gas with no more than it has paid, and without a price of coins a top-up counts as ten cents.
-        for _ in 0..60 {
+        // An owner is topped up for gas with no more than it has paid, and coins without a price count as much.
+        for _ in 0..15 {
             stage.buy_sub_wallet().await;
         }
         stage

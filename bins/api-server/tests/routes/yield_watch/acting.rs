@@ -71,9 +71,10 @@ impl Mover for Wallet {
 async fn shop(clock: Arc<Moving>, wallet: Option<Wallet>) -> Shop {
     let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| {
         let ledger = config.storage.url.trim_start_matches("sqlite://");
-        let folder = std::path::Path::new(ledger).with_extension("wallets");
-        let custody = CustodySection::local(folder, "the operator's secret".into());
-        config.custody = Some(custody);
+        config.custody = Some(CustodySection::local(
+            std::path::Path::new(ledger).with_extension("wallets"),
+            "the operator's secret".into(),
+        ));
     })
     .await;
     if let Some(wallet) = wallet {
