@@ -136,8 +136,6 @@ impl Buyer {
             "resource": challenge.resource,
             "accepted": option,
             "payload": { "signature": signature, "authorization": authorization },
-            // Answers about a payer's own things are given again to whoever knows it.
-            "extensions": { "payment-identifier": { "info": { "id": hex::encode(nonce) } } },
         });
         Payment {
             target: target.to_owned(),

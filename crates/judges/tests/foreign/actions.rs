@@ -94,7 +94,13 @@ impl Shop {
             field("verifyingContract", "address"),
         ]);
         let mut cast = self.toolchain.cast().unwrap();
-        cast.args(["wallet", "sign", "--private-key", Account::BUYER.private_key, "--data"]);
+        cast.args([
+            "wallet",
+            "sign",
+            "--private-key",
+            Account::BUYER.private_key,
+            "--data",
+        ]);
         cast.arg(typed.to_string());
         run(cast, b"").await.unwrap().trim().to_owned()
     }
@@ -106,13 +112,20 @@ async fn round(client: Client) {
     let mut invest =
         json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": "40" });
     let (status, refused) = shop.act(client, "/auto-defi-invest", &invest).await;
-    assert_eq!((status, &refused["error"]["code"]), (409, &json!("funds_required")));
+    assert_eq!(
+        (status, &refused["error"]["code"]),
+        (409, &json!("funds_required"))
+    );
     let asked = &refused["error"]["principal_auth"];
     invest["principal_auth"] = json!({
         "signature": shop.sign(asked).await,
         "authorization": asked["message"],
     });
-    let wallet = refused["error"]["sub_wallet"].as_str().unwrap().parse().unwrap();
+    let wallet = refused["error"]["sub_wallet"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
     let done = shop.done(client, "/auto-defi-invest", &invest).await;
     assert_eq!(done["steps"][0]["kind"], "principal");
     let held = shop.chain.balance_of(xlayer::A_USDG, wallet).unwrap();
