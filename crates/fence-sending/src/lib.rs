@@ -10,6 +10,7 @@ mod route;
 mod sendings;
 
 pub use chain_reader::{ChainReader, Estimate, ReadFault, SealedBlock};
+pub use custody::Turns;
 pub use drive::Pace;
 pub use error::Fault;
 pub use foresee::ForeseenByChain;

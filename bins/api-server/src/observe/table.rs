@@ -44,7 +44,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Some are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 31] = [
+pub(super) const METRICS: [Metric; 33] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -230,6 +230,18 @@ pub(super) const METRICS: [Metric; 31] = [
         kind: Counter,
         labels: &["chain", "account"],
         help: "outcomes that a reorganisation has taken back",
+    },
+    Metric {
+        name: "svc_wallet_actions_total",
+        kind: Counter,
+        labels: &["operation", "outcome"],
+        help: "actions of sub-wallets that have ended: `completed`, `partial` or `failed`. Exists from the first one on",
+    },
+    Metric {
+        name: "svc_wallet_gas_topups_micro_usd_total",
+        kind: Counter,
+        labels: &["chain"],
+        help: "what the gas account has given sub-wallets for their actions, in micro US dollars. Exists from the first one on",
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, hex};
 use custody::{CustodyError, Wallet};
 use data_sources::Provenance;
 use jiff::Timestamp;
@@ -74,10 +74,22 @@ pub(super) async fn answer(
         }
     }
     let provider = wallet.provider;
+    // Evidence for somebody who does not believe this process; nothing proves what `local` says.
+    let attestation = match custody.attest(owner).await {
+        Ok(attestation) => attestation.and_then(|it| {
+            let evidence = hex::encode_prefixed(it.evidence?);
+            Some(json!({ "statement": it.statement, "evidence": evidence }))
+        }),
+        Err(error) => {
+            report.missing("custody.attestation", error.code(), SOURCE);
+            None
+        }
+    };
     // A wallet whose key its owner has taken away signs nothing here.
-    let signs: &[&str] = match wallet.exported {
-        true => &[],
-        false => &["delegated_swaps"],
+    let signs: &[&str] = match (wallet.exported, &wallets.actions) {
+        (true, _) => &[],
+        (false, None) => &["delegated_swaps"],
+        (false, Some(_)) => &["delegated_swaps", "actions"],
     };
     let data = json!({
         "owner": wallet.owner.to_string().to_lowercase(),
@@ -87,7 +99,7 @@ pub(super) async fn answer(
             "provider": provider.as_str(),
             "trusted_execution_environment": provider.is_trusted_environment(),
             "keys_are": provider.holds(),
-            "attestation": null,
+            "attestation": attestation,
             "exported": wallet.exported,
         },
         "chains": wallets.chains,

@@ -240,7 +240,7 @@ impl Stage {
             routes: vec![route],
             chain,
             sender,
-            turns: custody::Turns::default(),
+            turns: fence_sending::Turns::default(),
             gas: GasRules::default(),
             pace: Pace {
                 look: Duration::from_millis(200),
