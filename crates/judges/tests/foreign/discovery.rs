@@ -58,10 +58,11 @@ const OPERATIONS: [(&str, &str, &str); 45] = [
 ];
 
 /// What is not sold: decisions section 1.
-const FREE: [&str; 22] = [
+const FREE: [&str; 23] = [
     "/",
     "/.well-known/x402",
     "/artifacts/{sha256}",
+    "/intents/{id}",
     "/delegation/grants",
     "/delegation/grants/{account}/{grant_id}",
     "/delegation/grants/{account}/{grant_id}/log",
