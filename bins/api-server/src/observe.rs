@@ -332,8 +332,10 @@ mod tests {
                 table::PROBE_BROKEN,
                 table::PROBE_TOLERATED,
             ];
-            // A series of the sender names its account, so it begins with the account's first transaction.
-            let of_an_account = metric.name.starts_with("svc_sender_");
+            // A series of the sender names its account, so it begins with the account's first transaction; one of wallets begins
+            // with the first action.
+            let begins_later = ["svc_sender_", "svc_wallet_"];
+            let of_an_account = begins_later.iter().any(|it| metric.name.starts_with(it));
             let exists = text
                 .lines()
                 .any(|line| !line.starts_with('#') && line.starts_with(metric.name));
