@@ -74,7 +74,8 @@ pub async fn pay(url: &str, signer: &PrivateKeySigner) -> Result<Response, Box<d
             "authorization": authorization,
         },
     });
-    // Should this request get lost, send the same header again: it is charged once, whatever happens.
+    // Should this request get lost, send the same header again: it is charged once, whatever
+    // happens.
     let payment = encode_header(&ascii_json(&payment));
     Ok(client
         .get(url)

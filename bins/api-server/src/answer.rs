@@ -42,11 +42,11 @@ pub(crate) struct Answered {
     pub(crate) warnings: Vec<Warning>,
     /// The time of the data where no source names one, because it is computed here.
     pub(crate) as_of: Option<Timestamp>,
-    /// For how many seconds the data counts as fresh; of an answer of several parts, for how many that part does which
-    /// ages most slowly.
+    /// For how many seconds the data counts as fresh; of an answer of several parts, for how many
+    /// that part does which ages most slowly.
     pub(crate) fresh_seconds: u64,
-    /// The parts of an answer that is of several, each with its own time and its own bound. The answer is fresh while each
-    /// of them is.
+    /// The parts of an answer that is of several, each with its own time and its own bound. The
+    /// answer is fresh while each of them is.
     pub(crate) parts: Vec<Part>,
     /// Which source each member came from, for `provenance=1`.
     pub(crate) origins: Vec<Origin>,
@@ -217,8 +217,8 @@ impl Answered {
         self
     }
 
-    /// The oldest time of the data that was used. A source that names no time of its data is as old as its fetch; what
-    /// only names things does not age.
+    /// The oldest time of the data that was used. A source that names no time of its data is as old
+    /// as its fetch; what only names things does not age.
     pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
         oldest(&self.sources)
             .into_iter()
@@ -250,7 +250,8 @@ impl Answered {
         }
     }
 
-    /// The headers that are kept with the answer. What is about the payer's own wallet is kept by nobody on its way.
+    /// The headers that are kept with the answer. What is about the payer's own wallet is kept by
+    /// nobody on its way.
     fn headers(&self, is_private: bool, age_seconds: u64, left: u64) -> Box<[ledger::Header]> {
         let age = ("age".into(), age_seconds.to_string());
         let cached = match is_private {
@@ -375,7 +376,8 @@ mod tests {
             let answered = Answered::of_parts(json!({}), parts.collect());
             (answered.freshness(now), answered.fresh_seconds)
         };
-        // The oldest part is 900 s old; the price goes stale in 50 s, and the answer with it. The bound does not move.
+        // The oldest part is 900 s old; the price goes stale in 50 s, and the answer with it. The
+        // bound does not move.
         assert_eq!(told(&[(900, 4500), (10, 60)]), ((true, 50), 4500));
         assert_eq!(told(&[(905, 4500), (15, 60)]), ((true, 45), 4500));
         // The price is stale already, however old the rest is.

@@ -281,8 +281,9 @@ impl Worker for Operations {
 
 /// A request that is answered, or that something has to be awaited for.
 ///
-/// A future stays as large as its largest moment. So the ones that have to wait are on the heap by themselves, made where
-/// they begin, and a request that is answered from its head carries none of them.
+/// A future stays as large as its largest moment. So the ones that have to wait are on the heap by
+/// themselves, made where they begin, and a request that is answered from its head carries none of
+/// them.
 enum Dispatched {
     Answered(Reply),
     Waiting(Pin<Box<dyn Future<Output = Reply> + Send>>),

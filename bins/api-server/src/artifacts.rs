@@ -1,4 +1,5 @@
-//! `GET /artifacts/{sha256}`: what a paid answer refers to, for whoever has its digest. Costs nothing.
+//! `GET /artifacts/{sha256}`: what a paid answer refers to, for whoever has its digest. Costs
+//! nothing.
 
 use alloy_primitives::{B256, hex};
 use http::header::{self, HeaderName, HeaderValue};
@@ -53,7 +54,8 @@ fn digest(path: &str) -> Option<B256> {
     hex::decode_to_array(text).ok().map(B256::new)
 }
 
-/// The bytes never change, so a copy is good for as long as the artifact is; the name of the copy is the digest.
+/// The bytes never change, so a copy is good for as long as the artifact is; the name of the copy
+/// is the digest.
 fn found(artifact: &Artifact, asked: &HeaderMap, now: u64) -> Reply {
     let tag = header_value(&format!("\"{}\"", hex::encode(artifact.sha256())));
     let left = artifact.expires_at().saturating_sub(now);

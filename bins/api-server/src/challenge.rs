@@ -18,8 +18,8 @@ const MOST_KEPT: usize = 256;
 /// Answers 402.
 pub(crate) struct Challenger {
     catalog: Arc<Catalog>,
-    /// The header is the same for every call with the same query that is declined for the same reason, and making and
-    /// checking its five kilobytes is the largest part of answering.
+    /// The header is the same for every call with the same query that is declined for the same
+    /// reason, and making and checking its five kilobytes is the largest part of answering.
     kept: Mutex<Kept>,
 }
 
@@ -117,7 +117,8 @@ impl Challenger {
 }
 
 impl Declined {
-    /// Whether no payment could be read: what is said then is much the same for everybody, and says nothing of a payment.
+    /// Whether no payment could be read: what is said then is much the same for everybody, and says
+    /// nothing of a payment.
     fn is_of_the_header(&self) -> bool {
         matches!(
             self.reason,

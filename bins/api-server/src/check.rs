@@ -1,5 +1,5 @@
-//! `check-config`: who will be paid what, in words that an operator can compare with what was meant. Nothing is opened
-//! or asked here; [`online`] asks.
+//! `check-config`: who will be paid what, in words that an operator can compare with what was
+//! meant. Nothing is opened or asked here; [`online`] asks.
 
 pub(crate) mod online;
 
@@ -13,7 +13,8 @@ use x402_wire::{Asset, Terms};
 
 use crate::config::{Config, SettlementMode};
 
-/// Who is paid what, who settles, what cannot be paid with and what is not served. Shows no secret, and no URL of a facilitator or node, which may hold one.
+/// Who is paid what, who settles, what cannot be paid with and what is not served. Shows no secret,
+/// and no URL of a facilitator or node, which may hold one.
 pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> String {
     let mode = config.settlement.mode;
     let mut text = format!(

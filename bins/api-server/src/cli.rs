@@ -19,8 +19,8 @@ use crate::ledger_cli::{LedgerCliError, LedgerCommand};
 use crate::wallets_cli::{WalletsCliError, WalletsCommand};
 use crate::{check, demo, serve};
 
-/// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data, each call paid by itself with
-/// x402 v2 on chain 196.
+/// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data, each call
+/// paid by itself with x402 v2 on chain 196.
 #[derive(Debug, Parser)]
 #[command(name = "api-server", version, arg_required_else_help = true)]
 struct Cli {
@@ -36,7 +36,8 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
     },
-    /// Show a paid call from end to end on an embedded chain, then keep serving. Needs nothing else.
+    /// Show a paid call from end to end on an embedded chain, then keep serving. Needs nothing
+    /// else.
     Demo {
         /// Where to listen; port 0 takes a free one.
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8402")]
@@ -57,14 +58,14 @@ enum Command {
         #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8402")]
         public_url: String,
     },
-    /// Check a configuration without serving it, and print who is paid what. Exits 2 and names every unusable key
-    /// otherwise.
+    /// Check a configuration without serving it, and print who is paid what. Exits 2 and names
+    /// every unusable key otherwise.
     CheckConfig {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// Also ask the facilitator and every node whether they are what the configuration says. Exits 2 when something
-        /// contradicts it, 1 when something could not be reached.
+        /// Also ask the facilitator and every node whether they are what the configuration says.
+        /// Exits 2 when something contradicts it, 1 when something could not be reached.
         #[arg(long)]
         online: bool,
     },
@@ -87,10 +88,10 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum UpstreamsCommand {
-    /// Ask each upstream one harmless question for each endpoint that is used, and print how it stands: reachable, key
-    /// taken, answer read, age of the data, quota left, what it serves. What has changed is named by its JSON path. Exits 2
-    /// when something contradicts, 1 when something could not be reached. Models are not asked, because each question
-    /// costs money.
+    /// Ask each upstream one harmless question for each endpoint that is used, and print how it
+    /// stands: reachable, key taken, answer read, age of the data, quota left, what it serves. What
+    /// has changed is named by its JSON path. Exits 2 when something contradicts, 1 when something
+    /// could not be reached. Models are not asked, because each question costs money.
     Probe(ProbeArguments),
 }
 
@@ -164,7 +165,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Serve { config } => {
             let config = Config::load(&config, server_config::environment())?;
             server_config::start_log(&config.log);
-            // A key that only opening can judge (a damaged ledger, a wrong token name) is a configuration problem, too.
+            // A key that only opening can judge (a damaged ledger, a wrong token name) is a
+            // configuration problem, too.
             let served = block_on(serve::serve(&config))?;
             served.map_err(|error| Failure::Config(error.to_string()))?;
             Ok(())

@@ -1,4 +1,5 @@
-//! The configuration: one TOML file, overridden by the environment, complete before anything starts.
+//! The configuration: one TOML file, overridden by the environment, complete before anything
+//! starts.
 
 mod sections;
 
@@ -53,7 +54,8 @@ pub struct Config {
     pub wallets: WalletsSection,
     /// The fence. Its endpoints answer 404 without it.
     pub delegation: Option<DelegationSection>,
-    /// Keys of the agent rail, so that both servers can share one file. Read here: `fee_config`, where plans are submitted.
+    /// Keys of the agent rail, so that both servers can share one file. Read here: `fee_config`,
+    /// where plans are submitted.
     pub plans: toml::Table,
     /// Logging.
     pub log: LogSection,
@@ -103,9 +105,9 @@ impl Config {
         self.server.listen.unwrap_or(LISTEN)
     }
 
-    /// Where the chain that is paid on is read, and own transactions go: `settlement.rpc_url` first, then the nodes of the chain's
-    /// own table. Without the former only the mode that cannot do without a chain reads it. Nodes that are recordings know nothing
-    /// of payments.
+    /// Where the chain that is paid on is read, and own transactions go: `settlement.rpc_url`
+    /// first, then the nodes of the chain's own table. Without the former only the mode that cannot
+    /// do without a chain reads it. Nodes that are recordings know nothing of payments.
     #[must_use]
     pub fn settlement_endpoints(&self) -> Vec<String> {
         let section = &self.settlement;

@@ -17,7 +17,8 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// `nodes` is the mode of the nodes of all chains, `modes` that of every other source by its id.
+    /// `nodes` is the mode of the nodes of all chains, `modes` that of every other source by its
+    /// id.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         nodes: Mode,

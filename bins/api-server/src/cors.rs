@@ -17,7 +17,8 @@ pub(crate) fn preflight(allow: Allow) -> Reply {
         header::ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static(allow),
     );
-    // Clients send `Access-Control-Expose-Headers` as a request header, so it has to be allowed as one.
+    // Clients send `Access-Control-Expose-Headers` as a request header, so it has to be allowed as
+    // one.
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static(

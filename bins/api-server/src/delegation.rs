@@ -1,4 +1,5 @@
-//! `/delegation/…`: grants, revocations, limits, submissions. Free; what is asked is proven by the signatures in the bodies.
+//! `/delegation/…`: grants, revocations, limits, submissions. Free; what is asked is proven by the
+//! signatures in the bodies.
 
 mod answers;
 mod body;

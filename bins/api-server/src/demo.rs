@@ -1,9 +1,11 @@
-//! `api-server demo`: a paid call from end to end, a round of the fence, and the actions of a sub-wallet, with nothing but this
-//! binary.
+//! `api-server demo`: a paid call from end to end, a round of the fence, and the actions of a
+//! sub-wallet, with nothing but this binary.
 //!
-//! The servers are the production one: the same composition, the on-chain settler, the SQLite ledger, custody and the sender of plans.
-//! What stands in for the world are embedded chains that run real tokens and the interface of the aggregator's router, and recorded
-//! upstream answers served over HTTP. The fence has a server of its own, because its chain is not one of the recorded ones.
+//! The servers are the production one: the same composition, the on-chain settler, the SQLite
+//! ledger, custody and the sender of plans. What stands in for the world are embedded chains that
+//! run real tokens and the interface of the aggregator's router, and recorded upstream answers
+//! served over HTTP. The fence has a server of its own, because its chain is not one of the
+//! recorded ones.
 
 mod buyer;
 mod fence;
@@ -60,8 +62,8 @@ pub(crate) enum DemoError {
     },
 }
 
-/// Answers every upstream of a configuration from recordings that are served at `root`: each host is the first segment of
-/// the paths there.
+/// Answers every upstream of a configuration from recordings that are served at `root`: each host
+/// is the first segment of the paths there.
 pub fn replay_upstreams(config: &mut Config, root: &str) {
     for spec in Sources::specs() {
         let mut table = UpstreamTable {
@@ -88,8 +90,9 @@ pub fn replay_upstreams(config: &mut Config, root: &str) {
 
 /// The clock of a world of recordings: it is always the time at which they were made.
 ///
-/// Recorded answers never become newer. A clock that went on would make them old while a demo runs, and in the end refuse
-/// them. What is measured in stretches of time, such as budgets of upstreams, goes on as usual.
+/// Recorded answers never become newer. A clock that went on would make them old while a demo runs,
+/// and in the end refuse them. What is measured in stretches of time, such as budgets of upstreams,
+/// goes on as usual.
 pub fn recorded_clock() -> Arc<dyn Clock> {
     let at = i64::try_from(replay::RECORDED_AT).unwrap_or_default();
     Arc::new(RecordedClock {

@@ -12,7 +12,8 @@ use crate::config::{Config, Problem};
 /// The key that names the file.
 const KEY: &str = "plans.fee_config";
 
-/// What of `[plans]` also holds for the plans of wallets' actions. The agent rail reads the same keys.
+/// What of `[plans]` also holds for the plans of wallets' actions. The agent rail reads the same
+/// keys.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Read {
@@ -34,7 +35,8 @@ pub(crate) struct PlanRules {
     pub(crate) priced: bool,
 }
 
-/// The rules of a configuration; `None` where it names no fees or there are no wallets: then nothing is planned.
+/// The rules of a configuration; `None` where it names no fees or there are no wallets: then
+/// nothing is planned.
 ///
 /// # Errors
 /// A [`Problem`] that names the key.

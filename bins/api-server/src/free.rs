@@ -289,8 +289,8 @@ impl Free {
         processor: &PaymentProcessor<S, J, W>,
         sources: &Sources,
     ) -> Reply {
-        // Whoever scrapes and asks nothing else sees the gas account and the clocks as well. A settler that hangs leaves the
-        // last figures.
+        // Whoever scrapes and asks nothing else sees the gas account and the clocks as well. A
+        // settler that hangs leaves the last figures.
         let dependencies = self.dependencies(processor);
         let _ = tokio::time::timeout(SCRAPE_PATIENCE, dependencies).await;
         let journal = processor.journal();
@@ -337,7 +337,8 @@ fn source_row(source: &SourceHealth, mode: Mode) -> Value {
     })
 }
 
-/// How the nodes of each chain have been doing; their addresses often carry a key and are not shown.
+/// How the nodes of each chain have been doing; their addresses often carry a key and are not
+/// shown.
 fn chains(sources: &Sources) -> Vec<Value> {
     let endpoints = sources.chain.evm.health().into_iter();
     let row = |endpoint: EndpointHealth| {

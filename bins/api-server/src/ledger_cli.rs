@@ -22,7 +22,8 @@ const PAGE: u32 = 256;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
-    /// Print the payments whose outcome no server can find out any more. The server must be stopped.
+    /// Print the payments whose outcome no server can find out any more. The server must be
+    /// stopped.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -31,7 +32,8 @@ pub(crate) enum LedgerCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Decide one of them by what you have found out. This cannot be undone. The server must be stopped.
+    /// Decide one of them by what you have found out. This cannot be undone. The server must be
+    /// stopped.
     Resolve {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -48,7 +50,8 @@ pub(crate) enum LedgerCommand {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Found {
-    /// It was charged, by this transaction: the payer gets the stored answer when the payment comes again.
+    /// It was charged, by this transaction: the payer gets the stored answer when the payment comes
+    /// again.
     #[arg(long, value_name = "TX")]
     settled: Option<B256>,
     /// Nothing was charged and nothing can be any more; why is kept with the payment.
@@ -163,7 +166,8 @@ fn receipt(undecided: &Undecided, transaction: B256) -> Result<StoredReceipt, Le
     })
 }
 
-/// What an operator needs to look a payment up. The signature stays in the ledger: it may still be usable.
+/// What an operator needs to look a payment up. The signature stays in the ledger: it may still be
+/// usable.
 fn as_json(undecided: &Undecided) -> Value {
     let payment = Payment::restore(
         undecided.payload_json.as_bytes(),

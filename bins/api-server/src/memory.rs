@@ -1,5 +1,6 @@
-//! What this server has read of tokens, coins and markets within the last two days, so that it can say what has changed. With a
-//! store it is kept there and goes on after a restart; without one it begins anew.
+//! What this server has read of tokens, coins and markets within the last two days, so that it can
+//! say what has changed. With a store it is kept there and goes on after a restart; without one it
+//! begins anew.
 
 mod kept;
 pub(crate) mod posts;
@@ -38,7 +39,8 @@ pub(crate) struct Remembered {
 /// A reading, and the one of the day before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Compared {
-    /// The time of the earlier reading: a day ago, or less when this server has not read the subject for so long.
+    /// The time of the earlier reading: a day ago, or less when this server has not read the
+    /// subject for so long.
     pub(crate) since: Timestamp,
     before: BTreeMap<String, Figure>,
     present: BTreeMap<String, Figure>,
@@ -104,8 +106,8 @@ struct State {
 type Readings = BTreeMap<String, VecDeque<Remembered>>;
 
 impl Memory {
-    /// Remembers a reading and holds it against the one that is closest to a day old; `None` when there is none that is at least
-    /// half an hour old.
+    /// Remembers a reading and holds it against the one that is closest to a day old; `None` when
+    /// there is none that is at least half an hour old.
     pub(crate) fn compare(&self, subject: &str, present: Remembered) -> Option<Compared> {
         let mut state = self.state();
         let state = &mut *state;
@@ -129,7 +131,8 @@ impl Memory {
         })
     }
 
-    /// Takes in readings that were made before, or by another server, as far as they are not too old at `now`.
+    /// Takes in readings that were made before, or by another server, as far as they are not too
+    /// old at `now`.
     fn join(&self, others: Readings, now: Timestamp) {
         let mut state = self.state();
         for (subject, mut more) in others {

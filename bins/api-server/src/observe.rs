@@ -102,7 +102,8 @@ pub(crate) fn count_tolerated_of(upstreams: impl Iterator<Item = &'static str>) 
     }
 }
 
-/// Folds recorded samples into their buckets from time to time, so that they take no memory when nobody scrapes.
+/// Folds recorded samples into their buckets from time to time, so that they take no memory when
+/// nobody scrapes.
 pub(crate) async fn keep_metrics() {
     let mut ticks = tokio::time::interval(Duration::from_secs(5));
     loop {
@@ -261,12 +262,14 @@ pub(crate) fn ledger_bytes(bytes: u64) {
     gauge!(table::LEDGER_BYTES).set(as_float(bytes));
 }
 
-/// How many settlements the gas account can still pay; `None` where nobody knows, or somebody else pays.
+/// How many settlements the gas account can still pay; `None` where nobody knows, or somebody else
+/// pays.
 pub(crate) fn settlements_left(settlements: Option<u64>) {
     gauge!(table::SETTLEMENTS_LEFT).set(settlements.map_or(f64::NAN, as_float));
 }
 
-/// Seconds by which the machine's clock is ahead of the chain's, where they contradict each other; otherwise 0.
+/// Seconds by which the machine's clock is ahead of the chain's, where they contradict each other;
+/// otherwise 0.
 pub(crate) fn clock_difference(seconds: i64) {
     gauge!(table::CLOCK_DIFFERENCE).set(as_float(seconds));
 }
@@ -332,8 +335,8 @@ mod tests {
                 table::PROBE_BROKEN,
                 table::PROBE_TOLERATED,
             ];
-            // A series of the sender names its account, so it begins with the account's first transaction; one of wallets begins
-            // with the first action.
+            // A series of the sender names its account, so it begins with the account's first
+            // transaction; one of wallets begins with the first action.
             let begins_later = ["svc_sender_", "svc_wallet_"];
             let of_an_account = begins_later.iter().any(|it| metric.name.starts_with(it));
             let exists = text

@@ -1,8 +1,9 @@
-//! What this configuration does not serve: operations whose upstreams have no key or are switched off, and schemes that
-//! nobody settles. Every rendering of the catalog says it, so that nobody pays in vain.
+//! What this configuration does not serve: operations whose upstreams have no key or are switched
+//! off, and schemes that nobody settles. Every rendering of the catalog says it, so that nobody
+//! pays in vain.
 //!
-//! What is said here is a matter of the configuration alone. An upstream that is down is another matter: `/status` shows it,
-//! and the call is refused uncharged.
+//! What is said here is a matter of the configuration alone. An upstream that is down is another
+//! matter: `/status` shows it, and the call is refused uncharged.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +38,8 @@ pub(crate) fn offering(config: &Config, sources: &Sources) -> Offering {
     }
 }
 
-/// The schemes of every challenge that a mode of settlement can never settle. A facilitator says for itself what it takes.
+/// The schemes of every challenge that a mode of settlement can never settle. A facilitator says
+/// for itself what it takes.
 pub(crate) fn unpayable(mode: SettlementMode) -> Vec<Scheme> {
     match mode {
         SettlementMode::Onchain => vec![Scheme::AggrDeferred],
@@ -147,8 +149,8 @@ fn acting(config: &Config) -> Option<Unserved> {
     })
 }
 
-/// Unserved while no product is reviewed, or no chain of theirs can be read: without either no plan can be made. Custody is
-/// needed only where a plan is run.
+/// Unserved while no product is reviewed, or no chain of theirs can be read: without either no plan
+/// can be made. Custody is needed only where a plan is run.
 fn planning(wallets: &Wallets) -> Option<Unserved> {
     let Some(product) = wallets.reviewed.first() else {
         return Some(Unserved {

@@ -1,4 +1,5 @@
-//! The work behind each route. The match is exhaustive: a catalogued route without an arm does not compile.
+//! The work behind each route. The match is exhaustive: a catalogued route without an arm does not
+//! compile.
 
 mod actions;
 mod ai;
@@ -53,8 +54,8 @@ use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
 
-/// A future on the heap, made there: those of routes that ask many sources are large, and the frame of whoever awaits one of
-/// several would hold the space of all of them.
+/// A future on the heap, made there: those of routes that ask many sources are large, and the frame
+/// of whoever awaits one of several would hold the space of all of them.
 pub(crate) fn boxed<'a, F>(
     make: impl FnOnce() -> F,
 ) -> Pin<Box<dyn Future<Output = F::Output> + Send + 'a>>
@@ -64,7 +65,8 @@ where
     Box::pin(make())
 }
 
-/// Does the work of a call. Only here all sources are seen: an operation is given those that it reads.
+/// Does the work of a call. Only here all sources are seen: an operation is given those that it
+/// reads.
 pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let Sources {
         context,
@@ -198,7 +200,8 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     finish(context, call, answered)
 }
 
-/// What holds for the answer of every route: each gap has a name, and nothing is older than the caller takes.
+/// What holds for the answer of every route: each gap has a name, and nothing is older than the
+/// caller takes.
 fn finish(context: &Context, call: &Call, answered: Answered) -> Result<Answered, ErrorReply> {
     answered
         .complete()

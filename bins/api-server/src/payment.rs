@@ -1,15 +1,19 @@
 //! Taking a payment: from a decoded payment header to an answer.
 //!
-//! [`PaymentProcessor::decide`] is the order of decisions. Each phase is a file of its own and a function from the previous
-//! phase's result to the next one's; a phase that ends the call says so with an [`Ended`]. What the caller gets is rendered
-//! in one place, [`deliver`].
+//! [`PaymentProcessor::decide`] is the order of decisions. Each phase is a file of its own and a
+//! function from the previous phase's result to the next one's; a phase that ends the call says so
+//! with an [`Ended`]. What the caller gets is rendered in one place, [`deliver`].
 //!
 //! The rules that this module exists for:
-//! - Nothing is charged before there is an answer to deliver, and nothing is delivered before it is paid.
+//! - Nothing is charged before there is an answer to deliver, and nothing is delivered before it is
+//!   paid.
 //! - What happened to a payment is what the journal says, never what a variable says.
-//! - An outcome that is not known is not a failure: it is never charged again and never declared void by guessing.
-//! - A payment that the journal knows never meets a refusal that could make its payer sign another one.
-//! - A caller that hangs up changes nothing: everything runs in a task that the connection does not own.
+//! - An outcome that is not known is not a failure: it is never charged again and never declared
+//!   void by guessing.
+//! - A payment that the journal knows never meets a refusal that could make its payer sign another
+//!   one.
+//! - A caller that hangs up changes nothing: everything runs in a task that the connection does not
+//!   own.
 
 mod admit;
 mod advice;
@@ -60,11 +64,13 @@ use crate::observe;
 pub(crate) struct PaymentPolicy {
     /// Seconds that a settlement may take. A payment must outlive the work and this.
     pub(crate) settle_budget_seconds: u64,
-    /// How long the settler's own time limits may take together. Only a settler that forgets them is cut off.
+    /// How long the settler's own time limits may take together. Only a settler that forgets them
+    /// is cut off.
     pub(crate) settle_guard: Duration,
     /// How long the settler keeps its own transactions: as long as the journal keeps payments.
     pub(crate) transaction_retention: Duration,
-    /// For how many seconds after its settlement an answer about the payer's own wallet is given again.
+    /// For how many seconds after its settlement an answer about the payer's own wallet is given
+    /// again.
     pub(crate) private_answer_seconds: u64,
     /// What uncharged work costs, and who pays for it.
     pub(crate) credit: CreditPolicy,
@@ -72,7 +78,8 @@ pub(crate) struct PaymentPolicy {
 
 /// Paid calls in flight at once in this process, those of callers that hung up included.
 pub(crate) const MAX_IN_FLIGHT: usize = 4096;
-/// Of these, calls whose signature only a chain or a facilitator can judge: forging one costs nothing.
+/// Of these, calls whose signature only a chain or a facilitator can judge: forging one costs
+/// nothing.
 pub(crate) const MAX_UNPROVEN: usize = 64;
 
 /// Takes payments for a catalog over a settler, a journal and a worker. Cheap to clone.
@@ -157,7 +164,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let key = call.key();
         let carried = key.map(|key| self.shared.in_flight.carry(key));
         let (processor, catalog) = (self.clone(), Arc::clone(&self.shared.catalog));
-        // Allocators keep small blocks apart for each thread: so the task and the phases of `decide` are small, each by itself.
+        // Allocators keep small blocks apart for each thread: so the task and the phases of
+        // `decide` are small, each by itself.
         let (call, payload) = (Box::new(call), Box::new(payload));
         let task = self.shared.tasks.spawn(async move {
             let _in_flight = observe::in_flight();
@@ -192,8 +200,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// The order of decisions.
     ///
-    /// The claim is the one write that decides whether a payment is known. So that a known payment meets no refusal before
-    /// it, whatever would be refused earlier is looked up first ([`Self::unless_known`]).
+    /// The claim is the one write that decides whether a payment is known. So that a known payment
+    /// meets no refusal before it, whatever would be refused earlier is looked up first
+    /// ([`Self::unless_known`]).
     async fn decide(
         &self,
         call: &PaidCall,
@@ -210,7 +219,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Ok(settled)
     }
 
-    /// Whether the call's payment was not settled and may still be: the journal does not know it, or gave it back.
+    /// Whether the call's payment was not settled and may still be: the journal does not know it,
+    /// or gave it back.
     pub(crate) async fn is_open(&self, call: &PaidCall) -> bool {
         let Some(key) = call.key() else {
             return false;

@@ -18,8 +18,8 @@ pub(crate) const PAYMENT_RESPONSE: HeaderName =
 pub(crate) const RESPONSE_DIGEST: HeaderName = HeaderName::from_static("x-response-digest");
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Headers that most answers have at most, so that their table is made in its size. One for more is too large for what the
-/// allocator keeps at hand for each thread.
+/// Headers that most answers have at most, so that their table is made in its size. One for more is
+/// too large for what the allocator keeps at hand for each thread.
 const USUAL_HEADERS: usize = 6;
 
 /// Seconds after which a store that did not answer may answer again.
@@ -119,7 +119,8 @@ impl ErrorReply {
     }
 }
 
-/// An error answer whose code is the name of a rule of the fence. What can be asked again says when.
+/// An error answer whose code is the name of a rule of the fence. What can be asked again says
+/// when.
 pub(crate) fn named_error(
     status: StatusCode,
     code: &str,
@@ -163,7 +164,8 @@ pub(crate) fn own_header_value(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }
 
-/// A header value of text that may come from elsewhere; characters that a header cannot carry are dropped.
+/// A header value of text that may come from elsewhere; characters that a header cannot carry are
+/// dropped.
 pub(crate) fn header_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| {
         let printable: String = text.chars().filter(|c| (' '..='~').contains(c)).collect();

@@ -2,8 +2,8 @@
 
 /// Whether the URL that a payment names stands for the URL of this request.
 ///
-/// Path and query decide. The origin does not: behind a proxy, or on a second name of the same service, a client may
-/// well see another one, and a payment is bound to the seller by its payee.
+/// Path and query decide. The origin does not: behind a proxy, or on a second name of the same
+/// service, a client may well see another one, and a payment is bound to the seller by its payee.
 pub(crate) fn is_same(paid_for: &str, requested: &str) -> bool {
     path_and_query(paid_for) == path_and_query(requested)
 }

@@ -1,7 +1,9 @@
-//! The reviewed contracts of the chain's aggregator: which set is used, and what was refused because it is not in the set.
+//! The reviewed contracts of the chain's aggregator: which set is used, and what was refused
+//! because it is not in the set.
 //!
-//! The aggregator's router changes. A quote that goes to a contract nobody has reviewed is refused, and the operator learns of
-//! it here: by a metric, and by a line of `/status` with what was observed.
+//! The aggregator's router changes. A quote that goes to a contract nobody has reviewed is refused,
+//! and the operator learns of it here: by a metric, and by a line of `/status` with what was
+//! observed.
 
 use std::collections::BTreeMap;
 use std::path::Path;

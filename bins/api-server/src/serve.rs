@@ -76,8 +76,8 @@ impl Service<AnySettler, SqliteLedger> {
         Self::open_at(config, Arc::new(SystemClock)).await
     }
 
-    /// The same with a signer of the program's own: settlement is `onchain`, the configuration names no key, and
-    /// `settlement.gas_account` is the signer's account.
+    /// The same with a signer of the program's own: settlement is `onchain`, the configuration
+    /// names no key, and `settlement.gas_account` is the signer's account.
     ///
     /// # Errors
     /// As [`Self::open`], and [`ServeError::Signer`].
@@ -90,7 +90,8 @@ impl Service<AnySettler, SqliteLedger> {
         Box::pin(Self::open_as(config, signer, Arc::new(SystemClock))).await
     }
 
-    /// [`Self::open`] with a clock of its own for the data: recorded answers are of the time of their recording.
+    /// [`Self::open`] with a clock of its own for the data: recorded answers are of the time of
+    /// their recording.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -107,7 +108,8 @@ impl Service<AnySettler, SqliteLedger> {
     ) -> Result<Self, ServeError> {
         let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        // Reading the system's certificates takes longer than everything else, and each client reads them.
+        // Reading the system's certificates takes longer than everything else, and each client
+        // reads them.
         let sources = {
             let config = config.clone();
             tokio::task::spawn_blocking(move || Sources::connect(&config, data_clock))
@@ -290,7 +292,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
         self
     }
 
-    /// Names who moves the money of mandates that act. Without one, a mandate that would act is refused.
+    /// Names who moves the money of mandates that act. Without one, a mandate that would act is
+    /// refused.
     #[must_use]
     pub fn with_mover(self, mover: Arc<dyn Mover>) -> Self {
         if let Some(mandates) = self.sources.mandates() {
@@ -359,7 +362,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
         if let Some(probes) = probes {
             probes.abort();
         }
-        // Calls whose caller hung up, and payments being reconciled, go on without a connection, within the same time.
+        // Calls whose caller hung up, and payments being reconciled, go on without a connection,
+        // within the same time.
         let used = signalled.get().map_or(closing_time, Instant::elapsed);
         if tokio::time::timeout(closing_time.saturating_sub(used), processor.close())
             .await
@@ -395,7 +399,8 @@ async fn open_custody(
         return Ok(None);
     };
     if let Some(turnkey) = section.turnkey() {
-        // The system's certificates are read, which takes a moment. Nothing is asked: a service that is down ends no start.
+        // The system's certificates are read, which takes a moment. Nothing is asked: a service
+        // that is down ends no start.
         let connected =
             tokio::task::spawn_blocking(move || TurnkeyCustody::connect(&turnkey)).await;
         let connected = connected
@@ -482,8 +487,8 @@ fn check_signer(section: &SettlementSection, observed: Address) -> Result<(), Se
     }
 }
 
-/// What of [`Service::open`] can be judged without opening anything; gives the terms that would be offered, and what would
-/// not be served.
+/// What of [`Service::open`] can be judged without opening anything; gives the terms that would be
+/// offered, and what would not be served.
 ///
 /// # Errors
 /// A [`ServeError`] that names the key.
@@ -525,7 +530,8 @@ fn credit_policy(section: &CreditSection) -> CreditPolicy {
     }
 }
 
-/// Longer than a settlement takes by its own limits: the call, an identical second one, reading the chain.
+/// Longer than a settlement takes by its own limits: the call, an identical second one, reading the
+/// chain.
 fn settle_guard(section: &SettlementSection) -> Duration {
     Duration::from_millis(section.timeout_ms)
         .saturating_mul(3)

@@ -1,8 +1,8 @@
 //! Datasets that are gathered on a schedule and read from memory: the news every hour, the yields.
 //!
-//! One job per dataset. Of several servers that share a store one gathers at a time, the others follow what it
-//! publishes. A dataset that cannot be gathered keeps its last edition, which ages; a restart begins with what is on
-//! the store. Ages are computed when somebody asks, never stored.
+//! One job per dataset. Of several servers that share a store one gathers at a time, the others
+//! follow what it publishes. A dataset that cannot be gathered keeps its last edition, which ages;
+//! a restart begins with what is on the store. Ages are computed when somebody asks, never stored.
 
 mod current;
 mod dataset;

@@ -35,7 +35,8 @@ impl Cut {
         })
     }
 
-    /// It in another answer, where what was at `from` is at `to`; `None` for a list that is not taken over.
+    /// It in another answer, where what was at `from` is at `to`; `None` for a list that is not
+    /// taken over.
     pub(crate) fn moved(self, from: &str, to: &str) -> Option<Self> {
         let rest = self.field.strip_prefix(from)?;
         let field = format!("{to}{rest}");
@@ -125,8 +126,8 @@ impl SourceReport {
         });
     }
 
-    /// A source counts once; of two answers of one source the older one ages the whole, and one that only names things
-    /// does not.
+    /// A source counts once; of two answers of one source the older one ages the whole, and one
+    /// that only names things does not.
     fn add(&mut self, source: Provenance) {
         let known = self
             .sources

@@ -1,7 +1,7 @@
 //! The upstreams that the routes draw on, by domain, connected from a configuration.
 //!
-//! An operation takes the domains that it reads, so that its signature says which they are. An adapter that several domains
-//! need is cloned: clones share their state.
+//! An operation takes the domains that it reads, so that its signature says which they are. An
+//! adapter that several domains need is cloned: clones share their state.
 
 mod accounts;
 mod ai;
@@ -208,8 +208,8 @@ impl Sources {
         self.store.as_ref()
     }
 
-    /// Keeps what is used of the upstreams' limits in the store and goes on where it stands there. Without a store it is
-    /// counted in memory.
+    /// Keeps what is used of the upstreams' limits in the store and goes on where it stands there.
+    /// Without a store it is counted in memory.
     pub(crate) async fn keep_limits(&self) {
         if let Some(store) = &self.store {
             limits::keep_limits(self, store).await;

@@ -1,5 +1,6 @@
-//! What sub-wallets do: what their actions are given (plans that were judged, prices of coins, what owners have paid), how
-//! their transactions are sent, what an action's answer shows, and where its intent can be read.
+//! What sub-wallets do: what their actions are given (plans that were judged, prices of coins, what
+//! owners have paid), how their transactions are sent, what an action's answer shows, and where its
+//! intent can be read.
 
 mod intents;
 mod mover;

@@ -1,4 +1,5 @@
-//! `api-server wallets`: what an operator does with the keys of sub-wallets that this machine holds.
+//! `api-server wallets`: what an operator does with the keys of sub-wallets that this machine
+//! holds.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -15,7 +16,8 @@ use crate::config::{Config, CustodyProvider};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WalletsCommand {
-    /// Print every sub-wallet: its owner, its address, when it was made, and when it was exported. No key is opened.
+    /// Print every sub-wallet: its owner, its address, when it was made, and when it was exported.
+    /// No key is opened.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -24,16 +26,16 @@ pub(crate) enum WalletsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Open every sub-wallet with the operator's secret, as after a backup was restored. Takes about a second for each.
-    /// Exits 1 when one cannot be opened.
+    /// Open every sub-wallet with the operator's secret, as after a backup was restored. Takes
+    /// about a second for each. Exits 1 when one cannot be opened.
     Check {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
     },
-    /// Write every sub-wallet into another folder under another secret, and open each again there. The folder of the
-    /// configuration does not change. The server must be stopped; a run that was cut off can be repeated. Takes about
-    /// three seconds for each wallet.
+    /// Write every sub-wallet into another folder under another secret, and open each again there.
+    /// The folder of the configuration does not change. The server must be stopped; a run that was
+    /// cut off can be repeated. Takes about three seconds for each wallet.
     Rotate {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -45,8 +47,9 @@ pub(crate) enum WalletsCommand {
         #[arg(long, value_name = "FILE")]
         secret_file: PathBuf,
     },
-    /// Hand a sub-wallet's key to its owner, encrypted to the key that the owner's signed request names. From then on the
-    /// wallet signs nothing here, for good. The server may run; the same request can be repeated.
+    /// Hand a sub-wallet's key to its owner, encrypted to the key that the owner's signed request
+    /// names. From then on the wallet signs nothing here, for good. The server may run; the same
+    /// request can be repeated.
     Export {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -185,7 +188,8 @@ async fn rotate(
     )))
 }
 
-/// Grants an owner's request. The mark that the wallet has left is on disk before a byte of its key is in `out`.
+/// Grants an owner's request. The mark that the wallet has left is on disk before a byte of its key
+/// is in `out`.
 async fn export(
     wallets: &LocalCustody,
     request: &Path,

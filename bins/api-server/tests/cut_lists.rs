@@ -1,4 +1,5 @@
-//! Every place in the code that shortens a list, and how an answer says of how many. A new place is not known here, and fails.
+//! Every place in the code that shortens a list, and how an answer says of how many. A new place is
+//! not known here, and fails.
 
 #![allow(
     clippy::unwrap_used,
@@ -206,7 +207,8 @@ fn shortens(line: &str) -> bool {
                 || of.ends_with("get")
                 || of.ends_with("saturating_sub") && !inside.is_empty()
         });
-        // From one place to another is a part of something, and not the first or the last rows of a list.
+        // From one place to another is a part of something, and not the first or the last rows of a
+        // list.
         opens.is_some_and(|open| {
             let starts = before[open + 1..].trim_end_matches(')');
             (starts.is_empty() && bounds(ends)) || (ends.trim().is_empty() && bounds(starts))

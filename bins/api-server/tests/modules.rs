@@ -1,5 +1,5 @@
-//! Which modules know which: what an operation gets and returns knows no operation, and an operation does not know all
-//! sources. Read from the text of the modules.
+//! Which modules know which: what an operation gets and returns knows no operation, and an
+//! operation does not know all sources. Read from the text of the modules.
 
 #![allow(
     clippy::unwrap_used,
@@ -180,7 +180,8 @@ fn wallets_keys_are_reached_through_the_policy_only() {
     };
     let all = files(&source());
     let opened: BTreeSet<_> = all.iter().filter(opens).collect();
-    // The demo's stage makes a wallet beside a server, and the operator's verbs list and rewrite files: neither signs.
+    // The demo's stage makes a wallet beside a server, and the operator's verbs list and rewrite
+    // files: neither signs.
     let expected = ["serve.rs", "demo/fence/stage.rs", "wallets_cli.rs"];
     let expected = expected.map(|file| source().join(file));
     assert_eq!(opened, expected.iter().collect());
@@ -212,7 +213,8 @@ fn every_way_to_name_a_module_is_seen() {
     assert_eq!(seen("// use crate::operations;\nuse other::page;"), [""; 0]);
 }
 
-/// What runs in a task of its own is paid for by nobody, unless the meter of its call is carried into it.
+/// What runs in a task of its own is paid for by nobody, unless the meter of its call is carried
+/// into it.
 #[test]
 fn operations_carry_their_meter_into_every_task() {
     let operations = text_of("operations");

@@ -272,7 +272,8 @@ async fn the_four_routes_answer_what_the_catalog_shows() {
     assert_same_members("/swap", &answer.body()["data"]);
 }
 
-/// The catalogued example and the real answer have the same members, all the way down to the leaves.
+/// The catalogued example and the real answer have the same members, all the way down to the
+/// leaves.
 fn assert_same_members(path: &str, data: &Value) {
     let route = route_catalog::Operation::ALL
         .iter()

@@ -1,4 +1,5 @@
-//! Prompts stay out of the log. A process of its own: the log of a thread is read, and other tests write to none.
+//! Prompts stay out of the log. A process of its own: the log of a thread is read, and other tests
+//! write to none.
 
 #![allow(
     clippy::unwrap_used,
@@ -35,8 +36,8 @@ impl io::Write for Log {
     }
 }
 
-/// The prompt is in the address of the request. Everything that this process logs is read, down to `debug`: a log of one
-/// thread alone would miss what other threads were the first to report.
+/// The prompt is in the address of the request. Everything that this process logs is read, down to
+/// `debug`: a log of one thread alone would miss what other threads were the first to report.
 #[tokio::test]
 async fn prompts_do_not_reach_the_log() {
     let log = Log::default();

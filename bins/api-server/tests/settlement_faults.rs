@@ -1,5 +1,5 @@
-//! Facilitators that fail in every way: nothing is served unpaid, nothing is charged twice, and an unknown outcome stays
-//! unknown until it is decided.
+//! Facilitators that fail in every way: nothing is served unpaid, nothing is charged twice, and an
+//! unknown outcome stays unknown until it is decided.
 
 #![allow(
     clippy::unwrap_used,
@@ -182,7 +182,8 @@ async fn an_unknown_outcome_is_decided_by_the_same_payment_and_never_by_a_new_on
     }
 }
 
-/// Only the facilitator can judge a session key: it gets the caller's bytes, and names no transaction yet.
+/// Only the facilitator can judge a session key: it gets the caller's bytes, and names no
+/// transaction yet.
 #[tokio::test]
 async fn a_deferred_payment_is_taken_where_the_facilitator_takes_it() {
     let (world, facilitator) = world(vec![valid()], vec![success("")]).await;

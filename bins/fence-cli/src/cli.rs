@@ -6,8 +6,8 @@ use fence_offline::{grant, key, limit, log, onchain, order, plan, policy, revoke
 
 /// Permit, review and end: signs permissions offline and verifies plans before anything is signed.
 ///
-/// No command opens a socket, but for those that are marked (network): `submit`, `revoke confirm`, `revoke now`, `status`, `log fetch`,
-/// `onchain read-back` and `onchain clear-allowance`.
+/// No command opens a socket, but for those that are marked (network): `submit`, `revoke confirm`,
+/// `revoke now`, `status`, `log fetch`, `onchain read-back` and `onchain clear-allowance`.
 #[derive(Debug, Parser)]
 #[command(name = "fence-cli", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -165,7 +165,8 @@ pub(crate) enum OnchainCommand {
     /// Sign the delegations that a grant promises, and put them beside it
     #[command(after_help = EXIT_CODES)]
     Delegation(onchain::Delegate),
-    /// Sign the authorization that gives an account its delegation code (EIP-7702), or takes it away
+    /// Sign the authorization that gives an account its delegation code (EIP-7702), or takes it
+    /// away
     #[command(name = "auth7702", after_help = EXIT_CODES)]
     Auth7702(onchain::Auth7702),
     /// Print the transaction that disables a grant's delegations
@@ -194,7 +195,8 @@ pub(crate) enum PlanCommand {
     /// Say what a plan does, read from the bytes that would be signed; judges nothing
     #[command(after_help = EXIT_CODES)]
     Show(plan::Show),
-    /// Judge a plan again: every check on its own bytes, its digest, its expiry, and that it answers this request
+    /// Judge a plan again: every check on its own bytes, its digest, its expiry, and that it
+    /// answers this request
     #[command(after_help = EXIT_CODES)]
     Verify(plan::Verify),
 }

@@ -22,7 +22,8 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are answers, everything else is a usage error; clap prints each to its own stream.
+            // Help and version are answers, everything else is a usage error; clap prints each to
+            // its own stream.
             let exit = if error.use_stderr() {
                 Exit::Usage
             } else {
@@ -36,7 +37,8 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = run(cli.command);
-    // Words that cannot be shown change nothing; data that cannot be written must not look like success.
+    // Words that cannot be shown change nothing; data that cannot be written must not look like
+    // success.
     drop(io::stderr().write_all(outcome.stderr.as_bytes()));
     let mut stdout = io::stdout().lock();
     let written = stdout
@@ -49,7 +51,8 @@ pub fn main() -> ExitCode {
     .into()
 }
 
-/// What a failed write makes of an outcome: success becomes a file error, everything else keeps its own code.
+/// What a failed write makes of an outcome: success becomes a file error, everything else keeps its
+/// own code.
 fn unwritten(error: &io::Error, exit: Exit) -> Exit {
     drop(writeln!(io::stderr(), "error: standard output: {error}"));
     if exit == Exit::Ok { Exit::File } else { exit }

@@ -1,5 +1,5 @@
-//! `check-config`: who will be paid for plans and what is kept where, in words that an operator can compare with what was
-//! meant. Nothing is asked here; [`online`] asks.
+//! `check-config`: who will be paid for plans and what is kept where, in words that an operator can
+//! compare with what was meant. Nothing is asked here; [`online`] asks.
 
 pub(crate) mod online;
 
@@ -81,7 +81,8 @@ pub(crate) fn report(config: &Config, fees: &FeePolicy) -> String {
     text
 }
 
-/// Where what callers and this server have used of limits is kept, for `check-config` and for the log.
+/// Where what callers and this server have used of limits is kept, for `check-config` and for the
+/// log.
 pub(crate) fn storage(config: &Config) -> String {
     match config.storage.file() {
         Some(file) => format!("quotas, budgets and shares are kept in {file}"),

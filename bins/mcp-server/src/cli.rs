@@ -38,13 +38,15 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
     },
-    /// Serve the same tools over standard input and output, for an agent that starts the server itself.
+    /// Serve the same tools over standard input and output, for an agent that starts the server
+    /// itself.
     Stdio {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
     },
-    /// Show a swap plan from the request to its execution on an embedded chain, then keep serving. Needs nothing else.
+    /// Show a swap plan from the request to its execution on an embedded chain, then keep serving.
+    /// Needs nothing else.
     Demo {
         /// Where to listen; port 0 takes a free one.
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
@@ -59,14 +61,14 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check a configuration without serving it, and print who is paid what. Exits 2 and names every unusable key
-    /// otherwise.
+    /// Check a configuration without serving it, and print who is paid what. Exits 2 and names
+    /// every unusable key otherwise.
     CheckConfig {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// Also ask the nodes that it names whether the router accepts the reviewed legs. Exits 2 when it does not, 1 when a
-        /// node cannot be reached.
+        /// Also ask the nodes that it names whether the router accepts the reviewed legs. Exits 2
+        /// when it does not, 1 when a node cannot be reached.
         #[arg(long)]
         online: bool,
     },
@@ -79,10 +81,10 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum UpstreamsCommand {
-    /// Ask each upstream one harmless question for each endpoint that is used, and print how it stands: reachable, key
-    /// taken, answer read, age of the data, quota left, what it serves. What has changed is named by its JSON path. Exits 2
-    /// when something contradicts, 1 when something could not be reached. Models are not asked, because each question
-    /// costs money.
+    /// Ask each upstream one harmless question for each endpoint that is used, and print how it
+    /// stands: reachable, key taken, answer read, age of the data, quota left, what it serves. What
+    /// has changed is named by its JSON path. Exits 2 when something contradicts, 1 when something
+    /// could not be reached. Models are not asked, because each question costs money.
     Probe(ProbeArguments),
 }
 

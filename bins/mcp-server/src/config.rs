@@ -1,4 +1,5 @@
-//! The configuration: one TOML file, overridden by the environment, complete before anything starts.
+//! The configuration: one TOML file, overridden by the environment, complete before anything
+//! starts.
 
 mod delegation;
 mod plans;
@@ -55,7 +56,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads a file and the environment variables `SVC__SECTION__KEY`, which win. Paths in it are relative to its folder.
+    /// Reads a file and the environment variables `SVC__SECTION__KEY`, which win. Paths in it are
+    /// relative to its folder.
     ///
     /// # Errors
     /// The file cannot be read or is not TOML; or every problem that was found, each with its key.
@@ -142,7 +144,8 @@ impl Configuration for Config {
     }
 }
 
-/// Why the perpetuals venue's test network is refused: a plan built from its readings would place orders on the main one.
+/// Why the perpetuals venue's test network is refused: a plan built from its readings would place
+/// orders on the main one.
 const TEST_NETWORK: &str = "the test network cannot be used: orders are signed for the main network, where a coin \
     has another asset id";
 

@@ -1,8 +1,9 @@
 //! `mcp-server demo`: a swap plan from the request to its execution, with nothing but this binary.
 //!
-//! The server is the production one: the same composition, the real aggregator adapter, the same checks. What stands in for
-//! the world is an embedded chain with the router's interface, and recorded quotes served over HTTP. Nothing signs: the
-//! chain sends for its own accounts, as development nodes do.
+//! The server is the production one: the same composition, the real aggregator adapter, the same
+//! checks. What stands in for the world is an embedded chain with the router's interface, and
+//! recorded quotes served over HTTP. Nothing signs: the chain sends for its own accounts, as
+//! development nodes do.
 
 mod execution;
 mod forgery;

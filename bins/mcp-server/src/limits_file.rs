@@ -1,7 +1,9 @@
-//! What outlives a restart: what was used of the upstreams' limits, and what callers have left of their shares.
+//! What outlives a restart: what was used of the upstreams' limits, and what callers have left of
+//! their shares.
 //!
-//! Quotas and long windows are written before the calls that they count. Shares change with every call, so they are written
-//! together every few seconds and at the end: a crash gives back what was used since the last time.
+//! Quotas and long windows are written before the calls that they count. Shares change with every
+//! call, so they are written together every few seconds and at the end: a crash gives back what was
+//! used since the last time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +19,8 @@ use crate::shares::Shares;
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 /// After how many writes old rows are thrown away: about an hour.
 const PRUNE_AFTER: u32 = 720;
-/// The most pools and shares that are kept. Of more, those that changed longest ago are whole again after a restart.
+/// The most pools and shares that are kept. Of more, those that changed longest ago are whole again
+/// after a restart.
 const MOST_LEVELS: u32 = 65_536;
 
 /// The file of a server.

@@ -1,7 +1,9 @@
-//! The Model Context Protocol over any set of tools: which revision a request speaks, and what its method answers.
+//! The Model Context Protocol over any set of tools: which revision a request speaks, and what its
+//! method answers.
 //!
-//! Three kinds of request are served side by side, each judged by itself, without sessions: the current revision with
-//! everything in every request; the revisions before it, with their `initialize`; and bare calls that name no revision.
+//! Three kinds of request are served side by side, each judged by itself, without sessions: the
+//! current revision with everything in every request; the revisions before it, with their
+//! `initialize`; and bare calls that name no revision.
 
 mod dispatcher;
 mod era;

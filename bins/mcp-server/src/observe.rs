@@ -71,7 +71,8 @@ fn describe() {
     describe_counter!("svc_http_answers_total", "answers by status");
 }
 
-/// Folds recorded samples into their buckets from time to time, so that they take no memory when nobody scrapes.
+/// Folds recorded samples into their buckets from time to time, so that they take no memory when
+/// nobody scrapes.
 pub(crate) async fn keep_metrics() {
     let mut ticks = tokio::time::interval(Duration::from_secs(5));
     loop {

@@ -80,7 +80,8 @@ pub(crate) fn read(plans: &PlansSection) -> Result<Policy, PolicyError> {
     Ok(policy)
 }
 
-/// [`read`], for plans that will be signed: refuses recipients that must not be paid. A demo may pay them.
+/// [`read`], for plans that will be signed: refuses recipients that must not be paid. A demo may
+/// pay them.
 ///
 /// # Errors
 /// As [`read`]; [`PolicyError::Recipients`].

@@ -1,6 +1,7 @@
 //! JSON-RPC 2.0 as MCP uses it: one request or notification in, at most one message out.
 //!
-//! A message is read once, borrowed from the text that it came in. Members that are not looked into stay text.
+//! A message is read once, borrowed from the text that it came in. Members that are not looked into
+//! stay text.
 
 mod depth;
 mod fault;

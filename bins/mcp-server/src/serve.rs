@@ -54,8 +54,8 @@ pub struct Parts<T> {
 }
 
 impl Parts<Tools<Upstreams>> {
-    /// The parts that a configuration names. Nothing outside is asked anything yet. Recipients of fees may be accounts of
-    /// local test chains, which the commands that serve refuse.
+    /// The parts that a configuration names. Nothing outside is asked anything yet. Recipients of
+    /// fees may be accounts of local test chains, which the commands that serve refuse.
     ///
     /// # Errors
     /// A [`ServeError`] that names the key.
@@ -86,8 +86,8 @@ impl Parts<Tools<Upstreams>> {
         self
     }
 
-    /// Goes on where the last server stood that used the configured file, and keeps there what is used from now on. `None`
-    /// without a file: then everything is kept in memory.
+    /// Goes on where the last server stood that used the configured file, and keeps there what is
+    /// used from now on. `None` without a file: then everything is kept in memory.
     ///
     /// # Errors
     /// A file that cannot be used, or that another server uses.

@@ -1,9 +1,10 @@
 //! What callers may use of the venues' limits.
 //!
-//! A venue limits how often this server asks it, so that one caller could use up what is there for all. Each rail therefore
-//! has a pool of upstream requests for everybody, and each client address a share of its own for the time in which the pool
-//! is dry ([`credit::Newcomers`]). A call takes the most that its plan can cost before anything is asked, and gives back
-//! what it did not use; what the server knows already costs nothing.
+//! A venue limits how often this server asks it, so that one caller could use up what is there for
+//! all. Each rail therefore has a pool of upstream requests for everybody, and each client address
+//! a share of its own for the time in which the pool is dry ([`credit::Newcomers`]). A call takes
+//! the most that its plan can cost before anything is asked, and gives back what it did not use;
+//! what the server knows already costs nothing.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -17,7 +18,8 @@ use plan_checks::bridge::AccountKind;
 
 use crate::throttle::Monotonic;
 
-/// What one request is worth in the unit of [`credit`], so that requests an hour are a whole number a second.
+/// What one request is worth in the unit of [`credit`], so that requests an hour are a whole number
+/// a second.
 const REQUEST: Cost = Cost::micro_usd(3_600);
 
 /// How many requests callers may cause at the upstreams of one rail.
@@ -34,8 +36,9 @@ pub struct ShareRules {
 }
 
 impl ShareRules {
-    /// What fits the venue's own limit for a server without a key: LI.FI 75 quotes in two hours, Circle 35 requests a
-    /// second, Polymarket several hundred in ten seconds, Hyperliquid 60 readings a minute.
+    /// What fits the venue's own limit for a server without a key: LI.FI 75 quotes in two hours,
+    /// Circle 35 requests a second, Polymarket several hundred in ten seconds, Hyperliquid 60
+    /// readings a minute.
     #[must_use]
     pub const fn usual(rail: Rail) -> Self {
         let (pool, pool_per_hour, address, address_per_hour) = match rail {
@@ -64,12 +67,14 @@ impl ShareRules {
     }
 }
 
-/// The most requests that any plan of a rail causes when no request has to be repeated: the readings of its venue, and the
-/// nodes that simulate it or read its account. That a node is asked for its chain once is not counted.
+/// The most requests that any plan of a rail causes when no request has to be repeated: the
+/// readings of its venue, and the nodes that simulate it or read its account. That a node is asked
+/// for its chain once is not counted.
 #[must_use]
 pub(crate) const fn most(rail: Rail) -> u32 {
     match rail {
-        // A quote, a second one without an exchange that is not reviewed, two prices in one request, a simulation.
+        // A quote, a second one without an exchange that is not reviewed, two prices in one
+        // request, a simulation.
         Rail::Swap => 4,
         Rail::Bridge => BRIDGE + 2 * SAFE,
         Rail::PerpOrder => 5,
@@ -77,7 +82,8 @@ pub(crate) const fn most(rail: Rail) -> u32 {
     }
 }
 
-/// The most that the cheapest kind of request of a rail causes. A share may hold no more: dearer ones come out of the pool then.
+/// The most that the cheapest kind of request of a rail causes. A share may hold no more: dearer
+/// ones come out of the pool then.
 #[must_use]
 pub(crate) const fn least(rail: Rail) -> u32 {
     match rail {
@@ -99,8 +105,8 @@ fn most_of(request: &Request) -> u32 {
 
 /// Of a bridge: the fees, what is left of fast transfers, the chain's least fee, a simulation.
 const BRIDGE: u32 = 4;
-/// Of a Safe, on each of its chains: its code, owners, threshold, version, singleton and the code of that, modules, guard,
-/// guard of modules and fallback handler.
+/// Of a Safe, on each of its chains: its code, owners, threshold, version, singleton and the code
+/// of that, modules, guard, guard of modules and fallback handler.
 const SAFE: u32 = 10;
 
 /// The pools and shares of a server.
@@ -125,7 +131,8 @@ impl Shares {
         }
     }
 
-    /// Takes what the plan of a request can cost from the pool, or from the share of the client's address.
+    /// Takes what the plan of a request can cost from the pool, or from the share of the client's
+    /// address.
     ///
     /// # Errors
     /// `rate_limited`, with the time after which the share suffices.
@@ -157,8 +164,8 @@ impl Shares {
         })
     }
 
-    /// Sets a pool or share to the `level` that it had some time ago, under the name that [`Self::level`] gave it. What is not
-    /// known any more is left out.
+    /// Sets a pool or share to the `level` that it had some time ago, under the name that
+    /// [`Self::level`] gave it. What is not known any more is left out.
     pub(crate) fn resume(&self, name: &str, level: u64, since_ms: u64) {
         let (rail, address) = match name.split_once(' ') {
             None => (name, None),
@@ -178,7 +185,8 @@ impl Shares {
         }
     }
 
-    /// What has changed since the last time this was asked; from the first time on changes are noted.
+    /// What has changed since the last time this was asked; from the first time on changes are
+    /// noted.
     pub(crate) fn changed(&self) -> Vec<Key> {
         lock(self.changed.get_or_init(Mutex::default))
             .drain()
@@ -219,7 +227,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was taken for one call. What its requests did not use is given back at its end, also when the caller goes away.
+/// What was taken for one call. What its requests did not use is given back at its end, also when
+/// the caller goes away.
 pub(crate) struct Share<'a> {
     shares: &'a Shares,
     rail: Rail,

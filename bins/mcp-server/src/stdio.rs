@@ -1,4 +1,5 @@
-//! The same messages over standard input and output, one to a line, for an agent that starts the server itself.
+//! The same messages over standard input and output, one to a line, for an agent that starts the
+//! server itself.
 
 mod lines;
 mod work;
@@ -14,7 +15,8 @@ use self::work::Work;
 use crate::mcp::{Dispatcher, Toolbox};
 use crate::rpc::Fault;
 
-/// Messages that are worked on at a time. Beyond it the next line is not read before one of them is answered.
+/// Messages that are worked on at a time. Beyond it the next line is not read before one of them is
+/// answered.
 pub(crate) const IN_FLIGHT: usize = 64;
 /// Answers that may wait to be written.
 const WAITING: usize = 64;

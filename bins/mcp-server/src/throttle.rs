@@ -15,9 +15,11 @@ use crate::tools::refused;
 /// How many calls are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {
-    /// Calls a second of all callers, in the long run. While these are used up, each client address still has a hundredth.
+    /// Calls a second of all callers, in the long run. While these are used up, each client address
+    /// still has a hundredth.
     pub per_second: u32,
-    /// Calls that may come at once. While these are used up, each client address still has a hundredth.
+    /// Calls that may come at once. While these are used up, each client address still has a
+    /// hundredth.
     pub burst: u32,
     /// Calls that are worked on at the same time.
     pub in_flight: u32,

@@ -64,8 +64,8 @@ impl<P: Ports> Tools<P> {
         }
     }
 
-    /// The same for many callers, of whom each has a share of what the upstreams of a rail allow. Beyond it calls are
-    /// refused as `rate_limited`, before anything is asked.
+    /// The same for many callers, of whom each has a share of what the upstreams of a rail allow.
+    /// Beyond it calls are refused as `rate_limited`, before anything is asked.
     #[must_use]
     pub fn shared(mut self, rules: impl Fn(Rail) -> ShareRules) -> Self {
         self.shares = Some(Arc::new(Shares::new(rules, monotonic())));

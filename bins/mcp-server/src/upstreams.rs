@@ -175,7 +175,8 @@ impl Upstreams {
 }
 
 impl Upstreams {
-    /// Keeps what is used of quotas and long budgets in `store` from now on, and goes on where they stand there.
+    /// Keeps what is used of quotas and long budgets in `store` from now on, and goes on where they
+    /// stand there.
     pub(crate) async fn keep_limits(&self, store: &Arc<dyn QuotaStore>) {
         for source in self.0.limited() {
             if let Err(error) = source.keep_limits(store.clone()).await {

@@ -3,8 +3,9 @@
 use alloy_primitives::{Address, address};
 use thiserror::Error;
 
-/// The ten accounts that local test chains derive from the mnemonic `test test test test test test test test test test
-/// test junk`, in their order. Everybody has their keys: what is sent to them on a public chain is taken at once.
+/// The ten accounts that local test chains derive from the mnemonic `test test test test test test
+/// test test test test test junk`, in their order. Everybody has their keys: what is sent to them
+/// on a public chain is taken at once.
 pub const LOCAL_CHAIN_ACCOUNTS: [Address; 10] = [
     address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266"),
     address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"),

@@ -15,7 +15,8 @@ pub enum AddressFault {
     /// Still [`PLACEHOLDER`].
     #[error("expected an address of your own, observed the example's {PLACEHOLDER}")]
     Placeholder,
-    /// Another form than `0x` and 40 hexadecimal digits. The text is not repeated: it may be a key in the wrong place.
+    /// Another form than `0x` and 40 hexadecimal digits. The text is not repeated: it may be a key
+    /// in the wrong place.
     #[error("expected 0x and 40 hexadecimal digits, observed another text of {length} characters")]
     Form {
         /// Its characters.
@@ -26,7 +27,8 @@ pub enum AddressFault {
         "expected {expected} if its digits are right, observed {observed}, whose checksum (EIP-55) does not hold"
     )]
     Checksum {
-        /// The spelling that these digits have. Its digits may be wrong: compare it with the source of the address.
+        /// The spelling that these digits have. Its digits may be wrong: compare it with the source
+        /// of the address.
         expected: String,
         /// The spelling that was read.
         observed: String,
@@ -45,8 +47,8 @@ impl AddressFault {
     }
 }
 
-/// Reads `0x` and 40 hexadecimal digits. Digits of both cases must be those of the checksum (EIP-55); digits of one case
-/// carry none.
+/// Reads `0x` and 40 hexadecimal digits. Digits of both cases must be those of the checksum
+/// (EIP-55); digits of one case carry none.
 ///
 /// # Errors
 /// [`AddressFault`].
@@ -70,8 +72,8 @@ pub fn parse(text: &str) -> Result<Address, AddressFault> {
     })
 }
 
-/// A field of a configuration that names an address. Any text can be deserialised; its fault is kept for the check of the
-/// whole configuration, which knows the key.
+/// A field of a configuration that names an address. Any text can be deserialised; its fault is
+/// kept for the check of the whole configuration, which knows the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfiguredAddress(Result<Address, AddressFault>);
 

@@ -1,4 +1,5 @@
-//! Load: a fixed number of requests over keep-alive connections, each sent when the one before is answered.
+//! Load: a fixed number of requests over keep-alive connections, each sent when the one before is
+//! answered.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -20,8 +20,9 @@ pub fn quantile(sorted: &[u64], per_mille: usize) -> Option<u64> {
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// What one run of each of some works costs the calling thread in processor time, in nanoseconds: the median of rounds in
-/// which the works take turns. A round is `runs` runs of a work; a first one that is not counted warms up.
+/// What one run of each of some works costs the calling thread in processor time, in nanoseconds:
+/// the median of rounds in which the works take turns. A round is `runs` runs of a work; a first
+/// one that is not counted warms up.
 ///
 /// # Errors
 /// The first of a work.
@@ -86,7 +87,8 @@ impl Ratio {
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Two digits, rounded up like the ratio itself: what is shown never looks better than what is compared.
+        // Two digits, rounded up like the ratio itself: what is shown never looks better than what
+        // is compared.
         let hundredths = self.0.div_ceil(10);
         f.pad(&format!("{}.{:02}", hundredths / 100, hundredths % 100))
     }

@@ -1,7 +1,8 @@
-//! Payments as a client writes them: EIP-3009 authorizations for what the server offers, each signed for itself.
+//! Payments as a client writes them: EIP-3009 authorizations for what the server offers, each
+//! signed for itself.
 //!
-//! Written from the x402 v2 messages, apart from the types of the server: the benchmark is a foreign client, and its
-//! baseline must not get faster or slower with the server's own code.
+//! Written from the x402 v2 messages, apart from the types of the server: the benchmark is a
+//! foreign client, and its baseline must not get faster or slower with the server's own code.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -105,8 +106,8 @@ impl Offer {
 }
 
 impl Accept {
-    /// The domain separator of the asset's contract (EIP-712), `None` when the network is not `eip155:<id>` or the asset
-    /// no address.
+    /// The domain separator of the asset's contract (EIP-712), `None` when the network is not
+    /// `eip155:<id>` or the asset no address.
     pub fn domain_separator(&self) -> Option<B256> {
         let chain: u64 = self.network.strip_prefix("eip155:")?.parse().ok()?;
         let domain = Eip712Domain::new(
@@ -205,7 +206,8 @@ impl Payers {
         Ok(Self { curve, keys, offer })
     }
 
-    /// As many payments as asked for, each with a nonce of its own, valid from now on for as long as the offer allows.
+    /// As many payments as asked for, each with a nonce of its own, valid from now on for as long
+    /// as the offer allows.
     ///
     /// # Errors
     /// When the offer has no option, or signing fails.

@@ -84,7 +84,8 @@ impl Server {
         self.start_time
     }
 
-    /// The processor time that all its threads have used so far, in nanoseconds; resolution is one clock tick.
+    /// The processor time that all its threads have used so far, in nanoseconds; resolution is one
+    /// clock tick.
     ///
     /// # Errors
     /// When it has ended.
@@ -210,8 +211,8 @@ fn address_in(line: &str) -> Option<SocketAddr> {
     rest.get(..end)?.parse().ok()
 }
 
-/// User and system time of a `/proc/PID/stat` line, in clock ticks: the 14th and 15th field. The second one holds the
-/// program's name in parentheses, with whatever it contains.
+/// User and system time of a `/proc/PID/stat` line, in clock ticks: the 14th and 15th field. The
+/// second one holds the program's name in parentheses, with whatever it contains.
 fn ticks_in(stat: &str) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(11);

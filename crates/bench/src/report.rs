@@ -16,7 +16,8 @@ pub enum Amount {
     Memory(Quantity),
     /// Time on the clock.
     Time(Duration),
-    /// Time on the clock of each of many that are done together, shown as how many that are in a second.
+    /// Time on the clock of each of many that are done together, shown as how many that are in a
+    /// second.
     Pace(Duration),
 }
 

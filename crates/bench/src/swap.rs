@@ -1,4 +1,5 @@
-//! The swap of the plan measurements: a request, the aggregator's recorded quote for it, the reviewed fee configuration.
+//! The swap of the plan measurements: a request, the aggregator's recorded quote for it, the
+//! reviewed fee configuration.
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ use crate::exchange::Answer;
 /// The arguments of the swap that the recorded quote is for.
 pub const ARGUMENTS: &str = r#"{"accountProfile":{"kind":"eoa","address":"0x1111111111111111111111111111111111111111","chainId":8453},"chainId":8453,"fromToken":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","toToken":"0x4200000000000000000000000000000000000006","fromAmount":"1000000000","slippage":{"maxBps":50}}"#;
 
-/// Who receives the fee of the recordings: an account of local chains, which `mcp-server serve` refuses to pay.
+/// Who receives the fee of the recordings: an account of local chains, which `mcp-server serve`
+/// refuses to pay.
 const RECORDED_RECIPIENT: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
 /// Who receives it here.
 const RECIPIENT: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
@@ -72,8 +74,8 @@ pub fn quote_answer() -> Answer {
     }
 }
 
-/// A quote that is asked for once, through the server's own adapter, and kept: what is left of a plan is our part of it.
-/// It is always of now, by its clock.
+/// A quote that is asked for once, through the server's own adapter, and kept: what is left of a
+/// plan is our part of it. It is always of now, by its clock.
 pub struct KeptQuote {
     aggregator: Lifi,
     quote: OnceCell<SwapQuote>,

@@ -33,7 +33,8 @@ pub enum ReadFault {
         /// What the last one came to.
         fault: NodeFault,
     },
-    /// Two nodes have different blocks of one number, or say different things of one block, so that neither is believed.
+    /// Two nodes have different blocks of one number, or say different things of one block, so that
+    /// neither is believed.
     #[error("the nodes of chain {chain_id} contradict each other about block {number}")]
     Contradiction {
         /// The chain.
@@ -84,10 +85,11 @@ pub enum Estimate {
     Reverts,
 }
 
-/// A chain, through one or more nodes. A block counts when as many others stand above it as configured by the node that is furthest behind, and every
-/// node that answers has this one. Everything else is read as of a block by its hash (EIP-1898): a node that lags or is on another fork refuses
-/// instead of misleading. What a contract says is asked of every node, and counts when all that answer say the same: one that lies holds the
-/// reading up, and cannot decide it.
+/// A chain, through one or more nodes. A block counts when as many others stand above it as
+/// configured by the node that is furthest behind, and every node that answers has this one.
+/// Everything else is read as of a block by its hash (EIP-1898): a node that lags or is on another
+/// fork refuses instead of misleading. What a contract says is asked of every node, and counts when
+/// all that answer say the same: one that lies holds the reading up, and cannot decide it.
 #[derive(Clone)]
 pub struct ChainReader {
     chain_id: u64,
@@ -121,10 +123,12 @@ impl ChainReader {
     /// The newest block that counts.
     ///
     /// # Errors
-    /// [`ReadFault::Behind`] when it is older than `at_least`; nodes that do not answer or contradict each other.
+    /// [`ReadFault::Behind`] when it is older than `at_least`; nodes that do not answer or
+    /// contradict each other.
     pub async fn sealed(&self, at_least: u64) -> Result<SealedBlock, ReadFault> {
         let heads = self.blocks(json!("latest")).await?;
-        // Not the highest one: a node that makes up blocks which no other node has would say alone what they hold.
+        // Not the highest one: a node that makes up blocks which no other node has would say alone
+        // what they hold.
         let head = heads.iter().map(|head| head.block.number).min();
         let number = head.unwrap_or_default().saturating_sub(self.confirmations);
         if number < at_least {
@@ -189,7 +193,8 @@ impl ChainReader {
         self.ask_all("eth_call", params, block).await
     }
 
-    /// What a contract answers to a call of an account, as of a block; `None` where the call reverts.
+    /// What a contract answers to a call of an account, as of a block; `None` where the call
+    /// reverts.
     ///
     /// # Errors
     /// As [`Self::allowance`].
@@ -274,8 +279,8 @@ impl ChainReader {
         Ok(price.await?.to())
     }
 
-    /// What an account received of a token in a transaction, by its logs; what it gave away is taken off. `None` while no node has the receipt
-    /// in this block.
+    /// What an account received of a token in a transaction, by its logs; what it gave away is
+    /// taken off. `None` while no node has the receipt in this block.
     ///
     /// # Errors
     /// Nodes that do not answer.
@@ -290,7 +295,8 @@ impl ChainReader {
         Ok(moved.map(|moved| moved.received.saturating_sub(moved.given)))
     }
 
-    /// What a transaction moved of a token to and from an account, by its logs. `None` while no node has the receipt in this block.
+    /// What a transaction moved of a token to and from an account, by its logs. `None` while no
+    /// node has the receipt in this block.
     ///
     /// # Errors
     /// Nodes that do not answer.
@@ -305,7 +311,8 @@ impl ChainReader {
         Ok(receipt.map(|receipt| Moved::by(&receipt.logs, token, account)))
     }
 
-    /// What a transaction in a block has cost, in wei, with what a rollup takes for its data. `None` while no node has the receipt in this block.
+    /// What a transaction in a block has cost, in wei, with what a rollup takes for its data.
+    /// `None` while no node has the receipt in this block.
     ///
     /// # Errors
     /// Nodes that do not answer.

@@ -48,7 +48,8 @@ struct WireOutcome {
 }
 
 impl ChainReader {
-    /// Executes the calls one after another on top of a block, and says what each came to. `None` where no node simulates.
+    /// Executes the calls one after another on top of a block, and says what each came to. `None`
+    /// where no node simulates.
     ///
     /// # Errors
     /// Nodes that do not answer, or that answer for another number of calls.

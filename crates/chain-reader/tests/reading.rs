@@ -1,4 +1,5 @@
-//! What is read through several nodes, of which one lies, lags or is on another fork; and what counts as received.
+//! What is read through several nodes, of which one lies, lags or is on another fork; and what
+//! counts as received.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -21,7 +22,8 @@ const OTHER: Address = Address::repeat_byte(0xbb);
 const TRANSACTION: B256 = B256::repeat_byte(0x77);
 const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// A node by its word: its newest block, the fork that it is on, the allowance that it tells, the logs of the transaction.
+/// A node by its word: its newest block, the fork that it is on, the allowance that it tells, the
+/// logs of the transaction.
 #[derive(Clone)]
 struct Told {
     head: u64,
@@ -163,7 +165,8 @@ async fn of_two_forks_neither_is_believed() {
     );
 }
 
-/// An allowance that one node makes up, of a block that all have, is believed by nobody: a false zero would end a plan with money left open.
+/// An allowance that one node makes up, of a block that all have, is believed by nobody: a false
+/// zero would end a plan with money left open.
 #[tokio::test]
 async fn an_allowance_counts_when_no_node_contradicts() {
     let block = Block {

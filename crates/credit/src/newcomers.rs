@@ -78,8 +78,8 @@ enum Purse {
 
 /// Those who have no credit of their own.
 ///
-/// Times are milliseconds from any fixed moment. Addresses come as they are to be told apart: an IPv6 address is best reduced
-/// to its network first.
+/// Times are milliseconds from any fixed moment. Addresses come as they are to be told apart: an
+/// IPv6 address is best reduced to its network first.
 #[derive(Debug)]
 pub struct Newcomers {
     rules: Rules,
@@ -98,8 +98,8 @@ impl Newcomers {
         }
     }
 
-    /// Takes `cost` from the pool, or from the address's share while the pool is dry. A caller without an address has only
-    /// the pool.
+    /// Takes `cost` from the pool, or from the address's share while the pool is dry. A caller
+    /// without an address has only the pool.
     ///
     /// # Errors
     /// [`OutOfCredit`], and nothing is taken.
@@ -166,8 +166,9 @@ impl Newcomers {
         }
     }
 
-    /// Gives back what of `taken` was not spent. What was spent beyond it comes out of the pool. What the pool does
-    /// not hold it owes: nothing can be taken from it until that has come in. Returns who has paid how much, for whoever writes it down.
+    /// Gives back what of `taken` was not spent. What was spent beyond it comes out of the pool.
+    /// What the pool does not hold it owes: nothing can be taken from it until that has come in.
+    /// Returns who has paid how much, for whoever writes it down.
     pub fn give_back(&mut self, taken: Taken, spent: Cost) -> Spent {
         let beyond = spent.minus(taken.cost);
         self.pool.drain(beyond);
@@ -224,12 +225,14 @@ impl Newcomers {
         }
     }
 
-    /// Sets the pool to what was `left` in it `since_ms` milliseconds ago, and what has come in since.
+    /// Sets the pool to what was `left` in it `since_ms` milliseconds ago, and what has come in
+    /// since.
     pub fn restore_pool(&mut self, left: Cost, since_ms: u64, now_ms: u64) {
         self.pool = Bucket::refilled(&self.rules.pool, left, since_ms, now_ms);
     }
 
-    /// Sets the share of an address to what was `left` of it `since_ms` milliseconds ago, and what has come in since.
+    /// Sets the share of an address to what was `left` of it `since_ms` milliseconds ago, and what
+    /// has come in since.
     pub fn restore_share(&mut self, address: IpAddr, left: Cost, since_ms: u64, now_ms: u64) {
         let share = Bucket::refilled(&self.rules.address, left, since_ms, now_ms);
         self.shares.insert(address, share);

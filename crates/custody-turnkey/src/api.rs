@@ -1,4 +1,5 @@
-//! What Turnkey answers, as far as it is read (`docs.turnkey.com/api-reference`). Members that are not read may come and go.
+//! What Turnkey answers, as far as it is read (`docs.turnkey.com/api-reference`). Members that are
+//! not read may come and go.
 
 use serde::Deserialize;
 

@@ -14,10 +14,12 @@ use thiserror::Error;
 use crate::api::{Activity, ActivityAnswer, Status, Whoami};
 use crate::stamp::{ApiKey, HEADER};
 
-/// How long one answer is waited for, and a pending activity: less than a sender waits for a signature.
+/// How long one answer is waited for, and a pending activity: less than a sender waits for a
+/// signature.
 const PATIENCE: Duration = Duration::from_secs(9);
 
-/// The first pause before a pending activity is asked for again; each one after it is twice as long.
+/// The first pause before a pending activity is asked for again; each one after it is twice as
+/// long.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause.
@@ -183,8 +185,8 @@ impl TurnkeyClient {
         })
     }
 
-    /// Submits an activity and waits until it has ended. The same bytes are the same activity to Turnkey: a pending one is asked for
-    /// by submitting them again.
+    /// Submits an activity and waits until it has ended. The same bytes are the same activity to
+    /// Turnkey: a pending one is asked for by submitting them again.
     pub(crate) async fn submit(
         &self,
         doing: &'static str,
@@ -278,7 +280,8 @@ impl TurnkeyClient {
                 return Err(unavailable("an error of the service (HTTP 5xx)"));
             }
             status => {
-                // A number of the RPC stands beside the status. The words name organisations and users.
+                // A number of the RPC stands beside the status. The words name organisations and
+                // users.
                 let code = serde_json::from_slice::<Status>(&answer).map_or(0, |said| said.code);
                 let status = format!("HTTP {}, code {code}", status.as_u16());
                 return Err(CustodyError::ProviderRefused { doing, status });

@@ -37,7 +37,8 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// A private key as an owner's, if it is one: by its name, on the right curve, made at Turnkey, with one address.
+    /// A private key as an owner's, if it is one: by its name, on the right curve, made at Turnkey,
+    /// with one address.
     pub(crate) fn of(key: &PrivateKey) -> Option<Self> {
         let owner = owner_of(&key.private_key_name)?;
         if key.imported {
@@ -63,8 +64,8 @@ impl Held {
         })
     }
 
-    /// Whether this one counts before another one of the same owner: it was created first, or in the same moment with the lower id. One
-    /// without a time counts as late.
+    /// Whether this one counts before another one of the same owner: it was created first, or in
+    /// the same moment with the lower id. One without a time counts as late.
     fn is_before(&self, other: &Self) -> bool {
         let rank = |held: &Self| (held.created.is_none(), held.created, held.id.clone());
         rank(self) < rank(other)

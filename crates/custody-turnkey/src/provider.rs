@@ -38,7 +38,8 @@ struct Inner {
 }
 
 impl TurnkeyCustody {
-    /// Turnkey by this configuration. Nothing is asked yet. Reads the system's certificates, which takes a moment.
+    /// Turnkey by this configuration. Nothing is asked yet. Reads the system's certificates, which
+    /// takes a moment.
     ///
     /// # Errors
     /// What cannot be used of the configuration.
@@ -66,7 +67,8 @@ impl Inner {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the list of keys, unless one was read that was begun after this call: however many ask at once, two lists are read.
+    /// Reads the list of keys, unless one was read that was begun after this call: however many ask
+    /// at once, two lists are read.
     async fn refresh(&self) -> Result<(), CustodyError> {
         let asked = self.begun.load(Ordering::SeqCst);
         let mut read = self.read.lock().await;
@@ -109,7 +111,8 @@ impl Inner {
             return Ok(held.wallet);
         }
         let created = self.create(owner).await;
-        // Whatever came of it: another server may have been first, and an answer that was lost may have created all the same.
+        // Whatever came of it: another server may have been first, and an answer that was lost may
+        // have created all the same.
         self.refresh().await?;
         match (self.known().of_owner(owner), created) {
             (Some(held), _) => {

@@ -88,7 +88,8 @@ pub enum CustodyError {
     /// The request to export a wallet is not granted.
     #[error("the export is refused: {0}")]
     Export(ExportRefusal),
-    /// The provider did not answer, or fails at present. It may have done what was asked; asked again it answers the same.
+    /// The provider did not answer, or fails at present. It may have done what was asked; asked
+    /// again it answers the same.
     #[error("the custody provider cannot be had {doing}: {why}")]
     ProviderUnavailable {
         /// What was asked.

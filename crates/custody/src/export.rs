@@ -1,4 +1,5 @@
-//! What an owner asks for to have the key of a wallet, and what is answered. `docs/PROTOCOL.md` has the formats.
+//! What an owner asks for to have the key of a wallet, and what is answered. `docs/PROTOCOL.md` has
+//! the formats.
 
 mod refusal;
 mod seal;
@@ -58,7 +59,8 @@ pub struct ExportRequest {
     pub signature: Bytes,
 }
 
-/// A wallet's key, encrypted to the key that its owner has named (RFC 9180, single-shot, base mode).
+/// A wallet's key, encrypted to the key that its owner has named (RFC 9180, single-shot, base
+/// mode).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Export {
     /// The name of this format.
@@ -117,7 +119,8 @@ impl FromStr for ExportRequest {
 }
 
 impl ExportRequest {
-    /// What the owner signs (EIP-712): the domain is `"<brand> wallets"`, version `"1"`, on the owner's chain.
+    /// What the owner signs (EIP-712): the domain is `"<brand> wallets"`, version `"1"`, on the
+    /// owner's chain.
     #[must_use]
     pub fn digest(&self, brand: &str) -> B256 {
         let domain = eip712_domain! {

@@ -13,8 +13,8 @@ struct Lent {
     purpose: Purpose,
 }
 
-/// Lends a wallet to the sender of transactions, for one purpose. The key stays where it is: each transaction is shown to
-/// [`Custody::sign`].
+/// Lends a wallet to the sender of transactions, for one purpose. The key stays where it is: each
+/// transaction is shown to [`Custody::sign`].
 #[must_use]
 pub fn lend(
     custody: Arc<dyn Custody>,

@@ -24,14 +24,15 @@ use crate::{
     Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, Subject, Wallet,
 };
 
-/// What tells whether a secret is the one that the wallets were made under: a key of nobody's, encrypted like theirs.
+/// What tells whether a secret is the one that the wallets were made under: a key of nobody's,
+/// encrypted like theirs.
 const CHECK: &str = "operator-check.json";
 
 /// How many opened keys are held. Opening one takes a second of work and 256 MiB.
 const MOST_OPEN: usize = 4096;
 
-/// The provider `local`: a folder of key files under the operator's secret. Several processes of one machine may share the folder.
-/// Cheap to clone.
+/// The provider `local`: a folder of key files under the operator's secret. Several processes of
+/// one machine may share the folder. Cheap to clone.
 #[derive(Clone)]
 pub struct LocalCustody(Arc<Inner>);
 
@@ -69,13 +70,15 @@ impl LocalCustody {
     /// Opens the folder, and makes it where it is missing. Takes a second or so.
     ///
     /// # Errors
-    /// [`CustodyError::WrongSecret`] when the wallets that are there were made under another secret; [`CustodyError::FolderInUse`] while
-    /// somebody has it [alone](Self::open_alone); a folder that others may use or that cannot be written.
+    /// [`CustodyError::WrongSecret`] when the wallets that are there were made under another
+    /// secret; [`CustodyError::FolderInUse`] while somebody has it [alone](Self::open_alone); a
+    /// folder that others may use or that cannot be written.
     pub fn open(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
         Self::open_locked(folder, secret, Lock::shared)
     }
 
-    /// Opens the folder for this process alone, as [`Self::rotate`] demands: nobody has it open, and nobody can open it meanwhile.
+    /// Opens the folder for this process alone, as [`Self::rotate`] demands: nobody has it open,
+    /// and nobody can open it meanwhile.
     ///
     /// # Errors
     /// As [`Self::open`]; [`CustodyError::FolderInUse`] while anybody has it open.
@@ -107,7 +110,8 @@ impl LocalCustody {
         Ok(custody)
     }
 
-    /// Work that reads files and derives keys, on a thread for such work. It goes on when nobody waits for it any more.
+    /// Work that reads files and derives keys, on a thread for such work. It goes on when nobody
+    /// waits for it any more.
     fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, CustodyError> + Send + 'static,
@@ -123,7 +127,8 @@ impl LocalCustody {
 impl Inner {
     fn confirm_secret(&self) -> Result<(), CustodyError> {
         if files::read(&self.folder, CHECK)?.is_none() {
-            // A folder that lost it, or a new one: no check is made for a secret that opens nothing that is there.
+            // A folder that lost it, or a new one: no check is made for a secret that opens nothing
+            // that is there.
             if let Some((owner, text)) = self.any_wallet()? {
                 self.decrypt(owner, &text)?;
             }
@@ -160,7 +165,8 @@ impl Inner {
         Ok(None)
     }
 
-    /// Learns whose the addresses are that stand beside the keys. They are confirmed when the keys are opened.
+    /// Learns whose the addresses are that stand beside the keys. They are confirmed when the keys
+    /// are opened.
     fn read_owners(&self) -> Result<(), CustodyError> {
         let names = self.names()?;
         let new: Vec<String> = {
@@ -294,7 +300,8 @@ impl Inner {
         }
     }
 
-    /// Anybody may ask about any address: what is known is answered without a file, and an unknown one costs a list of names.
+    /// Anybody may ask about any address: what is known is answered without a file, and an unknown
+    /// one costs a list of names.
     fn beside(&self, address: Address) -> Result<Option<Beside>, CustodyError> {
         let known = || lock(&self.known).wallets.get(&address).copied();
         if let Some(beside) = known() {

@@ -166,7 +166,8 @@ impl SigningPolicy {
         self.judge_call(owner, wallet, chain_id, to, input)
     }
 
-    /// Judges a call without coins, before it has a nonce and fees: what is refused here is never signed.
+    /// Judges a call without coins, before it has a nonce and fees: what is refused here is never
+    /// signed.
     ///
     /// # Errors
     /// [`PolicyRefusal`].

@@ -22,7 +22,8 @@ pub struct Wallet {
     pub created_at: Option<u64>,
     /// Who holds its key.
     pub provider: Provider,
-    /// Whether its key was exported to its owner. It has this address for ever, and signs nothing here any more.
+    /// Whether its key was exported to its owner. It has this address for ever, and signs nothing
+    /// here any more.
     pub exported: bool,
 }
 
@@ -72,7 +73,8 @@ pub struct Attestation {
     pub wallet: Wallet,
     /// What holds, in a sentence.
     pub statement: String,
-    /// What proves it to somebody who does not believe this process; nothing proves what `local` says.
+    /// What proves it to somebody who does not believe this process; nothing proves what `local`
+    /// says.
     pub evidence: Option<Vec<u8>>,
 }
 
@@ -105,9 +107,11 @@ impl Subject<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// A plan that was admitted by the fence: one of its steps, the clearing of its allowance, or the freeing of a nonce of one of these.
+    /// A plan that was admitted by the fence: one of its steps, the clearing of its allowance, or
+    /// the freeing of a nonce of one of these.
     FencedPlan,
-    /// An action that the wallet's owner has paid for: one of its transactions, or the freeing of a nonce of one of these.
+    /// An action that the wallet's owner has paid for: one of its transactions, or the freeing of a
+    /// nonce of one of these.
     WalletAction,
 }
 
@@ -124,18 +128,20 @@ impl Purpose {
 
 /// Holds one wallet for each owner, and signs with it.
 pub trait Custody: Send + Sync + 'static {
-    /// The owner's wallet, made now if there is none. The same owner has the same wallet for ever, and nobody else's. Where an error
-    /// leaves open whether one was made, asking again tells.
+    /// The owner's wallet, made now if there is none. The same owner has the same wallet for ever,
+    /// and nobody else's. Where an error leaves open whether one was made, asking again tells.
     fn get_or_create(&self, owner: Owner) -> CustodyFuture<'_, Wallet>;
 
     /// The owner's wallet, if there is one.
     fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<Wallet>>;
 
-    /// The wallet with this address, if there is one. Anybody's question may lead here: no key is opened for it.
+    /// The wallet with this address, if there is one. Anybody's question may lead here: no key is
+    /// opened for it.
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>>;
 
-    /// Signs with the wallet's key. The one place where a key is used: what may be signed, and for what, is decided here. A wallet that
-    /// was exported signs nothing ([`CustodyError::Exported`]).
+    /// Signs with the wallet's key. The one place where a key is used: what may be signed, and for
+    /// what, is decided here. A wallet that was exported signs nothing
+    /// ([`CustodyError::Exported`]).
     fn sign<'a>(
         &'a self,
         wallet: Address,

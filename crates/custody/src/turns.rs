@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use alloy_primitives::Address;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-/// Turns on accounts, shared by everything in a process that sends several transactions of one account that belong together:
-/// between an approval and its call nobody else of the process touches the account. Cheap to clone.
+/// Turns on accounts, shared by everything in a process that sends several transactions of one
+/// account that belong together: between an approval and its call nobody else of the process
+/// touches the account. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Turns(Arc<Mutex<HashMap<Address, Arc<AsyncMutex<()>>>>>);
 

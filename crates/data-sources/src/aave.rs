@@ -1,9 +1,11 @@
-//! Aave v3 on chain 196, read from its own contracts: what each reserve pays, and what an account has.
+//! Aave v3 on chain 196, read from its own contracts: what each reserve pays, and what an account
+//! has.
 //!
-//! Yields are computed from the reserve's rate, which is a rate per year with 27 digits that compounds
-//! every second. A call that fails is not a zero: a reserve of which a figure is missing is left out,
-//! and an account of which one is missing is not answered. The rows of an account are compared with the
-//! totals that the pool states of it: what they do not cover is in a reserve that is not known here.
+//! Yields are computed from the reserve's rate, which is a rate per year with 27 digits that
+//! compounds every second. A call that fails is not a zero: a reserve of which a figure is missing
+//! is left out, and an account of which one is missing is not answered. The rows of an account are
+//! compared with the totals that the pool states of it: what they do not cover is in a reserve that
+//! is not known here.
 
 mod contracts;
 mod tokens;
@@ -48,8 +50,8 @@ const SOURCE: &str = "rpc.xlayer";
 const PRICE_DIGITS: u32 = 8;
 /// Digits of a health factor.
 const HEALTH_DIGITS: u32 = 18;
-/// Rows that lack more than this share of the pool's own total, and more than a cent, do not cover it:
-/// rates and prices are of one block, only roundings differ.
+/// Rows that lack more than this share of the pool's own total, and more than a cent, do not cover
+/// it: rates and prices are of one block, only roundings differ.
 const TOLERANCE: Decimal = Decimal::from_parts(1, 0, 0, false, 3);
 const CENT: Decimal = Decimal::from_parts(1, 0, 0, false, 2);
 /// Accounts whose positions are kept.
@@ -120,7 +122,8 @@ impl Aave {
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable: no node, or a reserve of which the account's part cannot be read.
+    /// What makes the answer unusable: no node, or a reserve of which the account's part cannot be
+    /// read.
     pub async fn positions(
         &self,
         account: Address,

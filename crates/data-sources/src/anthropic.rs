@@ -25,7 +25,8 @@ const RESEARCH_MODEL: &str = "claude-sonnet-5";
 const VERSION: &str = "2023-06-01";
 /// The version of the search tool.
 const SEARCH_TOOL: &str = "web_search_20260318";
-/// The most calls of one answer: a long turn is paused, and taken up again with what there is of it.
+/// The most calls of one answer: a long turn is paused, and taken up again with what there is of
+/// it.
 const MAX_TURNS: usize = 4;
 
 upstream!(

@@ -1,4 +1,5 @@
-//! What is said of sources where their data is shown. Who shows an answer to people shows this beside it.
+//! What is said of sources where their data is shown. Who shows an answer to people shows this
+//! beside it.
 
 use serde::Serialize;
 

@@ -209,8 +209,8 @@ impl Exchange for Binance {
                 continue;
             };
             let mut reading = VenueReading::empty(Venue::Binance, &contract.name);
-            // A row that stood still while the others moved on is of a suspended contract: it says nothing of now, and does
-            // not age the others.
+            // A row that stood still while the others moved on is of a suspended contract: it says
+            // nothing of now, and does not age the others.
             if stands_still(time) {
                 for part in [Part::Funding, Part::MarkPx] {
                     reading.lacks(part, "contract_suspended", FUNDING);

@@ -29,7 +29,8 @@ const MAX_DECIMALS: u8 = 36;
 
 /// For so long the same account is not asked for again.
 const FLOOR: Duration = Duration::from_secs(5);
-/// Accounts that are kept, each of one chain: as many as the budget of an explorer lets through at once.
+/// Accounts that are kept, each of one chain: as many as the budget of an explorer lets through at
+/// once.
 const KEPT: usize = 128;
 
 /// Blockscout: token balances, one explorer for each chain that has one. Clones share everything.
@@ -89,9 +90,9 @@ impl Blockscout {
         url(chain_id).is_some()
     }
 
-    /// The fungible tokens that an account has, as the explorer of a chain has indexed them; the native coin is not among
-    /// them. An account that the explorer never saw has none. Asked again within five seconds, it is told as it was, with its
-    /// age.
+    /// The fungible tokens that an account has, as the explorer of a chain has indexed them; the
+    /// native coin is not among them. An account that the explorer never saw has none. Asked again
+    /// within five seconds, it is told as it was, with its age.
     ///
     /// # Errors
     ///

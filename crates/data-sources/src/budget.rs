@@ -1,13 +1,13 @@
 //! How often upstreams may be asked: budgets that are never exceeded, pauses that an upstream asks
 //! for, and quotas of days and months.
 //!
-//! - A **budget** ([`Rate`]) bounds the weight of the calls in any stretch of time of its length. It
-//!   is a sliding window: there is no burst on top of it.
-//! - A **family** ([`Families`]) is what one budget covers. A pause that the upstream asks for covers
-//!   the same family and nothing else.
-//!   Where there is a [`QuotaStore`], what is used of windows of a minute and longer survives a restart.
-//! - A **quota** ([`QuotaSpec`]) bounds the calls of a day or a month. It survives a restart by way of
-//!   a [`QuotaStore`], and is paced: see [`QuotaSpec`].
+//! - A **budget** ([`Rate`]) bounds the weight of the calls in any stretch of time of its length.
+//!   It is a sliding window: there is no burst on top of it.
+//! - A **family** ([`Families`]) is what one budget covers. A pause that the upstream asks for
+//!   covers the same family and nothing else. Where there is a [`QuotaStore`], what is used of
+//!   windows of a minute and longer survives a restart.
+//! - A **quota** ([`QuotaSpec`]) bounds the calls of a day or a month. It survives a restart by way
+//!   of a [`QuotaStore`], and is paced: see [`QuotaSpec`].
 
 mod gate;
 mod kept;

@@ -1,7 +1,7 @@
 //! Bybit futures: funding, open interest, long/short ratios.
 //!
-//! Failures arrive inside HTTP 200 with a `retCode`. Where it is not allowed to serve it answers 403,
-//! which is an outage of this venue and of nothing else.
+//! Failures arrive inside HTTP 200 with a `retCode`. Where it is not allowed to serve it answers
+//! 403, which is an outage of this venue and of nothing else.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -28,14 +28,15 @@ const LONGEST_FLOOR_MILLIS: u64 = 30_000;
 /// How old a value may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages {
-    /// Up to this age it is not asked for again, whatever a caller wants: a caller who wants a newer
-    /// one gets this one, with its age.
+    /// Up to this age it is not asked for again, whatever a caller wants: a caller who wants a
+    /// newer one gets this one, with its age.
     pub floor: Duration,
     /// Up to this age it is served as it is.
     pub fresh: Duration,
     /// Up to this age it is served when a newer one cannot be had, and says so.
     pub stale: Duration,
-    /// For how long a failure is not repeated: callers that wait behind one must not queue up another.
+    /// For how long a failure is not repeated: callers that wait behind one must not queue up
+    /// another.
     pub failure: Duration,
 }
 
@@ -60,8 +61,8 @@ impl Ages {
         }
     }
 
-    /// For what is asked for whenever it is needed: the same question within the floor gets the same
-    /// value, with its age. An older value is never served.
+    /// For what is asked for whenever it is needed: the same question within the floor gets the
+    /// same value, with its age. An older value is never served.
     #[must_use]
     pub const fn floor(floor: Duration) -> Self {
         Self {
@@ -154,9 +155,9 @@ where
     /// given; otherwise what `fetch` gives. While an older value could be served, the newer one is
     /// waited for only a moment; it then arrives for the next caller.
     ///
-    /// A value up to [`Ages::floor`] old is served to everybody, so it may be older than `max_age`: it
-    /// is the caller who compares. That there is no such thing is kept like a value, for a minute at
-    /// most; any other failure for [`Ages::failure`].
+    /// A value up to [`Ages::floor`] old is served to everybody, so it may be older than `max_age`:
+    /// it is the caller who compares. That there is no such thing is kept like a value, for a
+    /// minute at most; any other failure for [`Ages::failure`].
     ///
     /// # Errors
     ///

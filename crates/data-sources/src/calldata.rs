@@ -178,7 +178,8 @@ const MAX_DECODED_BYTES: usize = 32 * 128 * 1024;
 /// The arguments of `data` and how many bytes they and the selector take.
 fn arguments<C: SolCall>(data: &[u8]) -> Result<(C, usize), Refusal> {
     let body = data.get(4..).unwrap_or_default();
-    // Aliased offsets make a decoder copy the same words again and again; real arguments decode to little more than they are.
+    // Aliased offsets make a decoder copy the same words again and again; real arguments decode to
+    // little more than they are.
     let config = AbiDecoderConfig::new().memory_limit(MAX_DECODED_BYTES);
     let call =
         C::abi_decode_raw_with_config(body, config).map_err(|_| Refusal::CalldataMalformed {

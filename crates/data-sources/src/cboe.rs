@@ -1,7 +1,7 @@
 //! Cboe: the delayed quote of VIX.
 //!
-//! After the close `prev_day_close` is already the close of the day itself, so the session before is
-//! the price less its change.
+//! After the close `prev_day_close` is already the close of the day itself, so the session before
+//! is the price less its change.
 
 use std::{sync::Arc, time::Duration};
 
@@ -128,8 +128,9 @@ impl Answer {
         let made = clock(&self.timestamp)
             .and_then(|clock| TimeZone::UTC.to_timestamp(clock).ok())
             .ok_or_else(|| malformed("$.timestamp", "a time", &self.timestamp))?;
-        // The exchange's own clock says when the value was made; it cannot be later than the answer. When the file was written says nothing about
-        // the value: without a time of trade it has no age.
+        // The exchange's own clock says when the value was made; it cannot be later than the
+        // answer. When the file was written says nothing about the value: without a time of trade
+        // it has no age.
         let traded = clock(&last_trade_time)
             .and_then(chicago_time)
             .filter(|time| *time <= made)

@@ -1,4 +1,5 @@
-//! Circle's interface of the bridge rail: the fees of a route, what is left of the fast allowance, and the attestations of burns.
+//! Circle's interface of the bridge rail: the fees of a route, what is left of the fast allowance,
+//! and the attestations of burns.
 //!
 //! Fees are fractions of a basis point in JSON numbers; they are read from the number's own text.
 //! Whoever exceeds the rate limit is locked out for five minutes, so nothing is asked in that time.
@@ -162,7 +163,8 @@ impl BridgeFees for Circle {
         let query = if forward { "?forward=true" } else { "" };
         let path = format!("/v2/burn/USDC/fees/{source_domain}/{destination_domain}{query}");
         let subject = format!("route from domain {source_domain} to domain {destination_domain}");
-        // Only routes that exist are asked for: that there are no fees for one is the service's word, not the caller's mistake.
+        // Only routes that exist are asked for: that there are no fees for one is the service's
+        // word, not the caller's mistake.
         let no_fees = || {
             Fault::Answer(PortErrorReason::Refused {
                 detail: format!("no fees for the {subject}"),
@@ -204,7 +206,8 @@ fn refused(
     })
 }
 
-/// A gateway answers 404 as well, with a page of its own: only the service's own JSON says that there is no such thing.
+/// A gateway answers 404 as well, with a page of its own: only the service's own JSON says that
+/// there is no such thing.
 fn is_own(reply: &Reply) -> bool {
     serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&reply.body).is_ok()
 }
@@ -224,7 +227,8 @@ fn fees(
             // A threshold between the two is one that no plan uses.
             _ => continue,
         };
-        // Routes without a fast transfer have a fast row without meaning: it is missed only where one is asked for.
+        // Routes without a fast transfer have a fast row without meaning: it is missed only where
+        // one is asked for.
         let fee = match threshold {
             FAST => bps(&row).ok(),
             _ => Some(bps(&row)?),
@@ -258,8 +262,8 @@ fn bps(row: &Object<'_>) -> Result<Decimal, SourceErrorKind> {
         .ok_or_else(|| json.malformed("at most 10000 basis points"))
 }
 
-/// The highest forwarding fee in the smallest unit of USDC: of `{low, med, high}` the greatest, of the
-/// older `{relayFee, destinationGasOverhead}` the sum.
+/// The highest forwarding fee in the smallest unit of USDC: of `{low, med, high}` the greatest, of
+/// the older `{relayFee, destinationGasOverhead}` the sum.
 fn highest(fee: &Json<'_>) -> Result<U256, SourceErrorKind> {
     let members = fee.object()?;
     let units = |json: Json<'_>| {

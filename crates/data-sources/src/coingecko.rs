@@ -57,7 +57,8 @@ impl Coingecko {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet. The option `plan = "pro"` says that the key is one of a paid plan, which goes to another host.
+    /// Connects nothing yet. The option `plan = "pro"` says that the key is one of a paid plan,
+    /// which goes to another host.
     ///
     /// # Errors
     ///
@@ -100,8 +101,8 @@ impl Coingecko {
     }
 }
 
-/// The same for a key of a paid plan, unless an operator says otherwise: it is taken at another host, and the usual quota is
-/// that of the free plan.
+/// The same for a key of a paid plan, unless an operator says otherwise: it is taken at another
+/// host, and the usual quota is that of the free plan.
 fn of_paid_plan(mut config: SourceConfig) -> SourceConfig {
     config.monthly_quota = config.monthly_quota.or(Some(0));
     let url = config.urls.entry("base_url".to_owned());

@@ -1,7 +1,7 @@
 //! CoinPaprika: coins by symbol, without a key.
 //!
-//! Its habits: figures are numbers, a rank of zero means that a coin is not ranked, and an id that it
-//! does not know is a 404.
+//! Its habits: figures are numbers, a rank of zero means that a coin is not ranked, and an id that
+//! it does not know is a 404.
 
 use std::{sync::Arc, time::Duration};
 
@@ -126,13 +126,13 @@ impl Coinpaprika {
         &self.source
     }
 
-    /// The highest ranked active coin with this symbol. Its contracts and its circulating supply are
-    /// not known here.
+    /// The highest ranked active coin with this symbol. Its contracts and its circulating supply
+    /// are not known here.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] (`symbol_not_found`) when no coin has the symbol; otherwise what makes the
-    /// answer unusable.
+    /// [`Error::NotFound`] (`symbol_not_found`) when no coin has the symbol; otherwise what makes
+    /// the answer unusable.
     pub async fn coin(
         &self,
         symbol: &SymbolKey,

@@ -1,8 +1,8 @@
 //! DefiLlama: value locked, yields and prices. Free, without a key, on four hosts.
 //!
-//! Its habits: yields are in percent, a total counts exchanges and chains as protocols, what is lent
-//! out or staked stands beside the chains under keys of its own, and `/pools` is over 10 MB of rows of
-//! which few can be shown.
+//! Its habits: yields are in percent, a total counts exchanges and chains as protocols, what is
+//! lent out or staked stands beside the chains under keys of its own, and `/pools` is over 10 MB of
+//! rows of which few can be shown.
 
 mod chains;
 mod chart;

@@ -144,8 +144,8 @@ impl Dexscreener {
         &self.source
     }
 
-    /// The pairs of a token on `platform`, a chain as this source calls it (`xlayer`, `base`). None is
-    /// an empty list.
+    /// The pairs of a token on `platform`, a chain as this source calls it (`xlayer`, `base`). None
+    /// is an empty list.
     ///
     /// # Errors
     ///
@@ -283,7 +283,8 @@ fn token(row: Token) -> Option<DexToken> {
     })
 }
 
-/// An address with its checksum where it is one of an EVM chain; otherwise as it is, if it is plain.
+/// An address with its checksum where it is one of an EVM chain; otherwise as it is, if it is
+/// plain.
 fn address(text: &str) -> Option<String> {
     if let (true, Ok(address)) = (text.starts_with("0x"), text.parse::<Address>()) {
         return Some(address.to_string());

@@ -1,7 +1,9 @@
-//! Reads of the eleven chains over their configured nodes: calls, balances, tokens and transactions.
+//! Reads of the eleven chains over their configured nodes: calls, balances, tokens and
+//! transactions.
 //!
-//! The nodes of a chain are asked one after another, the one that answered last first. A node is asked for its chain id
-//! before anything else. A transaction that one node does not know is asked of the next one before it counts as unknown.
+//! The nodes of a chain are asked one after another, the one that answered last first. A node is
+//! asked for its chain id before anything else. A transaction that one node does not know is asked
+//! of the next one before it counts as unknown.
 
 mod batch;
 mod endpoints;
@@ -71,7 +73,8 @@ const RECENT: Ages = Ages::seconds(5, 5);
 /// One that is deep in the chain stays as it is.
 const FINAL: Ages = Ages::seconds(7 * 86_400, 7 * 86_400);
 
-/// The configured nodes of the chains that [`readings::chain::NETWORKS`] lists. Clones share everything.
+/// The configured nodes of the chains that [`readings::chain::NETWORKS`] lists. Clones share
+/// everything.
 #[derive(Clone)]
 pub struct EvmReader {
     inner: Arc<Inner>,
@@ -199,8 +202,8 @@ impl EvmReader {
         Ok(self.eth_call(chain_id, &params).await?)
     }
 
-    /// Where a proxy of the usual kind (EIP-1967) delegates to, as its storage says now; `None` for other contracts, and when
-    /// no node answers.
+    /// Where a proxy of the usual kind (EIP-1967) delegates to, as its storage says now; `None` for
+    /// other contracts, and when no node answers.
     pub async fn implementation(&self, chain_id: u64, proxy: Address) -> Option<Address> {
         let params = json!([format!("{proxy:#x}"), IMPLEMENTATION_SLOT, "latest"]);
         let read = |result: Option<&Json<'_>>| required(result)?.word();
@@ -242,7 +245,8 @@ impl EvmReader {
             })
     }
 
-    /// Asks the nodes of a chain one after another until one gives a result or says that the call reverted.
+    /// Asks the nodes of a chain one after another until one gives a result or says that the call
+    /// reverted.
     async fn ask<T>(
         &self,
         chain_id: u64,

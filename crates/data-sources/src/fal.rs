@@ -1,7 +1,8 @@
 //! fal: images by a queue.
 //!
-//! A request is queued once, and then looked at until it is done. The image is asked for inside the answer (`sync_mode`):
-//! an address in an answer is never followed, and neither are those that the queue names for itself.
+//! A request is queued once, and then looked at until it is done. The image is asked for inside the
+//! answer (`sync_mode`): an address in an answer is never followed, and neither are those that the
+//! queue names for itself.
 
 use std::time::{Duration, Instant};
 

@@ -68,8 +68,8 @@ impl Fourbyte {
         &self.source
     }
 
-    /// The signatures that are listed for a selector, the oldest first: later ones are often made to collide. The
-    /// same selector is asked for once a day.
+    /// The signatures that are listed for a selector, the oldest first: later ones are often made
+    /// to collide. The same selector is asked for once a day.
     ///
     /// # Errors
     ///

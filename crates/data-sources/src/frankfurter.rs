@@ -27,7 +27,8 @@ const DAYS: i32 = 10;
 /// Decimal places of a rate that is turned round.
 const PLACES: u32 = 6;
 
-/// The currencies, how many of each are a dollar or how many dollars one is, and what that is called.
+/// The currencies, how many of each are a dollar or how many dollars one is, and what that is
+/// called.
 const CURRENCIES: [(&str, &Instrument, bool); 6] = [
     ("EUR", &Instrument::EURUSD, true),
     ("GBP", &Instrument::GBPUSD, true),
@@ -88,8 +89,8 @@ impl Frankfurter {
         &self.source
     }
 
-    /// The newest reference rates of the dollar, read again when the kept ones were fetched longer ago
-    /// than `max_age`.
+    /// The newest reference rates of the dollar, read again when the kept ones were fetched longer
+    /// ago than `max_age`.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! FRED: series of the Federal Reserve Bank of St. Louis. With a key the documented interface, without
-//! one, or when that fails, the CSV behind its charts.
+//! FRED: series of the Federal Reserve Bank of St. Louis. With a key the documented interface,
+//! without one, or when that fails, the CSV behind its charts.
 //!
 //! A missing observation is `"."` or an empty cell, and never zero.
 
@@ -109,8 +109,8 @@ impl Fred {
         &self.source
     }
 
-    /// The newest value of the series for `instrument`, read again when the kept one was fetched longer
-    /// ago than `max_age`.
+    /// The newest value of the series for `instrument`, read again when the kept one was fetched
+    /// longer ago than `max_age`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! What is left of upstreams' limits and how upstreams do, as gauges. Servers that show both show them in this one form.
+//! What is left of upstreams' limits and how upstreams do, as gauges. Servers that show both show
+//! them in this one form.
 
 use metrics::{describe_gauge, gauge};
 

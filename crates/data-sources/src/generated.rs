@@ -1,9 +1,11 @@
-//! What the adapters of models share: each call does something and costs money, so it is made once; and what comes back
-//! is foreign text or foreign bytes.
+//! What the adapters of models share: each call does something and costs money, so it is made once;
+//! and what comes back is foreign text or foreign bytes.
 //!
-//! An answer is made for its call, so its time is the time at which it arrived; when it was begun says nothing more.
+//! An answer is made for its call, so its time is the time at which it arrived; when it was begun
+//! says nothing more.
 //!
-//! No error of these adapters carries text of an upstream: it may repeat the prompt, and errors are logged.
+//! No error of these adapters carries text of an upstream: it may repeat the prompt, and errors are
+//! logged.
 
 use std::time::Duration;
 

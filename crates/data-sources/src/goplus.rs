@@ -1,8 +1,8 @@
 //! GoPlus: contract security of tokens.
 //!
-//! Its habits, all of them handled here: failures arrive inside HTTP 200; code 2 means that the scan
-//! has not finished; answers are keyed by the lower-case address; flags are the strings `"0"` and
-//! `"1"`, and one that is absent is unknown; shares and taxes are fractions of one.
+//! Its habits, all of them handled here: failures arrive inside HTTP 200; code 2 means that the
+//! scan has not finished; answers are keyed by the lower-case address; flags are the strings `"0"`
+//! and `"1"`, and one that is absent is unknown; shares and taxes are fractions of one.
 
 mod access;
 mod scan;

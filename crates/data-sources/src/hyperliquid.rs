@@ -1,7 +1,7 @@
 //! Hyperliquid, the venue of the perpetuals rail: `POST /info`.
 //!
-//! Universes and dexes are kept for a short while, because one address may ask little; the mark price
-//! is read for every plan, together with the universe that its position belongs to.
+//! Universes and dexes are kept for a short while, because one address may ask little; the mark
+//! price is read for every plan, together with the universe that its position belongs to.
 
 pub(crate) mod info;
 mod universe;
@@ -137,7 +137,8 @@ impl Hyperliquid {
         self.source.health()
     }
 
-    /// What is left of what we may ask it: weight in a minute; a call weighs 20, and a plan takes up to five. Nothing for a recording.
+    /// What is left of what we may ask it: weight in a minute; a call weighs 20, and a plan takes
+    /// up to five. Nothing for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
         self.source.budget()
     }
@@ -271,8 +272,8 @@ impl PerpVenue for Hyperliquid {
             .await;
         let told = told.map_err(|reason| self.source.port_error(reason))?;
         let (universe, marks) = told.value;
-        // The coin is in the universe that was read before: an answer without it, or a position that no id has, is the
-        // venue's contradiction.
+        // The coin is in the universe that was read before: an answer without it, or a position
+        // that no id has, is the venue's contradiction.
         let contradicts =
             |expected, observed| self.malformed(CONTEXTS, "$[0].universe", expected, observed);
         let (index, entry) = universe

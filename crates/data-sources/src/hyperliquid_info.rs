@@ -1,9 +1,9 @@
 //! Hyperliquid as a source of readings: markets, books, candles, accounts, histories.
 //!
 //! Everything is asked with `POST /info`. An unknown dex is answered with HTTP 200 and `null`; an
-//! unused address with zeros, which is a real answer. Contexts belong to the universe by position, so
-//! that a delisted asset keeps its place. Calls have weights, 1200 in a minute for one address; what
-//! is asked often is kept for a moment.
+//! unused address with zeros, which is a real answer. Contexts belong to the universe by position,
+//! so that a delisted asset keeps its place. Calls have weights, 1200 in a minute for one address;
+//! what is asked often is kept for a moment.
 
 mod account;
 mod history;

@@ -134,7 +134,8 @@ impl Lifi {
         self.source.health()
     }
 
-    /// What is left of what we may ask it: quotes in two hours, or in a minute with a key. Nothing for a recording.
+    /// What is left of what we may ask it: quotes in two hours, or in a minute with a key. Nothing
+    /// for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
         self.source.budget()
     }

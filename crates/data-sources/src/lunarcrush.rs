@@ -64,8 +64,8 @@ impl Lunarcrush {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] with the reason `symbol_not_found` when no coin or several bear the symbol,
-    /// otherwise a [`SourceError`]; disabled without a key.
+    /// [`Error::NotFound`] with the reason `symbol_not_found` when no coin or several bear the
+    /// symbol, otherwise a [`SourceError`]; disabled without a key.
     pub async fn mentions_of(&self, symbol: &SymbolKey) -> Result<Sourced<Mood>, Error> {
         let now = self.source.now();
         let path = format!("/api4/public/coins/list/v1?limit={COINS}");

@@ -1,5 +1,5 @@
-//! Counts what is asked of upstreams on behalf of one piece of work, so that work which ends without
-//! a payment can be charged to whoever caused it.
+//! Counts what is asked of upstreams on behalf of one piece of work, so that work which ends
+//! without a payment can be charged to whoever caused it.
 
 use std::{
     future::Future,
@@ -17,10 +17,10 @@ tokio::task_local! {
 
 /// Counts the requests that a piece of work sends to upstreams. Clones share the counts.
 ///
-/// Every request on the wire counts, retries included. A value that many callers wait for counts for
-/// the one whose call started the fetch; those who only wait, and those who get a kept value, pay
-/// nothing. Work that a caller moves into a task of its own is not counted unless that task has a
-/// [`scope`](Self::scope) too.
+/// Every request on the wire counts, retries included. A value that many callers wait for counts
+/// for the one whose call started the fetch; those who only wait, and those who get a kept value,
+/// pay nothing. Work that a caller moves into a task of its own is not counted unless that task has
+/// a [`scope`](Self::scope) too.
 ///
 /// ```
 /// use data_sources::{Meter, Usage};

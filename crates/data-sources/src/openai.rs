@@ -1,7 +1,7 @@
 //! OpenAI: images and research with web search.
 //!
-//! Prompts are sent once and are not kept by the upstream (`store: false`). Images come inside the answer; an address is
-//! never followed.
+//! Prompts are sent once and are not kept by the upstream (`store: false`). Images come inside the
+//! answer; an address is never followed.
 
 mod images;
 mod responses;

@@ -1,5 +1,5 @@
-//! What the adapters of perpetual venues share: how their readings are kept, and readings that are put
-//! together from several calls.
+//! What the adapters of perpetual venues share: how their readings are kept, and readings that are
+//! put together from several calls.
 
 use std::{future::Future, sync::Arc, time::Duration};
 

@@ -140,8 +140,8 @@ fn read(reply: &Reply, model: &str) -> Result<Research, SourceErrorKind> {
     )
 }
 
-/// The marks `[1]`, `[2]` of a text, with the pages that they count. A mark without a page is no citation, nor is a page
-/// that the text does not mark.
+/// The marks `[1]`, `[2]` of a text, with the pages that they count. A mark without a page is no
+/// citation, nor is a page that the text does not mark.
 fn cited(text: &str, pages: &[Page]) -> Vec<CitationDraft> {
     let chars: Vec<char> = text.chars().collect();
     let mut drafts = Vec::new();

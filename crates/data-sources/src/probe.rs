@@ -1,5 +1,6 @@
-//! Whether upstreams still answer in the form that the adapters read: one harmless question for each endpoint, asked through
-//! the adapters themselves, and what came back held against the recorded form.
+//! Whether upstreams still answer in the form that the adapters read: one harmless question for
+//! each endpoint, asked through the adapters themselves, and what came back held against the
+//! recorded form.
 
 mod form;
 mod question;

@@ -26,8 +26,8 @@ pub struct Provenance {
     pub mode: Mode,
     /// Whether the answer was kept from an earlier call.
     pub cached: bool,
-    /// Whether it only says what something is (a name, a unit, an interface) and not how it stands: such facts do not age
-    /// what is told with their help.
+    /// Whether it only says what something is (a name, a unit, an interface) and not how it stands:
+    /// such facts do not age what is told with their help.
     pub reference: bool,
 }
 

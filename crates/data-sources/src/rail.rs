@@ -1,4 +1,5 @@
-//! What the adapters of the agent rail share: how they are set up, and their failures in the words of the ports.
+//! What the adapters of the agent rail share: how they are set up, and their failures in the words
+//! of the ports.
 
 use std::{num::NonZeroU32, time::Duration};
 

@@ -7,8 +7,8 @@ use std::{
 
 use hashlink::LruCache;
 
-/// Values by key, at most as many as the capacity. Clones share them. It is made for the answers of upstreams: it is asked
-/// a few times in a call, so that one lock is enough.
+/// Values by key, at most as many as the capacity. Clones share them. It is made for the answers of
+/// upstreams: it is asked a few times in a call, so that one lock is enough.
 pub(crate) struct Recent<K, V> {
     entries: Arc<Mutex<LruCache<K, V>>>,
 }

@@ -129,7 +129,8 @@ pub struct SourceToken {
     pub decimals: u8,
 }
 
-/// An address whose digits of both cases are those of its checksum (EIP-55): a slip would review another contract.
+/// An address whose digits of both cases are those of its checksum (EIP-55): a slip would review
+/// another contract.
 fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
     let text = String::deserialize(deserializer)?;
     addresses::parse(&text).map_err(D::Error::custom)

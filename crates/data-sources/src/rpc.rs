@@ -39,8 +39,8 @@ const LIMITS: Limits = Limits {
 
 static SPEC: UpstreamSpec = node(&SOURCES);
 
-/// What is known of a node that is asked for `sources`. Nodes have no limits that could be known, and
-/// others stand beside one that has had enough.
+/// What is known of a node that is asked for `sources`. Nodes have no limits that could be known,
+/// and others stand beside one that has had enough.
 pub(crate) const fn node(sources: &'static [&'static str]) -> UpstreamSpec {
     UpstreamSpec {
         name: NAME,

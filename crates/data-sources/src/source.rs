@@ -209,9 +209,10 @@ impl Source {
         self.inner.quotas.state()
     }
 
-    /// Keeps the counters of its quotas in `store` from now on, and what is used of budgets for a minute or longer, and goes
-    /// on where they stand there. Until then they are counted in memory. A budget stays in memory as well, so that a store
-    /// that fails stops no call for the sake of one.
+    /// Keeps the counters of its quotas in `store` from now on, and what is used of budgets for a
+    /// minute or longer, and goes on where they stand there. Until then they are counted in memory.
+    /// A budget stays in memory as well, so that a store that fails stops no call for the sake of
+    /// one.
     ///
     /// # Errors
     ///

@@ -94,8 +94,9 @@ impl Sourcify {
         &self.source
     }
 
-    /// What is published about a contract. One that nobody published is not verified, which is an answer. It says what the
-    /// contract is: however long it was kept, it does not age what is read with it.
+    /// What is published about a contract. One that nobody published is not verified, which is an
+    /// answer. It says what the contract is: however long it was kept, it does not age what is read
+    /// with it.
     ///
     /// # Errors
     ///
@@ -133,8 +134,8 @@ impl Sourcify {
             .await
     }
 
-    /// The signatures that are listed for each selector, in the database's order. A selector without any has an empty list. The
-    /// same question is asked once a day.
+    /// The signatures that are listed for each selector, in the database's order. A selector
+    /// without any has an empty list. The same question is asked once a day.
     ///
     /// # Errors
     ///

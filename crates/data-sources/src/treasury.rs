@@ -1,7 +1,7 @@
 //! The daily yield curve of the US Treasury: par yields of every tenor, one row for each day.
 //!
-//! Columns are found by their header, because tenors come and go; a cell may be empty. A year's file
-//! is empty until its first trading day.
+//! Columns are found by their header, because tenors come and go; a cell may be empty. A year's
+//! file is empty until its first trading day.
 
 use std::{sync::Arc, time::Duration};
 

@@ -70,7 +70,8 @@ pub(crate) fn row<T: DeserializeOwned>(row: Value) -> Option<T> {
     read.map_err(|_| unreadable::note()).ok()
 }
 
-/// The rows of a list that can be read. A bad one spoils itself only, unless all are bad, and is counted.
+/// The rows of a list that can be read. A bad one spoils itself only, unless all are bad, and is
+/// counted.
 pub(crate) fn rows<T: DeserializeOwned>(
     list: &[Box<RawValue>],
     path: &str,

@@ -1,5 +1,5 @@
-//! X: posts of a list of accounts, with a key. Texts are read for what they say and not kept: the terms
-//! forbid to pass them on.
+//! X: posts of a list of accounts, with a key. Texts are read for what they say and not kept: the
+//! terms forbid to pass them on.
 
 mod archive;
 
@@ -144,15 +144,16 @@ impl XApi {
         &self.source
     }
 
-    /// Posts of the last two days in the operator's list, newest first: those that were read before, and what is newer
-    /// (`GET /2/lists/{id}/tweets`). Each post that is sent is paid for, so that reading ends at the first one that is known:
-    /// pages are small at first. Without any that is known, pages of a hundred are read until the two days are covered, as
-    /// many as `pages` of the configuration says.
+    /// Posts of the last two days in the operator's list, newest first: those that were read
+    /// before, and what is newer (`GET /2/lists/{id}/tweets`). Each post that is sent is paid for,
+    /// so that reading ends at the first one that is known: pages are small at first. Without any
+    /// that is known, pages of a hundred are read until the two days are covered, as many as
+    /// `pages` of the configuration says.
     ///
     /// # Errors
     ///
-    /// A [`SourceError`]; disabled without a key or without `list_id`. A further page that fails only shortens what is
-    /// covered, and nothing of such a reading is kept.
+    /// A [`SourceError`]; disabled without a key or without `list_id`. A further page that fails
+    /// only shortens what is covered, and nothing of such a reading is kept.
     pub async fn posts(&self) -> Result<Sourced<Posts>, SourceError> {
         let since = self.source.now().checked_sub(WINDOW);
         let since = since.unwrap_or(Timestamp::UNIX_EPOCH);

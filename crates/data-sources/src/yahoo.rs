@@ -1,5 +1,5 @@
-//! Yahoo charts, unofficial: a second look at values that another source has, and futures that another source confirms;
-//! never the only one.
+//! Yahoo charts, unofficial: a second look at values that another source has, and futures that
+//! another source confirms; never the only one.
 //!
 //! From data centres it often answers "Too Many Requests" in plain text.
 
@@ -107,8 +107,8 @@ impl Yahoo {
             .map(|(instrument, contract, _)| (*instrument, *contract))
     }
 
-    /// Its price of `instrument` and the time of it, read again when the kept one was fetched longer ago
-    /// than `max_age`.
+    /// Its price of `instrument` and the time of it, read again when the kept one was fetched
+    /// longer ago than `max_age`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! What is known of one account: its grants, what ended them, what tightened them, and the orders that were used.
+//! What is known of one account: its grants, what ended them, what tightened them, and the orders
+//! that were used.
 
 mod room;
 mod standing;
@@ -21,8 +22,8 @@ use crate::{
     Now, Order, Policy, ReceivedGrant, ReceivedLimit, ReceivedRevocation, Refusal, Rule, Signed,
 };
 
-/// The record of one account. A store keeps it; what moves it is here, and nothing moves it back: a revocation is for ever, a limit
-/// never loosens, a used plan stays used.
+/// The record of one account. A store keeps it; what moves it is here, and nothing moves it back: a
+/// revocation is for ever, a limit never loosens, a used plan stays used.
 ///
 /// # Example
 /// ```
@@ -93,8 +94,8 @@ impl Account {
     /// Keeps a grant. The same grant again changes nothing.
     ///
     /// # Errors
-    /// `account_not_owned` for a grant of another account, `grant_revoked` for one that was revoked, be it before it came,
-    /// `grant_id_taken` for another grant with an id that was used.
+    /// `account_not_owned` for a grant of another account, `grant_revoked` for one that was
+    /// revoked, be it before it came, `grant_id_taken` for another grant with an id that was used.
     pub fn receive(&mut self, received: ReceivedGrant) -> Result<Novelty, Refusal> {
         let grant = received.grant();
         self.require_own(grant.account)?;
@@ -136,7 +137,8 @@ impl Account {
         Ok(self.revoke_by_service(revocation.grant_id, revocation.revoked_at))
     }
 
-    /// Ends a grant without its holder: the service may end what it was permitted. Returns when it ended.
+    /// Ends a grant without its holder: the service may end what it was permitted. Returns when it
+    /// ended.
     pub fn revoke_by_service(&mut self, grant_id: B256, at: u64) -> u64 {
         *self
             .grants
@@ -146,7 +148,8 @@ impl Account {
             .get_or_insert(at)
     }
 
-    /// Ends every grant that was issued at or before a time, without its holder. Returns the latest such time.
+    /// Ends every grant that was issued at or before a time, without its holder. Returns the latest
+    /// such time.
     pub fn revoke_all_by_service(&mut self, through: u64) -> u64 {
         let through = self.revoked_through.unwrap_or(0).max(through);
         self.revoked_through = Some(through);
@@ -202,7 +205,8 @@ impl Account {
         ))
     }
 
-    /// Whether an order may be accepted: none of its plan was, and no plan is in flight. An identical order again is no new one.
+    /// Whether an order may be accepted: none of its plan was, and no plan is in flight. An
+    /// identical order again is no new one.
     ///
     /// # Errors
     /// `order_already_used`, then `plan_in_flight`

@@ -23,7 +23,8 @@ use crate::{
     Account, ActiveGrant, Fence, Name, Now, Order, Policy, Refusal, Rule, Signed, refusal::same,
 };
 
-/// Least time that is left of a plan's life when its first step begins, in seconds: for three blocks each.
+/// Least time that is left of a plan's life when its first step begins, in seconds: for three
+/// blocks each.
 pub const LEAST_LIFE_SECONDS: u64 = 30;
 
 /// What the store said when the policy was read back, now.
@@ -66,7 +67,8 @@ pub struct Submission<'a> {
     pub order: &'a Signed<Order>,
 }
 
-/// The price of the input token, and how far it may be from its peg. It can only refuse: no price loosens a cap.
+/// The price of the input token, and how far it may be from its peg. It can only refuse: no price
+/// loosens a cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peg {
     /// In US dollars for a whole token.
@@ -78,13 +80,15 @@ pub struct Peg {
 /// Where in a send the confirmations are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Before the first step: the order's deadline counts, and 30 seconds of the plan's life are left.
+    /// Before the first step: the order's deadline counts, and 30 seconds of the plan's life are
+    /// left.
     Begin,
     /// Before a later step: the plan is not over.
     GoOn,
 }
 
-/// Everything that the confirmations look at, as it was read now: nothing here is remembered from an earlier judgement.
+/// Everything that the confirmations look at, as it was read now: nothing here is remembered from
+/// an earlier judgement.
 #[derive(Debug, Clone, Copy)]
 pub struct Confirmation<'a> {
     /// What the service pins.
@@ -93,7 +97,8 @@ pub struct Confirmation<'a> {
     pub read_back: &'a ReadBack,
     /// What the store says of the account.
     pub account: &'a Account,
-    /// Whose the account is: for a sub-wallet as custody knows it, for an `eoa7702` account the account itself.
+    /// Whose the account is: for a sub-wallet as custody knows it, for an `eoa7702` account the
+    /// account itself.
     pub owner: Address,
     /// The reviewed configuration of plans.
     pub plans: &'a plan_builder::Policy,
@@ -103,7 +108,8 @@ pub struct Confirmation<'a> {
     pub now: Now,
 }
 
-/// A submission of which everything holds, with the bytes that are sent: they are those that were judged.
+/// A submission of which everything holds, with the bytes that are sent: they are those that were
+/// judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
     /// The account.
@@ -118,8 +124,8 @@ pub struct Admitted {
     pub chain_id: u64,
     /// Reset, approval, call.
     pub steps: [Step; 3],
-    /// Whether the three steps go out as one transaction, which executes all of them or none. [`admit`] says `false`: how an account is
-    /// sent for is for its delegations to say.
+    /// Whether the three steps go out as one transaction, which executes all of them or none.
+    /// [`admit`] says `false`: how an account is sent for is for its delegations to say.
     pub as_one: bool,
     /// The input token, whose allowance is read back.
     pub token: Address,
@@ -146,16 +152,19 @@ pub struct Landing {
     pub at_least: U256,
 }
 
-/// Confirms a submission, in the order of service document 5.5: (a) the fence reads back by name and digest; (b) the grant is active
-/// past the plan's end and its delegate signed the order; (c) the account is the caller's own; (d) the plan passes the verifier for
-/// exactly the request in the body; (e) the plan lies inside the fence. The crate's documentation has the whole way as an example.
+/// Confirms a submission, in the order of service document 5.5: (a) the fence reads back by name
+/// and digest; (b) the grant is active past the plan's end and its delegate signed the order; (c)
+/// the account is the caller's own; (d) the plan passes the verifier for exactly the request in the
+/// body; (e) the plan lies inside the fence. The crate's documentation has the whole way as an
+/// example.
 ///
 /// # Errors
-/// The first that does not hold, by name: (a) `fence_unreadable`, `fence_name_mismatch`, `fence_digest_mismatch`; (b)
-/// `grant_not_found`, `grant_not_yet_valid`, `grant_revoked`, `grant_expired`, `grant_superseded`,
-/// `grant_expires_before_valid_until`, `domain_*_mismatch`, `order_mismatch`, `order_not_by_delegate`, `order_deadline_passed`,
-/// `order_already_used`, `plan_in_flight`; (c) `account_not_owned`; (d) `envelope_unverified` with the check, `plan_expired`,
-/// `order_mismatch`, `order_min_out_invalid`; (e) `fence_*`, `limit_*`.
+/// The first that does not hold, by name: (a) `fence_unreadable`, `fence_name_mismatch`,
+/// `fence_digest_mismatch`; (b) `grant_not_found`, `grant_not_yet_valid`, `grant_revoked`,
+/// `grant_expired`, `grant_superseded`, `grant_expires_before_valid_until`, `domain_*_mismatch`,
+/// `order_mismatch`, `order_not_by_delegate`, `order_deadline_passed`, `order_already_used`,
+/// `plan_in_flight`; (c) `account_not_owned`; (d) `envelope_unverified` with the check,
+/// `plan_expired`, `order_mismatch`, `order_min_out_invalid`; (e) `fence_*`, `limit_*`.
 pub fn admit(
     confirmation: &Confirmation<'_>,
     submission: &Submission<'_>,

@@ -9,8 +9,8 @@ use crate::{Name, Refusal, Rule, json, refusal::same};
 /// The version of the domain.
 const VERSION: &str = "1";
 
-/// Where a message counts: a service by its brand, a chain, and an instance by its salt. There is no verifying contract: grants,
-/// limits and revocations are for the service.
+/// Where a message counts: a service by its brand, a chain, and an instance by its salt. There is
+/// no verifying contract: grants, limits and revocations are for the service.
 ///
 /// # Example
 /// ```

@@ -16,8 +16,8 @@ pub const ISSUE_SKEW_SECONDS: u64 = 60;
 /// How far a revocation's time may lie from the clock, in seconds.
 pub const REVOCATION_SKEW_SECONDS: u64 = 300;
 
-/// One instance of the service and the project that grants are bound to: all that revocations and limits need, so that they are
-/// accepted while no policy can be read.
+/// One instance of the service and the project that grants are bound to: all that revocations and
+/// limits need, so that they are accepted while no policy can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
     /// The domain of its messages.
@@ -77,7 +77,8 @@ impl Fence {
         })
     }
 
-    /// Names the keys of the service itself, which must not order under a grant of an `eoa7702` account.
+    /// Names the keys of the service itself, which must not order under a grant of an `eoa7702`
+    /// account.
     #[must_use]
     pub fn with_service_keys(mut self, keys: Vec<Address>) -> Self {
         self.service_keys = keys;
@@ -96,7 +97,8 @@ impl Fence {
         &self.policy
     }
 
-    /// Whether the policy that the store holds is the pinned one: nothing is granted or sent otherwise.
+    /// Whether the policy that the store holds is the pinned one: nothing is granted or sent
+    /// otherwise.
     ///
     /// # Errors
     /// `fence_unreadable`, `fence_name_mismatch`, `fence_digest_mismatch`
@@ -126,13 +128,15 @@ impl Fence {
         }
     }
 
-    /// Accepts a grant. `owner` is whose key signs for the account: the account itself, or the owner of a sub-wallet, as custody
-    /// knows it. Whether the grant's id is new is for [`Account::receive`](crate::Account::receive) to say.
+    /// Accepts a grant. `owner` is whose key signs for the account: the account itself, or the
+    /// owner of a sub-wallet, as custody knows it. Whether the grant's id is new is for
+    /// [`Account::receive`](crate::Account::receive) to say.
     ///
     /// # Errors
-    /// By the first rule that does not hold, in this order: `domain_*_mismatch`, `account_kind_unsupported`, `account_not_owned`,
-    /// `signature_unrecoverable`, `grant_not_by_account`, the rules of the grant's times, `grant_id_zero`, the rules of its policy,
-    /// project, capability, delegate and cap.
+    /// By the first rule that does not hold, in this order: `domain_*_mismatch`,
+    /// `account_kind_unsupported`, `account_not_owned`, `signature_unrecoverable`,
+    /// `grant_not_by_account`, the rules of the grant's times, `grant_id_zero`, the rules of its
+    /// policy, project, capability, delegate and cap.
     pub fn receive(
         &self,
         signed: Signed<Grant>,
@@ -147,7 +151,8 @@ impl Fence {
     /// The rules of [`Self::receive`] that need no signature: for whoever is about to sign.
     ///
     /// # Errors
-    /// The rules of the grant's times, `grant_id_zero`, the rules of its policy, project, capability, delegate and cap.
+    /// The rules of the grant's times, `grant_id_zero`, the rules of its policy, project,
+    /// capability, delegate and cap.
     pub fn review(&self, grant: &Grant, now: Now) -> Result<(), Refusal> {
         self.judge_times(grant, now)?;
         if grant.grant_id.is_zero() {
@@ -287,7 +292,8 @@ impl Instance {
     /// Reads a stored grant again: everything about it that does not depend on time or policy.
     ///
     /// # Errors
-    /// `domain_*_mismatch`, `account_kind_unsupported`, `account_not_owned`, `signature_unrecoverable`, `grant_not_by_account`
+    /// `domain_*_mismatch`, `account_kind_unsupported`, `account_not_owned`,
+    /// `signature_unrecoverable`, `grant_not_by_account`
     pub fn restore_grant(
         &self,
         signed: Signed<Grant>,
@@ -329,7 +335,8 @@ impl Instance {
         Ok(ReceivedGrant::new(signed, owner))
     }
 
-    /// Accepts a revocation. It needs no policy and no grant: one that comes before its grant is kept.
+    /// Accepts a revocation. It needs no policy and no grant: one that comes before its grant is
+    /// kept.
     ///
     /// # Example
     /// ```
@@ -356,8 +363,8 @@ impl Instance {
     /// ```
     ///
     /// # Errors
-    /// `domain_*_mismatch`, `revocation_project_mismatch`, `signature_unrecoverable`, `revocation_not_by_account`,
-    /// `revocation_time_skewed`
+    /// `domain_*_mismatch`, `revocation_project_mismatch`, `signature_unrecoverable`,
+    /// `revocation_not_by_account`, `revocation_time_skewed`
     pub fn receive_revocation(
         &self,
         signed: Signed<Revocation>,
@@ -395,7 +402,8 @@ impl Instance {
     /// Accepts a limit.
     ///
     /// # Errors
-    /// `domain_*_mismatch`, `signature_unrecoverable`, `limit_not_by_account`, `limit_issued_in_future`
+    /// `domain_*_mismatch`, `signature_unrecoverable`, `limit_not_by_account`,
+    /// `limit_issued_in_future`
     pub fn receive_limit(
         &self,
         signed: Signed<Limit>,

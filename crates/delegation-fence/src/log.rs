@@ -1,4 +1,5 @@
-//! The account of a grant: what was done under it, record by record, each with the hash of the one before it.
+//! The account of a grant: what was done under it, record by record, each with the hash of the one
+//! before it.
 
 mod verify;
 
@@ -211,7 +212,8 @@ impl Head {
         hash: B256::ZERO,
     };
 
-    /// The record of an event, behind which the log ends now. It must be durable before it is shown.
+    /// The record of an event, behind which the log ends now. It must be durable before it is
+    /// shown.
     ///
     /// # Errors
     /// None that an entry can cause.

@@ -51,7 +51,8 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// A message in its domain: what `eth_signTypedData_v4`, `cast wallet sign --data` and hardware wallets sign.
+/// A message in its domain: what `eth_signTypedData_v4`, `cast wallet sign --data` and hardware
+/// wallets sign.
 ///
 /// # Example
 /// ```
@@ -80,7 +81,8 @@ impl<M: Message> TypedData<M> {
     /// Puts a message into a domain.
     ///
     /// # Errors
-    /// `message_chain_mismatch` when the message names another chain than the domain; `time_out_of_range`.
+    /// `message_chain_mismatch` when the message names another chain than the domain;
+    /// `time_out_of_range`.
     pub fn new(domain: Domain, message: M) -> Result<Self, Refusal> {
         if let Some(chain_id) = message.chain_id() {
             same(
@@ -108,7 +110,8 @@ impl<M: Message> TypedData<M> {
     /// Reads typed data. Its types must be exactly those of the message, in their order.
     ///
     /// # Errors
-    /// `typed_data_malformed`, `typed_data_types`, `typed_data_number_unsafe`, `message_chain_mismatch`, `time_out_of_range`
+    /// `typed_data_malformed`, `typed_data_types`, `typed_data_number_unsafe`,
+    /// `message_chain_mismatch`, `time_out_of_range`
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         Self::of_value(json::parse(Rule::TypedDataMalformed, text)?)
     }

@@ -2,8 +2,8 @@
 
 use plan_checks::UtcSeconds;
 
-/// The time of a judgement by two clocks: the machine's, and the newest sealed block's. What ends is judged by the later of them,
-/// what begins by the earlier.
+/// The time of a judgement by two clocks: the machine's, and the newest sealed block's. What ends
+/// is judged by the later of them, what begins by the earlier.
 ///
 /// # Example
 /// ```

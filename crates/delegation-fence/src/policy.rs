@@ -13,8 +13,9 @@ pub use self::{
 };
 use crate::{Name, Refusal, Rule, json, refusal::same};
 
-/// A parsed policy with its digest. Every member of the document is one that this crate enforces; a document that says something
-/// else is refused, so that nobody relies on a rule that nobody checks.
+/// A parsed policy with its digest. Every member of the document is one that this crate enforces; a
+/// document that says something else is refused, so that nobody relies on a rule that nobody
+/// checks.
 ///
 /// # Example
 /// ```
@@ -51,18 +52,20 @@ pub struct Shape {
 }
 
 impl Policy {
-    /// Reads a policy document. Members may stand in any order with any white space; there is one digest for all of these
-    /// spellings, and no other spelling is read.
+    /// Reads a policy document. Members may stand in any order with any white space; there is one
+    /// digest for all of these spellings, and no other spelling is read.
     ///
     /// # Errors
-    /// `policy_malformed` for what is not of the form, `policy_unenforceable` for what this crate does not enforce.
+    /// `policy_malformed` for what is not of the form, `policy_unenforceable` for what this crate
+    /// does not enforce.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         let rule = Rule::PolicyMalformed;
         let value = json::parse(rule, text)?;
         let given = json::canonical(rule, &value)?;
         let document: Document = json::read(rule, "a policy", value)?;
         let canonical = json::canonical(rule, &document)?;
-        // A member that is read as another one (`null` for a missing member) would give the policy a second digest.
+        // A member that is read as another one (`null` for a missing member) would give the policy
+        // a second digest.
         if canonical != given {
             return Err(Refusal::new(
                 rule,
@@ -116,7 +119,8 @@ impl Policy {
         &self.canonical
     }
 
-    /// The name and the digest are those that were pinned when the service, or the tool, was set up.
+    /// The name and the digest are those that were pinned when the service, or the tool, was set
+    /// up.
     ///
     /// # Errors
     /// `fence_name_mismatch`, `fence_digest_mismatch`

@@ -11,8 +11,9 @@ use crate::{
     refusal::same,
 };
 
-/// That a revocation was received, is durable and was read back, and where it stands in the grant's log. Whoever holds it can show that
-/// a log which does not contain this record is not the log that the service had then.
+/// That a revocation was received, is durable and was read back, and where it stands in the grant's
+/// log. Whoever holds it can show that a log which does not contain this record is not the log that
+/// the service had then.
 ///
 /// # Example
 /// ```
@@ -33,7 +34,8 @@ pub struct RevocationReceipt {
 struct Written {
     log_hash: Word,
     log_seq: u64,
-    /// What a service says of the chain beside the receipt. It is of that moment, and no part of what the log can show.
+    /// What a service says of the chain beside the receipt. It is of that moment, and no part of
+    /// what the log can show.
     #[serde(default, skip_serializing)]
     #[allow(dead_code, reason = "a receipt is read from the whole answer")]
     on_chain: Option<Value>,
@@ -46,8 +48,8 @@ struct Written {
 const REVOKED: &str = "revoked";
 
 impl RevocationReceipt {
-    /// The receipt of a revocation that was read back, with its record in the log. `revoked_at` is when the grant ended, which an
-    /// earlier revocation may have said.
+    /// The receipt of a revocation that was read back, with its record in the log. `revoked_at` is
+    /// when the grant ended, which an earlier revocation may have said.
     #[must_use]
     pub fn new(received: &ReceivedRevocation, revoked_at: UtcSeconds, record: &Record) -> Self {
         Self {

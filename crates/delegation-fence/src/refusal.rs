@@ -9,8 +9,8 @@ const LONGEST_SHOWN: usize = 200;
 
 /// Why a document, a signature, an order or a plan is not accepted: the rule, and what it found.
 ///
-/// Text of an input is repeated in printable ASCII only, and shortened: a refusal can be shown on a terminal and written to a log.
-/// Signatures are never repeated.
+/// Text of an input is repeated in printable ASCII only, and shortened: a refusal can be shown on a
+/// terminal and written to a log. Signatures are never repeated.
 ///
 /// # Example
 /// ```

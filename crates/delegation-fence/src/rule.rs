@@ -65,7 +65,8 @@ rules! {
         PolicyUnenforceable = "policy_unenforceable",
         /// Typed data with a missing, unknown, duplicate or mistyped member.
         TypedDataMalformed = "typed_data_malformed",
-        /// Typed data whose types are not those of its message, or whose primary type is another one.
+        /// Typed data whose types are not those of its message, or whose primary type is another
+        /// one.
         TypedDataTypes = "typed_data_types",
         /// A JSON number that not every reader reads as the same integer.
         TypedDataNumberUnsafe = "typed_data_number_unsafe",
@@ -243,7 +244,8 @@ rules! {
         DelegationCap = "delegation_cap",
         /// The manager has a delegation of the grant disabled.
         DelegationDisabled = "delegation_disabled",
-        /// The account has counted up since it signed its delegations, or they name another number than its present one.
+        /// The account has counted up since it signed its delegations, or they name another number
+        /// than its present one.
         DelegationNonceMismatch = "delegation_nonce_mismatch",
         /// The router may already take a token from the account.
         RouterAllowanceOpen = "router_allowance_open",

@@ -1,19 +1,23 @@
 //! The send of one admitted plan, as a state machine without effects.
 //!
-//! What happened is a list of [`Event`]s that only grows. [`Sending`] is what the list says, so that a process that was killed at any
-//! point goes on where the list ends. [`Sending::next`] says what to do; the sender does it and appends what came of it.
+//! What happened is a list of [`Event`]s that only grows. [`Sending`] is what the list says, so
+//! that a process that was killed at any point goes on where the list ends. [`Sending::next`] says
+//! what to do; the sender does it and appends what came of it.
 //!
 //! # What the sender owes
-//! - A plan that goes out as one transaction ([`Admitted::as_one`]) is [`Transaction::Swap`] alone: its block is the block of all three steps.
-//! - An event is durable before anything that follows from it is done, and is appended on the condition that the writer still holds
-//!   the plan's lease.
-//! - [`Event::Ordered`] is one conditional write with the reading that [`View::confirmation`] was made of: a revocation is either
-//!   before it, and prevents it, or after it.
-//! - One [`Transaction`] of one plan is one transaction of one nonce, however often it is handed over (the idempotency key of the
-//!   sender of transactions is made of the plan's digest and of [`Transaction::key`]).
-//! - The allowance is read at a block that has the blocks of the plan's sealed transactions below it. One that is no longer canonical is
-//!   [`Event::Gone`] first.
-//! - [`Event::Unsent`] is written only by who alone could still sign: it says that nobody has signed and nobody will.
+//! - A plan that goes out as one transaction ([`Admitted::as_one`]) is [`Transaction::Swap`] alone:
+//!   its block is the block of all three steps.
+//! - An event is durable before anything that follows from it is done, and is appended on the
+//!   condition that the writer still holds the plan's lease.
+//! - [`Event::Ordered`] is one conditional write with the reading that [`View::confirmation`] was
+//!   made of: a revocation is either before it, and prevents it, or after it.
+//! - One [`Transaction`] of one plan is one transaction of one nonce, however often it is handed
+//!   over (the idempotency key of the sender of transactions is made of the plan's digest and of
+//!   [`Transaction::key`]).
+//! - The allowance is read at a block that has the blocks of the plan's sealed transactions below
+//!   it. One that is no longer canonical is [`Event::Gone`] first.
+//! - [`Event::Unsent`] is written only by who alone could still sign: it says that nobody has
+//!   signed and nobody will.
 
 mod apply;
 mod next;
@@ -50,7 +54,8 @@ pub enum Transaction {
 }
 
 impl Transaction {
-    /// What tells it from the plan's other transactions: `approve_reset`, `approve`, `call`, `swap`, `clear-0`.
+    /// What tells it from the plan's other transactions: `approve_reset`, `approve`, `call`,
+    /// `swap`, `clear-0`.
     #[must_use]
     pub fn key(self) -> String {
         self.to_string()
@@ -95,7 +100,8 @@ pub enum Event {
     Landed(U256),
     /// No further step goes out.
     Halting {
-        /// Before, or during, which step. Where all three are one transaction, it is the first of them.
+        /// Before, or during, which step. Where all three are one transaction, it is the first of
+        /// them.
         at: StepKind,
         /// Why.
         reason: HaltReason,
@@ -131,7 +137,8 @@ pub enum HaltReason {
 }
 
 impl HaltReason {
-    /// The name: a rule's, or `plan_expired`, `step_reverted`, `step_would_revert`, `step_displaced`, `allowance_unexpected`.
+    /// The name: a rule's, or `plan_expired`, `step_reverted`, `step_would_revert`,
+    /// `step_displaced`, `allowance_unexpected`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -195,8 +202,8 @@ pub struct View {
 pub enum Action {
     /// Append [`Event::Ordered`], then hand the transaction over to be signed and sent.
     Order(Transaction),
-    /// Ask what became of a transaction: append [`Event::Unsent`], [`Event::Sealed`] or [`Event::Void`], or wait. Never hand it over
-    /// to be signed.
+    /// Ask what became of a transaction: append [`Event::Unsent`], [`Event::Sealed`] or
+    /// [`Event::Void`], or wait. Never hand it over to be signed.
     Resolve(Transaction),
     /// Have the transaction's nonce used for nothing if it can be, then as [`Self::Resolve`].
     Cancel(Transaction),
@@ -206,8 +213,8 @@ pub enum Action {
     ReadAllowance,
     /// Append this: it was decided.
     Append(Event),
-    /// Nothing, while nothing changes. In [`State::HaltedDirty`] the allowance is read again from time to time and appended
-    /// ([`Event::ReadBack`]): somebody else may clear it.
+    /// Nothing, while nothing changes. In [`State::HaltedDirty`] the allowance is read again from
+    /// time to time and appended ([`Event::ReadBack`]): somebody else may clear it.
     Rest(State),
 }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{Refusal, Rule};
 
-/// A 65-byte signature `r ‖ s ‖ v` with `s` in the lower half and `v` 27 or 28: every signature has exactly one encoding.
+/// A 65-byte signature `r ‖ s ‖ v` with `s` in the lower half and `v` 27 or 28: every signature has
+/// exactly one encoding.
 ///
 /// # Example
 /// ```
@@ -27,7 +28,8 @@ const HALF_ORDER: U256 = U256::from_limbs([
     0x7fff_ffff_ffff_ffff,
 ]);
 
-/// The last 32 bytes of a signature that is wrapped for a contract that does not exist yet (ERC-6492).
+/// The last 32 bytes of a signature that is wrapped for a contract that does not exist yet
+/// (ERC-6492).
 const WRAPPED: [u8; 32] = [
     0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92,
     0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92, 0x64, 0x92,
@@ -37,8 +39,8 @@ impl Signature {
     /// Reads `0x` and 130 hexadecimal digits.
     ///
     /// # Errors
-    /// `signature_length`, `signature_compact`, `signature_wrapped`, `signature_recovery_id`, `signature_high_s`,
-    /// `signature_zero`
+    /// `signature_length`, `signature_compact`, `signature_wrapped`, `signature_recovery_id`,
+    /// `signature_high_s`, `signature_zero`
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         let bytes = text
             .strip_prefix("0x")

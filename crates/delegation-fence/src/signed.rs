@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{Message, Refusal, Rule, Signature, TypedData, json};
 
-/// Typed data and the signature over its digest. Whose signature it is has to be asked: [`Self::signer`].
+/// Typed data and the signature over its digest. Whose signature it is has to be asked:
+/// [`Self::signer`].
 ///
 /// # Example
 /// ```
@@ -29,7 +30,8 @@ pub struct Signed<M> {
 }
 
 impl<M: Message> Signed<M> {
-    /// Puts a signature beside what it is over. Whether it is over that is for [`Self::signer`] to say.
+    /// Puts a signature beside what it is over. Whether it is over that is for [`Self::signer`] to
+    /// say.
     #[must_use]
     pub const fn new(typed_data: TypedData<M>, signature: Signature) -> Self {
         Self {

@@ -22,8 +22,8 @@ pub struct FenceStatus {
 }
 
 impl Fence {
-    /// The public record. When the policy does not read back, `present` is false and the rest is what is pinned, so that who reads it
-    /// can see what to bind to.
+    /// The public record. When the policy does not read back, `present` is false and the rest is
+    /// what is pinned, so that who reads it can see what to bind to.
     ///
     /// # Example
     /// ```

@@ -1,4 +1,5 @@
-//! A grant's log: what was changed, left out, moved or added is seen, and a receipt shows what the end was.
+//! A grant's log: what was changed, left out, moved or added is seen, and a receipt shows what the
+//! end was.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

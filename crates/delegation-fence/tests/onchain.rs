@@ -1,5 +1,6 @@
-//! `fixtures/vectors/onchain.json`: the delegations of a grant and the calldata that follows from them. `UPDATE_VECTORS=1` writes it again.
-//! MetaMask's own tools judge the same encodings in `crates/judges/tests/onchain`.
+//! `fixtures/vectors/onchain.json`: the delegations of a grant and the calldata that follows from
+//! them. `UPDATE_VECTORS=1` writes it again. MetaMask's own tools judge the same encodings in
+//! `crates/judges/tests/onchain`.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,5 +1,6 @@
-//! `fixtures/vectors/delegation.json`: typed data, digests and signatures that any language can replay, and `alloy-dyn-abi`, which hashes
-//! typed data from its JSON alone, beside our own hashing.
+//! `fixtures/vectors/delegation.json`: typed data, digests and signatures that any language can
+//! replay, and `alloy-dyn-abi`, which hashes typed data from its JSON alone, beside our own
+//! hashing.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -37,7 +38,8 @@ fn oracle(typed_data: &str) -> (B256, B256, B256, String) {
     )
 }
 
-/// One vector of a message: its digest, its parts where they are given, its signature, and whose it is.
+/// One vector of a message: its digest, its parts where they are given, its signature, and whose it
+/// is.
 fn check<M: Message + std::fmt::Debug>(vector: &Value, signer: &str) {
     let file = json!({"typed_data": vector["typed_data"], "signature": vector["signature"]});
     let signed = Signed::<M>::parse(&file.to_string()).unwrap();
@@ -188,8 +190,8 @@ proptest! {
         agree(&domain, order)?;
     }
 
-    /// Flip any byte of a signed file: it is the same message by the same signer, or it is refused, or it is another message or
-    /// signature of nobody who is known.
+    /// Flip any byte of a signed file: it is the same message by the same signer, or it is refused,
+    /// or it is another message or signature of nobody who is known.
     #[test]
     fn a_flipped_byte_is_never_another_accepted_message(at in 0..4096_usize, bit in 0..8_u8) {
         let vector = &vectors()["grant_sub_wallet"];

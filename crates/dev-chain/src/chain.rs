@@ -118,8 +118,8 @@ impl DevChain {
         node.head().number
     }
 
-    /// A second node that has seen what this one has, and sees nothing of it from now on: one that lags behind, or, when it makes
-    /// blocks of its own, one on another fork.
+    /// A second node that has seen what this one has, and sees nothing of it from now on: one that
+    /// lags behind, or, when it makes blocks of its own, one on another fork.
     #[must_use]
     pub fn fork(&self) -> Self {
         let mut node = self.lock().clone();
@@ -127,19 +127,22 @@ impl DevChain {
         Self::new(node)
     }
 
-    /// Sets the base fee from the next block on, in wei per gas. What waits and offers less goes on waiting.
+    /// Sets the base fee from the next block on, in wei per gas. What waits and offers less goes on
+    /// waiting.
     pub fn set_base_fee(&self, wei: u64) {
         self.lock().settings.base_fee = wei;
     }
 
-    /// Takes the newest `depth` blocks back and makes as many others and one more, all empty, in their place. The transactions that were in them
-    /// have this fate; with [`Fate::Waiting`] the next block takes them in.
+    /// Takes the newest `depth` blocks back and makes as many others and one more, all empty, in
+    /// their place. The transactions that were in them have this fate; with [`Fate::Waiting`] the
+    /// next block takes them in.
     pub fn reorganise(&self, depth: u64, fate: Fate) {
         self.lock().reorganise(depth, fate);
     }
 
-    /// Shows the receipts of a block that holds whatever is ready and is not made: it has the next number and a hash that no block
-    /// will have. They show until the next block is made or [`drop_preconfirmed`](Self::drop_preconfirmed).
+    /// Shows the receipts of a block that holds whatever is ready and is not made: it has the next
+    /// number and a hash that no block will have. They show until the next block is made or
+    /// [`drop_preconfirmed`](Self::drop_preconfirmed).
     pub fn preconfirm(&self) {
         self.lock().preconfirm();
     }

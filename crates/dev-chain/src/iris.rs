@@ -125,8 +125,8 @@ impl Iris {
         self.lock().expiration_block = block;
     }
 
-    /// What a request for this path and query is answered with; `None` for what the service does not
-    /// have.
+    /// What a request for this path and query is answered with; `None` for what the service does
+    /// not have.
     #[must_use]
     pub fn answer(&self, method: &str, path_and_query: &str) -> Option<IrisReply> {
         api::answer(&mut self.lock(), method, path_and_query)

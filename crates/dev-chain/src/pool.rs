@@ -47,8 +47,8 @@ impl Pool {
         Ok(())
     }
 
-    /// The one to run next on this state: of those whose turn it is and that pay the base fee, the first to arrive. The others go on
-    /// waiting, as with a miner.
+    /// The one to run next on this state: of those whose turn it is and that pay the base fee, the
+    /// first to arrive. The others go on waiting, as with a miner.
     pub(crate) fn next_ready(
         &self,
         state: StateAt<'_>,

@@ -87,7 +87,8 @@ impl<M: Message> Document<M> {
     }
 }
 
-/// Whether a text is a file with a member `typed_data`. What it is in detail is for the parsers of the two forms to say.
+/// Whether a text is a file with a member `typed_data`. What it is in detail is for the parsers of
+/// the two forms to say.
 fn is_signed(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("typed_data").is_some())
 }
@@ -175,11 +176,12 @@ pub struct Signing {
 }
 
 impl Signing {
-    /// Asks for consent, opens the key file and signs. The words of what is signed are printed before anything is asked.
+    /// Asks for consent, opens the key file and signs. The words of what is signed are printed
+    /// before anything is asked.
     ///
     /// # Errors
-    /// `not_confirmed`; a key file, password or terminal that cannot be used; `wrong_signer` for the key of another
-    /// address than `signer`.
+    /// `not_confirmed`; a key file, password or terminal that cannot be used; `wrong_signer` for
+    /// the key of another address than `signer`.
     pub fn sign<M: Message>(
         &self,
         typed_data: TypedData<M>,
@@ -192,7 +194,8 @@ impl Signing {
         Ok(Signed::new(typed_data, signature))
     }
 
-    /// Asks for consent and opens the key file. The words of what will be signed are printed before anything is asked.
+    /// Asks for consent and opens the key file. The words of what will be signed are printed before
+    /// anything is asked.
     ///
     /// # Errors
     /// As [`Self::sign`].

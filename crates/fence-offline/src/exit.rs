@@ -45,7 +45,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What a command prints, and how it ends. Data goes to standard output, words for people beside it to standard error.
+/// What a command prints, and how it ends. Data goes to standard output, words for people beside it
+/// to standard error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Outcome {

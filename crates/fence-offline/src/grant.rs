@@ -75,7 +75,8 @@ pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
     let is_own = grant.account_kind == AccountKind::Eoa7702;
     let redeemer = match is_own {
         true => arguments.chain.redeemer(&settings),
-        // A redeemer that is named for an account without delegations is a mistake; one in the settings is not.
+        // A redeemer that is named for an account without delegations is a mistake; one in the
+        // settings is not.
         false => arguments.chain.redeemer,
     };
     let mut promised = Vec::new();
@@ -254,7 +255,8 @@ fn require_kind(kind: AccountKind) -> Result<(), Failure> {
     }
 }
 
-/// Whose key signs: the account's own, or the owner's of a sub-wallet. `None`: a sub-wallet whose owner nobody named.
+/// Whose key signs: the account's own, or the owner's of a sub-wallet. `None`: a sub-wallet whose
+/// owner nobody named.
 fn owner(grant: &Grant, named: Option<Address>) -> Result<Option<Address>, Failure> {
     match grant.account_kind {
         AccountKind::SubWallet => Ok(named),

@@ -7,7 +7,8 @@ use std::{
 
 use crate::Printable;
 
-/// A warning about a key file that others than its owner may use: cast writes such files. Whoever can read one can try passwords on it.
+/// A warning about a key file that others than its owner may use: cast writes such files. Whoever
+/// can read one can try passwords on it.
 #[must_use]
 pub(crate) fn open_to_others(path: &Path) -> Option<String> {
     let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;

@@ -49,7 +49,8 @@ pub struct New {
 /// Writes the typed data of a limit. Whoever signed the grant signs it.
 ///
 /// # Errors
-/// A limit that limits nothing; an amount that is none; a file that cannot be used; `grant_policy_digest_mismatch`.
+/// A limit that limits nothing; an amount that is none; a file that cannot be used;
+/// `grant_policy_digest_mismatch`.
 pub fn new(arguments: &New) -> Result<Outcome, Failure> {
     arguments.destination.check()?;
     let document = Document::<Grant>::read(&arguments.grant)?;

@@ -11,7 +11,8 @@ const DAY: u64 = 86_400;
 #[error("not a time of RFC 3339 like 2026-11-21T15:30:00Z")]
 pub struct NotATime;
 
-/// The machine's time. A clock before 1970 gives the last of all times, at which everything is over.
+/// The machine's time. A clock before 1970 gives the last of all times, at which everything is
+/// over.
 #[must_use]
 pub fn clock() -> UtcSeconds {
     SystemTime::now()

@@ -1,4 +1,5 @@
-//! `onchain delegation`, `auth7702` and `disable`: the fence on the chain, as far as it needs no network.
+//! `onchain delegation`, `auth7702` and `disable`: the fence on the chain, as far as it needs no
+//! network.
 
 mod auth7702;
 mod delegation;

@@ -35,7 +35,8 @@ pub struct New {
     /// The reviewed fee configuration (TOML)
     #[arg(long, value_name = "FILE")]
     pub fees: PathBuf,
-    /// The least output, in the output token's smallest unit [default: the minimum in the plan's calldata]
+    /// The least output, in the output token's smallest unit [default: the minimum in the plan's
+    /// calldata]
     #[arg(long, value_name = "AMOUNT")]
     pub min_amount_out: Option<U256>,
     /// Until when the first step may begin [default: 30 seconds before the plan's end]
@@ -52,11 +53,12 @@ pub struct New {
     pub json: bool,
 }
 
-/// Verifies a plan and writes the typed data of the order to send it. The grant's delegate signs it.
+/// Verifies a plan and writes the typed data of the order to send it. The grant's delegate signs
+/// it.
 ///
 /// # Errors
-/// The check of the plan that does not hold, by name; `envelope_unverified`, `fence_*` for a plan outside the grant,
-/// `order_min_out_invalid`, `order_deadline_passed`; a file that cannot be used.
+/// The check of the plan that does not hold, by name; `envelope_unverified`, `fence_*` for a plan
+/// outside the grant, `order_min_out_invalid`, `order_deadline_passed`; a file that cannot be used.
 pub fn new(arguments: &New) -> Result<Outcome, Failure> {
     arguments.destination.check()?;
     let inputs = [&arguments.plan, &arguments.request, &arguments.fees];

@@ -26,9 +26,9 @@ pub enum OutputError {
     },
 }
 
-/// Writes a new file that only its owner reads (mode 0600), durably: text and name are on the disk when this returns. A
-/// file or link of that name is an error. With `replace` a new file takes the name, so that a link is replaced and what
-/// it points to stays untouched.
+/// Writes a new file that only its owner reads (mode 0600), durably: text and name are on the disk
+/// when this returns. A file or link of that name is an error. With `replace` a new file takes the
+/// name, so that a link is replaced and what it points to stays untouched.
 ///
 /// # Errors
 /// [`OutputError`]; then there is no new file.

@@ -56,7 +56,8 @@ pub fn show(arguments: &Show) -> Outcome {
     Outcome::ok(said)
 }
 
-/// The envelope of a file, byte for byte, whatever the rail's answer wraps around it. Nothing is judged.
+/// The envelope of a file, byte for byte, whatever the rail's answer wraps around it. Nothing is
+/// judged.
 ///
 /// # Errors
 /// A file that cannot be read; `plan_malformed`; the rail's own refusal.

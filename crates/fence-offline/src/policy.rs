@@ -52,7 +52,8 @@ impl PolicyArguments {
     /// Reads the policy that is meant.
     ///
     /// # Errors
-    /// A file that cannot be used; `policy_malformed`, `policy_unenforceable`; `fence_digest_mismatch`, with what differs.
+    /// A file that cannot be used; `policy_malformed`, `policy_unenforceable`;
+    /// `fence_digest_mismatch`, with what differs.
     pub fn choose(&self, settings: &Settings) -> Result<Chosen, Failure> {
         let file = self.policy_file.as_ref().or(settings.policy_file.as_ref());
         let pinned = pinned()?;

@@ -34,7 +34,8 @@ pub struct New {
     /// The chain's id
     #[arg(long, value_name = "ID", default_value = "8453")]
     pub chain_id: u64,
-    /// Revoke as of this time; the service takes at most 300 seconds from its own clock [default: now]
+    /// Revoke as of this time; the service takes at most 300 seconds from its own clock [default:
+    /// now]
     #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
     pub now: Option<UtcSeconds>,
     /// Where the revocation goes
@@ -95,8 +96,8 @@ pub struct Sign {
     pub json: bool,
 }
 
-/// Signs a revocation with a key file. Which kind the account is stands in the grant only, so that the signer is said and
-/// compared with `--owner` where it is given.
+/// Signs a revocation with a key file. Which kind the account is stands in the grant only, so that
+/// the signer is said and compared with `--owner` where it is given.
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.

@@ -1,5 +1,5 @@
-//! `~/.config/svc-fence/config.toml`: what a person would otherwise repeat on every command line. A flag wins, then the
-//! environment (`SVC_FENCE_*`), then this file.
+//! `~/.config/svc-fence/config.toml`: what a person would otherwise repeat on every command line. A
+//! flag wins, then the environment (`SVC_FENCE_*`), then this file.
 
 use std::path::{Path, PathBuf};
 

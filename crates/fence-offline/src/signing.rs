@@ -1,4 +1,5 @@
-//! What `limit` and `order` do alike: sign a message with a key file, or put a wallet's signature beside it.
+//! What `limit` and `order` do alike: sign a message with a key file, or put a wallet's signature
+//! beside it.
 
 use std::path::PathBuf;
 

@@ -111,8 +111,8 @@ pub fn of_revocation(typed_data: &TypedData<Revocation>, signer: Option<Address>
     lines.0 + &screen(typed_data)
 }
 
-/// A limit. Amounts are in the token's own unit where a policy is given, with the number that is signed beside it: a limit names no
-/// policy.
+/// A limit. Amounts are in the token's own unit where a policy is given, with the number that is
+/// signed beside it: a limit names no policy.
 pub fn of_limit(
     typed_data: &TypedData<Limit>,
     policy: Option<&Policy>,

@@ -32,8 +32,8 @@ pub enum AskError {
     Empty,
 }
 
-/// A password of a file, or asked for without an echo. A file's last line break is not part of it. `-` is standard
-/// input, `/dev/fd/N` a descriptor.
+/// A password of a file, or asked for without an echo. A file's last line break is not part of it.
+/// `-` is standard input, `/dev/fd/N` a descriptor.
 ///
 /// # Errors
 /// [`AskError`]
@@ -64,7 +64,8 @@ pub fn new_password(file: Option<&Path>) -> Result<Zeroizing<String>, AskError> 
     Ok(first)
 }
 
-/// Asks a question on the terminal, whatever standard input and output are; true only for the word `yes`.
+/// Asks a question on the terminal, whatever standard input and output are; true only for the word
+/// `yes`.
 ///
 /// # Errors
 /// [`AskError::NoTerminalForYes`]

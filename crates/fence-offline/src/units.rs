@@ -3,12 +3,13 @@
 use alloy_primitives::{Address, U256, address};
 use plan_checks::bridge::chains::CHAINS;
 
-/// Tokens whose decimals and names are certain: native USDC of each bridge chain, and the wrapped coin of Base.
+/// Tokens whose decimals and names are certain: native USDC of each bridge chain, and the wrapped
+/// coin of Base.
 const WETH_BASE: Address = address!("4200000000000000000000000000000000000006");
 const BASE: u64 = 8453;
 
-/// An amount of a token. Of a token that is not known here the smallest unit is shown, with the token's address, because its
-/// own word for its decimals and name proves nothing.
+/// An amount of a token. Of a token that is not known here the smallest unit is shown, with the
+/// token's address, because its own word for its decimals and name proves nothing.
 #[must_use]
 pub fn amount(chain_id: Option<u64>, token: Address, amount: U256) -> String {
     match known(chain_id, token) {
@@ -30,7 +31,8 @@ pub fn decimal(amount: U256, decimals: u8) -> String {
     }
 }
 
-/// An amount in whole tokens, like 1000 or 0.5, as a number of the smallest unit. `None` for text that is none.
+/// An amount in whole tokens, like 1000 or 0.5, as a number of the smallest unit. `None` for text
+/// that is none.
 #[must_use]
 pub fn atoms(text: &str, decimals: u8) -> Option<U256> {
     let places = usize::from(decimals);

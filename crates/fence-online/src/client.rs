@@ -137,7 +137,8 @@ impl Client {
 }
 
 impl Answer {
-    /// The body of a success; otherwise what the server says: a refusal by name below 500, an error of the server above.
+    /// The body of a success; otherwise what the server says: a refusal by name below 500, an error
+    /// of the server above.
     pub(crate) fn success(self) -> Result<Value, Failure> {
         if (200..300).contains(&self.status) {
             return Ok(self.body);

@@ -56,7 +56,8 @@ pub struct OwnReading {
     /// The policy of the grant
     #[command(flatten)]
     pub policy: PolicyArguments,
-    /// An endpoint of the chain, for eoa7702: without one the service's word is taken for what the chain says
+    /// An endpoint of the chain, for eoa7702: without one the service's word is taken for what the
+    /// chain says
     #[arg(
         long,
         value_name = "URL",
@@ -69,7 +70,8 @@ pub struct OwnReading {
     pub confirmations: u64,
 }
 
-/// Asks until the grant is revoked, for `eoa7702` on the chain too; exit code 5 if that is not so in time.
+/// Asks until the grant is revoked, for `eoa7702` on the chain too; exit code 5 if that is not so
+/// in time.
 ///
 /// # Errors
 /// A file that cannot be used; a server that cannot be reached.
@@ -115,8 +117,8 @@ pub(crate) struct Readings {
 
 impl Target {
     /// # Errors
-    /// An endpoint that cannot be one. Delegations that are not those of the grant are no error here, because a revocation does not
-    /// wait for them; what they leave unread is not confirmed.
+    /// An endpoint that cannot be one. Delegations that are not those of the grant are no error
+    /// here, because a revocation does not wait for them; what they leave unread is not confirmed.
     pub(crate) fn of(
         document: &Document<Grant>,
         own: &OwnReading,
@@ -143,7 +145,8 @@ impl Target {
         })
     }
 
-    /// Asks until it is gone or the time is over; the last answers. A server or endpoint that fails in between is asked again.
+    /// Asks until it is gone or the time is over; the last answers. A server or endpoint that fails
+    /// in between is asked again.
     pub(crate) fn wait(&self, client: &Client, patience: Duration) -> Result<Readings, Failure> {
         let begun = Instant::now();
         loop {
@@ -165,8 +168,8 @@ impl Target {
         Ok(Readings { service, chain })
     }
 
-    /// Revoked at the service, and for an account with delegation code disabled on the chain: by the holder's own reading where an
-    /// endpoint is named, otherwise by the service's word.
+    /// Revoked at the service, and for an account with delegation code disabled on the chain: by
+    /// the holder's own reading where an endpoint is named, otherwise by the service's word.
     fn is_gone(&self, read: &Readings) -> bool {
         let Some(service) = &read.service else {
             return false;
@@ -246,8 +249,9 @@ impl Target {
         )
     }
 
-    /// The transaction that disables what is left: from the delegations that the holder signed. What the service gives is shown only
-    /// where the file has none, and only if it is a call of the manager's function for that.
+    /// The transaction that disables what is left: from the delegations that the holder signed.
+    /// What the service gives is shown only where the file has none, and only if it is a call of
+    /// the manager's function for that.
     fn disable(&self, read: &Readings) -> Option<Value> {
         if let Some(delegations) = &self.delegations {
             let already = read.chain.as_ref().map(ChainState::already);

@@ -33,7 +33,8 @@ pub struct FetchLog {
     pub json: bool,
 }
 
-/// Reads every page of a grant's log into one. Whether it is whole and unchanged is for `log verify` to say.
+/// Reads every page of a grant's log into one. Whether it is whole and unchanged is for `log
+/// verify` to say.
 ///
 /// # Errors
 /// `grant_not_found`; a file or server that cannot be used.

@@ -12,7 +12,8 @@ use crate::client::Client;
 /// Which endpoint of the chain.
 #[derive(Debug, Args)]
 pub struct Endpoint {
-    /// An endpoint of the chain (JSON-RPC), like `https://mainnet.base.org`; plain http only for this machine
+    /// An endpoint of the chain (JSON-RPC), like `https://mainnet.base.org`; plain http only for
+    /// this machine
     #[arg(
         long,
         value_name = "URL",
@@ -94,8 +95,8 @@ impl Node {
         })
     }
 
-    /// Reads everything about a grant in one block, by its hash: an endpoint whose nodes are not at the same height answers an error
-    /// rather than a mixture.
+    /// Reads everything about a grant in one block, by its hash: an endpoint whose nodes are not at
+    /// the same height answers an error rather than a mixture.
     ///
     /// # Errors
     /// `chain_mismatch` for an endpoint of another chain; an endpoint that cannot be used.

@@ -49,11 +49,12 @@ pub struct RevokeNow {
     pub json: bool,
 }
 
-/// Ends a grant: signs its revocation, submits it, reads it back, and says in one line whether the permission is gone.
+/// Ends a grant: signs its revocation, submits it, reads it back, and says in one line whether the
+/// permission is gone.
 ///
 /// # Errors
-/// A file, key file or server that cannot be used; the service's refusal by its name. Exit code 5 when the read-back does
-/// not confirm it.
+/// A file, key file or server that cannot be used; the service's refusal by its name. Exit code 5
+/// when the read-back does not confirm it.
 pub fn revoke_now(arguments: &RevokeNow) -> Result<Outcome, Failure> {
     let settings = Settings::load()?;
     let client = arguments.server.connect(&settings)?;

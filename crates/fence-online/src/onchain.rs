@@ -38,11 +38,12 @@ pub struct OnChain {
     pub json: bool,
 }
 
-/// Reads a grant's delegations in a sealed block. Exit code 0 when all that have to be are disabled, otherwise 5 with the transaction
-/// that disables them.
+/// Reads a grant's delegations in a sealed block. Exit code 0 when all that have to be are
+/// disabled, otherwise 5 with the transaction that disables them.
 ///
 /// # Errors
-/// A file or an endpoint that cannot be used; `delegations_missing`, `delegation_*`, `chain_mismatch`.
+/// A file or an endpoint that cannot be used; `delegations_missing`, `delegation_*`,
+/// `chain_mismatch`.
 pub fn read_back(arguments: &OnChain) -> Result<Outcome, Failure> {
     let (grant, policy, state) = read(arguments, ChainState::is_over)?;
     let over = state.is_over();
@@ -73,7 +74,8 @@ pub fn read_back(arguments: &OnChain) -> Result<Outcome, Failure> {
     })
 }
 
-/// Reads the router's allowance in a sealed block. Exit code 0 when it is zero, otherwise 5 with the transaction that clears it.
+/// Reads the router's allowance in a sealed block. Exit code 0 when it is zero, otherwise 5 with
+/// the transaction that clears it.
 ///
 /// # Errors
 /// As [`read_back`].

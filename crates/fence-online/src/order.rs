@@ -48,8 +48,8 @@ pub struct SubmitOrder {
     pub json: bool,
 }
 
-/// Gives an order to the service and waits until its plan is at an end. The same order again sends nothing: it answers what became of
-/// it.
+/// Gives an order to the service and waits until its plan is at an end. The same order again sends
+/// nothing: it answers what became of it.
 ///
 /// # Errors
 /// The service's refusal by its name; a file or server that cannot be used.
@@ -161,7 +161,8 @@ fn tried(answer: &Value, as_json: bool) -> Result<Outcome, Failure> {
     .into())
 }
 
-/// Asks until the plan is at an end or the time is over; the last answer. A server that fails in between is asked again.
+/// Asks until the plan is at an end or the time is over; the last answer. A server that fails in
+/// between is asked again.
 fn wait(client: &Client, digest: B256, patience: Duration) -> Result<Value, Failure> {
     let begun = Instant::now();
     loop {

@@ -47,7 +47,8 @@ struct Record {
 /// Reads the service's fence back and compares it with the policy; with a grant, its state too.
 ///
 /// # Errors
-/// `fence_unreadable`, `fence_name_mismatch`, `fence_digest_mismatch`; a server that cannot be used.
+/// `fence_unreadable`, `fence_name_mismatch`, `fence_digest_mismatch`; a server that cannot be
+/// used.
 pub fn status(arguments: &Status) -> Result<Outcome, Failure> {
     let settings = Settings::load()?;
     let client = arguments.server.connect(&settings)?;

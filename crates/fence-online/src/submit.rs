@@ -70,7 +70,8 @@ pub struct SubmitRevocation {
     pub json: bool,
 }
 
-/// Gives a signed revocation to the service. Whether the permission is gone is for `revoke confirm` to say.
+/// Gives a signed revocation to the service. Whether the permission is gone is for `revoke confirm`
+/// to say.
 ///
 /// # Errors
 /// As [`submit_grant`].

@@ -1,4 +1,5 @@
-//! One plan: reads what is true, asks the state machine what to do, does it, and writes what came of it.
+//! One plan: reads what is true, asks the state machine what to do, does it, and writes what came
+//! of it.
 
 mod confirm;
 mod order;
@@ -28,7 +29,8 @@ pub(crate) enum Turn {
     Elsewhere,
 }
 
-/// Drives one plan. Between two turns it holds nothing but the lease: every turn reads everything again.
+/// Drives one plan. Between two turns it holds nothing but the lease: every turn reads everything
+/// again.
 pub(crate) struct Driver {
     pub(crate) shared: Arc<Shared>,
     plan: B256,
@@ -68,8 +70,9 @@ impl Standing {
         sealed
     }
 
-    /// What an executed plan leaves: the allowance as it was read at the block of the plan's last transaction. In a later block stands what
-    /// the account's next plan has approved, which may be on its way when a reorganisation has moved this one.
+    /// What an executed plan leaves: the allowance as it was read at the block of the plan's last
+    /// transaction. In a later block stands what the account's next plan has approved, which may be
+    /// on its way when a reorganisation has moved this one.
     fn left_by_execution(&self) -> Option<Event> {
         let sealed = self.sealed();
         let (last, block) = *sealed.iter().max_by_key(|(_, block)| block.number)?;
@@ -240,7 +243,8 @@ impl Driver {
         })
     }
 
-    /// A transaction whose block is gone, by the sender's own records: it watches its outcomes for as long as a reorganisation is expected to reach them.
+    /// A transaction whose block is gone, by the sender's own records: it watches its outcomes for
+    /// as long as a reorganisation is expected to reach them.
     async fn gone(&mut self, standing: &Standing) -> Result<Option<Transaction>, Fault> {
         for (transaction, block) in standing.sealed() {
             let record = self.shared.sender.find(&standing.key(transaction)).await?;
@@ -255,8 +259,9 @@ impl Driver {
         Ok(None)
     }
 
-    /// Lets the sender watch the blocks of the account's transactions. After a restart it works no lane whose account it was not told of, and
-    /// what a reorganisation moved would stay in the records as it was.
+    /// Lets the sender watch the blocks of the account's transactions. After a restart it works no
+    /// lane whose account it was not told of, and what a reorganisation moved would stay in the
+    /// records as it was.
     async fn watch(&mut self, standing: &Standing) {
         if self.woken {
             return;
@@ -340,7 +345,8 @@ impl Driver {
         }
     }
 
-    /// Writes what happened, if nothing else was written about the account meanwhile and the lease is still held.
+    /// Writes what happened, if nothing else was written about the account meanwhile and the lease
+    /// is still held.
     async fn append(&self, standing: &Standing, event: Event) -> Result<Turn, Fault> {
         let mut write = standing
             .kept
@@ -351,8 +357,9 @@ impl Driver {
         Ok(Turn::Went)
     }
 
-    /// What the plan's gas has cost, where an event changes it or says that nothing follows. On its way a plan counts with its estimate at
-    /// least. What cannot be read now changes nothing: the next such event, or the estimate, counts.
+    /// What the plan's gas has cost, where an event changes it or says that nothing follows. On its
+    /// way a plan counts with its estimate at least. What cannot be read now changes nothing: the
+    /// next such event, or the estimate, counts.
     async fn gas_change(&self, standing: &Standing, event: Event) -> Option<Change> {
         let kept = &standing.kept;
         let is_over = match event {
@@ -411,7 +418,8 @@ pub struct Pace {
     pub look: Duration,
     /// The pause after prices that could not be read. The plan waits for them until it is over.
     pub unpriced: Duration,
-    /// How often it is looked for plans that nobody drives, and for blocks of ended plans that are gone.
+    /// How often it is looked for plans that nobody drives, and for blocks of ended plans that are
+    /// gone.
     pub sweep: Duration,
     /// How often an allowance is read again that the service cannot clear.
     pub rest: Duration,

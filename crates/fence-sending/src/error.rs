@@ -7,7 +7,8 @@ use tx_sender::SenderError;
 
 use crate::{ReadFault, RouteFault};
 
-/// Why a plan cannot go on at the moment. Nothing is concluded from it about the plan: it is tried again.
+/// Why a plan cannot go on at the moment. Nothing is concluded from it about the plan: it is tried
+/// again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Fault {

@@ -34,8 +34,8 @@ impl Foresee for ForeseenByChain {
     }
 }
 
-/// What the account holds of the input token, and which step of the plan reverts when all three are executed one after the
-/// other, as of a block.
+/// What the account holds of the input token, and which step of the plan reverts when all three are
+/// executed one after the other, as of a block.
 ///
 /// # Errors
 /// As [`ChainReader::allowance`].
@@ -54,8 +54,8 @@ pub(crate) async fn foresee_at(
     Ok(Foresight { balance, reverts })
 }
 
-/// The first step that reverts. `None` as well where no node simulates: then the balance was all that could be looked at, and
-/// each step is estimated before it is signed.
+/// The first step that reverts. `None` as well where no node simulates: then the balance was all
+/// that could be looked at, and each step is estimated before it is signed.
 async fn reverting(
     chain: &ChainReader,
     admitted: &Admitted,

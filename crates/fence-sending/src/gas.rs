@@ -5,7 +5,8 @@ mod fund;
 
 use alloy_primitives::{Address, U256};
 
-/// What is put on top of an estimate, in percent: what a call uses changes with the state that it finds.
+/// What is put on top of an estimate, in percent: what a call uses changes with the state that it
+/// finds.
 const MARGIN_PERCENT: u64 = 30;
 
 /// How much gas the transactions of a plan may use, and who pays it.
@@ -24,7 +25,8 @@ pub struct GasRules {
 pub struct Funder {
     /// The account. The sender of transactions signs for it.
     pub account: Address,
-    /// The most that it gives for the steps of one plan, and once more for the clearing after a halt, in wei.
+    /// The most that it gives for the steps of one plan, and once more for the clearing after a
+    /// halt, in wei.
     pub most_per_plan: U256,
     /// The most that it gives for the plans of one account in a day, in micro US dollars.
     pub of_account: u64,
@@ -37,7 +39,8 @@ pub struct Funder {
 pub(crate) enum Purpose {
     /// The steps. Nothing is given for them any more when the plan is over.
     Steps,
-    /// The clearing of the allowance after a halt. It has no end: the allowance stays until it is cleared.
+    /// The clearing of the allowance after a halt. It has no end: the allowance stays until it is
+    /// cleared.
     Clearing,
 }
 
@@ -64,7 +67,8 @@ pub(crate) enum Funds {
 }
 
 impl GasRules {
-    /// The limit of a transaction that was estimated to use so much; `None` above the most. `overhead` is what it may use beyond its call.
+    /// The limit of a transaction that was estimated to use so much; `None` above the most.
+    /// `overhead` is what it may use beyond its call.
     pub(crate) fn limit(&self, estimate: u64, is_call: bool, overhead: u64) -> Option<u64> {
         let most = if is_call { self.call } else { self.approval };
         let most = most.saturating_add(overhead);
@@ -78,7 +82,8 @@ impl GasRules {
         calls.saturating_add(overhead.saturating_mul(4))
     }
 
-    /// The most that a plan can cost at this price of gas, in wei. Fees may double while it is sent.
+    /// The most that a plan can cost at this price of gas, in wei. Fees may double while it is
+    /// sent.
     pub(crate) fn cost(&self, gas: u64, price: u128) -> U256 {
         U256::from(gas)
             .saturating_mul(U256::from(price))

@@ -1,11 +1,12 @@
-//! The keys under which the sender of transactions knows those of a plan. One key stands for one nonce at most.
+//! The keys under which the sender of transactions knows those of a plan. One key stands for one
+//! nonce at most.
 
 use delegation_fence::{Admitted, Event, Transaction};
 
 use crate::gas::Purpose;
 
-/// The key of a transaction of a plan. Each time when it turned out that it was never signed, and never will be, the next one has another key: the
-/// one before is dead.
+/// The key of a transaction of a plan. Each time when it turned out that it was never signed, and
+/// never will be, the next one has another key: the one before is dead.
 pub(crate) fn of(admitted: &Admitted, transaction: Transaction, events: &[Event]) -> String {
     let unsent = events
         .iter()
@@ -14,7 +15,8 @@ pub(crate) fn of(admitted: &Admitted, transaction: Transaction, events: &[Event]
     format!("fence/{}/{transaction}/{unsent}", admitted.payload_digest)
 }
 
-/// The key of a transfer that pays for a plan's gas; those that pay for the clearing after a halt have keys of their own.
+/// The key of a transfer that pays for a plan's gas; those that pay for the clearing after a halt
+/// have keys of their own.
 pub(crate) fn top_up(admitted: &Admitted, purpose: Purpose, number: u8) -> String {
     let digest = admitted.payload_digest;
     match purpose {

@@ -45,11 +45,12 @@ impl Accounts for RoutedAccounts {
 /// How long a reading of the chain's time stands: a block of Base.
 const STANDS: Duration = Duration::from_secs(2);
 
-/// How long the chain's time is waited for. Whoever asks for the time waits no longer on nodes that are gone.
+/// How long the chain's time is waited for. Whoever asks for the time waits no longer on nodes that
+/// are gone.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The machine's clock, and the time of the newest block that counts, read every two seconds at most. While no node answers, the last such time
-/// stands, and before there was one the machine's.
+/// The machine's clock, and the time of the newest block that counts, read every two seconds at
+/// most. While no node answers, the last such time stands, and before there was one the machine's.
 pub struct ChainClocks {
     chain: ChainReader,
     clock: Arc<dyn Fn() -> u64 + Send + Sync>,

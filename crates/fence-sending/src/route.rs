@@ -37,10 +37,12 @@ pub struct Call {
     pub input: Bytes,
 }
 
-/// How a kind of account is sent for: who signs, and what a step of a plan is as a transaction of theirs. What it returns is only what the admitted plan
-/// says, in another envelope: it decides nothing about a plan.
+/// How a kind of account is sent for: who signs, and what a step of a plan is as a transaction of
+/// theirs. What it returns is only what the admitted plan says, in another envelope: it decides
+/// nothing about a plan.
 ///
-/// For a sub-wallet the account signs itself. Whoever redeems a delegation signs for an account with a key of the service.
+/// For a sub-wallet the account signs itself. Whoever redeems a delegation signs for an account
+/// with a key of the service.
 pub trait Route: Send + Sync + 'static {
     /// The kind of account.
     fn kind(&self) -> AccountKind;
@@ -51,7 +53,8 @@ pub trait Route: Send + Sync + 'static {
     /// Who signs the transactions for an account, and pays their gas. `None` when nobody can.
     fn signer(&self, account: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>>;
 
-    /// What a step, all of them, or the clearing of the allowance, is as a transaction of the signer's.
+    /// What a step, all of them, or the clearing of the allowance, is as a transaction of the
+    /// signer's.
     ///
     /// # Errors
     /// Why the service cannot, for ever or at the moment.
@@ -72,7 +75,8 @@ pub trait Route: Send + Sync + 'static {
     }
 }
 
-/// A step of a plan, or the clearing of its allowance, as the account itself sends it. An account itself sends no [`Transaction::Swap`].
+/// A step of a plan, or the clearing of its allowance, as the account itself sends it. An account
+/// itself sends no [`Transaction::Swap`].
 #[must_use]
 pub fn own_call(admitted: &Admitted, transaction: Transaction) -> Call {
     let step = match transaction {

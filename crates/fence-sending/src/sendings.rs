@@ -49,8 +49,9 @@ pub(crate) struct Shared {
     pub(crate) holder: String,
 }
 
-/// Sends whatever plans the store holds that something is left to be done for, each under its account's lease. When the last handle is dropped,
-/// the work stops where it is, and goes on where the store says when it is started again.
+/// Sends whatever plans the store holds that something is left to be done for, each under its
+/// account's lease. When the last handle is dropped, the work stops where it is, and goes on where
+/// the store says when it is started again.
 #[derive(Clone)]
 pub struct Sendings {
     shared: Arc<Shared>,
@@ -158,7 +159,8 @@ async fn drive(shared: Arc<Shared>, memory: Arc<Mutex<Memory>>, plan: B256) {
             return;
         }
     };
-    // Two plans of one account are never driven at once: an older one whose block is gone comes first.
+    // Two plans of one account are never driven at once: an older one whose block is gone comes
+    // first.
     let _turn = shared.turns.take(account).await;
     let mut driver = Driver::new(Arc::clone(&shared), plan);
     let came_to = driver.run().await;

@@ -24,7 +24,8 @@ use crate::{
     Store, StoreError, View,
 };
 
-/// How often a write is judged again because something else was written about the account meanwhile.
+/// How often a write is judged again because something else was written about the account
+/// meanwhile.
 const ATTEMPTS: usize = 16;
 
 /// Decimals that a price is computed with.
@@ -36,8 +37,8 @@ const PER_MICRO_USD: u128 = 10_u128.pow(30);
 /// Most records in one answer of a log.
 pub const LOG_PAGE: u32 = 200;
 
-/// The delegations of a service: its fence, the records, and the accounts that it sends for. It holds no truth in memory; any number of
-/// processes may share a store.
+/// The delegations of a service: its fence, the records, and the accounts that it sends for. It
+/// holds no truth in memory; any number of processes may share a store.
 pub struct Delegations {
     fence: Fence,
     plans: plan_builder::Policy,
@@ -77,7 +78,8 @@ impl Delegations {
     /// Installs the pinned policy in the store.
     ///
     /// # Errors
-    /// [`StoreError::PolicyNotNewer`] when the store holds one that this one does not follow; a store that cannot be used.
+    /// [`StoreError::PolicyNotNewer`] when the store holds one that this one does not follow; a
+    /// store that cannot be used.
     pub async fn install(parts: Parts) -> Result<Self, StoreError> {
         let Parts {
             fence,
@@ -123,7 +125,8 @@ impl Delegations {
         self.clocks.now().await
     }
 
-    /// Resolves when a plan was accepted since this resolved last. For the one who sends, between two looks at [`Store::sendings`].
+    /// Resolves when a plan was accepted since this resolved last. For the one who sends, between
+    /// two looks at [`Store::sendings`].
     pub fn accepted(&self) -> Notified<'_> {
         self.accepted.notified()
     }
@@ -155,12 +158,15 @@ impl Delegations {
         }
     }
 
-    /// Confirms a submission by what is true now: the policy is read back, the account judged as it was read, custody asked whose it is,
-    /// and for delegations the chain read at block `at_least` or above.
+    /// Confirms a submission by what is true now: the policy is read back, the account judged as it
+    /// was read, custody asked whose it is, and for delegations the chain read at block `at_least`
+    /// or above.
     ///
     /// # Errors
-    /// The first confirmation that does not hold, by the names of [`admit`]; then `delegation_redeemer_mismatch`, `delegation_cap` and
-    /// the names of [`ChainGrant::judge`](delegation_fence::onchain::ChainGrant::judge); custody or a chain that cannot be asked.
+    /// The first confirmation that does not hold, by the names of [`admit`]; then
+    /// `delegation_redeemer_mismatch`, `delegation_cap` and the names of
+    /// [`ChainGrant::judge`](delegation_fence::onchain::ChainGrant::judge); custody or a chain that
+    /// cannot be asked.
     pub async fn confirm(
         &self,
         view: &View,
@@ -202,7 +208,8 @@ impl Delegations {
         Ok(admitted)
     }
 
-    /// Confirms a plan that was accepted, before its next step. What is true now counts, and the bytes are those that were accepted.
+    /// Confirms a plan that was accepted, before its next step. What is true now counts, and the
+    /// bytes are those that were accepted.
     ///
     /// # Errors
     /// As [`Self::confirm`].
@@ -269,7 +276,8 @@ impl Delegations {
         Ok(admitted.require_feasible(foresight.map_err(DelegationError::Chain)?)?)
     }
 
-    /// What so many wei are worth in micro US dollars, rounded up; `None` where no price of the chain's coin is read.
+    /// What so many wei are worth in micro US dollars, rounded up; `None` where no price of the
+    /// chain's coin is read.
     pub async fn micro_usd(&self, wei: U256) -> Option<u64> {
         let price = self.prices.as_ref()?.native_usd().await;
         let price = price
@@ -305,7 +313,8 @@ impl Delegations {
                 let owner = self.accounts.owner(grant.account).await?;
                 owner.ok_or_else(|| not_owned(grant.account).into())
             }
-            // The account itself; the other two are refused by their names where the grant is judged.
+            // The account itself; the other two are refused by their names where the grant is
+            // judged.
             _ => Ok(grant.account),
         }
     }
@@ -371,8 +380,8 @@ fn refusal(
     }
 }
 
-/// What so many wei of a coin are worth in micro US dollars, rounded up, at a price in US dollars for a whole coin of 18 decimals.
-/// `None` for a price with more digits than are counted.
+/// What so many wei of a coin are worth in micro US dollars, rounded up, at a price in US dollars
+/// for a whole coin of 18 decimals. `None` for a price with more digits than are counted.
 #[must_use]
 pub fn worth_micro_usd(price_usd: Decimal, wei: U256) -> Option<u64> {
     let micro = price_usd

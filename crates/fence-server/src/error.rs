@@ -21,7 +21,8 @@ pub enum DelegationError {
     /// The prices that a plan is held against cannot be read now.
     #[error("the prices of the plan's tokens cannot be read: {0}")]
     Prices(PortError),
-    /// The chain cannot say now whether a plan would succeed, or what became of an account's delegations.
+    /// The chain cannot say now whether a plan would succeed, or what became of an account's
+    /// delegations.
     #[error("what is asked cannot be held against the chain: {0}")]
     Chain(PortError),
     /// What was written does not read back.

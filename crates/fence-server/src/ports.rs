@@ -42,7 +42,8 @@ pub trait Prices: Send + Sync + 'static {
     /// How far below them a plan's minimum may lie.
     fn max_deviation(&self) -> BasisPoints;
 
-    /// What a whole coin of the chain costs in US dollars: gas is paid in it. Where nobody says it, gas costs what it was estimated to cost.
+    /// What a whole coin of the chain costs in US dollars: gas is paid in it. Where nobody says it,
+    /// gas costs what it was estimated to cost.
     fn native_usd(&self) -> PortFuture<'_, Result<Decimal, PortError>> {
         let reason = "the price of the chain's coin is not read".to_owned();
         Box::pin(async move { Err(PortError { reason }) })
@@ -66,7 +67,8 @@ pub trait Chain: Send + Sync + 'static {
     /// Who holds a redemption to the fence. New delegations have to be of this level.
     fn level(&self) -> Level;
 
-    /// Tokens of which the router must not be allowed anything where a grant comes, beside the policy's input token.
+    /// Tokens of which the router must not be allowed anything where a grant comes, beside the
+    /// policy's input token.
     fn tokens(&self) -> &[Address];
 
     /// What the newest sealed block says of an account.

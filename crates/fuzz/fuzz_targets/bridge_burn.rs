@@ -1,4 +1,5 @@
-//! A burn: what is decoded is encoded to the same bytes, every burn survives its own encoding, and its three steps are read.
+//! A burn: what is decoded is encoded to the same bytes, every burn survives its own encoding, and
+//! its three steps are read.
 #![no_main]
 
 use alloy_primitives::{Address, B256, U256};

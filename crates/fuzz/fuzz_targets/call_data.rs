@@ -1,4 +1,5 @@
-//! Calldata that a signature explains is the encoding of its arguments, and they are shown within their bounds.
+//! Calldata that a signature explains is the encoding of its arguments, and they are shown within
+//! their bounds.
 #![no_main]
 
 use alloy_dyn_abi::DynSolValue;

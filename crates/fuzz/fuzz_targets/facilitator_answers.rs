@@ -1,5 +1,5 @@
-//! Answers of a facilitator of any bytes are refused, or read as a general JSON parser reads them; an outcome survives being
-//! passed on.
+//! Answers of a facilitator of any bytes are refused, or read as a general JSON parser reads them;
+//! an outcome survives being passed on.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

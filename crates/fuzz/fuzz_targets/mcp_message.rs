@@ -1,5 +1,6 @@
-//! A message of the Model Context Protocol of any bytes: it is read as a general JSON parser reads it, or refused with an
-//! error that is itself a message; every answer carries the id as it was written.
+//! A message of the Model Context Protocol of any bytes: it is read as a general JSON parser reads
+//! it, or refused with an error that is itself a message; every answer carries the id as it was
+//! written.
 #![no_main]
 
 use std::collections::BTreeMap;

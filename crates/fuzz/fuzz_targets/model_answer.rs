@@ -1,4 +1,5 @@
-//! What models answer: an image has the size that it says in the bounds, a text stays what it was where nothing is unsafe.
+//! What models answer: an image has the size that it says in the bounds, a text stays what it was
+//! where nothing is unsafe.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

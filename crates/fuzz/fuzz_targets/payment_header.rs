@@ -1,4 +1,5 @@
-//! A header of any bytes is read or refused as each of the three; what is read survives its own encoding.
+//! A header of any bytes is read or refused as each of the three; what is read survives its own
+//! encoding.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

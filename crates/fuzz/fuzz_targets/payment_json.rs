@@ -1,4 +1,5 @@
-//! A payment of any JSON is judged without a panic, and one that passes pays exactly the price to the payee.
+//! A payment of any JSON is judged without a panic, and one that passes pays exactly the price to
+//! the payee.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

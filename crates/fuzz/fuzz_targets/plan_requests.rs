@@ -1,5 +1,5 @@
-//! Arguments of any text, for each rail: what is read is the same however the JSON is spaced, its normal form reads as
-//! itself, and a refusal says what is wrong.
+//! Arguments of any text, for each rail: what is read is the same however the JSON is spaced, its
+//! normal form reads as itself, and a refusal says what is wrong.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

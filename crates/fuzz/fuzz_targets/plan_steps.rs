@@ -1,5 +1,5 @@
-//! The steps of a plan: steps that are read are three canonical ones in their order, and those whose order is judged good
-//! clear the allowance of one token for one spender before it is set.
+//! The steps of a plan: steps that are read are three canonical ones in their order, and those
+//! whose order is judged good clear the allowance of one token for one spender before it is set.
 #![no_main]
 
 use alloy_primitives::{Address, U256};

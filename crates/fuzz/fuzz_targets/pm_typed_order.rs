@@ -1,6 +1,7 @@
-//! A prediction-market order as typed: the input's lines replace members of a recorded order, one each, an empty line none.
-//! What is decoded has one text per value in all three forms, its hash is that of an independent EIP-712 implementation,
-//! and an order that every check passes is the one that was asked for.
+//! A prediction-market order as typed: the input's lines replace members of a recorded order, one
+//! each, an empty line none. What is decoded has one text per value in all three forms, its hash is
+//! that of an independent EIP-712 implementation, and an order that every check passes is the one
+//! that was asked for.
 #![no_main]
 
 use alloy_primitives::{Address, U256, address, b256, uint};

@@ -1,5 +1,5 @@
-//! Router calldata of any bytes: what is read is of a reviewed function, its arguments say the same without what follows
-//! them, and nothing with a commission at its end is read.
+//! Router calldata of any bytes: what is read is of a reviewed function, its arguments say the same
+//! without what follows them, and nothing with a commission at its end is read.
 #![no_main]
 
 use data_sources::calldata::{SwapFacts, decode};

@@ -1,5 +1,6 @@
-//! Calldata of a swap: what is decoded is the one encoding of what was read, within the bounds, and a call that every check
-//! passes pays the account what the quote promises, with only the reviewed fees taken.
+//! Calldata of a swap: what is decoded is the one encoding of what was read, within the bounds, and
+//! a call that every check passes pays the account what the quote promises, with only the reviewed
+//! fees taken.
 #![no_main]
 
 use std::sync::LazyLock;

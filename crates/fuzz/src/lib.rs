@@ -1,4 +1,5 @@
-//! What several targets compare with: the recorded plans, their requests and the fee configuration that they were built with.
+//! What several targets compare with: the recorded plans, their requests and the fee configuration
+//! that they were built with.
 
 use std::sync::LazyLock;
 

@@ -9,9 +9,9 @@ const NETWORK: u128 = u128::MAX << 64;
 
 /// The address by which callers are told apart.
 ///
-/// An IPv6 address stands for its /64 network, because one caller has all of it, and an IPv4-mapped IPv6 address is the IPv4
-/// address. A handler gets the address of the connection's peer, or what the header
-/// [`Limits::client_address_header`](crate::Limits::client_address_header) says.
+/// An IPv6 address stands for its /64 network, because one caller has all of it, and an IPv4-mapped
+/// IPv6 address is the IPv4 address. A handler gets the address of the connection's peer, or what
+/// the header [`Limits::client_address_header`](crate::Limits::client_address_header) says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientAddress(IpAddr);
 
@@ -34,8 +34,9 @@ impl ClientAddress {
         self.0
     }
 
-    /// The last entry of a header, which the nearest proxy wrote; earlier entries are whatever the client sent. `None` when
-    /// the header is missing or its last entry is no address, with or without a port.
+    /// The last entry of a header, which the nearest proxy wrote; earlier entries are whatever the
+    /// client sent. `None` when the header is missing or its last entry is no address, with or
+    /// without a port.
     pub(crate) fn forwarded(headers: &HeaderMap, name: &HeaderName) -> Option<Self> {
         let line = headers.get_all(name).iter().next_back()?.to_str().ok()?;
         let (_, entry) = line.rsplit_once(',').unwrap_or(("", line));

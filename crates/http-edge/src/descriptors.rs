@@ -1,10 +1,12 @@
 //! How many connections the process's limit of open descriptors leaves room for.
 
-/// Descriptors that no connection takes: they are for the ledger's files, for upstreams and for settlements, so that idle
-/// sockets cannot make a paid call fail half-way. Of a limit below twice this number, half is kept.
+/// Descriptors that no connection takes: they are for the ledger's files, for upstreams and for
+/// settlements, so that idle sockets cannot make a paid call fail half-way. Of a limit below twice
+/// this number, half is kept.
 pub const RESERVED_DESCRIPTORS: usize = 256;
 
-/// How many of `wanted` connections fit below a limit of descriptors, and at least one; all without a limit.
+/// How many of `wanted` connections fit below a limit of descriptors, and at least one; all without
+/// a limit.
 pub(crate) fn connections(wanted: usize, limit: Option<usize>) -> usize {
     limit.map_or(wanted, |limit| {
         let reserved = RESERVED_DESCRIPTORS.min(limit / 2);
@@ -12,8 +14,8 @@ pub(crate) fn connections(wanted: usize, limit: Option<usize>) -> usize {
     })
 }
 
-/// Raises the process's soft limit of open descriptors to the hard one, which needs no privilege, and returns the limit that
-/// holds then; `None` where there is none.
+/// Raises the process's soft limit of open descriptors to the hard one, which needs no privilege,
+/// and returns the limit that holds then; `None` where there is none.
 #[cfg(unix)]
 pub(crate) fn raise_limit() -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a server was asked to end. Its readiness endpoint answers 503 from then on, so that a load balancer sends new
-/// requests elsewhere, while the server still accepts connections for [`Limits::drain`](crate::Limits::drain).
+/// Whether a server was asked to end. Its readiness endpoint answers 503 from then on, so that a
+/// load balancer sends new requests elsewhere, while the server still accepts connections for
+/// [`Limits::drain`](crate::Limits::drain).
 ///
 /// Cheap to clone: all clones say the same.
 #[derive(Debug, Clone, Default)]

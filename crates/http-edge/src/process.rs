@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::net::SocketAddr;
 
-/// Writes the one line on standard error that scripts wait for. Call it after [`shutdown_signal`]: who has read the line
-/// may ask the process to end.
+/// Writes the one line on standard error that scripts wait for. Call it after [`shutdown_signal`]:
+/// who has read the line may ask the process to end.
 pub fn announce(address: SocketAddr) {
     #[expect(
         clippy::print_stderr,
@@ -15,7 +15,8 @@ pub fn announce(address: SocketAddr) {
     }
 }
 
-/// Resolves at SIGTERM or Ctrl-C. From the call on, before the future is first polled, neither ends the process by itself.
+/// Resolves at SIGTERM or Ctrl-C. From the call on, before the future is first polled, neither ends
+/// the process by itself.
 ///
 /// # Panics
 /// Outside a tokio runtime.

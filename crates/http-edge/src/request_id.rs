@@ -3,7 +3,8 @@
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Names one request in answers and logs: 16 random hexadecimal digits of this process, then a counter.
+/// Names one request in answers and logs: 16 random hexadecimal digits of this process, then a
+/// counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId {
     process: u64,
@@ -38,7 +39,8 @@ impl RequestIds {
     /// A source whose ids do not collide with those of another process or start.
     #[must_use]
     pub fn new() -> Self {
-        // Without randomness ids could repeat between processes; nothing but log search depends on them.
+        // Without randomness ids could repeat between processes; nothing but log search depends on
+        // them.
         Self {
             process: getrandom::u64().unwrap_or_default(),
             next: AtomicU64::new(1),

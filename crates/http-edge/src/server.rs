@@ -31,15 +31,17 @@ const BACKLOG: u32 = 4096;
 /// What one client may cost.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Open connections; further ones wait in the listen queue. Fewer where the process's limit of open descriptors leaves
-    /// less room beside [`RESERVED_DESCRIPTORS`](crate::RESERVED_DESCRIPTORS).
+    /// Open connections; further ones wait in the listen queue. Fewer where the process's limit of
+    /// open descriptors leaves less room beside
+    /// [`RESERVED_DESCRIPTORS`](crate::RESERVED_DESCRIPTORS).
     pub max_connections: usize,
     /// Bytes of a request's head (names, values and separators); above it the answer is 431.
     pub max_header_bytes: usize,
     /// Bytes of a request's body, for [`read_body`](crate::read_body).
     pub max_body_bytes: usize,
-    /// How long a request's head may take, and how long a connection may stay idle. A sixteenth of it for connections that
-    /// come while fewer than a quarter of the places are free: a crowd that says nothing makes room for others soon.
+    /// How long a request's head may take, and how long a connection may stay idle. A sixteenth of
+    /// it for connections that come while fewer than a quarter of the places are free: a crowd that
+    /// says nothing makes room for others soon.
     pub header_timeout: Duration,
     /// How long a body may take.
     pub body_timeout: Duration,
@@ -49,10 +51,12 @@ pub struct Limits {
     pub drain: Duration,
     /// How long requests in flight may still take when the drain time is over.
     pub shutdown_grace: Duration,
-    /// The header whose last entry is the client's address (`x-forwarded-for`); the connection's peer when absent.
+    /// The header whose last entry is the client's address (`x-forwarded-for`); the connection's
+    /// peer when absent.
     ///
-    /// Name one only when every request comes through a proxy that writes this header's last entry itself: otherwise callers
-    /// choose their own address. A last entry that is no address counts as the peer's.
+    /// Name one only when every request comes through a proxy that writes this header's last entry
+    /// itself: otherwise callers choose their own address. A last entry that is no address counts
+    /// as the peer's.
     pub client_address_header: Option<HeaderName>,
 }
 
@@ -72,13 +76,15 @@ impl Default for Limits {
     }
 }
 
-/// What answers requests. It cannot fail: an error is an answer. The edge sets no limit to how long an answer takes, and
-/// drops the future when the client goes away: work that must not stop half-way belongs in a task of its own.
+/// What answers requests. It cannot fail: an error is an answer. The edge sets no limit to how long
+/// an answer takes, and drops the future when the client goes away: work that must not stop
+/// half-way belongs in a task of its own.
 pub trait Handler: Send + Sync + 'static {
     /// Answers one request of a client, which answers and logs name by `id`.
     ///
-    /// The head lies in the connection's read buffer, of which there is one as long as no future holds any of the head: what
-    /// can be decided at once is best decided before the future is made.
+    /// The head lies in the connection's read buffer, of which there is one as long as no future
+    /// holds any of the head: what can be decided at once is best decided before the future is
+    /// made.
     fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -108,8 +114,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the address; port 0 takes a free one. Raises the process's soft limit of open descriptors to the hard one, and
-    /// warns in the log when it still leaves no room for [`Limits::max_connections`].
+    /// Binds the address; port 0 takes a free one. Raises the process's soft limit of open
+    /// descriptors to the hard one, and warns in the log when it still leaves no room for
+    /// [`Limits::max_connections`].
     ///
     /// # Errors
     /// What the operating system says.
@@ -145,8 +152,9 @@ impl Server {
         self.draining.clone()
     }
 
-    /// Serves until `shutdown` resolves and, as [`Draining`], for the drain time after it; then stops accepting and lets
-    /// requests in flight finish within the grace period. The gauge `svc_connections` counts open connections.
+    /// Serves until `shutdown` resolves and, as [`Draining`], for the drain time after it; then
+    /// stops accepting and lets requests in flight finish within the grace period. The gauge
+    /// `svc_connections` counts open connections.
     pub async fn serve<H: Handler>(
         self,
         handler: Arc<H>,
@@ -282,7 +290,8 @@ fn connection<H: Handler>(
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(header_timeout)
-        // A head is refused by our own count, with an answer that says why; hyper's bound lies above it.
+        // A head is refused by our own count, with an answer that says why; hyper's bound lies
+        // above it.
         .max_buf_size(limits.max_header_bytes.saturating_mul(2).max(16 * 1024))
         .serve_connection(TokioIo::new(Box::pin(stream)), service)
 }

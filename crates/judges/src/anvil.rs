@@ -16,7 +16,8 @@ pub struct Account {
     pub private_key: &'static str,
 }
 
-/// Receives the payments. None of the accounts above: the service refuses to be paid to a key that everybody has.
+/// Receives the payments. None of the accounts above: the service refuses to be paid to a key that
+/// everybody has.
 pub const PAYEE: Address = address!("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
 impl Account {

@@ -1,4 +1,5 @@
-//! The agent rail under judgement, as its operators run it: the binary, a configuration file, signals.
+//! The agent rail under judgement, as its operators run it: the binary, a configuration file,
+//! signals.
 
 use std::env;
 use std::path::PathBuf;

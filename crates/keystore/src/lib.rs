@@ -120,7 +120,8 @@ impl Key {
         Zeroizing::new(self.0.to_bytes().into())
     }
 
-    /// Signs a digest: 65 bytes `r ‖ s ‖ v`, deterministic (RFC 6979), `s` in the lower half, `v` 27 or 28.
+    /// Signs a digest: 65 bytes `r ‖ s ‖ v`, deterministic (RFC 6979), `s` in the lower half, `v`
+    /// 27 or 28.
     #[must_use]
     pub fn sign(&self, digest: B256) -> Option<[u8; 65]> {
         let (signature, recovery) = self.0.sign_prehash_recoverable(digest.as_slice()).ok()?;

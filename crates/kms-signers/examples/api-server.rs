@@ -1,5 +1,5 @@
-//! `api-server` whose gas account's key is at a service. The configuration says `settlement.mode = "onchain"`, names no key, and has the
-//! signer's account as `settlement.gas_account`.
+//! `api-server` whose gas account's key is at a service. The configuration says `settlement.mode =
+//! "onchain"`, names no key, and has the signer's account as `settlement.gas_account`.
 //!
 //! ```text
 //! api-server CONFIG aws-kms KEY_ID

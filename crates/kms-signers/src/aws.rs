@@ -1,4 +1,5 @@
-//! AWS Key Management Service: `Sign` with `ECDSA_SHA_256` over a digest, by a key of the spec `ECC_SECG_P256K1`.
+//! AWS Key Management Service: `Sign` with `ECDSA_SHA_256` over a digest, by a key of the spec
+//! `ECC_SECG_P256K1`.
 
 use std::time::Duration;
 
@@ -35,10 +36,12 @@ pub struct AwsKms {
 }
 
 impl AwsKms {
-    /// The key with this id, ARN or alias, with region and credentials as the environment gives them (variables, profile, web identity,
-    /// container, instance). Needs the permissions `kms:GetPublicKey` and `kms:Sign`.
+    /// The key with this id, ARN or alias, with region and credentials as the environment gives
+    /// them (variables, profile, web identity, container, instance). Needs the permissions
+    /// `kms:GetPublicKey` and `kms:Sign`.
     ///
-    /// Prefer an id or ARN: an alias can be pointed to another key, whose signatures are then refused.
+    /// Prefer an id or ARN: an alias can be pointed to another key, whose signatures are then
+    /// refused.
     ///
     /// # Errors
     /// [`ConnectError`].

@@ -1,5 +1,5 @@
-//! What can go wrong at a service, in the words of the sender. What the services say themselves names keys, users and organisations, and
-//! is not repeated: only codes are.
+//! What can go wrong at a service, in the words of the sender. What the services say themselves
+//! names keys, users and organisations, and is not repeated: only codes are.
 
 use thiserror::Error;
 use tx_sender::SignError;

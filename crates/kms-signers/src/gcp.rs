@@ -1,4 +1,5 @@
-//! Google Cloud Key Management Service: `AsymmetricSign` over a digest, by a key of the algorithm `EC_SIGN_SECP256K1_SHA256`.
+//! Google Cloud Key Management Service: `AsymmetricSign` over a digest, by a key of the algorithm
+//! `EC_SIGN_SECP256K1_SHA256`.
 
 use std::time::Duration;
 
@@ -16,13 +17,15 @@ use crate::parity;
 /// Where the service is.
 const SERVICE: &str = "https://cloudkms.googleapis.com";
 
-/// How long is waited for the connection, the credentials and the public key. The client waits for ever.
+/// How long is waited for the connection, the credentials and the public key. The client waits for
+/// ever.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The client of the service.
 type Client = GoogleApi<KeyManagementServiceClient<GoogleAuthMiddleware>>;
 
-/// The name of one version of a key. A version is one key for good: one that is rotated gets another version.
+/// The name of one version of a key. A version is one key for good: one that is rotated gets
+/// another version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GcpKey {
     /// The project.
@@ -53,8 +56,9 @@ pub struct GcpKms {
 }
 
 impl GcpKms {
-    /// The key, with the default credentials (`GOOGLE_APPLICATION_CREDENTIALS`, the file of the command line tool, the metadata server).
-    /// Needs the permissions `cloudkms.cryptoKeyVersions.viewPublicKey` and `cloudkms.cryptoKeyVersions.useToSign`.
+    /// The key, with the default credentials (`GOOGLE_APPLICATION_CREDENTIALS`, the file of the
+    /// command line tool, the metadata server). Needs the permissions
+    /// `cloudkms.cryptoKeyVersions.viewPublicKey` and `cloudkms.cryptoKeyVersions.useToSign`.
     ///
     /// # Errors
     /// [`ConnectError`].

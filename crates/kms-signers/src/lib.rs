@@ -28,8 +28,9 @@ pub use alloy_signer_turnkey;
 #[cfg(all(feature = "gcp-kms", not(test)))]
 use jsonwebtoken as _;
 
-/// Chooses the process's implementation of TLS where nobody has: the clients are compiled with two, and some of them panic when none is
-/// chosen. The functions named `connect` call it; who sets up a client in another way calls it before.
+/// Chooses the process's implementation of TLS where nobody has: the clients are compiled with two,
+/// and some of them panic when none is chosen. The functions named `connect` call it; who sets up a
+/// client in another way calls it before.
 pub fn choose_tls() {
     // Whoever was first is the choice.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();

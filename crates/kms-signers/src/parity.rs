@@ -1,4 +1,5 @@
-//! Services that sign hashes tell `r` and `s` only. With which parity the signature is the account's has to be found out.
+//! Services that sign hashes tell `r` and `s` only. With which parity the signature is the
+//! account's has to be found out.
 #![cfg(any(feature = "aws-kms", feature = "gcp-kms"))]
 
 use alloy_primitives::{Address, B256, Signature};
@@ -7,8 +8,9 @@ use tx_sender::SignError;
 
 use crate::fault::Fault;
 
-/// The signature as the account's, with the lower `s`. Where it is not the account's, the service is asked (`now`) whose key it has
-/// under the name at present: another account's means that the key was exchanged.
+/// The signature as the account's, with the lower `s`. Where it is not the account's, the service
+/// is asked (`now`) whose key it has under the name at present: another account's means that the
+/// key was exchanged.
 pub(crate) async fn of_account(
     signature: ecdsa::Signature,
     hash: &B256,

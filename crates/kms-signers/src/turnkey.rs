@@ -30,8 +30,8 @@ pub struct Turnkey {
 }
 
 impl Turnkey {
-    /// The account's key. `api_key` is the private key on P-256 that requests are stamped with, as hexadecimal digits; nothing is asked
-    /// yet.
+    /// The account's key. `api_key` is the private key on P-256 that requests are stamped with, as
+    /// hexadecimal digits; nothing is asked yet.
     ///
     /// # Errors
     /// [`ConnectError::ApiKey`].

@@ -13,8 +13,8 @@ use x402_wire::Payment;
 /// A header of an answer: its name and its value.
 pub type Header = (Cow<'static, str>, String);
 
-/// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes again. Cheap to clone: the
-/// content is reference-counted.
+/// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes
+/// again. Cheap to clone: the content is reference-counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer(Arc<Content>);
 
@@ -27,7 +27,8 @@ struct Content {
 }
 
 impl Answer {
-    /// Takes the answer's status code, the headers that belong to it, and its body; computes the body's digest.
+    /// Takes the answer's status code, the headers that belong to it, and its body; computes the
+    /// body's digest.
     #[must_use]
     pub fn new(status: u16, headers: impl Into<Box<[Header]>>, body: Bytes) -> Self {
         let body_digest = keccak256(&body);
@@ -122,8 +123,8 @@ impl Beginning {
         }
     }
 
-    /// The answer whose body goes on with what `middle` and then `end` append; otherwise as [`Answer::new`]. A middle that is
-    /// the same as the last one is not hashed again.
+    /// The answer whose body goes on with what `middle` and then `end` append; otherwise as
+    /// [`Answer::new`]. A middle that is the same as the last one is not hashed again.
     #[must_use]
     pub fn answer(
         &self,
@@ -172,11 +173,12 @@ impl fmt::Debug for Beginning {
     }
 }
 
-/// Everything that must be durable before settlement is asked for, so that a crash meanwhile loses neither the
-/// answer nor the means to find out whether it was paid.
+/// Everything that must be durable before settlement is asked for, so that a crash meanwhile loses
+/// neither the answer nor the means to find out whether it was paid.
 #[derive(Clone, Debug)]
 pub struct Settlement {
-    /// The payment: what is kept is the exact JSON text that came, and the payment requirements that it was matched to.
+    /// The payment: what is kept is the exact JSON text that came, and the payment requirements
+    /// that it was matched to.
     pub payment: Payment,
     /// The answer that the payment buys.
     pub answer: Answer,
@@ -190,8 +192,8 @@ pub struct Settlement {
 pub struct StoredReceipt {
     /// The value of the `PAYMENT-RESPONSE` header.
     pub header: String,
-    /// The transaction hash as the settlement reported it; empty when the scheme has none at this time
-    /// (`aggr_deferred`).
+    /// The transaction hash as the settlement reported it; empty when the scheme has none at this
+    /// time (`aggr_deferred`).
     pub transaction: String,
 }
 

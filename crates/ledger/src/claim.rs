@@ -17,8 +17,8 @@ pub struct Claim {
     pub request: RequestBinding,
     /// The caller's identifier of the payment (extension `payment-identifier`), if it sent one.
     pub payment_id: Option<String>,
-    /// The amount, in the asset's smallest unit. Assets have 6 decimals and stand for US dollars, so this is micro-USD: a
-    /// settlement earns the payer as much credit.
+    /// The amount, in the asset's smallest unit. Assets have 6 decimals and stand for US dollars,
+    /// so this is micro-USD: a settlement earns the payer as much credit.
     pub amount: U256,
     /// The authorization's `validBefore`, Unix seconds. Values beyond 2^63-1 are kept as 2^63-1.
     pub valid_before: u64,
@@ -28,8 +28,8 @@ pub struct Claim {
 
 /// The one request that an authorization is good for.
 ///
-/// EIP-3009 signs no resource, so the journal binds a payment to a request: the digest of method, path, query and body
-/// decides, the method and the path are kept in clear for operators.
+/// EIP-3009 signs no resource, so the journal binds a payment to a request: the digest of method,
+/// path, query and body decides, the method and the path are kept in clear for operators.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestBinding {
     digest: B256,
@@ -40,11 +40,11 @@ pub struct RequestBinding {
 }
 
 impl RequestBinding {
-    /// Binds to a request: the method and path as received, the query without `?` (`None` and the empty query are
-    /// the same), the body's exact bytes.
+    /// Binds to a request: the method and path as received, the query without `?` (`None` and the
+    /// empty query are the same), the body's exact bytes.
     ///
-    /// The digest is keccak-256 over a tag and the four parts, each preceded by its length in bytes as eight
-    /// big-endian bytes, so that no two different requests share an encoding.
+    /// The digest is keccak-256 over a tag and the four parts, each preceded by its length in bytes
+    /// as eight big-endian bytes, so that no two different requests share an encoding.
     #[must_use]
     pub fn new(
         method: impl Into<Cow<'static, str>>,
@@ -76,8 +76,9 @@ impl RequestBinding {
 
     /// Binds to one payment for the request as well: to its signature and its identifier.
     ///
-    /// Payer and nonce of a settled authorization are public. Without this, whoever reads them from the chain and
-    /// guesses the request could fetch the stored answer with a signature of their own making.
+    /// Payer and nonce of a settled authorization are public. Without this, whoever reads them from
+    /// the chain and guesses the request could fetch the stored answer with a signature of their
+    /// own making.
     #[must_use]
     pub fn for_payment(self, signature: &str, payment_id: Option<&str>) -> Self {
         let mut hasher = Keccak256::new();

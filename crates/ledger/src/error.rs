@@ -6,8 +6,8 @@ use storage::sqlite::DatabaseError;
 
 use crate::state::{EntryId, State, Transition};
 
-/// Everything that can go wrong in the journal. Nothing was written when an operation ends in one of these, unless
-/// the machine fails at that very moment; an operation may then be repeated.
+/// Everything that can go wrong in the journal. Nothing was written when an operation ends in one
+/// of these, unless the machine fails at that very moment; an operation may then be repeated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
@@ -26,17 +26,19 @@ pub enum LedgerError {
         /// The state in which the entry is.
         observed: State,
     },
-    /// There is no such entry: it never was, was pruned, or its authorization has been reserved anew.
+    /// There is no such entry: it never was, was pruned, or its authorization has been reserved
+    /// anew.
     #[error("there is no entry {entry}")]
     NoSuchEntry {
         /// The entry that was asked for.
         entry: EntryId,
     },
-    /// There is no room for the write: the disk or the journal's own size limit is exhausted. The journal goes on
-    /// working as soon as there is room.
+    /// There is no room for the write: the disk or the journal's own size limit is exhausted. The
+    /// journal goes on working as soon as there is room.
     #[error("the ledger has no room left")]
     Full,
-    /// Another server uses this ledger. SQLite has one writer; several servers share PostgreSQL instead.
+    /// Another server uses this ledger. SQLite has one writer; several servers share PostgreSQL
+    /// instead.
     #[error("the ledger {} is in use by another server", .path.display())]
     InUse {
         /// The ledger's file.

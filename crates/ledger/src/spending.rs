@@ -28,8 +28,8 @@ impl Spent {
     }
 }
 
-/// How far back the time of a write may lie behind that of an earlier one without being a correction of the clock. A write waits for the
-/// disk, and others come before it.
+/// How far back the time of a write may lie behind that of an earlier one without being a
+/// correction of the clock. A write waits for the disk, and others come before it.
 pub(crate) const LATE_SECONDS: u64 = 3600;
 
 /// How much can be spent, and how fast it comes back, in micro-USD.

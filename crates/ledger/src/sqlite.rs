@@ -33,16 +33,17 @@ use writer::{Call, Job, Marks, Writer};
 /// How a [`SqliteLedger`] is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The most bytes that the ledger may hold, the log beside it not counted (usually 8 MiB; more while another
-    /// program reads the file). Without it the disk is the limit.
+    /// The most bytes that the ledger may hold, the log beside it not counted (usually 8 MiB; more
+    /// while another program reads the file). Without it the disk is the limit.
     pub max_bytes: Option<u64>,
     /// How long an answer can be fetched again after its settlement, in seconds.
     pub retention_seconds: u64,
-    /// The same for an answer that tells of its payer alone. Above [`retention_seconds`](Self::retention_seconds) it counts as
-    /// that.
+    /// The same for an answer that tells of its payer alone. Above
+    /// [`retention_seconds`](Self::retention_seconds) it counts as that.
     pub private_retention_seconds: u64,
-    /// How long the entry of a settled payment is kept after its settlement, in seconds: that it was settled and by which
-    /// transaction, without the answer. Below [`retention_seconds`](Self::retention_seconds) it counts as that.
+    /// How long the entry of a settled payment is kept after its settlement, in seconds: that it
+    /// was settled and by which transaction, without the answer. Below
+    /// [`retention_seconds`](Self::retention_seconds) it counts as that.
     pub entry_retention_seconds: u64,
     /// The most credit of a payer, in micro-USD.
     pub credit_cap_micro_usd: u64,
@@ -53,7 +54,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// No size limit, answers for a day and private ones for an hour, entries for 30 days, credit up to 5 USD, a pool of 1 USD.
+    /// No size limit, answers for a day and private ones for an hour, entries for 30 days, credit
+    /// up to 5 USD, a pool of 1 USD.
     fn default() -> Self {
         Self {
             max_bytes: None,
@@ -88,13 +90,15 @@ type Queue = mpsc::Sender<Box<dyn Job>>;
 
 /// A journal in one SQLite file, for one server.
 ///
-/// All work is done by one thread with one connection. It takes whatever requests have queued up while the previous
-/// commit was being written, runs them in one transaction, and answers them after one `fsync` (group commit): the
-/// cost of a durable write is shared by all calls in flight. The next batch begins when the callers of the last one have had
-/// a turn to queue what they do next, so that batches do not fall apart into halves. Reads go through the same thread: they
-/// see every earlier answer, cost microseconds, and need no second page cache.
+/// All work is done by one thread with one connection. It takes whatever requests have queued up
+/// while the previous commit was being written, runs them in one transaction, and answers them
+/// after one `fsync` (group commit): the cost of a durable write is shared by all calls in flight.
+/// The next batch begins when the callers of the last one have had a turn to queue what they do
+/// next, so that batches do not fall apart into halves. Reads go through the same thread: they see
+/// every earlier answer, cost microseconds, and need no second page cache.
 ///
-/// Dropping the ledger finishes what is queued, writes the log back into the file and joins the thread.
+/// Dropping the ledger finishes what is queued, writes the log back into the file and joins the
+/// thread.
 #[derive(Debug)]
 pub struct SqliteLedger {
     path: PathBuf,
@@ -107,8 +111,9 @@ pub struct SqliteLedger {
 }
 
 impl SqliteLedger {
-    /// Opens the ledger at a path or `sqlite://` URL (`sqlite://data/service.db` is relative to the working folder),
-    /// and creates file and folder if they are missing. Both are readable by their owner only.
+    /// Opens the ledger at a path or `sqlite://` URL (`sqlite://data/service.db` is relative to the
+    /// working folder), and creates file and folder if they are missing. Both are readable by their
+    /// owner only.
     ///
     /// Takes milliseconds, whatever the size of the ledger. Call
     /// [`Journal::recover`](crate::Journal::recover) before the first claim.
@@ -174,8 +179,8 @@ impl SqliteLedger {
         }
     }
 
-    /// Refuses a stored answer whose body is not the one that was stored. Runs in the caller's task and not in the writer,
-    /// whose time all calls share.
+    /// Refuses a stored answer whose body is not the one that was stored. Runs in the caller's task
+    /// and not in the writer, whose time all calls share.
     fn check(&self, status: &PaymentStatus) -> Result<(), LedgerError> {
         match status {
             PaymentStatus::Answered(stored) if !stored.answer.is_intact() => {
@@ -187,8 +192,8 @@ impl SqliteLedger {
         }
     }
 
-    /// Queues an operation and waits until it is durable. The operation may run more than once, each time on what
-    /// the others have left, but takes effect once.
+    /// Queues an operation and waits until it is durable. The operation may run more than once,
+    /// each time on what the others have left, but takes effect once.
     fn submit<T, F>(
         &self,
         name: &'static str,
@@ -201,8 +206,9 @@ impl SqliteLedger {
         submit(self.queue.as_deref(), name, operation)
     }
 
-    /// Closes one batch of open entries after another, each as an operation of its own. After each, `go_on` is called with
-    /// the entry after which the next batch begins, or `None` at the end, and says whether to go on.
+    /// Closes one batch of open entries after another, each as an operation of its own. After each,
+    /// `go_on` is called with the entry after which the next batch begins, or `None` at the end,
+    /// and says whether to go on.
     async fn sweep(
         &self,
         name: &'static str,
@@ -230,7 +236,8 @@ impl SqliteLedger {
     }
 }
 
-/// The sums of what payers have paid. It keeps no ledger open: of one that is closed it says so. Cheap to clone.
+/// The sums of what payers have paid. It keeps no ledger open: of one that is closed it says so.
+/// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PaidSums {
     queue: Weak<Queue>,

@@ -4,8 +4,8 @@ use std::{fmt, ops::RangeInclusive};
 
 /// One entry of the journal: one reservation of one authorization.
 ///
-/// An authorization that is reserved again after a release gets a new entry, so whoever still holds the old id can no
-/// longer change anything.
+/// An authorization that is reserved again after a release gets a new entry, so whoever still holds
+/// the old id can no longer change anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(i64);
 
@@ -31,8 +31,9 @@ impl fmt::Display for EntryId {
 
 /// Where an entry stands.
 ///
-/// Entries before [`State::Unknown`] are in flight: a call works on them. Unknown entries are decided by asking the chain or
-/// the facilitator, undecidable ones by the operator. Nothing leaves [`State::Settled`] and [`State::Released`].
+/// Entries before [`State::Unknown`] are in flight: a call works on them. Unknown entries are
+/// decided by asking the chain or the facilitator, undecidable ones by the operator. Nothing leaves
+/// [`State::Settled`] and [`State::Released`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// The authorization is claimed; nothing has been done yet.
@@ -41,7 +42,8 @@ pub enum State {
     Working,
     /// The answer is stored; the payment may be on its way.
     Settling,
-    /// The settlement ended without a verdict: charged or not, only the chain or the facilitator can tell.
+    /// The settlement ended without a verdict: charged or not, only the chain or the facilitator
+    /// can tell.
     Unknown,
     /// Charged; the answer belongs to the payer.
     Settled,
@@ -77,7 +79,8 @@ impl State {
         }
     }
 
-    /// Whether a call works on the entry: its settlement has neither been decided nor ended without a verdict.
+    /// Whether a call works on the entry: its settlement has neither been decided nor ended without
+    /// a verdict.
     #[must_use]
     pub const fn is_in_flight(self) -> bool {
         matches!(self, Self::Reserved | Self::Working | Self::Settling)
@@ -85,8 +88,9 @@ impl State {
 
     /// The number that stands for the state in storage.
     ///
-    /// SQLite stores 0 and 1 without a byte and every other small integer in one. All states take one byte, so that a
-    /// change of state alone never changes the size of a row, which lets SQLite overwrite it in place.
+    /// SQLite stores 0 and 1 without a byte and every other small integer in one. All states take
+    /// one byte, so that a change of state alone never changes the size of a row, which lets SQLite
+    /// overwrite it in place.
     pub(crate) const fn code(self) -> i64 {
         match self {
             Self::Reserved => 2,

@@ -28,16 +28,20 @@ pub enum PaymentStatus {
     },
     /// It was charged, and this is the answer that it bought.
     Answered(StoredAnswer),
-    /// The authorization belongs to another request, or it came with another signature or payment identifier before.
+    /// The authorization belongs to another request, or it came with another signature or payment
+    /// identifier before.
     BoundElsewhere,
-    /// The payer has used the payment identifier with another authorization, which was not released.
+    /// The payer has used the payment identifier with another authorization, which was not
+    /// released.
     IdentifierTaken {
-        /// The other authorization's transaction when it is settled. Empty when its scheme has none at that time.
+        /// The other authorization's transaction when it is settled. Empty when its scheme has none
+        /// at that time.
         transaction: Option<String>,
-        /// The other authorization, while the payment is stored: from its settlement on, until its answer is deleted.
+        /// The other authorization, while the payment is stored: from its settlement on, until its
+        /// answer is deleted.
         key: Option<AuthorizationKey>,
-        /// Whether the identifier was used for the same method, path, query and body. `false` also for entries that an
-        /// older version of the journal has written.
+        /// Whether the identifier was used for the same method, path, query and body. `false` also
+        /// for entries that an older version of the journal has written.
         same_request: bool,
     },
     /// Whether it was charged is not known yet.
@@ -68,15 +72,16 @@ pub struct PaymentRecord {
     pub entry: EntryId,
     /// The state of the entry.
     pub state: State,
-    /// When the entry came into that state, Unix seconds. That the work has begun ([`State::Working`]) is only noted and
-    /// changes no time.
+    /// When the entry came into that state, Unix seconds. That the work has begun
+    /// ([`State::Working`]) is only noted and changes no time.
     pub since: u64,
-    /// The transaction: of the receipt when it is settled, the last one that is known when it is unknown or undecidable.
+    /// The transaction: of the receipt when it is settled, the last one that is known when it is
+    /// unknown or undecidable.
     pub transaction: Option<String>,
     /// Why it is released, unknown or undecidable.
     pub reason: Option<String>,
-    /// Whether a settlement was asked for, or may have been, for this entry or an earlier one of the authorization: it has
-    /// left this server, and others can execute it until it expires, even when it is released. `false` also for what an
-    /// older version of the journal has released.
+    /// Whether a settlement was asked for, or may have been, for this entry or an earlier one of
+    /// the authorization: it has left this server, and others can execute it until it expires, even
+    /// when it is released. `false` also for what an older version of the journal has released.
     pub attempted: bool,
 }

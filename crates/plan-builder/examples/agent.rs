@@ -1,5 +1,5 @@
-//! An agent that embeds the crate: it asks for a swap, verifies the plan as if a stranger had sent it, and prints what it
-//! would sign. It signs nothing.
+//! An agent that embeds the crate: it asks for a swap, verifies the plan as if a stranger had sent
+//! it, and prints what it would sign. It signs nothing.
 //!
 //! ```sh
 //! cargo run -p plan-builder --example agent
@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("not a swap".into());
     };
 
-    // Time and randomness belong to the embedder. Here the quote comes from memory; in an agent the port asks the aggregator.
+    // Time and randomness belong to the embedder. Here the quote comes from memory; in an agent the
+    // port asks the aggregator.
     let now_millis = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
     let moment = Moment {
         now_millis,

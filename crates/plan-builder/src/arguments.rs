@@ -1,4 +1,5 @@
-//! Arguments of the constructors: one declaration gives an argument's name, its description, its JSON Schema and its reader.
+//! Arguments of the constructors: one declaration gives an argument's name, its description, its
+//! JSON Schema and its reader.
 
 mod kind;
 mod reader;
@@ -68,7 +69,8 @@ impl<T> Argument<T> {
 }
 
 impl Argument<Address> {
-    /// `0x` and 40 hex digits; mixed case must carry the right checksum (EIP-55). Never the zero address.
+    /// `0x` and 40 hex digits; mixed case must carry the right checksum (EIP-55). Never the zero
+    /// address.
     pub(crate) const fn address(name: &'static str, description: &'static str) -> Self {
         Self::new(name, description, Kind::Address, |_, json| {
             kind::address(json)
@@ -157,7 +159,8 @@ impl Argument<B256> {
 }
 
 impl Argument<String> {
-    /// Text that a function accepts; `pattern` is the same rule as a regular expression of JSON Schema.
+    /// Text that a function accepts; `pattern` is the same rule as a regular expression of JSON
+    /// Schema.
     pub(crate) const fn text(
         name: &'static str,
         description: &'static str,

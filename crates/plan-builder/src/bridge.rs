@@ -1,8 +1,9 @@
-//! The bridge rail: native USDC between Ethereum, Polygon, Base, Arbitrum and Avalanche, burned and minted by the protocol
-//! itself (CCTP V2).
+//! The bridge rail: native USDC between Ethereum, Polygon, Base, Arbitrum and Avalanche, burned and
+//! minted by the protocol itself (CCTP V2).
 //!
-//! A plan covers the source chain only. The mint cannot be built before the burn: its message and its attestation do not
-//! exist yet. What the caller does about it afterwards stands in `payload.post_submission`.
+//! A plan covers the source chain only. The mint cannot be built before the burn: its message and
+//! its attestation do not exist yet. What the caller does about it afterwards stands in
+//! `payload.post_submission`.
 
 mod account;
 mod build;
@@ -134,7 +135,8 @@ impl RailPlan for BridgeRail {
     }
 }
 
-/// `fee_attribution`: a direct burn carries no fee of the service. The protocol's own is deducted at the mint.
+/// `fee_attribution`: a direct burn carries no fee of the service. The protocol's own is deducted
+/// at the mint.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FeeAttribution {

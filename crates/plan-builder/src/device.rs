@@ -1,8 +1,10 @@
-//! `device_display`: what a signing device can show of a plan, and the digests by which it is compared where it cannot.
+//! `device_display`: what a signing device can show of a plan, and the digests by which it is
+//! compared where it cannot.
 //!
-//! A device shows calldata clearly when it has a descriptor of the function (ERC-7730) and can hold the calldata. What it cannot
-//! show it signs blindly, or shows as a digest: the names and formulas of those are ERC-8213's. Nothing here is asked of a
-//! device: it follows from the plan's own bytes and from the descriptors that were read, so that a verifier computes it again.
+//! A device shows calldata clearly when it has a descriptor of the function (ERC-7730) and can hold
+//! the calldata. What it cannot show it signs blindly, or shows as a digest: the names and formulas
+//! of those are ERC-8213's. Nothing here is asked of a device: it follows from the plan's own bytes
+//! and from the descriptors that were read, so that a verifier computes it again.
 
 use alloy_primitives::{Address, B256, U256, address};
 use serde::{Deserialize, Serialize};
@@ -16,8 +18,9 @@ use crate::{
 
 /// The descriptors that were read.
 const REGISTRY: &str = "ethereum/clear-signing-erc7730-registry@3b66ba28, 2026-08-20";
-/// The most calldata that devices of both makers show clearly, in bytes. Trezor's firmware of August 2026 holds 6144, that of
-/// May 4096; Ledger's Ethereum app 1.22 holds calldata in a heap of 16 KiB, together with everything else.
+/// The most calldata that devices of both makers show clearly, in bytes. Trezor's firmware of
+/// August 2026 holds 6144, that of May 4096; Ledger's Ethereum app 1.22 holds calldata in a heap of
+/// 16 KiB, together with everything else.
 const MOST_CALLDATA: usize = 4096;
 
 /// The descriptor of ERC-20's `approve`, which both makers have built in.
@@ -171,8 +174,8 @@ impl StepDisplay {
 }
 
 impl TypedDisplay {
-    /// No descriptor of the messages that are signed here is published. Trezor shows the members of any message; Ledger hashes
-    /// what it has no descriptor of.
+    /// No descriptor of the messages that are signed here is published. Trezor shows the members of
+    /// any message; Ledger hashes what it has no descriptor of.
     fn of(hashes: TypedDataHashes) -> Self {
         Self {
             domain_hash: Word(hashes.domain),

@@ -1,5 +1,6 @@
-//! The envelope of service document 2.5, as it stands on the wire. Members are declared in the order of RFC 8785, so that
-//! the serde form of a canonically declared payload is the canonical one.
+//! The envelope of service document 2.5, as it stands on the wire. Members are declared in the
+//! order of RFC 8785, so that the serde form of a canonically declared payload is the canonical
+//! one.
 
 mod along;
 
@@ -23,7 +24,8 @@ pub(crate) const SCHEMA_VERSION: &str = "1.2";
 
 pub(crate) type Text = Cow<'static, str>;
 
-/// Everything that is returned. With `submission.payload_digest` empty it is the preimage of the digest.
+/// Everything that is returned. With `submission.payload_digest` empty it is the preimage of the
+/// digest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -121,7 +123,8 @@ const AFTER_A_REVERTED_CALL: &str = "A reverted call undoes itself only: the all
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplayDisclosure {
-    /// What to do about the allowance when the last step reverts; absent for orders, which approve nothing.
+    /// What to do about the allowance when the last step reverts; absent for orders, which approve
+    /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) after_a_reverted_call: Option<Text>,
     pub(crate) artifact_role: Text,
@@ -240,8 +243,8 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
     }
 }
 
-/// Where the list of `submission` ends, behind which the digest stands. It is the last one of an envelope: only times and
-/// digests follow it.
+/// Where the list of `submission` ends, behind which the digest stands. It is the last one of an
+/// envelope: only times and digests follow it.
 fn end_of_fields(text: &str) -> Option<usize> {
     Some(text.rfind(']')? + 1)
 }

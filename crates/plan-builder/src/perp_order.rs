@@ -1,9 +1,10 @@
-//! Limit orders of the perpetuals venue (Hyperliquid), optionally with take-profit and stop-loss, to be signed by the caller's
-//! own account or its agent wallet.
+//! Limit orders of the perpetuals venue (Hyperliquid), optionally with take-profit and stop-loss,
+//! to be signed by the caller's own account or its agent wallet.
 //!
-//! An order plan has no steps. It holds the action whose bytes are hashed, a recipe for what is signed (the nonce is the
-//! signer's, and is inside the hash), one worked example, and the asset as the venue described it. The venue enforces
-//! `valid_until` itself: it is the order's `expiresAfter`. Nothing of it says that the venue takes the order.
+//! An order plan has no steps. It holds the action whose bytes are hashed, a recipe for what is
+//! signed (the nonce is the signer's, and is inside the hash), one worked example, and the asset as
+//! the venue described it. The venue enforces `valid_until` itself: it is the order's
+//! `expiresAfter`. Nothing of it says that the venue takes the order.
 
 mod action;
 mod draft;

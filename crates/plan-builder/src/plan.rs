@@ -32,8 +32,9 @@ impl Request {
     /// Parses the JSON text of a constructor's arguments.
     ///
     /// # Errors
-    /// `input_invalid` with every problem (unknown and duplicate members, wrong types, missing members), or the named refusal of
-    /// a chain, token, route or account kind that the rail does not serve.
+    /// `input_invalid` with every problem (unknown and duplicate members, wrong types, missing
+    /// members), or the named refusal of a chain, token, route or account kind that the rail does
+    /// not serve.
     pub fn parse(rail: Rail, text: &str) -> Result<Self, Refusal> {
         let arguments = arguments::parse(text)?;
         Ok(match rail {
@@ -66,7 +67,8 @@ impl Request {
         }
     }
 
-    /// `intent_digest`: keccak-256 over the RFC 8785 form of `{"arguments": <normalised>, "rail": <name>}`.
+    /// `intent_digest`: keccak-256 over the RFC 8785 form of `{"arguments": <normalised>, "rail":
+    /// <name>}`.
     ///
     /// # Errors
     /// None that a parsed request can cause.
@@ -81,8 +83,9 @@ impl Request {
     }
 }
 
-/// Verifies a plan for exactly the request that it answers. Nothing in the envelope is trusted: its bytes are decoded again, every
-/// check is run again, both digests and the clock are judged, and every member that follows from the rest is rebuilt and compared.
+/// Verifies a plan for exactly the request that it answers. Nothing in the envelope is trusted: its
+/// bytes are decoded again, every check is run again, both digests and the clock are judged, and
+/// every member that follows from the rest is rebuilt and compared.
 ///
 /// # Errors
 /// The first thing that does not hold, by name.

@@ -1,8 +1,9 @@
-//! Limit orders of the prediction market: good till cancelled, to be signed by the caller's own EOA on Polygon.
+//! Limit orders of the prediction market: good till cancelled, to be signed by the caller's own EOA
+//! on Polygon.
 //!
-//! An order plan has no steps. It holds what the caller signs (`typed_data`), what signing gives (`order_hash`), what the
-//! caller posts (`order`, `post`), the market as it was read, and what the caller must see to first. Nothing of it says that the
-//! venue takes the order.
+//! An order plan has no steps. It holds what the caller signs (`typed_data`), what signing gives
+//! (`order_hash`), what the caller posts (`order`, `post`), the market as it was read, and what the
+//! caller must see to first. Nothing of it says that the venue takes the order.
 
 mod draft;
 mod payload;
@@ -98,7 +99,8 @@ impl RailPlan for PmOrderRail {
             roles: &["maker", "signer"],
             fees: FeeAttribution::of(&facts.builder, &policy.fees.version),
             disclosure: None,
-            // The exchange has no nonce, and the caller sends no transaction: these are what signer and credentials add.
+            // The exchange has no nonce, and the caller sends no transaction: these are what signer
+            // and credentials add.
             adapter_owned_fields: &["signature", "owner", "authenticated_headers"],
             required_capabilities: vec![
                 Cow::Borrowed("sign_typed_data_v4"),

@@ -16,7 +16,8 @@ pub struct Policy {
     pub validity: Validity,
     /// Whether plans are run before they are given.
     pub simulation: SimulationMode,
-    /// Whether a bridge plan for an account with a key is given where no endpoint can say whether it is a contract.
+    /// Whether a bridge plan for an account with a key is given where no endpoint can say whether
+    /// it is a contract.
     pub allow_unread_accounts: bool,
 }
 
@@ -33,11 +34,12 @@ impl Policy {
     }
 }
 
-/// Whether plans with transactions are run before they are given. Orders have none, and are not run.
+/// Whether plans with transactions are run before they are given. Orders have none, and are not
+/// run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum SimulationMode {
-    /// A plan that could not be run is not given, except to an account that does not hold the input yet: what nobody can run
-    /// is said in the plan.
+    /// A plan that could not be run is not given, except to an account that does not hold the input
+    /// yet: what nobody can run is said in the plan.
     Required,
     /// A plan that could not be run is given, and says so.
     #[default]

@@ -1,5 +1,5 @@
-//! What a constructor needs from outside: quotes, venue facts, read-backs, simulation. Implemented elsewhere (the adapters of
-//! `data-sources`, or an embedder's own); nothing here opens a socket.
+//! What a constructor needs from outside: quotes, venue facts, read-backs, simulation. Implemented
+//! elsewhere (the adapters of `data-sources`, or an embedder's own); nothing here opens a socket.
 
 use std::{future::Future, time::Duration};
 
@@ -11,13 +11,15 @@ use plan_checks::{BasisPoints, Decimal, Step, UtcSeconds, swap::PriceReading};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{source_name}: {reason}")]
 pub struct PortError {
-    /// Which upstream, by its name in a configuration (`lifi`, `circle`, `polymarket`, `hyperliquid`, `rpc`).
+    /// Which upstream, by its name in a configuration (`lifi`, `circle`, `polymarket`,
+    /// `hyperliquid`, `rpc`).
     pub source_name: &'static str,
     /// What happened.
     pub reason: PortErrorReason,
 }
 
-/// What went wrong at a port. Texts are for people, short, without control characters, URLs or keys.
+/// What went wrong at a port. Texts are for people, short, without control characters, URLs or
+/// keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PortErrorReason {
@@ -75,8 +77,8 @@ pub trait SwapQuotes: Send + Sync {
     /// [`PortError`]
     fn quote(&self, ask: &SwapAsk) -> impl Future<Output = Result<SwapQuote, PortError>> + Send;
 
-    /// The prices of both tokens by a source that is not the aggregator; `None` where nothing is configured or one of them
-    /// is not known. What is missing stands in the plan as missing.
+    /// The prices of both tokens by a source that is not the aggregator; `None` where nothing is
+    /// configured or one of them is not known. What is missing stands in the plan as missing.
     fn independent_price(
         &self,
         _ask: &SwapAsk,
@@ -117,7 +119,8 @@ pub struct SwapAsk {
     pub allow_tools: Vec<String>,
     /// Those that may not.
     pub deny_tools: Vec<String>,
-    /// The most that the output may be worth less than the input; `None` for the aggregator's own limit.
+    /// The most that the output may be worth less than the input; `None` for the aggregator's own
+    /// limit.
     pub max_price_impact: Option<BasisPoints>,
 }
 
@@ -191,7 +194,8 @@ pub trait BridgeFees: Send + Sync {
 /// The fees of a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeFeeReading {
-    /// Basis points of the row with finality threshold 1000, exact; `None` when there is no such row.
+    /// Basis points of the row with finality threshold 1000, exact; `None` when there is no such
+    /// row.
     pub fast_bps: Option<Decimal>,
     /// Basis points of the row with finality threshold 2000.
     pub standard_bps: Decimal,
@@ -331,13 +335,14 @@ pub struct PerpAsset {
 
 /// Whole-plan simulation against a chain's latest state.
 pub trait Simulator: Send + Sync {
-    /// Whether there is anything to ask for this chain. Where there is not, no calls are put together.
+    /// Whether there is anything to ask for this chain. Where there is not, no calls are put
+    /// together.
     fn simulates(&self, _chain_id: u64) -> bool {
         true
     }
 
-    /// Runs calls from an account one after another in one block that is then dropped; one outcome for each call.
-    /// `None` when nothing is configured for this chain.
+    /// Runs calls from an account one after another in one block that is then dropped; one outcome
+    /// for each call. `None` when nothing is configured for this chain.
     ///
     /// # Errors
     /// [`PortError`]
@@ -392,8 +397,8 @@ impl Simulator for NoSimulator {
     }
 }
 
-/// No reads of accounts: nothing is configured. For embedders without an endpoint; a Safe-type account then gets no
-/// bridge plan.
+/// No reads of accounts: nothing is configured. For embedders without an endpoint; a Safe-type
+/// account then gets no bridge plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAccounts;
 

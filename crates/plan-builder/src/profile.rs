@@ -59,7 +59,8 @@ pub struct AccountProfile {
 }
 
 impl AccountProfile {
-    /// Reads the member `accountProfile`; a missing chain id becomes `default_chain_id`, where there is one.
+    /// Reads the member `accountProfile`; a missing chain id becomes `default_chain_id`, where
+    /// there is one.
     pub(crate) fn read(
         reader: &Reader<'_>,
         object: &'static Object,
@@ -82,7 +83,8 @@ impl AccountProfile {
     }
 }
 
-/// Notes a Safe batch that was asked for an account that is no Safe: imported into one, it would spend that Safe's tokens.
+/// Notes a Safe batch that was asked for an account that is no Safe: imported into one, it would
+/// spend that Safe's tokens.
 pub(crate) fn refuse_safe_batch(
     reader: &Reader<'_>,
     outcome: &Outcome,

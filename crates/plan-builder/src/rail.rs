@@ -13,20 +13,24 @@ use crate::{
 
 /// One rail. Sealing and verifying are the same code for all of them.
 pub(crate) trait RailPlan {
-    /// The parsed request. Its serde form is the normalised request: members declared in the order of their JSON names.
+    /// The parsed request. Its serde form is the normalised request: members declared in the order
+    /// of their JSON names.
     type Request: Serialize;
-    /// `payload`: the plan's own bytes, and the disclosed readings that the checks need beside the request.
+    /// `payload`: the plan's own bytes, and the disclosed readings that the checks need beside the
+    /// request.
     type Payload: Serialize + DeserializeOwned;
     /// `fee_attribution`.
     type Fees: Serialize + DeserializeOwned;
     /// What is decoded of the payload's bytes.
     type Facts: Facts;
 
-    /// Whether every struct of the payload and the fees declares its members in the order of RFC 8785, so that its serde
-    /// form already is canonical. A rail that must keep another order (a message that is hashed in it) says no.
+    /// Whether every struct of the payload and the fees declares its members in the order of RFC
+    /// 8785, so that its serde form already is canonical. A rail that must keep another order (a
+    /// message that is hashed in it) says no.
     const DECLARED_CANONICAL: bool = true;
 
-    /// Decodes the payload's own bytes and puts them beside the request, the readings and the policy.
+    /// Decodes the payload's own bytes and puts them beside the request, the readings and the
+    /// policy.
     fn facts(
         request: &Self::Request,
         payload: &Self::Payload,
@@ -34,7 +38,8 @@ pub(crate) trait RailPlan {
         commitment: Commitment,
     ) -> Result<Self::Facts, Failure>;
 
-    /// The members of the envelope that follow from request, payload and policy, once the checks have passed on these facts.
+    /// The members of the envelope that follow from request, payload and policy, once the checks
+    /// have passed on these facts.
     fn terms(
         request: &Self::Request,
         payload: &Self::Payload,

@@ -19,7 +19,8 @@ const SPELLED_OUT: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{check}: {message}")]
 pub struct Refusal {
-    /// The name of the check that does not hold, or of the input or upstream refusal (the constants of this type).
+    /// The name of the check that does not hold, or of the input or upstream refusal (the constants
+    /// of this type).
     pub check: Cow<'static, str>,
     /// What is wrong, for people.
     pub message: String,

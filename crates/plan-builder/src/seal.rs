@@ -1,4 +1,5 @@
-//! From a draft to a sealed plan. A draft cannot be serialised: only a report of all checks turns it into an envelope.
+//! From a draft to a sealed plan. A draft cannot be serialised: only a report of all checks turns
+//! it into an envelope.
 
 use alloy_primitives::{B256, hex};
 use plan_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
@@ -128,7 +129,8 @@ impl<'a, R: RailPlan> Judged<'a, R> {
     /// The envelope with its digest.
     ///
     /// # Errors
-    /// None that a payload of this crate can cause; a member that JSON cannot hold would be `plan_malformed`.
+    /// None that a payload of this crate can cause; a member that JSON cannot hold would be
+    /// `plan_malformed`.
     pub(crate) fn seal(self) -> Result<Sealed, Refusal> {
         let (id, _) = self.moment.entropy.split_at(16);
         let artifact_id = format!("{}-{}", rail_of::<R>().as_str(), hex::encode(id));

@@ -1,4 +1,5 @@
-//! What a plan does when it is run: one simulation over all of its steps, with the balances before and after.
+//! What a plan does when it is run: one simulation over all of its steps, with the balances before
+//! and after.
 
 mod record;
 mod revert;
@@ -33,7 +34,8 @@ pub(crate) struct Effect {
     pub(crate) spent_token: Address,
     /// How much of it, at most.
     pub(crate) spent: U256,
-    /// Whether all of it is spent: a swap's router returns what its exchanges leave over, and what lay in it before.
+    /// Whether all of it is spent: a swap's router returns what its exchanges leave over, and what
+    /// lay in it before.
     pub(crate) spent_exactly: bool,
     /// Who is approved for it.
     pub(crate) spender: Address,
@@ -51,8 +53,8 @@ impl Effect {
         }
     }
 
-    /// How the input moves between two balances, where the plan allows that. Whoever left tokens in the router gave them to
-    /// its next caller: the account then spends less, or even gains.
+    /// How the input moves between two balances, where the plan allows that. Whoever left tokens in
+    /// the router gave them to its next caller: the account then spends less, or even gains.
     fn change(&self, before: U256, after: U256) -> Option<BalanceChange> {
         if let Some(gained) = after.checked_sub(before).filter(|gained| !gained.is_zero()) {
             return (!self.spent_exactly)
@@ -67,8 +69,8 @@ impl Effect {
 /// Runs a plan's steps. `None` when nothing is to be run, or nothing is configured that could.
 ///
 /// # Errors
-/// `simulation_as_planned`: a step fails, or something else moves than the plan says. `simulation_unavailable`: a simulation is
-/// required, and there is none.
+/// `simulation_as_planned`: a step fails, or something else moves than the plan says.
+/// `simulation_unavailable`: a simulation is required, and there is none.
 pub(crate) async fn run<S: Simulator>(
     simulator: &S,
     mode: SimulationMode,
@@ -159,8 +161,8 @@ pub(crate) async fn run<S: Simulator>(
     Ok(Some(Simulation::as_planned(now, gas_used, changes)))
 }
 
-/// What is read before and after: the input's balance, the allowance, the output's balance (the input's again where
-/// nothing is received).
+/// What is read before and after: the input's balance, the allowance, the output's balance (the
+/// input's again where nothing is received).
 fn reads(account: Address, effect: Effect) -> Vec<Step> {
     let read = |to: Address, data: Vec<u8>| Step {
         kind: StepKind::Call,

@@ -7,10 +7,12 @@ use serde_json::{Map, Number, Value};
 
 use crate::arguments::{MOST_PROBLEMS, Problem, shortened};
 
-/// Parses JSON text. Numbers that are not exact 64-bit integers stay floats; who reads them refuses them.
+/// Parses JSON text. Numbers that are not exact 64-bit integers stay floats; who reads them refuses
+/// them.
 ///
 /// # Errors
-/// Every duplicate member with its path, or one problem at `$` for text that is not JSON (or nested deeper than 128).
+/// Every duplicate member with its path, or one problem at `$` for text that is not JSON (or nested
+/// deeper than 128).
 pub fn parse(text: &str) -> Result<Value, Vec<Problem>> {
     let problems = RefCell::new(Vec::new());
     let mut deserializer = serde_json::Deserializer::from_str(text);

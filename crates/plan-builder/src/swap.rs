@@ -1,5 +1,5 @@
-//! The swap rail: a same-chain ERC-20 swap through the reviewed aggregator, with the fee as the first leg of the same
-//! transaction, as allowance reset, approval and call.
+//! The swap rail: a same-chain ERC-20 swap through the reviewed aggregator, with the fee as the
+//! first leg of the same transaction, as allowance reset, approval and call.
 
 mod attribution;
 mod disclosure;
@@ -28,13 +28,13 @@ use crate::{
     wire,
 };
 
-/// Asks for a quote and builds, checks and seals the plan of it. A quote over an exchange that is not reviewed is asked for
-/// once more without that exchange.
+/// Asks for a quote and builds, checks and seals the plan of it. A quote over an exchange that is
+/// not reviewed is asked for once more without that exchange.
 ///
 /// # Errors
-/// `chain_unsupported` for a chain without a review, before anything is asked; the quote's failure (`quote_unavailable`,
-/// `quote_malformed`, `rate_limited`, `route_unsupported`, `token_unsupported`); the first check that does not hold, by name;
-/// `simulation_as_planned`.
+/// `chain_unsupported` for a chain without a review, before anything is asked; the quote's failure
+/// (`quote_unavailable`, `quote_malformed`, `rate_limited`, `route_unsupported`,
+/// `token_unsupported`); the first check that does not hold, by name; `simulation_as_planned`.
 pub async fn build<Q: SwapQuotes, S: Simulator>(
     request: &SwapRequest,
     quotes: &Q,
@@ -68,7 +68,8 @@ pub async fn build<Q: SwapQuotes, S: Simulator>(
     plan.simulate(simulator).await?.seal()
 }
 
-/// The exchange of a quote with a leg that is not reviewed, by a key that can be denied and was not yet.
+/// The exchange of a quote with a leg that is not reviewed, by a key that can be denied and was not
+/// yet.
 fn unreviewed_tool(quote: &SwapQuote, chain: &ReviewedChain, ask: &SwapAsk) -> Option<String> {
     let call = SwapCall::decode(&quote.call_data).ok()?;
     let unreviewed = call
@@ -146,7 +147,8 @@ impl RailPlan for SwapRail {
         policy.validity.swap
     }
 
-    /// A quote that market makers may have signed a part of stands for a shorter time than a plan may live.
+    /// A quote that market makers may have signed a part of stands for a shorter time than a plan
+    /// may live.
     fn latest(payload: &SwapPayload, policy: &Policy) -> Option<UtcSeconds> {
         let chain = policy.fees.chain(payload.chain_id)?;
         let call = SwapCall::decode(payload.call_data()?).ok()?;

@@ -40,19 +40,22 @@ pub struct Verified {
 ///
 /// # Errors
 /// The first thing that does not hold, in this order: the form (`plan_malformed`), the digest
-/// (`payload_digest_committed`), the request it is for, the rail's table, every member that follows from the rest.
+/// (`payload_digest_committed`), the request it is for, the rail's table, every member that follows
+/// from the rest.
 pub(crate) fn verify<R: RailPlan>(
     request: &R::Request,
     text: &str,
     now: UtcSeconds,
     policy: &Policy,
 ) -> Result<Verified, Refusal> {
-    // Only the long way refuses: which of several faults has the name depends on the order in which it looks.
+    // Only the long way refuses: which of several faults has the name depends on the order in which
+    // it looks.
     as_written::verify::<R>(request, text, now, policy)
         .map_or_else(|| taken_apart::<R>(request, text, now, policy), Ok)
 }
 
-/// Verifies a plan however it is spelled: every member is read, and compared with what the plan's own bytes give.
+/// Verifies a plan however it is spelled: every member is read, and compared with what the plan's
+/// own bytes give.
 fn taken_apart<R: RailPlan>(
     request: &R::Request,
     text: &str,
@@ -110,7 +113,8 @@ fn taken_apart<R: RailPlan>(
     if again.text != written.text {
         return Err(first_difference(&again.text, &written.text));
     }
-    // A plan has one digest: a member that reads as another one (`null` for a missing member) would give it a second.
+    // A plan has one digest: a member that reads as another one (`null` for a missing member) would
+    // give it a second.
     if again.digest.0 != claimed {
         return Err(
             malformed("a member is written in another form than plans have")
@@ -200,7 +204,8 @@ fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
     })
 }
 
-/// The digest of a text that is not spelled as this crate spells it: any JSON with the same canonical form is the same plan.
+/// The digest of a text that is not spelled as this crate spells it: any JSON with the same
+/// canonical form is the same plan.
 fn foreign_digest(text: &str) -> Result<B256, Refusal> {
     let mut value = strict::parse(text).map_err(|problems| {
         let first = problems

@@ -149,8 +149,8 @@ impl<'de> Deserialize<'de> for Exact {
     }
 }
 
-/// A name that came from outside: at most 64 characters, none of them a control or a formatting character. It decides
-/// nothing.
+/// A name that came from outside: at most 64 characters, none of them a control or a formatting
+/// character. It decides nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Label(Cow<'static, str>);
 
@@ -272,7 +272,8 @@ pub fn steps(records: &[StepRecord]) -> Vec<Step> {
     records.iter().map(Step::from).collect()
 }
 
-/// The digits after `0x`, as far as they have no upper case; whether they are digits is for the decoder to say.
+/// The digits after `0x`, as far as they have no upper case; whether they are digits is for the
+/// decoder to say.
 fn lower_hex(text: &str) -> Option<&str> {
     let digits = text.strip_prefix("0x")?;
     // Without an early end, so that many bytes are looked at in one instruction.

@@ -1,9 +1,11 @@
-//! Real calldata of the aggregator, as public repositories hold it (`fixtures/vectors/swap/recorded.json`), judged under the
-//! example configuration: once as it was recorded for its own integrator, and once with the integrator, the account and the
-//! fee leg that the same quote would have had for us. The exchange legs stay as they were.
+//! Real calldata of the aggregator, as public repositories hold it
+//! (`fixtures/vectors/swap/recorded.json`), judged under the example configuration: once as it was
+//! recorded for its own integrator, and once with the integrator, the account and the fee leg that
+//! the same quote would have had for us. The exchange legs stay as they were.
 //!
-//! Of most calls this repository holds what they say, not their bytes: the calldata of an exchange leg is then as long as the
-//! real one and begins as it does. Where the bytes are at hand, they are proven by their digest, and judged instead.
+//! Of most calls this repository holds what they say, not their bytes: the calldata of an exchange
+//! leg is then as long as the real one and begins as it does. Where the bytes are at hand, they are
+//! proven by their digest, and judged instead.
 
 #![allow(
     clippy::unwrap_used,
@@ -137,7 +139,8 @@ impl Call {
             .contains(&self.function)
     }
 
-    /// As it was recorded. Without its bytes at hand, what is behind the selectors of its exchange legs is other bytes.
+    /// As it was recorded. Without its bytes at hand, what is behind the selectors of its exchange
+    /// legs is other bytes.
     fn recorded(&self) -> Result<(), Failure> {
         if let Some(calldata) = &self.calldata {
             return self.judge(calldata.to_vec(), &self.integrator, &policy());
@@ -161,7 +164,8 @@ impl Call {
         self.judge(data, &self.integrator, &policy())
     }
 
-    /// As the aggregator would have composed it for us: our integrator, our fee leg through the reviewed forwarder.
+    /// As the aggregator would have composed it for us: our integrator, our fee leg through the
+    /// reviewed forwarder.
     fn as_ours(&self, policy: &FeePolicy) -> Result<(), Failure> {
         let gross = self.legs[0].from_amount;
         let token = self.legs[0].sending;
@@ -326,8 +330,8 @@ fn the_verdict_on_every_recorded_call() {
     insta::assert_snapshot!(text);
 }
 
-/// The share that is accepted, before and after the configuration was written anew, stands in the documents as it is counted
-/// here.
+/// The share that is accepted, before and after the configuration was written anew, stands in the
+/// documents as it is counted here.
 #[test]
 fn the_share_that_is_accepted_is_the_one_in_the_documents() {
     let calls = recording();

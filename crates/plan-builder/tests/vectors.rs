@@ -1,5 +1,5 @@
-//! The plans of `fixtures/vectors/plans`: what this code builds, and what any other implementation must verify.
-//! `UPDATE_VECTORS=1` writes them again.
+//! The plans of `fixtures/vectors/plans`: what this code builds, and what any other implementation
+//! must verify. `UPDATE_VECTORS=1` writes them again.
 
 #![allow(
     clippy::unwrap_used,
@@ -145,7 +145,8 @@ fn a_plan_has_one_digest() {
     }
 }
 
-/// Every leaf of a plan, changed, is refused; with the digest made to fit, it is refused by what the leaf means.
+/// Every leaf of a plan, changed, is refused; with the digest made to fit, it is refused by what
+/// the leaf means.
 #[test]
 fn no_member_can_be_changed() {
     let now = UtcSeconds::from_unix(NOW + 10);
@@ -178,8 +179,9 @@ fn no_member_can_be_changed() {
     }
 }
 
-/// Members that nothing else of a plan gives: names, times of reading, and what a quote or a venue said, within what the checks
-/// bound. They are inside the digest; only who reads the quote again can tell whether they were true.
+/// Members that nothing else of a plan gives: names, times of reading, and what a quote or a venue
+/// said, within what the checks bound. They are inside the digest; only who reads the quote again
+/// can tell whether they were true.
 fn labels(rail: Rail) -> &'static [&'static str] {
     match rail {
         Rail::Swap => &[
@@ -237,7 +239,8 @@ fn leaves_of(value: &Value) -> Vec<String> {
     found
 }
 
-/// The plan with one leaf changed in ways that keep its form where possible, and with the leaf taken away.
+/// The plan with one leaf changed in ways that keep its form where possible, and with the leaf
+/// taken away.
 fn edits(plan: &Value, pointer: &str) -> Vec<Value> {
     let leaf = plan.pointer(pointer).unwrap();
     let changed = match leaf {

@@ -1,7 +1,7 @@
 //! One strict ABI decoder: bytes are decoded, encoded again, and refused when they differ.
 //!
-//! A decoder alone accepts trailing bytes, gaps, aliased offsets and dirty padding, and the EVM executes them: a digest
-//! over such bytes would be over something nobody read.
+//! A decoder alone accepts trailing bytes, gaps, aliased offsets and dirty padding, and the EVM
+//! executes them: a digest over such bytes would be over something nobody read.
 
 use alloy_primitives::{Selector, hex};
 use alloy_sol_types::SolCall;
@@ -23,8 +23,8 @@ pub enum AbiError {
         /// The function's signature.
         function: &'static str,
     },
-    /// The arguments decode, but their canonical encoding has other bytes: trailing bytes, a gap, an aliased offset, dirty
-    /// padding.
+    /// The arguments decode, but their canonical encoding has other bytes: trailing bytes, a gap,
+    /// an aliased offset, dirty padding.
     #[error(
         "the bytes are not the canonical encoding of {function} (they differ at byte {at} of {length})"
     )]

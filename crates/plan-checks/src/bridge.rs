@@ -40,7 +40,8 @@ pub struct Context {
     pub asked: Asked,
     /// The fees of the route, as they were read.
     pub fees: RouteFees,
-    /// What was left of the protocol's global allowance for fast transfers, in the smallest unit of USDC, when it was read.
+    /// What was left of the protocol's global allowance for fast transfers, in the smallest unit of
+    /// USDC, when it was read.
     pub fast_allowance: Option<U256>,
     /// Who holds the receiving address on the destination chain, as far as it was read.
     pub control: DestinationControl,
@@ -59,7 +60,8 @@ impl BridgeFacts {
     ///
     /// # Errors
     /// - those of [`Asked::judge`]
-    /// - `erc20_allowance_reset_ordered`: other steps than the three, or an approval that is not canonical
+    /// - `erc20_allowance_reset_ordered`: other steps than the three, or an approval that is not
+    ///   canonical
     /// - `bridge_targets_value_bound`: the call is not a canonical burn
     pub fn decode(context: Context, steps: &[Step]) -> Result<Self, Failure> {
         context.asked.judge()?;
@@ -77,7 +79,8 @@ impl BridgeFacts {
 /// What a bridge was asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// The caller's account: who pays on the source chain and who receives on the destination chain.
+    /// The caller's account: who pays on the source chain and who receives on the destination
+    /// chain.
     pub account: Address,
     /// What kind of account it is.
     pub account_kind: AccountKind,
@@ -159,8 +162,8 @@ impl Asked {
     /// What can be judged before anything is read or built.
     ///
     /// # Errors
-    /// `bridge_route_enumerated`, `bridge_amount_bound`, or `bridge_finality_exact` for a fast transfer from a chain that has
-    /// none (and therefore no fee for one).
+    /// `bridge_route_enumerated`, `bridge_amount_bound`, or `bridge_finality_exact` for a fast
+    /// transfer from a chain that has none (and therefore no fee for one).
     pub fn judge(&self) -> Result<(), Failure> {
         let speed = |asked: &Self| asked.source()?.judge_speed(asked.speed);
         for (check, judged) in [
@@ -173,7 +176,8 @@ impl Asked {
         Ok(())
     }
 
-    /// Source, destination and token are one of the twenty routes, and the account is named on the source chain.
+    /// Source, destination and token are one of the twenty routes, and the account is named on the
+    /// source chain.
     ///
     /// # Errors
     /// What is not.
@@ -215,7 +219,8 @@ impl Asked {
         Ok(())
     }
 
-    /// The highest fee that the burn has to carry: the caller's own, or that of the protocol's rule.
+    /// The highest fee that the burn has to carry: the caller's own, or that of the protocol's
+    /// rule.
     ///
     /// # Errors
     /// [`fees::FeeError`]

@@ -7,8 +7,9 @@ use alloy_primitives::U256;
 /// Most digits a decimal may have, so that the product of two never overflows 256 bits.
 const MAX_DIGITS: usize = 36;
 
-/// An unsigned decimal in lowest terms: `mantissa` times ten to the power of minus `scale`. Prints in the canonical form
-/// `^(0|[1-9]\d*)(\.\d*[1-9])?$`: no leading zeros, no trailing zeros, no exponent.
+/// An unsigned decimal in lowest terms: `mantissa` times ten to the power of minus `scale`. Prints
+/// in the canonical form `^(0|[1-9]\d*)(\.\d*[1-9])?$`: no leading zeros, no trailing zeros, no
+/// exponent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Decimal {
     mantissa: u128,
@@ -73,7 +74,8 @@ impl Decimal {
         self.scale == 0
     }
 
-    /// Significant figures: the digits without the zeros at either end; an integer's trailing zeros do not count.
+    /// Significant figures: the digits without the zeros at either end; an integer's trailing zeros
+    /// do not count.
     #[must_use]
     pub fn significant_figures(self) -> u32 {
         let mut mantissa = self.mantissa;
@@ -87,7 +89,8 @@ impl Decimal {
         }
     }
 
-    /// The value in units of ten to the power of minus `decimals`; `None` when it is not a whole number of them.
+    /// The value in units of ten to the power of minus `decimals`; `None` when it is not a whole
+    /// number of them.
     #[must_use]
     pub fn atoms(self, decimals: u8) -> Option<U256> {
         let up = decimals.checked_sub(self.scale)?;
@@ -131,7 +134,8 @@ impl PartialOrd for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Mantissas have at most 36 digits and scales differ by at most 36: the products fit 256 bits.
+        // Mantissas have at most 36 digits and scales differ by at most 36: the products fit 256
+        // bits.
         let scale = self.scale.max(other.scale);
         self.atoms(scale).cmp(&other.atoms(scale))
     }
@@ -156,8 +160,8 @@ impl fmt::Display for Decimal {
 impl FromStr for Decimal {
     type Err = DecimalError;
 
-    /// Digits with an optional fraction. Trailing zeros of the fraction are dropped; leading zeros, signs, exponents,
-    /// separators and blanks are refused.
+    /// Digits with an optional fraction. Trailing zeros of the fraction are dropped; leading zeros,
+    /// signs, exponents, separators and blanks are refused.
     fn from_str(text: &str) -> Result<Self, DecimalError> {
         let (whole, fraction) = match text.split_once('.') {
             Some((whole, fraction)) if !fraction.is_empty() => (whole, fraction),

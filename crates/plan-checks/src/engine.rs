@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 /// One row of a rail's table: a named judgement over the facts of a plan.
 ///
-/// The tables are static. The names are part of the contract: they are the `assertions` of an envelope and the
-/// `check` of a refusal (service document 4.2).
+/// The tables are static. The names are part of the contract: they are the `assertions` of an
+/// envelope and the `check` of a refusal (service document 4.2).
 #[derive(Debug)]
 pub struct Check<F> {
     /// The assertion's name, snake case.
@@ -16,7 +16,8 @@ pub struct Check<F> {
     pub judge: fn(&F) -> Verdict,
 }
 
-/// What a check found: the observation that it passed on, that it had nothing to judge, or how it is violated.
+/// What a check found: the observation that it passed on, that it had nothing to judge, or how it
+/// is violated.
 pub type Verdict = Result<Observed, Violation>;
 
 /// What a check saw that is not violated: a short text for people.
@@ -36,7 +37,8 @@ impl Observed {
         }
     }
 
-    /// The check had nothing to judge, and why. It establishes nothing then, and is no assertion of the plan.
+    /// The check had nothing to judge, and why. It establishes nothing then, and is no assertion of
+    /// the plan.
     #[must_use]
     pub fn nothing_to_judge(why: String) -> Self {
         Self {
@@ -122,8 +124,8 @@ pub struct Assertion {
     pub observed: Observed,
 }
 
-/// Proof that no check of one rail's table is violated by some facts. Only [`judge`] makes one; a plan cannot be sealed
-/// without it.
+/// Proof that no check of one rail's table is violated by some facts. Only [`judge`] makes one; a
+/// plan cannot be sealed without it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     rail: Rail,
@@ -144,8 +146,8 @@ impl CheckReport {
         &self.assertions
     }
 
-    /// The checks of the table that had nothing to judge, in its order: what they would establish is not established.
-    /// `observed` says why.
+    /// The checks of the table that had nothing to judge, in its order: what they would establish
+    /// is not established. `observed` says why.
     #[must_use]
     pub fn not_established(&self) -> &[Assertion] {
         &self.not_established

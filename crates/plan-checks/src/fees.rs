@@ -1,5 +1,5 @@
-//! The reviewed, versioned fee configuration, as typed values. Reading it from a file is the business
-//! of whoever embeds this crate.
+//! The reviewed, versioned fee configuration, as typed values. Reading it from a file is the
+//! business of whoever embeds this crate.
 
 mod split;
 
@@ -36,8 +36,8 @@ pub struct FeePolicy {
     pub perp_max_trigger_slippage: BasisPoints,
     /// How much worse than the mark price an entry's limit price may be.
     pub perp_price_band: BasisPoints,
-    /// The perpetuals whose asset id was reviewed, each coin and each id once. What the venue says of another coin is taken
-    /// as it is.
+    /// The perpetuals whose asset id was reviewed, each coin and each id once. What the venue says
+    /// of another coin is taken as it is.
     pub perp_assets: Vec<ReviewedPerpAsset>,
     /// The most a bridge may cost.
     pub bridge_caps: BridgeCaps,
@@ -46,9 +46,11 @@ pub struct FeePolicy {
 impl FeePolicy {
     /// The role of the service's own recipient.
     pub const OWN: &'static str = "own";
-    /// [`Self::pm_max_builder_fee`] where none is configured: the venue's own limit for takers, 1 %.
+    /// [`Self::pm_max_builder_fee`] where none is configured: the venue's own limit for takers, 1
+    /// %.
     pub const PM_MAX_BUILDER_FEE: BasisPoints = BasisPoints(100);
-    /// [`Self::perp_price_band`] where none is configured: 5 %, which the venue's own clients take for a market order.
+    /// [`Self::perp_price_band`] where none is configured: 5 %, which the venue's own clients take
+    /// for a market order.
     pub const PERP_PRICE_BAND: BasisPoints = BasisPoints(500);
 
     /// What is reviewed on a chain.
@@ -75,7 +77,8 @@ impl FeePolicy {
 /// How a swap's fee reaches its recipients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeeModel {
-    /// Pushed in the same transaction by the aggregator's fee forwarder, on the gross input, as the first leg.
+    /// Pushed in the same transaction by the aggregator's fee forwarder, on the gross input, as the
+    /// first leg.
     ForwarderV2,
 }
 
@@ -116,8 +119,8 @@ impl BasisPoints {
         self.0
     }
 
-    /// The least whole number of basis points of `whole` that gives at least `part`: never less than what was taken. All of
-    /// it for what is more than the whole, and for what overflows.
+    /// The least whole number of basis points of `whole` that gives at least `part`: never less
+    /// than what was taken. All of it for what is more than the whole, and for what overflows.
     #[must_use]
     pub fn at_least_of(part: U256, whole: U256) -> Self {
         let scale = U256::from(Self::MAX.0);
@@ -145,8 +148,8 @@ impl BasisPoints {
         Some(share.div_ceil(U256::from(Self::MAX.0)))
     }
 
-    /// `floor(amount * (10000 - bps) / 10000)`: the least that a slippage of these basis points allows, rounded as
-    /// aggregators round it. `None` past 256 bits.
+    /// `floor(amount * (10000 - bps) / 10000)`: the least that a slippage of these basis points
+    /// allows, rounded as aggregators round it. `None` past 256 bits.
     #[must_use]
     pub fn floor_of_rest(self, amount: U256) -> Option<U256> {
         let rest = Self::MAX.0.saturating_sub(self.0);
@@ -199,8 +202,8 @@ impl ReviewedChain {
             .or_else(|| known().next())
     }
 
-    /// The aggregator's keys of the exchanges whose legs were reviewed, each once; `None` when a leg has none, so that
-    /// nothing can be left out.
+    /// The aggregator's keys of the exchanges whose legs were reviewed, each once; `None` when a
+    /// leg has none, so that nothing can be left out.
     #[must_use]
     pub fn tools(&self) -> Option<Vec<&str>> {
         let mut tools: Vec<&str> = Vec::new();
@@ -223,12 +226,14 @@ pub struct ReviewedLeg {
     pub contract: Address,
     /// Its functions.
     pub selectors: Vec<Selector>,
-    /// Whom the router must let spend its tokens for it: the contract itself, or its own approval proxy.
+    /// Whom the router must let spend its tokens for it: the contract itself, or its own approval
+    /// proxy.
     pub spender: Address,
-    /// The aggregator's keys of the exchanges that are reached through it; quotes are asked of these only, once every leg
-    /// of the chain has some.
+    /// The aggregator's keys of the exchanges that are reached through it; quotes are asked of
+    /// these only, once every leg of the chain has some.
     pub tools: Vec<String>,
-    /// Whether the quote chooses code that the contract then runs: the account is protected by the minimum output only.
+    /// Whether the quote chooses code that the contract then runs: the account is protected by the
+    /// minimum output only.
     pub runs_arbitrary_code: bool,
     /// How long a quote of it stands, in seconds, where market makers may have signed a part of it.
     pub max_life_seconds: Option<u64>,
@@ -252,9 +257,11 @@ impl ReviewedLeg {
 /// What the operator demands of a swap's price.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SwapPricePolicy {
-    /// The most that the output may be worth less than the input by the quote's own values, fees included.
+    /// The most that the output may be worth less than the input by the quote's own values, fees
+    /// included.
     pub max_price_impact: Option<BasisPoints>,
-    /// The most that the output may be worth less than the input by an independent price, fees included.
+    /// The most that the output may be worth less than the input by an independent price, fees
+    /// included.
     pub max_price_deviation: Option<BasisPoints>,
     /// Whether there is no plan without an independent price.
     pub price_required: bool,
@@ -296,7 +303,8 @@ pub struct BridgeCaps {
 }
 
 impl BridgeCaps {
-    /// 20 basis points, 20 USDC and a tenth of the amount: above every fee in use, below what a mistake would cost.
+    /// 20 basis points, 20 USDC and a tenth of the amount: above every fee in use, below what a
+    /// mistake would cost.
     pub const DEFAULT: Self = Self {
         fast: BasisPoints(20),
         standard: BasisPoints(20),

@@ -1,9 +1,9 @@
-//! The perpetuals rail: a limit order, optionally with take-profit and stop-loss, as a canonical action of the venue
-//! (Hyperliquid) and a recipe for its EIP-712 digest.
+//! The perpetuals rail: a limit order, optionally with take-profit and stop-loss, as a canonical
+//! action of the venue (Hyperliquid) and a recipe for its EIP-712 digest.
 //!
-//! The bytes that the venue hashes, `action_msgpack`, are decoded by [`msgpack::decode`] and judged against what was asked,
-//! what the venue said about the asset, and the reviewed configuration. The JSON beside them decides nothing: it has to say
-//! the same.
+//! The bytes that the venue hashes, `action_msgpack`, are decoded by [`msgpack::decode`] and judged
+//! against what was asked, what the venue said about the asset, and the reviewed configuration. The
+//! JSON beside them decides nothing: it has to say the same.
 
 mod action;
 mod assets;
@@ -62,8 +62,8 @@ impl PerpOrderFacts {
     /// Decodes the bytes of a plan.
     ///
     /// # Errors
-    /// `perp_action_canonical`: the bytes are not the canonical msgpack of an order action, or hold a number, a name or an id
-    /// that is not in canonical form.
+    /// `perp_action_canonical`: the bytes are not the canonical msgpack of an order action, or hold
+    /// a number, a name or an id that is not in canonical form.
     pub fn decode(
         ask: Ask,
         plan: Plan,

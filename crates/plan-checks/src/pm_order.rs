@@ -1,8 +1,10 @@
-//! Limit orders of the prediction market (Polymarket CLOB V2): good till cancelled, signed by an EOA on Polygon.
+//! Limit orders of the prediction market (Polymarket CLOB V2): good till cancelled, signed by an
+//! EOA on Polygon.
 //!
-//! The table's order is that of its documentation. The exchange that verifies the signature knows neither the market nor the
-//! price nor an expiration: what is signed is two amounts, so both are exact integer products, and everything else of the
-//! request is checked against the market as the venue described it.
+//! The table's order is that of its documentation. The exchange that verifies the signature knows
+//! neither the market nor the price nor an expiration: what is signed is two amounts, so both are
+//! exact integer products, and everything else of the request is checked against the market as the
+//! venue described it.
 
 mod decode;
 mod exchange;

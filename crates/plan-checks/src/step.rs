@@ -77,8 +77,8 @@ pub struct Steps {
 pub const RESET_ORDER: &str = "erc20_allowance_reset_ordered";
 
 impl Steps {
-    /// Decodes the steps of a plan: exactly three, of the three kinds, in order, the first two being canonical
-    /// `approve(address,uint256)`.
+    /// Decodes the steps of a plan: exactly three, of the three kinds, in order, the first two
+    /// being canonical `approve(address,uint256)`.
     ///
     /// # Errors
     /// `erc20_allowance_reset_ordered`
@@ -122,8 +122,8 @@ impl Steps {
         })
     }
 
-    /// The allowance is cleared to zero before the new one is set, on the same token for the same spender, and none of the
-    /// three steps carries native coin.
+    /// The allowance is cleared to zero before the new one is set, on the same token for the same
+    /// spender, and none of the three steps carries native coin.
     ///
     /// # Errors
     /// What differs.

@@ -1,8 +1,10 @@
-//! The swap rail: a same-chain ERC-20 swap through the reviewed aggregator router, with the fee as the first leg.
+//! The swap rail: a same-chain ERC-20 swap through the reviewed aggregator router, with the fee as
+//! the first leg.
 //!
-//! The router itself protects nobody from a hostile quote: it pulls any token ever approved to it, calls what it is told to,
-//! binds no integrator, and its fee forwarder checks no recipient. [`decode`] reads what the plan's own bytes say; the
-//! checks of [`SwapFacts`] compare it with the request, the quote and the reviewed configuration.
+//! The router itself protects nobody from a hostile quote: it pulls any token ever approved to it,
+//! calls what it is told to, binds no integrator, and its fee forwarder checks no recipient.
+//! [`decode`] reads what the plan's own bytes say; the checks of [`SwapFacts`] compare it with the
+//! request, the quote and the reviewed configuration.
 
 pub mod calldata;
 pub mod checks;
@@ -20,8 +22,9 @@ use crate::{
     fees::{FeeSplit, ReviewedLeg, Rounding, SwapPricePolicy},
 };
 
-/// What the plan's bytes say, next to what was asked, quoted and reviewed. The opaque calldata of exchange legs behind its
-/// first four bytes and the aggregator's random transaction id say nothing and are left out.
+/// What the plan's bytes say, next to what was asked, quoted and reviewed. The opaque calldata of
+/// exchange legs behind its first four bytes and the aggregator's random transaction id say nothing
+/// and are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwapFacts {
     /// The request.
@@ -32,7 +35,8 @@ pub struct SwapFacts {
     pub plan_chain_id: u64,
     /// What is reviewed.
     pub reviewed: ReviewedSwap,
-    /// The three steps; the calldata of the third is decoded into the members below and left empty here.
+    /// The three steps; the calldata of the third is decoded into the members below and left empty
+    /// here.
     pub steps: Steps,
     /// `_integrator`.
     pub integrator: String,
@@ -67,7 +71,8 @@ impl SwapFacts {
             .map_or(&[], |leg| leg.distributions.as_slice())
     }
 
-    /// What is taken off the input but paid to nobody, and stays in the router; `None` past 256 bits.
+    /// What is taken off the input but paid to nobody, and stays in the router; `None` past 256
+    /// bits.
     #[must_use]
     pub fn left_in_router(&self) -> Option<U256> {
         self.asked
@@ -179,7 +184,8 @@ pub struct ReviewedSwap {
     pub price: SwapPricePolicy,
 }
 
-/// The fee leg: the router's call of the reviewed forwarder, with the calldata of that call decoded.
+/// The fee leg: the router's call of the reviewed forwarder, with the calldata of that call
+/// decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeeLeg {
     /// Whom the router lets spend its tokens.
@@ -214,7 +220,8 @@ pub struct ExchangeLeg {
     pub selector: Option<Selector>,
     /// Whether anything follows them: the router refuses a call that is a selector only.
     pub has_arguments: bool,
-    /// What was reviewed of this contract and function; `None` when they are not on the chain's list.
+    /// What was reviewed of this contract and function; `None` when they are not on the chain's
+    /// list.
     pub review: Option<ReviewedLeg>,
     /// Whom the router lets spend its tokens.
     pub spender: Address,

@@ -2,7 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
-/// A time in whole seconds, from 1970 to the end of 9999. Prints as RFC 3339 in UTC: `2026-11-21T15:30:00Z`.
+/// A time in whole seconds, from 1970 to the end of 9999. Prints as RFC 3339 in UTC:
+/// `2026-11-21T15:30:00Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UtcSeconds(u64);
 

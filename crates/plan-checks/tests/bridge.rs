@@ -1,4 +1,5 @@
-//! The bridge rail through its public interface: recorded plans, every route, and every way to be wrong.
+//! The bridge rail through its public interface: recorded plans, every route, and every way to be
+//! wrong.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
-//! The perpetuals rail through its public API: foreign vectors, attacks by name, and the codec against another encoder.
+//! The perpetuals rail through its public API: foreign vectors, attacks by name, and the codec
+//! against another encoder.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

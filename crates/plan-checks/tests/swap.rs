@@ -1,4 +1,5 @@
-//! The swap rail's checks, through the public interface: what passes, and each attack by the name of the check that refuses it.
+//! The swap rail's checks, through the public interface: what passes, and each attack by the name
+//! of the check that refuses it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,7 +1,8 @@
 //! What models make: images, and researched answers with citations.
 //!
-//! A model's output is foreign text and foreign bytes. An image is believed as far as its own header goes, an answer as
-//! far as its citations do, and neither can bring markup or addresses along that a reader has not asked for.
+//! A model's output is foreign text and foreign bytes. An image is believed as far as its own
+//! header goes, an answer as far as its citations do, and neither can bring markup or addresses
+//! along that a reader has not asked for.
 
 mod citation;
 pub mod image;

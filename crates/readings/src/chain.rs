@@ -1,7 +1,8 @@
 //! Transactions of EVM chains: what a node says of one, read into exact types and explained.
 //!
 //! - [`network`] lists the chains; [`record`] holds what nodes tell of a transaction.
-//! - [`abi`] reads calldata: a signature counts only when the calldata is the exact encoding of the arguments it reads.
+//! - [`abi`] reads calldata: a signature counts only when the calldata is the exact encoding of the
+//!   arguments it reads.
 //! - [`builtin`] knows the functions of common standards, and which of them carry further calls.
 //! - [`events`] reads transfers and approvals from logs; [`balances`] adds them up.
 //! - [`fee`] and [`revert`] say what a transaction cost and why it failed.

@@ -1,5 +1,5 @@
-//! TVL and yields: which protocols and pools count, how a yield is graded, what an amount would earn
-//! after gas, and which money earns nothing.
+//! TVL and yields: which protocols and pools count, how a yield is graded, what an amount would
+//! earn after gas, and which money earns nothing.
 //!
 //! The limits and the rules of the grades are constants here and travel with the answers, so that a
 //! reader can check a grade by hand.
@@ -23,7 +23,8 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::Figure;
 
-/// `value` with at most `digits` digits after the point, cut off: no yield is made larger by rounding.
+/// `value` with at most `digits` digits after the point, cut off: no yield is made larger by
+/// rounding.
 fn cut(value: Decimal, digits: u32) -> Figure {
     Figure(
         value
@@ -32,7 +33,8 @@ fn cut(value: Decimal, digits: u32) -> Figure {
     )
 }
 
-/// `value` with at most `digits` digits after the point, rounded away from zero: no cost is made smaller by rounding.
+/// `value` with at most `digits` digits after the point, rounded away from zero: no cost is made
+/// smaller by rounding.
 fn up(value: Decimal, digits: u32) -> Figure {
     let strategy = RoundingStrategy::AwayFromZero;
     Figure(value.round_dp_with_strategy(digits, strategy).normalize())

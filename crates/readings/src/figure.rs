@@ -11,8 +11,8 @@ use crate::unreadable;
 /// A figure as an upstream writes it, a JSON number or a string with one, read from its text. It is
 /// written as a decimal string without exponent and without trailing zeros.
 ///
-/// Digits beyond the 28th are rounded; what is no number, or too large, is an error. An empty string
-/// is how many upstreams write that they do not know: read it as `Option<Figure>` with
+/// Digits beyond the 28th are rounded; what is no number, or too large, is an error. An empty
+/// string is how many upstreams write that they do not know: read it as `Option<Figure>` with
 /// [`Figure::or_none`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Figure(pub Decimal);
@@ -39,8 +39,8 @@ impl Figure {
         }
     }
 
-    /// For figures that are decoration: whatever is no figure is `None`. What is neither a figure nor nothing is counted
-    /// ([`unreadable::counting`]).
+    /// For figures that are decoration: whatever is no figure is `None`. What is neither a figure
+    /// nor nothing is counted ([`unreadable::counting`]).
     ///
     /// # Errors
     ///

@@ -88,8 +88,8 @@ pub struct Portfolio {
     pub address: Address,
     /// The sum of the values that are known, without flagged tokens; `None` when none is.
     pub total_usd: Option<Figure>,
-    /// Whether the sum is that of everything: every chain covered, its native balance read, every token seen and
-    /// valued.
+    /// Whether the sum is that of everything: every chain covered, its native balance read, every
+    /// token seen and valued.
     pub total_usd_complete: bool,
     /// What sources say flagged tokens are worth; not in the sum.
     pub flagged_usd: Figure,
@@ -109,8 +109,8 @@ pub struct ChainBalances {
     pub reasons: Vec<String>,
     /// Which tokens were looked for.
     pub coverage: Coverage,
-    /// The sum of the values that are known, without flagged tokens; `None` when none is and there may be some. Zero only
-    /// when everything was read and nothing is there.
+    /// The sum of the values that are known, without flagged tokens; `None` when none is and there
+    /// may be some. Zero only when everything was read and nothing is there.
     pub usd: Option<Figure>,
     /// The balances above zero, the most valuable first, flagged ones last.
     pub tokens: Option<Vec<Balance>>,
@@ -185,8 +185,8 @@ pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
     }
 }
 
-/// Balances that were read from the chain itself, with what an index says about the same tokens: the chain knows how much,
-/// the index what it is worth, and of which other tokens there are any.
+/// Balances that were read from the chain itself, with what an index says about the same tokens:
+/// the chain knows how much, the index what it is worth, and of which other tokens there are any.
 #[must_use]
 pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
     let mut by_asset: BTreeMap<Asset, Holding> = indexed
@@ -219,8 +219,8 @@ pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
     merged
 }
 
-/// The unit of a token of which the same balance is known in atoms and in whole units; `None` when they do not fit, or when
-/// both are zero and tell nothing.
+/// The unit of a token of which the same balance is known in atoms and in whole units; `None` when
+/// they do not fit, or when both are zero and tell nothing.
 #[must_use]
 pub fn decimals_of(raw: U256, balance: Figure) -> Option<u8> {
     if raw.is_zero() {
@@ -251,8 +251,8 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
             };
         }
     };
-    // The chain's own coin counts as read only when somebody read it: an index lists what is there, and leaves out what
-    // it does not know in the same way as what is not there.
+    // The chain's own coin counts as read only when somebody read it: an index lists what is there,
+    // and leaves out what it does not know in the same way as what is not there.
     let native_read = holdings.iter().any(|holding| {
         holding.asset == Asset::Native && (holding.raw.is_some() || holding.amount.is_some())
     });

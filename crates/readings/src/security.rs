@@ -11,25 +11,27 @@
 //! the taxes ([`tax_level`]), and of what the sources state themselves. A source that states a
 //! level which is missing or not one of its words counts as [`RiskLevel::High`].
 //!
-//! *Origin*: what the chain's own market says against a token ([`Scan::of_origin`]) counts as a scan that was not
-//! completed: it can only add risks. A level of 4 or 5 is [`RiskLevel::High`], one of 2 or 3 [`RiskLevel::Medium`].
+//! *Origin*: what the chain's own market says against a token ([`Scan::of_origin`]) counts as a
+//! scan that was not completed: it can only add risks. A level of 4 or 5 is [`RiskLevel::High`],
+//! one of 2 or 3 [`RiskLevel::Medium`].
 //!
 //! *Verdict* of the contract: `danger` from [`RiskLevel::High`] on; otherwise `unknown` while no
-//! complete scan rules a honeypot out; otherwise `caution` at [`RiskLevel::Medium`] and `safe` below.
+//! complete scan rules a honeypot out; otherwise `caution` at [`RiskLevel::Medium`] and `safe`
+//! below.
 //!
-//! *Severe checks* ([`Check::SEVERE`]): while a complete scan has not made one of them, the verdict is at
-//! best `caution`, by the sign `severe_checks_unknown` of [`RiskLevel::Medium`].
+//! *Severe checks* ([`Check::SEVERE`]): while a complete scan has not made one of them, the verdict
+//! is at best `caution`, by the sign `severe_checks_unknown` of [`RiskLevel::Medium`].
 //!
-//! *Score*, 0 to 100, for every verdict but `unknown`: 100 less a
-//! [penalty](RiskLevel::penalty) for each check that is true, each tax and each further sign, and never above
-//! the [ceiling](RiskLevel::ceiling) of the risk level, nor above 100 less [`SEVERE_STEP`] for each severe check
-//! that is not ruled out (unknown, or true).
+//! *Score*, 0 to 100, for every verdict but `unknown`: 100 less a [penalty](RiskLevel::penalty) for
+//! each check that is true, each tax and each further sign, and never above the
+//! [ceiling](RiskLevel::ceiling) of the risk level, nor above 100 less [`SEVERE_STEP`] for each
+//! severe check that is not ruled out (unknown, or true).
 //!
-//! *Vetting* adds what trading shows ([`Trades::signs`]) and who holds the token ([`Holding::signs`])
-//! as further risks of the same scale. `safe` then also needs that a sale was quoted, that buying and
-//! selling at once was quoted at every size, and that the ten largest holders were listed (or all, of
-//! fewer): without them the verdict is `caution`, by the signs `sale_not_shown`, `loss_not_shown` and
-//! `holders_not_shown`.
+//! *Vetting* adds what trading shows ([`Trades::signs`]) and who holds the token
+//! ([`Holding::signs`]) as further risks of the same scale. `safe` then also needs that a sale was
+//! quoted, that buying and selling at once was quoted at every size, and that the ten largest
+//! holders were listed (or all, of fewer): without them the verdict is `caution`, by the signs
+//! `sale_not_shown`, `loss_not_shown` and `holders_not_shown`.
 //!
 //! What a verdict rests on stands beside it ([`Basis`]).
 //!

@@ -60,8 +60,8 @@ pub fn measure(figure: Option<Figure>) -> Option<Figure> {
     figure.filter(|figure| !figure.get().is_sign_negative() || figure.get().is_zero())
 }
 
-/// `rows` by their keys, in order and each once; rows that contradict each other about one key are all
-/// left out, because nobody can say which one is right.
+/// `rows` by their keys, in order and each once; rows that contradict each other about one key are
+/// all left out, because nobody can say which one is right.
 #[must_use]
 pub fn undisputed<T, K: Ord>(
     rows: Vec<T>,

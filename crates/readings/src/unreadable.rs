@@ -6,8 +6,8 @@ thread_local! {
     static LEFT_OUT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Says that a row or a figure was left out because it cannot be read. Whoever reads the answer counts it, with
-/// [`counting`]; otherwise nobody does.
+/// Says that a row or a figure was left out because it cannot be read. Whoever reads the answer
+/// counts it, with [`counting`]; otherwise nobody does.
 pub fn note() {
     LEFT_OUT.set(LEFT_OUT.get().saturating_add(1));
 }

@@ -66,7 +66,8 @@ impl Library {
         Ok(library)
     }
 
-    /// Stores an exchange; one with the same request is replaced. Gives the file's path below the folder.
+    /// Stores an exchange; one with the same request is replaced. Gives the file's path below the
+    /// folder.
     pub(crate) fn keep(&mut self, exchange: &Exchange, date: &str) -> Result<String, LibraryError> {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let new = || exchange.host.chars().map(plain).collect();

@@ -119,7 +119,8 @@ fn keep(
     Ok(said)
 }
 
-/// An exchange in the form of the recordings. The address of a node may be a secret: its chain and its place stand for it.
+/// An exchange in the form of the recordings. The address of a node may be a secret: its chain and
+/// its place stand for it.
 fn recorded(upstream: &str, exchange: &Exchange) -> Option<exchange::Exchange> {
     let reply = exchange.reply.as_ref()?;
     let (host, base) = match &exchange.base {

@@ -23,8 +23,8 @@ pub struct LiveReply {
 }
 
 impl Live {
-    /// Asks `answer`, with the method and with path and query, for every request to `host`; where it
-    /// has nothing, the recordings answer.
+    /// Asks `answer`, with the method and with path and query, for every request to `host`; where
+    /// it has nothing, the recordings answer.
     ///
     /// ```
     /// use replay::{Live, LiveReply};

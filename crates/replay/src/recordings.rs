@@ -39,8 +39,8 @@ impl Recordings {
         })
     }
 
-    /// The recordings of a folder with one folder for each upstream and a `manifest.json` in each, as
-    /// in `fixtures/upstreams`.
+    /// The recordings of a folder with one folder for each upstream and a `manifest.json` in each,
+    /// as in `fixtures/upstreams`.
     ///
     /// # Errors
     ///

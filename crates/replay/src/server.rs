@@ -47,7 +47,8 @@ impl ReplayServer {
         Self::start_with(recordings, Vec::new()).await
     }
 
-    /// [`Self::start`] with answers that come before the recordings; the first that has one answers.
+    /// [`Self::start`] with answers that come before the recordings; the first that has one
+    /// answers.
     ///
     /// # Errors
     ///
@@ -208,7 +209,8 @@ impl State {
         } = asked;
         let asked =
             json!({"method": method, "host": host, "path": path, "query": query, "body": body});
-        // In no upstream's own form: an adapter that reads its 404 must not take this for a word about what was asked.
+        // In no upstream's own form: an adapter that reads its 404 must not take this for a word
+        // about what was asked.
         let text = format!("no recording answers this request: {asked}");
         let mut response = answer(StatusCode::NOT_FOUND, text);
         response

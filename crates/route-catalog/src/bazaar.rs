@@ -1,5 +1,5 @@
-//! The `extensions` of a 402: `bazaar`, which tells registries what a route takes and answers, `payment-identifier`, and
-//! `availability` where the route is not served.
+//! The `extensions` of a 402: `bazaar`, which tells registries what a route takes and answers,
+//! `payment-identifier`, and `availability` where the route is not served.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -94,8 +94,9 @@ fn answer_example(route: &Route) -> Json {
     })
 }
 
-/// What an answer looks like within a size: a challenge travels in a header. Long texts are cut; from the inside out,
-/// objects and lists that do not fit are left empty. The whole answer is in OpenAPI.
+/// What an answer looks like within a size: a challenge travels in a header. Long texts are cut;
+/// from the inside out, objects and lists that do not fit are left empty. The whole answer is in
+/// OpenAPI.
 fn outline(example: &Json, bytes: usize) -> Json {
     for depth in (1..=MAX_DEPTH).rev() {
         let cut = cut(example, depth);

@@ -61,8 +61,8 @@ impl Catalog {
         Self::offering(config, Offering::default())
     }
 
-    /// Renders the table for a server that does not serve all of it, or cannot settle every scheme. Every document says
-    /// so of the operations concerned, and so does their 402.
+    /// Renders the table for a server that does not serve all of it, or cannot settle every scheme.
+    /// Every document says so of the operations concerned, and so does their 402.
     ///
     /// # Errors
     ///

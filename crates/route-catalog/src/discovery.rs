@@ -23,7 +23,8 @@ pub(crate) const GUIDANCE: &str = "Call a route without payment: the 402 answer 
      data is; max_age refuses older data uncharged.";
 
 impl Catalog {
-    /// The document at `/.well-known/x402`: every resource's URL, once, and which operations are not served.
+    /// The document at `/.well-known/x402`: every resource's URL, once, and which operations are
+    /// not served.
     pub fn well_known(&self) -> Json {
         let mut resources: Vec<String> = Vec::new();
         for operation in Operation::ALL {

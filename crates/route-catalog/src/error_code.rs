@@ -54,9 +54,10 @@ error_codes! {
     MethodNotAllowed = "method_not_allowed", 405, false;
     /// The same payment is being worked on by another request.
     PaymentInFlight = "payment_in_flight", 409, true;
-    /// The payment belongs to another request or came with another signature (`reason` `another_request`), its identifier was used
-    /// with another payment (`identifier_taken`), its answer is no longer kept (`answer_expired`), or its answer is about the payer's
-    /// own wallet and is not given again to this call (`answer_private`).
+    /// The payment belongs to another request or came with another signature (`reason`
+    /// `another_request`), its identifier was used with another payment (`identifier_taken`), its
+    /// answer is no longer kept (`answer_expired`), or its answer is about the payer's own wallet
+    /// and is not given again to this call (`answer_private`).
     PaymentBoundElsewhere = "payment_bound_elsewhere", 409, false;
     /// The sub-wallet does not hold enough funds for the action; the answer names its address.
     FundsRequired = "funds_required", 409, true;
@@ -74,7 +75,8 @@ error_codes! {
     UpstreamUnavailable = "upstream_unavailable", 503, true;
     /// The settlement was sent and its outcome is not known yet; the same payment fetches it later.
     SettlementPending = "settlement_pending", 503, true;
-    /// The payment ledger cannot be read or written. Send the same payment again: whether it was used cannot be told now.
+    /// The payment ledger cannot be read or written. Send the same payment again: whether it was
+    /// used cannot be told now.
     LedgerUnavailable = "ledger_unavailable", 503, true;
     /// A fault of the service.
     Internal = "internal", 500, false;

@@ -1,5 +1,5 @@
-//! The one example call of each route. Every document shows this call and no other, and the tests of `api-server` buy it
-//! as each document writes it.
+//! The one example call of each route. Every document shows this call and no other, and the tests
+//! of `api-server` buy it as each document writes it.
 
 use serde_json::Value as Json;
 
@@ -19,8 +19,9 @@ pub struct ExampleCall {
 impl Route {
     /// The smallest call that shows what the route does and that is served.
     ///
-    /// It has the parameters that must be given, the first of alternatives, those whose example is not their default, and
-    /// the address that would otherwise be the payer's own sub-wallet: not every server has one, and a new payer has none.
+    /// It has the parameters that must be given, the first of alternatives, those whose example is
+    /// not their default, and the address that would otherwise be the payer's own sub-wallet: not
+    /// every server has one, and a new payer has none.
     #[must_use]
     pub fn example_call(&self) -> ExampleCall {
         let shown = self.query.iter().filter(|known| self.shows(known));

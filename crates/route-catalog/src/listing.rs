@@ -9,7 +9,8 @@ use crate::{
     render::{dollars, sorted},
 };
 
-/// The Markdown table of all routes, for the documentation. `page` gives the link to the page of an operation that has one.
+/// The Markdown table of all routes, for the documentation. `page` gives the link to the page of an
+/// operation that has one.
 pub fn docs_table(page: impl Fn(Operation) -> Option<String>) -> String {
     let mut table = String::from(
         "| Method | Path | Price | Parameters | Purpose | Refused uncharged when |\n\

@@ -2,10 +2,12 @@
 
 use crate::Operation;
 
-/// Requests that one call of an operation makes at most, when nothing that it reads is kept already.
+/// Requests that one call of an operation makes at most, when nothing that it reads is kept
+/// already.
 ///
-/// A server holds credit for so many before it begins the work. A request that fails and is sent again counts once: how often
-/// requests fail is not the caller's to choose. What reads kept data alone counts as one request.
+/// A server holds credit for so many before it begins the work. A request that fails and is sent
+/// again counts once: how often requests fail is not the caller's to choose. What reads kept data
+/// alone counts as one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MostCalls {
     /// Requests to upstreams of data, and looks at work that a model has in hand.
@@ -43,7 +45,8 @@ impl Operation {
             Self::Price => (6, 0),
             // Three sources one after the other, some with a search first.
             Self::TokenDetails => (8, 0),
-            // Pages of posts, and who leads opinions about each of seven tokens; two scans and the holders.
+            // Pages of posts, and who leads opinions about each of seven tokens; two scans and the
+            // holders.
             Self::KolSentiment | Self::TokenSecurity => (10, 0),
             // Pages of three kinds; every chain of a protocol.
             Self::HlTransactionHistory | Self::YieldFarmingActive => (14, 0),
@@ -53,7 +56,8 @@ impl Operation {
             Self::TokenAlpha | Self::HyperliquidAccount => (24, 0),
             // One for each of sixteen exchanges, beside bonds and volatility.
             Self::RwaPulse => (26, 0),
-            // Four venues and one for each of the twenty largest markets; one for each instrument, some from a second source.
+            // Four venues and one for each of the twenty largest markets; one for each instrument,
+            // some from a second source.
             Self::FundingRates | Self::TradfiData => (30, 0),
             // Every chain, by its nodes and its explorer, where the index is silent.
             Self::Portfolio | Self::IdleCapital | Self::SubWallet => (48, 0),
@@ -61,7 +65,8 @@ impl Operation {
             Self::TokenDeepDive => (56, 0),
             // A portfolio, and the gas of every chain.
             Self::YieldRecommendations => (68, 0),
-            // Two nodes of every chain are searched; then every contract and selector is looked up. The sections of a report.
+            // Two nodes of every chain are searched; then every contract and selector is looked up.
+            // The sections of a report.
             Self::TxExplainer | Self::MegaReport => (80, 0),
             // One model after the other while they fail; an image is asked for until it is drawn.
             Self::LlmResearch => (1, 3),

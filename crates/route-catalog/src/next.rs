@@ -5,11 +5,11 @@ use std::fmt::{self, Write as _};
 use serde_json::{Value as Json, json};
 use x402_wire::push_ascii_escaped;
 
-/// What a caller does next about a payment. Every 402, 409, 429 and 503 about a payment says it in the member `next`, the 402
-/// inside `refusal`.
+/// What a caller does next about a payment. Every 402, 409, 429 and 503 about a payment says it in
+/// the member `next`, the 402 inside `refusal`.
 ///
-/// A client that follows this advice never pays twice: [`SignNew`](Self::SignNew) is said only of a payment that can move no
-/// money any more, or that was never asked to.
+/// A client that follows this advice never pays twice: [`SignNew`](Self::SignNew) is said only of a
+/// payment that can move no money any more, or that was never asked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Sign a new payment.

@@ -2,8 +2,8 @@
 
 use crate::{Operation, Parameters};
 
-/// Whom an answer concerns. Settled payments are public: whoever reads one on the chain can write its header again, and an answer
-/// that is given to that header is given to everybody.
+/// Whom an answer concerns. Settled payments are public: whoever reads one on the chain can write
+/// its header again, and an answer that is given to that header is given to everybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privacy {
     /// Anybody gets the same answer for the same price.
@@ -79,8 +79,8 @@ impl Operation {
         }
     }
 
-    /// Whether the answer to a request is about the payer's own wallet. A request that cannot be read counts as one whose answer
-    /// is.
+    /// Whether the answer to a request is about the payer's own wallet. A request that cannot be
+    /// read counts as one whose answer is.
     #[must_use]
     pub fn is_private(self, query: Option<&str>, body: &[u8]) -> bool {
         match self.privacy() {

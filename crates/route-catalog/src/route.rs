@@ -37,15 +37,16 @@ pub struct Route {
     pub constraints: &'static [Constraint],
     /// The legs whose absence refuses the call uncharged with `core_data_missing`.
     pub core: &'static [&'static str],
-    /// The datasets that the work reads, or falls back on: `/freshness` tells the age of each before anything is paid.
+    /// The datasets that the work reads, or falls back on: `/freshness` tells the age of each
+    /// before anything is paid.
     pub datasets: &'static [Dataset],
     /// What the work behind the route costs when it ends without a paid answer.
     pub work: WorkClass,
     /// How long the work may take, in seconds. A payment whose window closes earlier is refused
     /// before the work starts.
     pub work_seconds: u64,
-    /// The `data` member of a real answer with one element of each list, as JSON text. The tests of `api-server` compare it with
-    /// what the server answers.
+    /// The `data` member of a real answer with one element of each list, as JSON text. The tests of
+    /// `api-server` compare it with what the server answers.
     pub example: &'static str,
 }
 
@@ -55,8 +56,8 @@ impl Route {
         !self.body.is_empty()
     }
 
-    /// The statuses of paid answers, the usual one first. An action that goes on when its time is over answers 202; what is
-    /// made answers 201.
+    /// The statuses of paid answers, the usual one first. An action that goes on when its time is
+    /// over answers 202; what is made answers 201.
     pub const fn answers(&self) -> &'static [u16] {
         match (self.operation, self.work) {
             (Operation::CreateYieldWatch, _) => &[201],
@@ -102,7 +103,8 @@ impl Dataset {
     }
 }
 
-/// What the work behind a route costs the service when it ends without a paid answer. Answers from a cache cost nothing.
+/// What the work behind a route costs the service when it ends without a paid answer. Answers from
+/// a cache cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkClass {
     /// Calls of data upstreams.
@@ -158,8 +160,8 @@ pub enum Constraint {
 }
 
 impl Constraint {
-    /// The names of a group of which an example gives the first one: exactly one is taken, or one beside the payer's own
-    /// address.
+    /// The names of a group of which an example gives the first one: exactly one is taken, or one
+    /// beside the payer's own address.
     pub(crate) fn alternatives(&self) -> Option<&'static [&'static str]> {
         match self {
             Self::ExactlyOne(names) => Some(names),

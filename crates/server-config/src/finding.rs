@@ -1,4 +1,5 @@
-//! What a look outside says to a configuration: the lines and the exit codes of `check-config --online`.
+//! What a look outside says to a configuration: the lines and the exit codes of `check-config
+//! --online`.
 
 use std::fmt;
 
@@ -35,8 +36,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The exit code of a process that has found this: 2 when something contradicts the configuration, 1 when something
-/// could not be reached, and 0.
+/// The exit code of a process that has found this: 2 when something contradicts the configuration,
+/// 1 when something could not be reached, and 0.
 #[must_use]
 pub fn exit_code(findings: &[Finding]) -> u8 {
     match findings.iter().map(|finding| finding.verdict).max() {

@@ -8,7 +8,8 @@ use crate::{ConfigError, Problem, source};
 
 /// Everything that an operator can set of one server.
 pub trait Configuration: DeserializeOwned {
-    /// Reads the secrets that files hold, and names everything that keeps the configuration from being used.
+    /// Reads the secrets that files hold, and names everything that keeps the configuration from
+    /// being used.
     fn complete(&mut self, problems: &mut Vec<Problem>);
 }
 
@@ -49,8 +50,8 @@ pub fn parse<C: Configuration>(
     }
 }
 
-/// The environment of this process. What is not text is nobody's key, and a value of ours that is not text is refused
-/// by its key.
+/// The environment of this process. What is not text is nobody's key, and a value of ours that is
+/// not text is refused by its key.
 pub fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| {
         Some((
@@ -60,7 +61,8 @@ pub fn environment() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// What was expected of a key. A section that is given as text is not repeated: it may be a secret in the wrong place.
+/// What was expected of a key. A section that is given as text is not repeated: it may be a secret
+/// in the wrong place.
 fn expectation(message: &str) -> &str {
     let is_section = ["expected struct ", "expected a map"]
         .iter()

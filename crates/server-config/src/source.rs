@@ -6,8 +6,8 @@ use crate::{ConfigError, secrets::SECRET_KEYS};
 
 const PREFIX: &str = "SVC__";
 
-/// The file's tables with every `SVC__SECTION__KEY` laid over them. Values of the environment stay text; the keys that
-/// are not text read it themselves.
+/// The file's tables with every `SVC__SECTION__KEY` laid over them. Values of the environment stay
+/// text; the keys that are not text read it themselves.
 pub(crate) fn document(
     text: &str,
     environment: impl IntoIterator<Item = (String, String)>,

@@ -1,5 +1,5 @@
-//! Reading the answers to `/verify` and `/settle` (x402 v2 sections 7.1 and 7.2): the JSON first, then the
-//! HTTP status, and nothing that contradicts the payment it answers.
+//! Reading the answers to `/verify` and `/settle` (x402 v2 sections 7.1 and 7.2): the JSON first,
+//! then the HTTP status, and nothing that contradicts the payment it answers.
 
 use alloy_primitives::{Address, B256, U256};
 use serde::{Deserialize, Deserializer};
@@ -176,8 +176,8 @@ impl SettleBody {
         if vague && status >= 500 {
             return unknown(named, Cause::Status { call, status });
         }
-        // A named transaction was broadcast, and may still make the payment or have made it, unless the
-        // reason is its failure or one that comes before a broadcast.
+        // A named transaction was broadcast, and may still make the payment or have made it, unless
+        // the reason is its failure or one that comes before a broadcast.
         if named.is_some() && vague && !is_failed(&reason) {
             return unknown(named, inconclusive(&reason));
         }
@@ -215,9 +215,9 @@ impl SettleBody {
     }
 }
 
-/// What a re-sent settlement's outcome says about the payment. A refusal decides only when no earlier
-/// attempt can have succeeded: "already used", "insufficient funds" and "expired" are also what a payment
-/// looks like that was taken the first time.
+/// What a re-sent settlement's outcome says about the payment. A refusal decides only when no
+/// earlier attempt can have succeeded: "already used", "insufficient funds" and "expired" are also
+/// what a payment looks like that was taken the first time.
 pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconciliation {
     let known = known.map(str::to_owned);
     match outcome {
@@ -259,8 +259,8 @@ pub(crate) fn unanswered(cause: Cause) -> Answer {
     }
 }
 
-/// A refusal of a settlement. "Already used" is no refusal: it is also what a payment looks like that an earlier
-/// attempt has taken, or that somebody else has sent.
+/// A refusal of a settlement. "Already used" is no refusal: it is also what a payment looks like
+/// that an earlier attempt has taken, or that somebody else has sent.
 pub(crate) fn refused(reason: Reason, message: Option<String>, named: Option<String>) -> Answer {
     if is_used(&reason) {
         return unknown(named, inconclusive(&reason));
@@ -268,8 +268,8 @@ pub(crate) fn refused(reason: Reason, message: Option<String>, named: Option<Str
     Answer::Final(Settlement::Rejected { reason, message })
 }
 
-/// The words for a settlement that is finished. `pending` and `timeout` are not among them, and neither is any
-/// word that is not known here.
+/// The words for a settlement that is finished. `pending` and `timeout` are not among them, and
+/// neither is any word that is not known here.
 pub(crate) fn is_finished(state: &str) -> bool {
     ["success", "settled", "confirmed", "completed"]
         .iter()
@@ -307,7 +307,8 @@ pub(crate) fn not_protocol(call: Call, reply: &Reply) -> Cause {
     }
 }
 
-/// The first 80 characters of visible ASCII, for members that identify something: they go into headers and logs.
+/// The first 80 characters of visible ASCII, for members that identify something: they go into
+/// headers and logs.
 pub(crate) fn clip(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_ascii_graphic() || *c == ' ')

@@ -1,5 +1,5 @@
-//! Reading the chain: whether the assets are the configured ones, whether an authorization is unused and
-//! covered, and what became of one that was sent.
+//! Reading the chain: whether the assets are the configured ones, whether an authorization is
+//! unused and covered, and what became of one that was sent.
 
 mod abi;
 mod clock;
@@ -41,7 +41,8 @@ use crate::{AssetFault, Call, Cause, SettlementError, Timeouts};
 pub struct ChainOptions {
     /// How the transaction is searched for that has used an authorization.
     pub log_search: LogSearch,
-    /// How many blocks must stand above a transaction's before it counts; with 0 its block must be canonical.
+    /// How many blocks must stand above a transaction's before it counts; with 0 its block must be
+    /// canonical.
     pub confirmations: u64,
     /// How far the chain's blocks are apart; what is usual for the chain when absent.
     pub block_time: Option<Duration>,
@@ -85,8 +86,9 @@ impl ChainReader {
         Self::over(std::slice::from_ref(rpc_url), terms, timeouts, options)
     }
 
-    /// A reader over several endpoints, asked in their order: one that does not answer or is far behind is asked last for a while. What
-    /// decides about money is asked of all, and two that contradict each other are not believed. Asks nothing yet.
+    /// A reader over several endpoints, asked in their order: one that does not answer or is far
+    /// behind is asked last for a while. What decides about money is asked of all, and two that
+    /// contradict each other are not believed. Asks nothing yet.
     ///
     /// # Errors
     /// [`SettlementError::Url`] or [`SettlementError::Client`].
@@ -144,12 +146,12 @@ impl ChainReader {
         self.inner.options.block_time.unwrap_or_else(usual)
     }
 
-    /// Compares the chain id and every asset's `DOMAIN_SEPARATOR()` with the configuration. Whatever has
-    /// been confirmed is not asked again.
+    /// Compares the chain id and every asset's `DOMAIN_SEPARATOR()` with the configuration.
+    /// Whatever has been confirmed is not asked again.
     ///
     /// # Errors
-    /// [`Cause::Chain`] or [`Cause::Asset`] when the chain contradicts the configuration; any other cause
-    /// when it cannot be read.
+    /// [`Cause::Chain`] or [`Cause::Asset`] when the chain contradicts the configuration; any other
+    /// cause when it cannot be read.
     pub async fn confirm(&self) -> Result<(), Cause> {
         self.confirm_chain().await?;
         for asset in &self.inner.assets {
@@ -257,8 +259,8 @@ impl ChainReader {
             .map_err(RpcFault::cause)
     }
 
-    /// Whether the account has code: a contract wallet, or a key's account that has delegated (EIP-7702). Kept
-    /// for a while, and asked once for all who wait for it.
+    /// Whether the account has code: a contract wallet, or a key's account that has delegated
+    /// (EIP-7702). Kept for a while, and asked once for all who wait for it.
     ///
     /// # Errors
     /// When the chain cannot be read.

@@ -115,11 +115,11 @@ pub struct SettlementConfig {
     pub okx_base_url: Option<String>,
     /// Mode `okx`: the API credentials.
     pub okx: Option<OkxCredentials>,
-    /// A JSON-RPC endpoint; required by mode `onchain`, and used by every mode to read the chain. May hold
-    /// a key, so it is never printed.
+    /// A JSON-RPC endpoint; required by mode `onchain`, and used by every mode to read the chain.
+    /// May hold a key, so it is never printed.
     pub rpc_url: Option<SecretString>,
-    /// Further endpoints, which are asked when the first one does not answer, and with it about what decides. None of them is used
-    /// without [`rpc_url`](Self::rpc_url).
+    /// Further endpoints, which are asked when the first one does not answer, and with it about
+    /// what decides. None of them is used without [`rpc_url`](Self::rpc_url).
     pub more_rpc_urls: Vec<SecretString>,
     /// Mode `onchain`: the key that pays the gas, 32 bytes as hexadecimal digits.
     pub private_key: Option<SecretString>,
@@ -129,8 +129,9 @@ pub struct SettlementConfig {
     pub timeouts: Timeouts,
     /// Mode `onchain`: what a settlement may cost.
     pub gas: GasPolicy,
-    /// Mode `onchain`: where the transactions that are sent are recorded, by this process alone. Without it they are recorded in memory,
-    /// and what is on its way when the process ends is found on the chain only.
+    /// Mode `onchain`: where the transactions that are sent are recorded, by this process alone.
+    /// Without it they are recorded in memory, and what is on its way when the process ends is
+    /// found on the chain only.
     pub records: Option<Arc<dyn Store>>,
     /// How the chain is read.
     pub chain: ChainOptions,
@@ -163,9 +164,9 @@ pub enum AnySettler {
 }
 
 impl AnySettler {
-    /// Sets up the configured settler, and compares the chain and the assets with the configuration when
-    /// there is an RPC endpoint. An endpoint that does not answer, or a facilitator that is down, is no
-    /// error: both are asked again when the first payment comes.
+    /// Sets up the configured settler, and compares the chain and the assets with the configuration
+    /// when there is an RPC endpoint. An endpoint that does not answer, or a facilitator that is
+    /// down, is no error: both are asked again when the first payment comes.
     ///
     /// # Errors
     /// What is missing or unusable in the configuration, and [`SettlementError::Chain`] or

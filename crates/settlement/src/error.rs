@@ -10,8 +10,8 @@ use x402_wire::Network;
 
 use crate::Mode;
 
-/// A settlement that cannot be set up. Every variant is a mistake in the configuration: a service that is
-/// merely unreachable is not an error here, it is asked again before the first payment.
+/// A settlement that cannot be set up. Every variant is a mistake in the configuration: a service
+/// that is merely unreachable is not an error here, it is asked again before the first payment.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettlementError {
     /// The records of own transactions cannot be read.
@@ -81,8 +81,8 @@ impl SettlementError {
     }
 }
 
-/// An asset on chain that is not what the configuration says. Signatures made under the configured name
-/// and version would fail there, or pay with something else.
+/// An asset on chain that is not what the configuration says. Signatures made under the configured
+/// name and version would fail there, or pay with something else.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AssetFault {
     /// `DOMAIN_SEPARATOR()` is not the one of the configured name and version (EIP-712).
@@ -265,7 +265,8 @@ pub enum Cause {
         /// The chain of the node.
         observed: u64,
     },
-    /// The asset on chain is not the configured one, so that nothing can be said about payments in it.
+    /// The asset on chain is not the configured one, so that nothing can be said about payments in
+    /// it.
     #[error(transparent)]
     Asset(Box<AssetFault>),
     /// The payment's asset is not configured here.
@@ -280,8 +281,8 @@ pub enum Cause {
     /// The authorization is used, but the node has no log of it from the time in which it could be.
     #[error("the authorization is used, but no log of its time shows by which transaction")]
     NotLocated,
-    /// A refusal that does not exclude that the payment is taken: by the transaction that it names, by an
-    /// earlier settlement, or by one that our node has not seen yet.
+    /// A refusal that does not exclude that the payment is taken: by the transaction that it names,
+    /// by an earlier settlement, or by one that our node has not seen yet.
     #[error("{call}: `{reason}` does not exclude that the payment is taken")]
     Inconclusive {
         /// What was asked.
@@ -328,8 +329,9 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether somebody was asked about a payment, and the payment itself may be why the answer decides nothing. `false` of
-    /// what stands in everybody's way: no connection, a cached list, the settling account, the clocks, the assets.
+    /// Whether somebody was asked about a payment, and the payment itself may be why the answer
+    /// decides nothing. `false` of what stands in everybody's way: no connection, a cached list,
+    /// the settling account, the clocks, the assets.
     #[must_use]
     pub fn is_about_the_payment(&self) -> bool {
         match self {

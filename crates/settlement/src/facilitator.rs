@@ -16,8 +16,8 @@ use crate::{
 
 /// A facilitator of x402 v2 (section 7): `POST /verify`, `POST /settle`, `GET /supported`.
 ///
-/// Nothing is asked before the first payment, so a facilitator that is down does not keep a server from
-/// starting.
+/// Nothing is asked before the first payment, so a facilitator that is down does not keep a server
+/// from starting.
 pub struct Facilitator {
     http: Http,
     verify_url: Url,
@@ -133,8 +133,8 @@ impl Settler for Facilitator {
             Answer::Pending { transaction, state } => (transaction, state),
         };
         tracing::info!(key = %payment.key(), %transaction, %state, "settlement pending, asking once more");
-        // The identical request once more, as the reference servers do. Only a success decides: a refusal
-        // may be the trace of the first transaction.
+        // The identical request once more, as the reference servers do. Only a success decides: a
+        // refusal may be the trace of the first transaction.
         match self.settle_once(payment, &body).await {
             Answer::Final(settled @ Settlement::Settled(_)) => settled,
             _ => Settlement::Unknown {
@@ -147,10 +147,10 @@ impl Settler for Facilitator {
         }
     }
 
-    /// Re-sends the identical settlement. x402 v2 has no status query, so a refusal such as "already used"
-    /// stays undecided: the money may have moved by the first attempt, by a second facilitator, or not at
-    /// all after a cancellation, and only the chain can tell these apart. When the payment's window is over it is
-    /// undecidable.
+    /// Re-sends the identical settlement. x402 v2 has no status query, so a refusal such as
+    /// "already used" stays undecided: the money may have moved by the first attempt, by a second
+    /// facilitator, or not at all after a cancellation, and only the chain can tell these apart.
+    /// When the payment's window is over it is undecidable.
     async fn reconcile(
         &self,
         payment: &Payment,

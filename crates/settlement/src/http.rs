@@ -12,8 +12,8 @@ use crate::{Call, Cause, SettlementError, observe};
 /// The longest answer of a facilitator, in bytes. Its messages have a few hundred.
 pub(crate) const MAX_FACILITATOR_BODY: usize = 256 * 1024;
 
-/// Below the idle time-out of common servers, so that a settlement is not sent into a connection that the
-/// other side is closing.
+/// Below the idle time-out of common servers, so that a settlement is not sent into a connection
+/// that the other side is closing.
 const POOL_IDLE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Clone)]
@@ -154,8 +154,8 @@ pub(crate) fn join(base: &Url, path: &str) -> Url {
 }
 
 fn transport_cause(call: Call, after: Duration, error: &reqwest::Error) -> Cause {
-    // First, because a connection that is not established in time is both, and in neither case was anything
-    // sent.
+    // First, because a connection that is not established in time is both, and in neither case was
+    // anything sent.
     if error.is_connect() {
         Cause::Unreachable { call }
     } else if error.is_timeout() {

@@ -19,8 +19,9 @@ const GAS_BALANCE_WEI: &str = "svc_gas_balance_wei";
 /// The values of the label `outcome`.
 const OUTCOMES: [&str; 2] = ["ok", "error"];
 
-/// Counts one call. `outcome` is `ok` for any complete answer below status 500, a refusal or a revert included,
-/// and `error` for everything else: both are counted, so that a slow failure shows.
+/// Counts one call. `outcome` is `ok` for any complete answer below status 500, a refusal or a
+/// revert included, and `error` for everything else: both are counted, so that a slow failure
+/// shows.
 pub(crate) fn answered(call: Call, reply: Result<&Reply, &Cause>, took: Duration) {
     let answered = reply.is_ok_and(|reply| reply.status < 500);
     let outcome = if answered { "ok" } else { "error" };

@@ -29,9 +29,10 @@ const API: &str = "/api/v6/pay/x402";
 
 /// The OKX broker (its pages api-http-onetime, api-http-batch, api-query-settlement-status).
 ///
-/// Scheme `exact` is settled with `syncSettle`: the broker answers when the transaction is confirmed. When
-/// it could not wait long enough, its status query is polled for [`Timeouts::poll_budget`]; after that the
-/// outcome is unknown, with the hash, and never a failure.
+/// Scheme `exact` is settled with `syncSettle`: the broker answers when the transaction is
+/// confirmed. When it could not wait long enough, its status query is polled for
+/// [`Timeouts::poll_budget`]; after that the outcome is unknown, with the hash, and never a
+/// failure.
 pub struct Okx {
     http: Http,
     base: Url,
@@ -296,8 +297,9 @@ impl Settler for Okx {
         }
     }
 
-    /// Asks for the state of the known transaction; without one, or when the broker does not know it,
-    /// re-sends the identical settlement. When neither decides and the payment's window is over, nothing will.
+    /// Asks for the state of the known transaction; without one, or when the broker does not know
+    /// it, re-sends the identical settlement. When neither decides and the payment's window is
+    /// over, nothing will.
     async fn reconcile(
         &self,
         payment: &Payment,

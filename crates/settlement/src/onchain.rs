@@ -1,4 +1,5 @@
-//! Settling without a facilitator: the authorization is sent to its token from an account of our own.
+//! Settling without a facilitator: the authorization is sent to its token from an account of our
+//! own.
 
 mod funds;
 mod prepare;
@@ -28,17 +29,20 @@ use crate::{
 /// What a settlement may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GasPolicy {
-    /// The most gas that one settlement may use. A payment that needs more is refused before the work.
+    /// The most gas that one settlement may use. A payment that needs more is refused before the
+    /// work.
     pub gas_cap: u64,
-    /// Whether payers that have code are served: contract wallets, and accounts that have delegated (EIP-7702).
-    /// Their own code runs in the settlement and is paid for with our gas, at most up to the cap.
+    /// Whether payers that have code are served: contract wallets, and accounts that have delegated
+    /// (EIP-7702). Their own code runs in the settlement and is paid for with our gas, at most up
+    /// to the cap.
     pub contract_wallets: bool,
     /// The most that one gas may cost, in wei. While the market is above it, nothing new is sent.
     pub max_fee_per_gas: u128,
 }
 
 impl Default for GasPolicy {
-    /// A transfer with authorization takes 60,000 to 100,000 gas; a wallet with several owners some more.
+    /// A transfer with authorization takes 60,000 to 100,000 gas; a wallet with several owners some
+    /// more.
     fn default() -> Self {
         Self {
             gas_cap: 200_000,
@@ -58,25 +62,28 @@ pub(crate) fn local_key(
     Ok(Arc::new(signer))
 }
 
-/// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on EVM,
-/// settlement phase; EIP-3009). Scheme `aggr_deferred` needs the broker and is refused.
+/// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on
+/// EVM, settlement phase; EIP-3009). Scheme `aggr_deferred` needs the broker and is refused.
 ///
-/// One instance owns its key. Its transactions are recorded before they are sent; several are on their way at a time, at fees that follow the
-/// market, and each is watched until 64 blocks stand above it (see `tx_sender`).
+/// One instance owns its key. Its transactions are recorded before they are sent; several are on
+/// their way at a time, at fees that follow the market, and each is watched until 64 blocks stand
+/// above it (see `tx_sender`).
 pub struct OnchainSettler {
     chain: ChainReader,
     account: Address,
     sender: Sender,
     queue: Queue,
     funds: Funds,
-    /// Settlements that have begun and are not in a block yet: each may still cost what one costs at most.
+    /// Settlements that have begun and are not in a block yet: each may still cost what one costs
+    /// at most.
     open: AtomicUsize,
     timeouts: Timeouts,
     policy: GasPolicy,
 }
 
 impl OnchainSettler {
-    /// A settler that pays its gas with `private_key`, 32 bytes as hexadecimal digits, and records its transactions in memory.
+    /// A settler that pays its gas with `private_key`, 32 bytes as hexadecimal digits, and records
+    /// its transactions in memory.
     ///
     /// # Errors
     /// [`SettlementError::PrivateKey`].
@@ -91,7 +98,8 @@ impl OnchainSettler {
         Ok(Self::over(chain, signer, timeouts, policy, records))
     }
 
-    /// The same with records that outlive the process. No other process may use them at the same time.
+    /// The same with records that outlive the process. No other process may use them at the same
+    /// time.
     ///
     /// # Errors
     /// [`SettlementError::PrivateKey`], and [`SettlementError::Records`] when they cannot be read.
@@ -194,8 +202,8 @@ impl OnchainSettler {
         }
     }
 
-    /// An own transaction for this payment that stands in a canonical block and has not made it: it is not sent
-    /// again.
+    /// An own transaction for this payment that stands in a canonical block and has not made it: it
+    /// is not sent again.
     async fn failed(
         &self,
         payment: &Payment,
@@ -239,9 +247,10 @@ impl Settler for OnchainSettler {
         Ok(self.policy.contract_wallets && self.chain.has_code(payer).await?)
     }
 
-    /// Beyond what the chain says, the settlement is estimated as it will be sent: from our account, with the
-    /// fees that will be paid and at most the gas of the cap. A wallet's code sees who sends and what the gas
-    /// costs, and would answer otherwise to a call that pays nothing.
+    /// Beyond what the chain says, the settlement is estimated as it will be sent: from our
+    /// account, with the fees that will be paid and at most the gas of the cap. A wallet's code
+    /// sees who sends and what the gas costs, and would answer otherwise to a call that pays
+    /// nothing.
     async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
         let supported = self.supports(payment.scheme()).await;
         if supported != Verification::Valid {
@@ -341,15 +350,16 @@ impl Settler for OnchainSettler {
             }
             Finding::Settled(_) | Finding::Open => {}
         }
-        // Unused and still usable. What the sender has on its way comes into a block, or to another end, by itself.
+        // Unused and still usable. What the sender has on its way comes into a block, or to another
+        // end, by itself.
         if record.is_some_and(|record| !matches!(record.state, State::Prepared)) {
             return undecided(Cause::Pending {
                 call: RECEIPT,
                 state: "waiting for a block".to_owned(),
             });
         }
-        // A transaction that is not in the records. One that waits for its block is waited for; a second one would
-        // only burn gas.
+        // A transaction that is not in the records. One that waits for its block is waited for; a
+        // second one would only burn gas.
         if let Some(hash) = transaction.and_then(|text| text.parse().ok()) {
             match self.waits(hash).await {
                 Ok(true) => {
@@ -363,7 +373,8 @@ impl Settler for OnchainSettler {
                 Err(cause) => return undecided(cause),
             }
         }
-        // An earlier transaction may have shown the authorization to others, so a refusal does not end it.
+        // An earlier transaction may have shown the authorization to others, so a refusal does not
+        // end it.
         answer::after_resend(self.settle(payment).await, transaction).reopened()
     }
 

@@ -49,8 +49,8 @@ pub(crate) fn weight(reason: &Reason) -> Weight {
     }
 }
 
-/// Codes that only the OKX broker uses (its page payment-error-handling), and `permit2_*`, which cannot
-/// concern an EIP-3009 payment.
+/// Codes that only the OKX broker uses (its page payment-error-handling), and `permit2_*`, which
+/// cannot concern an EIP-3009 payment.
 fn other(code: &str) -> Weight {
     match code {
         "param_mismatch" | "unsupported_chain" | "invalid_signature" => Weight::Defect,
@@ -67,7 +67,8 @@ fn other(code: &str) -> Weight {
 /// The refusal says that the authorization is used.
 pub(crate) fn is_used(reason: &Reason) -> bool {
     match reason {
-        // A spent authorization of a token that does not revert: the transaction succeeds and moves nothing.
+        // A spent authorization of a token that does not revert: the transaction succeeds and moves
+        // nothing.
         Reason::InvalidExactEvmNonceAlreadyUsed | Reason::InvalidExactEvmTransferEventMismatch => {
             true
         }
@@ -76,9 +77,10 @@ pub(crate) fn is_used(reason: &Reason) -> bool {
     }
 }
 
-/// The refusal is also what a settlement looks like that has succeeded. A transaction that failed is not: it has used
-/// nothing. A code that is not listed says nothing, so it counts: the payment is unknown until the chain decides, which
-/// costs its payer some waiting, where the opposite mistake costs a second payment.
+/// The refusal is also what a settlement looks like that has succeeded. A transaction that failed
+/// is not: it has used nothing. A code that is not listed says nothing, so it counts: the payment
+/// is unknown until the chain decides, which costs its payer some waiting, where the opposite
+/// mistake costs a second payment.
 pub(crate) fn may_have_settled(reason: &Reason) -> bool {
     use Reason::{Cancelled, Other, UnexpectedSettleError};
     is_used(reason) || matches!(reason, Cancelled | UnexpectedSettleError | Other(_))

@@ -14,7 +14,8 @@ const FOR_PAYMENTS: Duration = Duration::from_secs(300);
 /// How old an answer may be when readiness is asked.
 pub(crate) const FOR_READINESS: Duration = Duration::from_secs(5);
 
-/// After a failure, how long nobody asks again: callers would queue up behind a hanging facilitator.
+/// After a failure, how long nobody asks again: callers would queue up behind a hanging
+/// facilitator.
 const BACK_OFF: Duration = Duration::from_secs(2);
 
 /// What a facilitator can settle on our network.
@@ -59,8 +60,8 @@ struct State {
 }
 
 impl SupportCache {
-    /// Whether payments of a scheme are taken: `exact` is what every facilitator is for, `aggr_deferred` has
-    /// to be listed.
+    /// Whether payments of a scheme are taken: `exact` is what every facilitator is for,
+    /// `aggr_deferred` has to be listed.
     pub(crate) async fn admits<F>(&self, scheme: Scheme, ask: F) -> Verification
     where
         F: Future<Output = Result<Support, Cause>>,
@@ -75,7 +76,8 @@ impl SupportCache {
         }
     }
 
-    /// The answer, not older than `max_age`; `ask` is called when there is none, by one caller at a time.
+    /// The answer, not older than `max_age`; `ask` is called when there is none, by one caller at a
+    /// time.
     pub(crate) async fn get<F>(&self, max_age: Duration, ask: F) -> Result<Support, Cause>
     where
         F: Future<Output = Result<Support, Cause>>,

@@ -17,11 +17,14 @@ use crate::{
 /// A facilitator or broker together with a chain reader, when there is one.
 ///
 /// Without a reader it is the backend as it is. With one:
-/// - a payment is valid only when the chain agrees: a facilitator may call a spent authorization valid;
+/// - a payment is valid only when the chain agrees: a facilitator may call a spent authorization
+///   valid;
 /// - a signature that cannot be checked here is shown to the chain before the backend hears of it;
 /// - a receipt counts when its transaction stands in a canonical block and shows the transfer;
-/// - a refused settlement counts as refused when the authorization is used or over, for the backend holds it;
-/// - reconciliation is decided by the chain, and the backend is only asked to settle what is unused.
+/// - a refused settlement counts as refused when the authorization is used or over, for the backend
+///   holds it;
+/// - reconciliation is decided by the chain, and the backend is only asked to settle what is
+///   unused.
 #[derive(Debug)]
 pub struct WithChain<B> {
     backend: B,
@@ -30,8 +33,9 @@ pub struct WithChain<B> {
 }
 
 impl<B: Settler> WithChain<B> {
-    /// Puts a chain reader beside a backend. Of the time limits `receipt` says how long a transaction that the
-    /// backend names is waited for, and `poll_interval` how often it is looked for.
+    /// Puts a chain reader beside a backend. Of the time limits `receipt` says how long a
+    /// transaction that the backend names is waited for, and `poll_interval` how often it is looked
+    /// for.
     #[must_use]
     pub fn new(backend: B, chain: Option<ChainReader>, timeouts: Timeouts) -> Self {
         Self {
@@ -47,7 +51,8 @@ impl<B: Settler> WithChain<B> {
         self.chain.as_ref()
     }
 
-    /// A deferred payment is on chain only with its batch, so the chain cannot contradict the backend.
+    /// A deferred payment is on chain only with its batch, so the chain cannot contradict the
+    /// backend.
     fn judge(&self, payment: &Payment) -> Option<&ChainReader> {
         self.chain
             .as_ref()
@@ -155,8 +160,8 @@ impl<B: Settler> Settler for WithChain<B> {
         };
         let standing = payment.check_signature();
         if standing != Ok(SignatureStanding::Recovered) {
-            // Anybody can write such a signature, in any number: each question is only asked when the
-            // cheaper one before it has been answered.
+            // Anybody can write such a signature, in any number: each question is only asked when
+            // the cheaper one before it has been answered.
             if let (Err(invalid), None) = (standing, payment.wallet_signature()) {
                 return Verification::invalid(invalid.reason());
             }
@@ -265,7 +270,8 @@ impl<B: Settler> Settler for WithChain<B> {
     }
 }
 
-/// A settlement that the backend reports while a payment is reconciled: looked at once, for there is a next time.
+/// A settlement that the backend reports while a payment is reconciled: looked at once, for there
+/// is a next time.
 async fn reported(chain: &ChainReader, payment: &Payment, receipt: Receipt) -> Reconciliation {
     let cause = match look(chain, payment, &receipt.transaction).await {
         Ok(Seen::Paid) => return Reconciliation::Settled(receipt),
@@ -282,8 +288,8 @@ async fn reported(chain: &ChainReader, payment: &Payment, receipt: Receipt) -> R
     }
 }
 
-/// A refusal by the backend, compared with the chain. The backend holds the authorization: what the chain does not call
-/// used or over can still move the money, whatever the backend says.
+/// A refusal by the backend, compared with the chain. The backend holds the authorization: what the
+/// chain does not call used or over can still move the money, whatever the backend says.
 async fn refused(
     chain: &ChainReader,
     payment: &Payment,

@@ -10,8 +10,8 @@ use crate::client::{CLIENT_ADDRESS, Client};
 use crate::crowd::rail;
 use crate::field::Field;
 
-/// How often an agent asks when its upstream failed. The share of its own address is for one plan at its dearest, so that a first
-/// attempt which failed can have used what the second one needs.
+/// How often an agent asks when its upstream failed. The share of its own address is for one plan
+/// at its dearest, so that a first attempt which failed can have used what the second one needs.
 const TRIES: u64 = 2;
 
 /// Asks for a plan at some time of the siege, and notes what came of it.
@@ -37,7 +37,8 @@ pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
         used_by_itself = true;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    // An upstream that fails is no breach of what the rail promises; a share that is used up by others is.
+    // An upstream that fails is no breach of what the rail promises; a share that is used up by
+    // others is.
     if got.is_empty() || (got.contains("rate_limited") && !used_by_itself) {
         field.record.seen().plans.push(got);
     } else {

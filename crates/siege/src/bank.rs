@@ -181,8 +181,8 @@ fn topic(log: &Value, number: usize) -> Option<B256> {
     log.get("topics")?.get(number)?.as_str()?.parse().ok()
 }
 
-/// A transaction of the siege's settlers uses one authorization and moves its money, or does nothing. A transaction that
-/// used several would count for each payer whose money it moved.
+/// A transaction of the siege's settlers uses one authorization and moves its money, or does
+/// nothing. A transaction that used several would count for each payer whose money it moved.
 fn charges_in(logs: &[Value]) -> Vec<Charge> {
     let mut used: BTreeMap<(B256, Address), Vec<Key>> = BTreeMap::new();
     let mut moved = Vec::new();

@@ -1,4 +1,5 @@
-//! An honest buyer: it does what the server says in `next`, and keeps what it has signed until it has its answer.
+//! An honest buyer: it does what the server says in `next`, and keeps what it has signed until it
+//! has its answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +17,8 @@ use crate::field::Field;
 use crate::payment::{Offer, Signed, Wallet};
 use crate::record::{End, Phase};
 
-/// For how long a payment can be used: longer than the work and the settlement may take, and short enough that the end of
-/// its window comes while somebody is still looking.
+/// For how long a payment can be used: longer than the work and the settlement may take, and short
+/// enough that the end of its window comes while somebody is still looking.
 pub const VALID_SECONDS: u64 = 40;
 
 /// The kind of buyers whose accounts have delegated to code: how their names begin.
@@ -221,7 +222,8 @@ impl Buying<'_> {
     }
 
     async fn present(&mut self, payment: &Signed) -> Told {
-        // Code that calls every signature valid lets whoever overhears an authorization pay with it under any signature.
+        // Code that calls every signature valid lets whoever overhears an authorization pay with it
+        // under any signature.
         if !self.buyer.steady && !self.buyer.name.starts_with(DELEGATED_KIND) {
             self.field.overheard(payment);
         }
@@ -261,7 +263,8 @@ impl Buying<'_> {
         }
     }
 
-    /// Asks where the payment stands until it can be sent again; false when the siege is over first.
+    /// Asks where the payment stands until it can be sent again; false when the siege is over
+    /// first.
     async fn look_up(&mut self, payment: &Signed) -> bool {
         loop {
             let request = self.buyer.addressed(Request::get(payment.key.look_up()));
@@ -305,7 +308,8 @@ pub fn state(answer: &Answer) -> Option<String> {
     body.get("state")?.as_str().map(str::to_owned)
 }
 
-/// Buys until the crowd goes, and ends what was begun. The steady buy one after the other; others do not wait for answers.
+/// Buys until the crowd goes, and ends what was begun. The steady buy one after the other; others
+/// do not wait for answers.
 ///
 /// # Errors
 /// When a payment cannot be signed.

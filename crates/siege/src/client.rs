@@ -122,7 +122,8 @@ impl Client {
         Self { server, open: None }
     }
 
-    /// Sends a request and reads the whole answer. A connection that breaks is opened again by the next request.
+    /// Sends a request and reads the whole answer. A connection that breaks is opened again by the
+    /// next request.
     ///
     /// # Errors
     /// When no whole answer arrives.

@@ -84,7 +84,8 @@ impl Field {
         self.interruptions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often that has happened: a call between two different counts does not measure how long an answer takes.
+    /// How often that has happened: a call between two different counts does not measure how long
+    /// an answer takes.
     pub fn interruptions(&self) -> u32 {
         self.interruptions.load(Ordering::Relaxed)
     }

@@ -77,7 +77,8 @@ pub struct Tolerance {
     pub ratio: Option<u64>,
     /// How long it may take.
     pub p99: Option<Duration>,
-    /// Whether purchases may be left waiting, because the end of the siege does not wait for the windows of all payments.
+    /// Whether purchases may be left waiting, because the end of the siege does not wait for the
+    /// windows of all payments.
     pub waiting: bool,
 }
 

@@ -18,8 +18,8 @@ use siege::judge::Finding;
 use siege::run::{Outcome, Scale, hold};
 use siege::world::Settlement;
 
-/// A hostile crowd and failing dependencies against both servers, with honest buyers beside them. Ends with 1 when a promise
-/// was broken, and with 2 when the siege could not be held.
+/// A hostile crowd and failing dependencies against both servers, with honest buyers beside them.
+/// Ends with 1 when a promise was broken, and with 2 when the siege could not be held.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask siege", bin_name = "cargo xtask siege")]
 struct Arguments {
@@ -35,7 +35,8 @@ struct Arguments {
     /// Who settles.
     #[arg(long, value_enum, default_value_t = Settlement::Facilitator)]
     settlement: Settlement,
-    /// How often both servers are killed and started again. Their memory is measured after the last time.
+    /// How often both servers are killed and started again. Their memory is measured after the last
+    /// time.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=20))]
     kills: u32,
 }

@@ -14,7 +14,8 @@ use crate::wire::{self, Asked, Reply};
 /// How many blocks a node is behind that lags.
 const LAG: u64 = 4;
 
-/// Calls that name a payment or its payer. Others are answered: what they say concerns everybody, the steady too.
+/// Calls that name a payment or its payer. Others are answered: what they say concerns everybody,
+/// the steady too.
 const STRUCK: [&str; 5] = [
     "eth_call",
     "eth_getCode",

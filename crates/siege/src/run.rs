@@ -40,8 +40,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// A short one, for slow machines that have other work: times are only reported, and buyers that were told to wait for
-    /// the end of a window are not waited for.
+    /// A short one, for slow machines that have other work: times are only reported, and buyers
+    /// that were told to wait for the end of a window are not waited for.
     pub const QUICK: Self = Self {
         peace: Duration::from_secs(8),
         siege: Duration::from_secs(35),
@@ -105,7 +105,8 @@ const USUAL_EVERY: Duration = Duration::from_millis(1_000);
 /// How long the servers may take to close the connections that nobody uses.
 const REST: Duration = Duration::from_secs(6);
 
-/// What steady buyers buy: it is in the server's memory, so that no upstream decides how long it takes.
+/// What steady buyers buy: it is in the server's memory, so that no upstream decides how long it
+/// takes.
 const KEPT: [&str; 2] = ["/all-tokens?limit=3", "/all-tokens?limit=5"];
 
 /// Holds a siege with the servers of a folder.
@@ -196,8 +197,8 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
     })
 }
 
-/// Kills the paid API and then the agent rail so often within a time, at moments that the seed chooses, and starts each again at
-/// once.
+/// Kills the paid API and then the agent rail so often within a time, at moments that the seed
+/// chooses, and starts each again at once.
 async fn kill_and_start(
     world: &mut World,
     field: &Field,
@@ -295,7 +296,8 @@ impl Cast {
     }
 }
 
-/// Every target is bought once by a steady buyer, so that what can be kept is kept, and it is certain that it is sold.
+/// Every target is bought once by a steady buyer, so that what can be kept is kept, and it is
+/// certain that it is sold.
 async fn warm_up(field: &Arc<Field>, buyers: &[Buyer]) -> Result<(), SiegeError> {
     let mut chance = Chance::of(field.seed, "warm-up");
     let mut client = Client::new(field.api);
@@ -334,8 +336,8 @@ async fn all(mut tasks: JoinSet<Result<(), SiegeError>>) -> Result<(), SiegeErro
     Ok(())
 }
 
-/// Waits until every buyer has come to an end and the server has decided every payment, or the time is up. Gives the
-/// server's count of open payments.
+/// Waits until every buyer has come to an end and the server has decided every payment, or the time
+/// is up. Gives the server's count of open payments.
 async fn decided(
     field: &Field,
     most: Duration,

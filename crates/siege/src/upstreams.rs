@@ -20,7 +20,8 @@ use crate::client::{Client, Request};
 use crate::weather::Weather;
 use crate::wire::{self, Asked, Reply};
 
-/// Who is paid the fee of the recorded quotes: an account of local chains, which `mcp-server serve` refuses to pay.
+/// Who is paid the fee of the recorded quotes: an account of local chains, which `mcp-server serve`
+/// refuses to pay.
 const RECORDED_RECIPIENT: Address = dev_chain::PAYEE.address;
 
 /// A request that an upstream got.
@@ -127,7 +128,8 @@ impl Proxy {
         let may_hold = !KEPT_SELLING.contains(&path.split(['/', '?']).next().unwrap_or_default());
         let mut chance = self.weather.chance(&format!("upstream {number}"));
         match chance.below(100) {
-            // Both stop the adapter for a long time, so not of those without whom honest buyers get nothing.
+            // Both stop the adapter for a long time, so not of those without whom honest buyers get
+            // nothing.
             96..98 if may_hold => too_many(None),
             98..100 if may_hold => Reply::json(402, r#"{"error":"the plan is used up"}"#),
             0..2 => Reply::json(500, r#"{"error":"internal"}"#),
@@ -173,7 +175,8 @@ impl Proxy {
     }
 }
 
-/// What the crowd's prompts are built for: an answer that cites nothing, which the server does not sell.
+/// What the crowd's prompts are built for: an answer that cites nothing, which the server does not
+/// sell.
 fn without_citations(body: &Bytes) -> Bytes {
     fn strip(value: &mut Value) {
         match value {
@@ -217,7 +220,8 @@ fn too_many(retry_after: Option<&'static str>) -> Reply {
     }
 }
 
-/// One, except where the upstream counts otherwise: Hyperliquid by the type of the request, at least so much.
+/// One, except where the upstream counts otherwise: Hyperliquid by the type of the request, at
+/// least so much.
 fn weight(host: &str, body: &[u8]) -> u32 {
     if host != "api.hyperliquid.xyz" {
         return 1;

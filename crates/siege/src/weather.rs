@@ -8,10 +8,11 @@ use alloy_primitives::{Address, B256, hex};
 
 use crate::chance::Chance;
 
-/// What decides whether a dependency fails. What befalls a payment is drawn from the seed, its nonce and the number of the
-/// attempt, not from the order in which requests come.
+/// What decides whether a dependency fails. What befalls a payment is drawn from the seed, its
+/// nonce and the number of the attempt, not from the order in which requests come.
 ///
-/// Payments of *steady* buyers meet no failure: what their calls take is what the crowd does to them.
+/// Payments of *steady* buyers meet no failure: what their calls take is what the crowd does to
+/// them.
 #[derive(Debug)]
 pub struct Weather {
     seed: u64,
@@ -58,7 +59,8 @@ impl Weather {
         }
     }
 
-    /// Whether a request names anything that is spared: an address in calldata or topics, or a transaction.
+    /// Whether a request names anything that is spared: an address in calldata or topics, or a
+    /// transaction.
     pub fn spares_request(&self, body: &str) -> bool {
         if self.is_calm() {
             return true;

@@ -87,7 +87,8 @@ where
                 let service = service_fn(move |request| respond(answer.clone(), request));
                 let mut connection = http1::Builder::new();
                 connection.timer(TokioTimer::new());
-                // A caller that goes away, and a connection that is dropped on purpose, both end here.
+                // A caller that goes away, and a connection that is dropped on purpose, both end
+                // here.
                 let _ended = connection
                     .serve_connection(TokioIo::new(stream), service)
                     .await;

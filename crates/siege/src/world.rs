@@ -39,7 +39,8 @@ pub struct Accounts {
     pub poor: Vec<Address>,
     /// Contract wallets and their owners; they are among the rich.
     pub contracts: Vec<(Address, Address)>,
-    /// Keys' accounts among the rich that have delegated (EIP-7702) to code which calls every signature valid.
+    /// Keys' accounts among the rich that have delegated (EIP-7702) to code which calls every
+    /// signature valid.
     pub delegated: Vec<Address>,
     /// And to code that refuses every one. They have money, too.
     pub refusing: Vec<Address>,
@@ -54,8 +55,9 @@ pub enum Settlement {
     Onchain,
 }
 
-/// Contract wallets that call every signature valid where their expression is zero, and burn all gas elsewhere. The
-/// expressions are `GASPRICE`, which a call does not pay, and `NUMBER & 1`, which differs in the next block.
+/// Contract wallets that call every signature valid where their expression is zero, and burn all
+/// gas elsewhere. The expressions are `GASPRICE`, which a call does not pay, and `NUMBER & 1`,
+/// which differs in the next block.
 pub const BURNING_WALLETS: [(Address, &[u8]); 2] = [
     (
         address!("00000000000000000000000000000000000b0123"),
@@ -172,7 +174,8 @@ impl World {
         })
     }
 
-    /// Kills the paid API, and starts it again where it listened. After every other time it has another payee, and its assets in another order.
+    /// Kills the paid API, and starts it again where it listened. After every other time it has
+    /// another payee, and its assets in another order.
     ///
     /// # Errors
     /// When it does not start again.

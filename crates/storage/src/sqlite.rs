@@ -1,11 +1,14 @@
-//! SQLite files: where they lie, who may read them, whose they are, and the one thread that uses them.
+//! SQLite files: where they lie, who may read them, whose they are, and the one thread that uses
+//! them.
 //!
-//! Every file has a [`Format`]: an application id, which tells it from the files of other programs, and migrations, which
-//! bring files of earlier versions up. [`open`] checks both before it writes anything, and sets the connection so that a commit
-//! is on disk when it returns (write-ahead log, full synchronisation).
+//! Every file has a [`Format`]: an application id, which tells it from the files of other programs,
+//! and migrations, which bring files of earlier versions up. [`open`] checks both before it writes
+//! anything, and sets the connection so that a commit is on disk when it returns (write-ahead log,
+//! full synchronisation).
 //!
-//! A file of one server is claimed first ([`ClaimedFile`]): a second server on it is refused by name. A file that several
-//! servers share is only created ([`create`]); SQLite's own lock decides between their writes.
+//! A file of one server is claimed first ([`ClaimedFile`]): a second server on it is refused by
+//! name. A file that several servers share is only created ([`create`]); SQLite's own lock decides
+//! between their writes.
 
 mod error;
 mod file;

@@ -5,7 +5,8 @@ use thiserror::Error;
 
 use crate::{IllegalMove, Lane, NodeFault};
 
-/// Why the sender could not do what was asked. Nothing was sent because of the call that ends in one of these.
+/// Why the sender could not do what was asked. Nothing was sent because of the call that ends in
+/// one of these.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SenderError {
@@ -60,7 +61,8 @@ impl SenderError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The record was written by somebody else since it was read, or its nonce is claimed by another record.
+    /// The record was written by somebody else since it was read, or its nonce is claimed by
+    /// another record.
     #[error("the record {key:?} has changed since it was read, or its nonce is taken")]
     Conflict {
         /// The record's key.
@@ -96,7 +98,8 @@ impl StoreError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SignError {
-    /// It did not answer, or not in time. It may have signed all the same; nothing that it has signed leaves it.
+    /// It did not answer, or not in time. It may have signed all the same; nothing that it has
+    /// signed leaves it.
     #[error("the signer did not answer in time")]
     Unavailable,
     /// It refuses.
@@ -173,7 +176,8 @@ pub enum Hold {
         /// The block's number.
         number: u64,
     },
-    /// A nonce is used, and the nodes show neither a receipt nor whose transaction it was. Requests behind it go on.
+    /// A nonce is used, and the nodes show neither a receipt nor whose transaction it was. Requests
+    /// behind it go on.
     #[error("nonce {nonce} is used, and the nodes do not show by which transaction")]
     OutcomeUnknown {
         /// The nonce.

@@ -88,7 +88,8 @@ pub struct AboveCap {
     pub cap: u128,
 }
 
-/// The fees of a transaction with a new nonce: the market's offer, or the cap while the cap is above the least price.
+/// The fees of a transaction with a new nonce: the market's offer, or the cap while the cap is
+/// above the least price.
 ///
 /// # Errors
 /// [`AboveCap`].
@@ -109,17 +110,20 @@ pub fn first(market: Market, cap: u128) -> Result<Fees, AboveCap> {
     })
 }
 
-/// By how much nodes want each fee field of a replacement raised: most ask for 10 %, some for 12.5 %.
+/// By how much nodes want each fee field of a replacement raised: most ask for 10 %, some for 12.5
+/// %.
 pub const BUMP_PERMILLE: u128 = 125;
 
 /// The fees of a replacement: both fields of every earlier transaction with the nonce are raised by
-/// [`BUMP_PERMILLE`], `step` times over, and at least to the market's offer as far as the cap lets it.
+/// [`BUMP_PERMILLE`], `step` times over, and at least to the market's offer as far as the cap lets
+/// it.
 ///
-/// A market without a base fee gets a legacy price; earlier fees of the other kind count by both their fields.
+/// A market without a base fee gets a legacy price; earlier fees of the other kind count by both
+/// their fields.
 ///
 /// # Errors
-/// [`AboveCap`] when what nodes demand, or what the market asks at least, is above the cap. Nothing less would be taken, so the same
-/// bytes are all that can be sent.
+/// [`AboveCap`] when what nodes demand, or what the market asks at least, is above the cap. Nothing
+/// less would be taken, so the same bytes are all that can be sent.
 pub fn outbid(earlier: &[Fees], market: Market, cap: u128, step: u32) -> Result<Fees, AboveCap> {
     let highest = |field: fn(Fees) -> u128| earlier.iter().map(|fees| field(*fees)).max();
     let (Some(max), Some(tip)) = (highest(Fees::most), highest(Fees::tip)) else {

@@ -27,7 +27,8 @@ pub enum NodeFault {
     /// No connection could be established: it has not been shown anything.
     #[error("no connection")]
     Unreachable,
-    /// It was asked, and did not answer in time, wholly, or in the protocol's form. It may have acted.
+    /// It was asked, and did not answer in time, wholly, or in the protocol's form. It may have
+    /// acted.
     #[error("no usable answer to {method}")]
     Lost {
         /// The JSON-RPC method.
@@ -64,7 +65,8 @@ pub struct Head {
     pub base_fee: Option<u128>,
 }
 
-/// A transaction's receipt, as far as it is needed here. It proves nothing until its block is known to be canonical.
+/// A transaction's receipt, as far as it is needed here. It proves nothing until its block is known
+/// to be canonical.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
     /// The transaction.
@@ -102,8 +104,9 @@ pub trait Node: Send + Sync + 'static {
     /// The transactions of the canonical block with this number, and its hash.
     fn transactions(&self, number: u64) -> NodeFuture<'_, Option<(B256, Vec<Mined>)>>;
 
-    /// How many transactions of the account are in the block with this hash and in those before it. Pinned to the block (EIP-1898 with
-    /// `requireCanonical`): a node that lags behind or is on another fork refuses.
+    /// How many transactions of the account are in the block with this hash and in those before it.
+    /// Pinned to the block (EIP-1898 with `requireCanonical`): a node that lags behind or is on
+    /// another fork refuses.
     fn count(&self, account: Address, block: B256) -> NodeFuture<'_, u64>;
 
     /// The same as of a block's number. For blocks that are known to be canonical.
@@ -127,7 +130,7 @@ pub trait Node: Send + Sync + 'static {
     /// The transaction's receipt, when the node has one (`eth_getTransactionReceipt`).
     fn receipt(&self, hash: B256) -> NodeFuture<'_, Option<Receipt>>;
 
-    /// The receipts of several transactions, in the order of the hashes: in one request where the node can. One that the node does not
-    /// tell is `None`.
+    /// The receipts of several transactions, in the order of the hashes: in one request where the
+    /// node can. One that the node does not tell is `None`.
     fn receipts(&self, hashes: Vec<B256>) -> NodeFuture<'_, Vec<Option<Receipt>>>;
 }

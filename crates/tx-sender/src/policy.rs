@@ -14,8 +14,8 @@ pub(crate) const WATCHED_BLOCKS: u64 = 64;
 pub struct Chain {
     /// The chain id (EIP-155).
     pub id: u64,
-    /// Its nodes. The first one that answers and is not behind the others is asked; what it says of a block is compared with
-    /// all.
+    /// Its nodes. The first one that answers and is not behind the others is asked; what it says of
+    /// a block is compared with all.
     pub nodes: Vec<Arc<dyn Node>>,
     /// The rules.
     pub policy: Policy,
@@ -26,24 +26,29 @@ pub struct Chain {
 pub struct Policy {
     /// The most that one gas may cost, in wei, where a request says nothing else.
     pub max_fee_per_gas: u128,
-    /// The most that one gas of a transaction without effect may cost, in wei; twice the other when absent.
+    /// The most that one gas of a transaction without effect may cost, in wei; twice the other when
+    /// absent.
     pub noop_max_fee_per_gas: Option<u128>,
-    /// The most gas that a transaction without effect may use; by the node's estimate when absent. It must be set for a chain
-    /// whose nodes estimate too little.
+    /// The most gas that a transaction without effect may use; by the node's estimate when absent.
+    /// It must be set for a chain whose nodes estimate too little.
     pub noop_gas: Option<u64>,
-    /// How many blocks must stand above a transaction's before it counts, where a request says nothing else.
+    /// How many blocks must stand above a transaction's before it counts, where a request says
+    /// nothing else.
     pub confirmations: u64,
     /// How many transactions of one lane may wait for a block at a time.
     pub max_in_flight: usize,
-    /// How far the chain's blocks are apart. Looks follow soon after a transaction was handed over, and then five times in a block.
+    /// How far the chain's blocks are apart. Looks follow soon after a transaction was handed over,
+    /// and then five times in a block.
     pub block_time: Duration,
-    /// The longest pause between two looks at the chain while something waits for it: for what waits longer than for a few blocks.
+    /// The longest pause between two looks at the chain while something waits for it: for what
+    /// waits longer than for a few blocks.
     pub poll_interval: Duration,
     /// How often it is looked at while outcomes are only watched for a reorganisation.
     pub watch_interval: Duration,
     /// How long after a transaction was handed to a node the same bytes are handed to all.
     pub resend_after: Duration,
-    /// How long after a transaction was signed a replacement with higher fees is, and how long a missing nonce is waited for.
+    /// How long after a transaction was signed a replacement with higher fees is, and how long a
+    /// missing nonce is waited for.
     pub bump_after: Duration,
     /// How long a transaction at its cap may keep others from being mined whose caps are higher.
     pub clear_after: Duration,

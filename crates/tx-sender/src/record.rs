@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub use self::moves::IllegalMove;
 use crate::{Fees, Lane, Request};
 
-/// Everything that is known of one transaction. It is stored as a whole, in conditional writes: a store refuses a
-/// record whose [`revision`](Self::revision) is not the one that it holds.
+/// Everything that is known of one transaction. It is stored as a whole, in conditional writes: a
+/// store refuses a record whose [`revision`](Self::revision) is not the one that it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The order in which the store took the records.
@@ -24,15 +24,18 @@ pub struct Record {
     pub state: State,
     /// The nonce, claimed by this very record. No other live record of the lane has it.
     pub nonce: Option<u64>,
-    /// Every transaction that was ever signed for the nonce, oldest first. Any of them may come into a block.
+    /// Every transaction that was ever signed for the nonce, oldest first. Any of them may come
+    /// into a block.
     pub attempts: Vec<Attempt>,
-    /// Why the request is not to take effect any more, if it is not: the nonce is then used for nothing.
+    /// Why the request is not to take effect any more, if it is not: the nonce is then used for
+    /// nothing.
     pub closing: Option<Closing>,
     /// No later block can change its outcome: it is not looked at any more.
     pub is_final: bool,
     /// Counts the writes.
     pub revision: u64,
-    /// When it was submitted, in Unix seconds of the sender's clock. For people; nothing is decided by it.
+    /// When it was submitted, in Unix seconds of the sender's clock. For people; nothing is decided
+    /// by it.
     pub submitted_at: u64,
 }
 
@@ -53,9 +56,11 @@ pub enum State {
     Sealed(Inclusion),
     /// It was executed without effect (reverted, out of gas), and has cost gas.
     Failed(Inclusion),
-    /// A transaction that is not of this record has used its nonce: it cannot take effect. The inclusion is that of the other one.
+    /// A transaction that is not of this record has used its nonce: it cannot take effect. The
+    /// inclusion is that of the other one.
     Replaced(Inclusion),
-    /// It was given up before it took effect. With an inclusion: a transaction without effect has used its nonce.
+    /// It was given up before it took effect. With an inclusion: a transaction without effect has
+    /// used its nonce.
     Abandoned(Option<Inclusion>),
 }
 
@@ -89,7 +94,8 @@ impl State {
         }
     }
 
-    /// Whether the state is an outcome. A reorganisation can still take one back until the record is final.
+    /// Whether the state is an outcome. A reorganisation can still take one back until the record
+    /// is final.
     #[must_use]
     pub const fn is_outcome(self) -> bool {
         matches!(
@@ -123,7 +129,8 @@ pub struct Attempt {
     pub hash: B256,
     /// Its bytes (EIP-2718).
     pub raw: Bytes,
-    /// The most gas that it may use, where that is not the request's. Absent from records of earlier versions.
+    /// The most gas that it may use, where that is not the request's. Absent from records of
+    /// earlier versions.
     #[serde(default)]
     pub noop_gas: Option<u64>,
 }
@@ -173,7 +180,8 @@ impl Record {
         }
     }
 
-    /// A record that does nothing but use up `nonce`, which nothing else uses while later ones wait.
+    /// A record that does nothing but use up `nonce`, which nothing else uses while later ones
+    /// wait.
     #[must_use]
     pub fn filler(lane: Lane, nonce: u64, now: u64) -> Self {
         let request = Request {
@@ -208,8 +216,8 @@ impl Record {
         self.attempts.last()
     }
 
-    /// The hash by which the transaction is best known: of the one that stands in a block, else of the newest that carries the
-    /// request.
+    /// The hash by which the transaction is best known: of the one that stands in a block, else of
+    /// the newest that carries the request.
     #[must_use]
     pub fn hash(&self) -> Option<B256> {
         let own = |inclusion: &Inclusion| self.hashes().any(|hash| hash == inclusion.hash);
@@ -244,7 +252,8 @@ impl Record {
         self.is_outstanding() && self.nonce.is_some_and(|nonce| nonce >= count)
     }
 
-    /// Whether a block can take the account's coins for it: at most what it costs while no block has.
+    /// Whether a block can take the account's coins for it: at most what it costs while no block
+    /// has.
     #[must_use]
     pub fn most_cost(&self) -> U256 {
         let cost = |attempt: &Attempt| match attempt.kind {

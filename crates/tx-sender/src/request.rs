@@ -16,11 +16,11 @@ pub struct Request {
     pub gas_limit: u64,
     /// The most that one gas may cost, in wei; the chain's cap when absent.
     pub max_fee_per_gas: Option<u128>,
-    /// The time of the chain, in Unix seconds, from which on the transaction is of no use. One that is not on its
-    /// way by then is not sent; of one that is, the nonce is used for nothing.
+    /// The time of the chain, in Unix seconds, from which on the transaction is of no use. One that
+    /// is not on its way by then is not sent; of one that is, the nonce is used for nothing.
     pub not_after: Option<u64>,
-    /// How many blocks must stand above the transaction's before it counts; the chain's number when absent. With 0 its block must be
-    /// canonical.
+    /// How many blocks must stand above the transaction's before it counts; the chain's number when
+    /// absent. With 0 its block must be canonical.
     pub confirmations: Option<u64>,
 }
 

@@ -28,8 +28,8 @@ use crate::{
 /// How often a caller's write is tried again when the lane's own write came between.
 const MAX_RETRIES: usize = 16;
 
-/// Sends transactions. Cheap to clone; when the last clone is dropped, the work on its lanes stops where it is, and goes on where the
-/// records say when a sender is started on them again.
+/// Sends transactions. Cheap to clone; when the last clone is dropped, the work on its lanes stops
+/// where it is, and goes on where the records say when a sender is started on them again.
 #[derive(Clone)]
 pub struct Sender {
     shared: Arc<Shared>,
@@ -77,7 +77,8 @@ pub struct LaneStatus {
 }
 
 impl Sender {
-    /// A sender over these records, chains and keys. It works a lane from the first request on that it gets for it.
+    /// A sender over these records, chains and keys. It works a lane from the first request on that
+    /// it gets for it.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
@@ -123,8 +124,8 @@ impl Sender {
         Ok(sender)
     }
 
-    /// Takes in a signer, for accounts that come to be while the sender runs. What the records say is open of its account goes on with
-    /// [`Self::wake`]. A signer that is there already stays.
+    /// Takes in a signer, for accounts that come to be while the sender runs. What the records say
+    /// is open of its account goes on with [`Self::wake`]. A signer that is there already stays.
     pub fn add_signer(&self, signer: Arc<dyn TransactionSigner>) {
         let signers = self.shared.signers.write();
         let mut signers = signers.unwrap_or_else(PoisonError::into_inner);
@@ -145,11 +146,13 @@ impl Sender {
         Ok(lanes.len())
     }
 
-    /// Makes the request durable and sends it. There is one record for each key, for good: the same request under the same key
-    /// is the one that is there, in whatever state it is. The answer is a watch on it.
+    /// Makes the request durable and sends it. There is one record for each key, for good: the same
+    /// request under the same key is the one that is there, in whatever state it is. The answer is
+    /// a watch on it.
     ///
     /// # Errors
-    /// [`SenderError::KeyReused`] when the key names another request; an unknown chain or account; the store's.
+    /// [`SenderError::KeyReused`] when the key names another request; an unknown chain or account;
+    /// the store's.
     pub async fn submit(
         &self,
         key: &str,
@@ -189,8 +192,9 @@ impl Sender {
         Ok(self.shared.watchers.watch(&self.shared, record))
     }
 
-    /// Gives the request up, if no block has it yet. What has no nonce is abandoned when this returns; the nonce of what has one is used
-    /// for nothing, and a block may still take the request first: only the record's outcome tells.
+    /// Gives the request up, if no block has it yet. What has no nonce is abandoned when this
+    /// returns; the nonce of what has one is used for nothing, and a block may still take the
+    /// request first: only the record's outcome tells.
     ///
     /// # Errors
     /// [`SenderError::TooLate`], [`SenderError::UnknownKey`], and the store's.
@@ -198,7 +202,8 @@ impl Sender {
         self.close(key, Closing::Cancelled).await
     }
 
-    /// Works a lane whose records were left by another process, for an account whose signer came after [`Self::resume`].
+    /// Works a lane whose records were left by another process, for an account whose signer came
+    /// after [`Self::resume`].
     ///
     /// # Errors
     /// An unknown chain or account.
@@ -206,8 +211,9 @@ impl Sender {
         self.work(lane)
     }
 
-    /// Sees to it that nothing is ever sent under a key: where it has no record it gets one that is over, and whoever submits it later, in
-    /// this process or another, finds that one. The record that stands; one that was submitted before is not touched.
+    /// Sees to it that nothing is ever sent under a key: where it has no record it gets one that is
+    /// over, and whoever submits it later, in this process or another, finds that one. The record
+    /// that stands; one that was submitted before is not touched.
     ///
     /// # Errors
     /// The store's.
@@ -226,8 +232,8 @@ impl Sender {
         Ok(self.shared.store.insert(over).await?)
     }
 
-    /// Gives up everything of the lane that no block has yet, so that new requests do not wait behind it; the number of
-    /// requests. The records' outcomes tell what a block took first.
+    /// Gives up everything of the lane that no block has yet, so that new requests do not wait
+    /// behind it; the number of requests. The records' outcomes tell what a block took first.
     ///
     /// # Errors
     /// The store's.

@@ -26,14 +26,15 @@ pub type SignFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, SignError>> +
 
 /// Whoever holds the key of one account.
 ///
-/// A signer that holds the key itself and one that asks a remote service are the same here: what it returns is parsed, compared with the
-/// request field by field and recovered to the account ([`signed`]) before it is stored or sent.
+/// A signer that holds the key itself and one that asks a remote service are the same here: what it
+/// returns is parsed, compared with the request field by field and recovered to the account
+/// ([`signed`]) before it is stored or sent.
 pub trait TransactionSigner: Send + Sync + 'static {
     /// The account.
     fn account(&self) -> Address;
 
-    /// The signed transaction's bytes (EIP-2718). Signing leaves no trace outside: bytes that are not returned are never sent
-    /// by the signer.
+    /// The signed transaction's bytes (EIP-2718). Signing leaves no trace outside: bytes that are
+    /// not returned are never sent by the signer.
     fn sign<'a>(&'a self, unsigned: &'a Unsigned) -> SignFuture<'a, Bytes>;
 }
 

@@ -3,7 +3,8 @@
 use alloy_primitives::U256;
 use plan_checks::Decimal;
 
-/// The amount in the token's smallest unit; `None` where it has more digits than the token, or is out of range.
+/// The amount in the token's smallest unit; `None` where it has more digits than the token, or is
+/// out of range.
 pub(crate) fn atoms(text: &str, decimals: u8) -> Option<U256> {
     text.parse::<Decimal>().ok()?.atoms(decimals)
 }

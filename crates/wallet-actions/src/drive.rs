@@ -61,7 +61,8 @@ impl Driver {
         Self { shared, id }
     }
 
-    /// Goes on until nothing is left to do. A bridge whose mint is awaited leaves the wallet to others meanwhile.
+    /// Goes on until nothing is left to do. A bridge whose mint is awaited leaves the wallet to
+    /// others meanwhile.
     pub(crate) async fn run(&self) {
         loop {
             let pace = self.shared.pace;
@@ -160,9 +161,9 @@ impl Driver {
         Ok(Step::Write(intent.read_allowance(left, clear)?))
     }
 
-    /// The newest sealed block, when it stands above everything that the intent has done on the chain. `None` while one of
-    /// these blocks is not on the chain: what is read then is not what the intent has left, and a transaction that lost its
-    /// block comes back.
+    /// The newest sealed block, when it stands above everything that the intent has done on the
+    /// chain. `None` while one of these blocks is not on the chain: what is read then is not what
+    /// the intent has left, and a transaction that lost its block comes back.
     pub(super) async fn above_own_blocks(
         &self,
         intent: &Intent,
@@ -213,8 +214,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Has the lanes of an intent worked. The sender looks after transactions until no block can be taken back from under
-    /// them; after a start it knows the wallet's key only from here.
+    /// Has the lanes of an intent worked. The sender looks after transactions until no block can be
+    /// taken back from under them; after a start it knows the wallet's key only from here.
     pub(crate) async fn wake(&self, intent: &Intent) -> Result<(), Fault> {
         self.lend_key(intent).await?;
         let chains: BTreeSet<u64> = intent.steps.iter().map(|step| step.chain_id).collect();

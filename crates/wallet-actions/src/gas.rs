@@ -1,7 +1,8 @@
-//! Coins for gas: whether a wallet can pay, and the dust that an operator's account gives where it cannot.
+//! Coins for gas: whether a wallet can pay, and the dust that an operator's account gives where it
+//! cannot.
 //!
-//! Every top-up is booked before it is sent, in three budgets: of its owner and day, of what its owner has paid, and of all
-//! owners and the day. The principal never pays for gas.
+//! Every top-up is booked before it is sent, in three budgets: of its owner and day, of what its
+//! owner has paid, and of all owners and the day. The principal never pays for gas.
 
 use alloy_primitives::{Address, Bytes, U256};
 use custody::Owner;
@@ -50,8 +51,8 @@ pub(crate) enum Funds {
 }
 
 impl Shared {
-    /// Whether the wallet can pay for so much gas, or whoever tops it up would give as much. The budgets are asked when
-    /// coins are given.
+    /// Whether the wallet can pay for so much gas, or whoever tops it up would give as much. The
+    /// budgets are asked when coins are given.
     pub(crate) async fn affordable(
         &self,
         chain_id: u64,
@@ -177,8 +178,8 @@ fn cost(gas: u64, price: u128) -> U256 {
         .saturating_mul(U256::from(FEE_MARGIN))
 }
 
-/// What coins count as where no price of theirs can be read, in micro US dollars: more than they have ever been worth, so that
-/// no budget is passed.
+/// What coins count as where no price of theirs can be read, in micro US dollars: more than they
+/// have ever been worth, so that no budget is passed.
 fn worth_at_most(chain_id: u64, wei: U256) -> u64 {
     let dollars = match chain_id {
         137 => 10_u64,

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use alloy_primitives::hex;
 use serde::{Deserialize, Serialize};
 
-/// 128 random bits, as 32 lower-case hexadecimal digits: whoever does not know an id does not guess it.
+/// 128 random bits, as 32 lower-case hexadecimal digits: whoever does not know an id does not guess
+/// it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct IntentId(String);

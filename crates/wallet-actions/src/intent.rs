@@ -1,7 +1,8 @@
 //! An intent: one action of one wallet, with everything that was done for it.
 //!
-//! The record is the truth. It is written as a whole, on the condition that nobody wrote it since it was read, before
-//! anything that follows from it is done. So a process that was killed at any point goes on where the record stands.
+//! The record is the truth. It is written as a whole, on the condition that nobody wrote it since
+//! it was read, before anything that follows from it is done. So a process that was killed at any
+//! point goes on where the record stands.
 //!
 //! ```text
 //! running → following → completed | partial | failed
@@ -9,9 +10,10 @@
 //!    └──→ completed | partial | failed | cancelled
 //! ```
 //!
-//! A transaction of an intent is `planned → ordered → sealed | reverted | unsent`, or `skipped` when the intent halts before
-//! it. `ordered` is written before the sender of transactions is told; from there on only the sender's record says whether it
-//! was signed. A block that a reorganisation takes away puts a sealed transaction back to `ordered`.
+//! A transaction of an intent is `planned → ordered → sealed | reverted | unsent`, or `skipped`
+//! when the intent halts before it. `ordered` is written before the sender of transactions is told;
+//! from there on only the sender's record says whether it was signed. A block that a reorganisation
+//! takes away puts a sealed transaction back to `ordered`.
 
 mod moves;
 mod next;
@@ -147,10 +149,11 @@ pub struct Step {
     pub input: Bytes,
     /// What it has to bring, if it is measured.
     pub expects: Option<Expected>,
-    /// Whether it is called without being sent first, and what it returns has to reach [`Expected::at_least`].
+    /// Whether it is called without being sent first, and what it returns has to reach
+    /// [`Expected::at_least`].
     pub returns_amount: bool,
-    /// It is called without being sent first, and what it returns must not exceed this: the shares that a vault takes for
-    /// an amount that it pays out.
+    /// It is called without being sent first, and what it returns must not exceed this: the shares
+    /// that a vault takes for an amount that it pays out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns_at_most: Option<U256>,
     /// How far it has come.
@@ -286,7 +289,8 @@ impl At {
 }
 
 impl Intent {
-    /// Whether something happened that is charged for: a transaction of the wallet that stands and was executed.
+    /// Whether something happened that is charged for: a transaction of the wallet that stands and
+    /// was executed.
     #[must_use]
     pub fn has_effect(&self) -> bool {
         let sealed = |step: &Step| matches!(step.status, Status::Sealed { .. });

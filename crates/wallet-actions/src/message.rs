@@ -7,7 +7,8 @@ use crate::intent::Bridge;
 /// The length of a message with an empty hook.
 const LENGTH: usize = 148 + 228;
 
-/// What a burn's message says, as far as it is judged here. The attestation is the destination chain's to judge.
+/// What a burn's message says, as far as it is judged here. The attestation is the destination
+/// chain's to judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BurnMessage {
     source_domain: u32,
@@ -44,7 +45,8 @@ impl BurnMessage {
         })
     }
 
-    /// Whether it is the message of this bridge of this wallet, to the wallet, and deducts no more than was agreed.
+    /// Whether it is the message of this bridge of this wallet, to the wallet, and deducts no more
+    /// than was agreed.
     pub(crate) fn is_of(&self, bridge: &Bridge, wallet: Address) -> bool {
         self.source_domain == bridge.source_domain
             && self.destination_domain == bridge.destination_domain

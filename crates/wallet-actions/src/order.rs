@@ -10,9 +10,11 @@ pub struct Order {
     pub owner: Owner,
     /// The digest of the payment's authorization: one payment buys one intent.
     pub payment: B256,
-    /// The call that was paid for, as whoever took it wants to find it again after a restart. It is never shown.
+    /// The call that was paid for, as whoever took it wants to find it again after a restart. It is
+    /// never shown.
     pub call: String,
-    /// What the call costs, in micro US dollars: the payment is verified, and counts to what the owner has paid.
+    /// What the call costs, in micro US dollars: the payment is verified, and counts to what the
+    /// owner has paid.
     pub price_micro_usd: u64,
     /// What is to be done.
     pub action: Action,
@@ -20,8 +22,8 @@ pub struct Order {
     pub principal: Option<Principal>,
     /// The Unix second from which on nothing is to be sent.
     pub deadline: Option<u64>,
-    /// How far what a deposit or its end brings may fall below what goes in, in basis points. It only narrows the limits that
-    /// hold for everybody; a swap has a slippage of its own.
+    /// How far what a deposit or its end brings may fall below what goes in, in basis points. It
+    /// only narrows the limits that hold for everybody; a swap has a slippage of its own.
     pub max_slippage_bps: Option<u64>,
 }
 
@@ -116,7 +118,8 @@ pub enum Size {
     Ratio(String),
 }
 
-/// An authorization of the owner to move tokens to its wallet (EIP-3009 `TransferWithAuthorization`).
+/// An authorization of the owner to move tokens to its wallet (EIP-3009
+/// `TransferWithAuthorization`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The owner's signature: 65 bytes, or what a contract wallet takes.

@@ -33,7 +33,8 @@ use crate::{Action, IntentId, Order, PlannedStep, Refused, Shared, StepKind};
 /// How long an action may take to be begun where nothing else bounds it.
 const BEGUN_WITHIN: u64 = 600;
 
-/// What a step may use where nobody simulates: approvals behind proxies, and calls through several contracts.
+/// What a step may use where nobody simulates: approvals behind proxies, and calls through several
+/// contracts.
 const GAS_OF_APPROVAL: u64 = 120_000;
 const GAS_OF_CALL: u64 = 900_000;
 
@@ -117,7 +118,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Whether the wallet's key would sign every transaction: what the policy refuses is refused before anything is begun.
+    /// Whether the wallet's key would sign every transaction: what the policy refuses is refused
+    /// before anything is begun.
     fn judge(&self, draft: &Draft) -> Result<(), Refused> {
         for step in &draft.steps {
             self.judge_call(step.chain_id, step.to, &step.input)?;

@@ -1,5 +1,5 @@
-//! What actions ask of others: plans of swaps and bridges, the attestation of a burn, prices of coins, and what an owner
-//! has paid.
+//! What actions ask of others: plans of swaps and bridges, the attestation of a burn, prices of
+//! coins, and what an owner has paid.
 
 use std::pin::Pin;
 
@@ -13,8 +13,9 @@ use crate::StepKind;
 /// The answer of a port.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Builds and judges the transactions of swaps and bridges. Whatever it returns has passed the checks of its rail on its own
-/// bytes: this crate judges who is paid and what is left, and not how a route is encoded.
+/// Builds and judges the transactions of swaps and bridges. Whatever it returns has passed the
+/// checks of its rail on its own bytes: this crate judges who is paid and what is left, and not how
+/// a route is encoded.
 pub trait Plans: Send + Sync + 'static {
     /// The transactions of a swap.
     fn swap(&self, ask: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>>;
@@ -60,7 +61,8 @@ pub struct SwapPlan {
     pub at_least: U256,
     /// The Unix second from which on the quote is stale.
     pub valid_until: u64,
-    /// What proves the judgement, for the answer: the digest of the plan and the names of its checks.
+    /// What proves the judgement, for the answer: the digest of the plan and the names of its
+    /// checks.
     pub evidence: Value,
 }
 

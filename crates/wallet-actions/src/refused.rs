@@ -85,8 +85,8 @@ pub struct FundsRequired {
     pub missing: U256,
     /// The token's decimals.
     pub decimals: u8,
-    /// What the owner signs to bring it (EIP-3009): `{domain, types, primaryType, message}`; `None` where the token takes no
-    /// authorizations.
+    /// What the owner signs to bring it (EIP-3009): `{domain, types, primaryType, message}`; `None`
+    /// where the token takes no authorizations.
     pub principal_auth: Option<Value>,
 }
 

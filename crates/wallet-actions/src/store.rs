@@ -13,10 +13,12 @@ pub type StoreFuture<'a, T> = PortFuture<'a, Result<T, StoreError>>;
 
 /// Durable intents. Every write is conditional, and what was written is on disk when it returns.
 pub trait Store: Send + Sync + 'static {
-    /// Keeps a new intent. A payment that has one already gets that one, unchanged, unless it ended without effect.
+    /// Keeps a new intent. A payment that has one already gets that one, unchanged, unless it ended
+    /// without effect.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] while another intent of the wallet is running; [`StoreError::Forbidden`].
+    /// [`StoreError::Busy`] while another intent of the wallet is running;
+    /// [`StoreError::Forbidden`].
     fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent>;
 
     /// The intent with this id.
@@ -25,8 +27,8 @@ pub trait Store: Send + Sync + 'static {
     /// The intent that this payment bought.
     fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>>;
 
-    /// Sees to it that this payment begins nothing from now on, for ever. The first reason stands; what was begun before stays
-    /// as it is.
+    /// Sees to it that this payment begins nothing from now on, for ever. The first reason stands;
+    /// what was begun before stays as it is.
     fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden>;
 
     /// Why this payment begins nothing, if it was forbidden.
@@ -44,7 +46,8 @@ pub trait Store: Send + Sync + 'static {
     /// The intents that were made since this Unix second, whatever became of them.
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>>;
 
-    /// The newest intents of an owner (a CAIP-10 id) that were made since this Unix second, at most so many.
+    /// The newest intents of an owner (a CAIP-10 id) that were made since this Unix second, at most
+    /// so many.
     fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>>;
 
     /// Whether the wallet has an intent that is running.

@@ -115,8 +115,8 @@ impl Shared {
     }
 }
 
-/// Carries out what wallets are asked to do. Cheap to clone; when the last clone is dropped, the work stops where it is, and
-/// goes on where the records say when it is started again.
+/// Carries out what wallets are asked to do. Cheap to clone; when the last clone is dropped, the
+/// work stops where it is, and goes on where the records say when it is started again.
 #[derive(Clone)]
 pub struct WalletActions {
     shared: Arc<Shared>,
@@ -168,7 +168,8 @@ impl WalletActions {
         }
     }
 
-    /// Plans an action, makes its intent durable, and begins. The same payment gets the intent that it has bought.
+    /// Plans an action, makes its intent durable, and begins. The same payment gets the intent that
+    /// it has bought.
     ///
     /// # Errors
     /// [`Refused`]: nothing was signed, and nothing will be.
@@ -194,7 +195,8 @@ impl WalletActions {
         Ok(kept)
     }
 
-    /// Waits until the intent is over, only waits for another chain, or the time has come; the intent as it is then.
+    /// Waits until the intent is over, only waits for another chain, or the time has come; the
+    /// intent as it is then.
     ///
     /// # Errors
     /// The store's.
@@ -245,7 +247,8 @@ impl WalletActions {
         }
     }
 
-    /// Gives up an intent whose first transaction was handed to the sender, if that has not signed it.
+    /// Gives up an intent whose first transaction was handed to the sender, if that has not signed
+    /// it.
     async fn withdraw(&self, intent: Intent) -> Result<GivenUp, Refused> {
         let ordered = |step: &crate::intent::Step| matches!(step.status, Status::Ordered { .. });
         let Some(index) = intent.steps.iter().position(ordered) else {
@@ -312,7 +315,8 @@ impl WalletActions {
             .await
     }
 
-    /// The intents that were made since this Unix second: after a restart, some of their calls may not have been answered.
+    /// The intents that were made since this Unix second: after a restart, some of their calls may
+    /// not have been answered.
     ///
     /// # Errors
     /// The store's.
@@ -368,7 +372,8 @@ async fn supervise(shared: Arc<Shared>) {
     }
 }
 
-/// Has the transactions of recent intents looked after, also of those that are over: a reorganisation may take their blocks.
+/// Has the transactions of recent intents looked after, also of those that are over: a
+/// reorganisation may take their blocks.
 async fn wake_recent(shared: &Shared) {
     let since = shared.now().saturating_sub(shared.pace.watched.as_secs());
     let recent = match shared.store.since(since).await {

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use crate::mandates::Shared;
 use crate::{Mandates, Yields};
 
-/// Mandates that are looked for in one sweep, at most. More than are checked at once, because some may be in the hands of
-/// another process.
+/// Mandates that are looked for in one sweep, at most. More than are checked at once, because some
+/// may be in the hands of another process.
 const LOOKED_FOR: u32 = 512;
 
 /// How fast mandates are checked.
@@ -21,8 +21,8 @@ const LOOKED_FOR: u32 = 512;
 pub struct Pace {
     /// The time between two sweeps.
     pub sweep: Duration,
-    /// Mandates that are begun in one sweep, at most: after an outage the checks that were missed do not come all at once.
-    /// None of them is made up for; one check is made of each mandate.
+    /// Mandates that are begun in one sweep, at most: after an outage the checks that were missed
+    /// do not come all at once. None of them is made up for; one check is made of each mandate.
     pub per_sweep: usize,
     /// Mandates that are being checked, at most.
     pub at_once: usize,
@@ -149,8 +149,8 @@ impl Watcher {
     }
 }
 
-/// A watcher that runs. When the last handle is dropped, checks stop where they are, and go on from what the store says
-/// when they are started again.
+/// A watcher that runs. When the last handle is dropped, checks stop where they are, and go on from
+/// what the store says when they are started again.
 #[derive(Debug)]
 pub struct Checks(JoinHandle<()>);
 

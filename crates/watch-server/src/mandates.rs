@@ -60,8 +60,8 @@ pub enum MoveStop {
     NotKnown,
 }
 
-/// The id of the mandate that a payment makes: 128 bits of a hash over the digest of its authorization. The same payment
-/// always makes the same mandate.
+/// The id of the mandate that a payment makes: 128 bits of a hash over the digest of its
+/// authorization. The same payment always makes the same mandate.
 #[must_use]
 pub fn mandate_id(payment: B256) -> String {
     let mut bytes = b"yield-watch mandate of payment ".to_vec();
@@ -104,13 +104,14 @@ impl Mandates {
 
     /// The mandate that `payment` makes, whether it is made now or was made before.
     ///
-    /// It exists from now on, whatever becomes of the payment: a process that ends before the payment is settled makes no
-    /// second mandate when the same payment is sent again. What was never charged costs nothing but its checks, and
-    /// [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) bounds it.
+    /// It exists from now on, whatever becomes of the payment: a process that ends before the
+    /// payment is settled makes no second mandate when the same payment is sent again. What was
+    /// never charged costs nothing but its checks, and [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE)
+    /// bounds it.
     ///
     /// # Errors
-    /// [`WatchError::Invalid`], [`WatchError::NoMover`], [`WatchError::TooMany`], [`WatchError::OtherTerms`], and what the
-    /// store cannot do.
+    /// [`WatchError::Invalid`], [`WatchError::NoMover`], [`WatchError::TooMany`],
+    /// [`WatchError::OtherTerms`], and what the store cannot do.
     pub async fn create(&self, payment: B256, terms: Terms) -> Result<Kept, WatchError> {
         let store = &self.shared.store;
         let now = self.now();
@@ -154,7 +155,8 @@ impl Mandates {
             .ok_or(WatchError::NotFound)
     }
 
-    /// Mandates of an owner, the newest first, ended ones too, at most `most`: those created before the one at `before`.
+    /// Mandates of an owner, the newest first, ended ones too, at most `most`: those created before
+    /// the one at `before`.
     ///
     /// # Errors
     /// What the store cannot do.
@@ -183,8 +185,9 @@ impl Mandates {
         Ok(self.shared.store.records(id, from, most).await?)
     }
 
-    /// Cancels a mandate, or repeats how it ended. The end is durable before a move that is open is stopped, so that no
-    /// further one begins; the answer is read back from the store after everything.
+    /// Cancels a mandate, or repeats how it ended. The end is durable before a move that is open is
+    /// stopped, so that no further one begins; the answer is read back from the store after
+    /// everything.
     ///
     /// # Errors
     /// [`WatchError::NotFound`], also for a mandate of somebody else; [`WatchError::NotReadBack`].

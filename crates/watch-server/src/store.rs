@@ -54,8 +54,9 @@ pub struct Write {
     pub due_at: Option<Timestamp>,
 }
 
-/// The right to check a mandate. A later holder's token is higher, and the store refuses every write that carries a lower
-/// one: a process that was held up for longer than its lease can write nothing any more.
+/// The right to check a mandate. A later holder's token is higher, and the store refuses every
+/// write that carries a lower one: a process that was held up for longer than its lease can write
+/// nothing any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The mandate.
@@ -68,7 +69,8 @@ pub struct Lease {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Something was written about the mandate since it was read, or there is none: read again, judge again.
+    /// Something was written about the mandate since it was read, or there is none: read again,
+    /// judge again.
     #[error("the mandate has changed since it was read")]
     Conflict,
     /// Somebody else has taken the lease since it was given.
@@ -101,10 +103,11 @@ impl StoreError {
 /// Durable mandates and their audits. Several processes may share a store.
 ///
 /// When a write answers `Ok`, its effect survives a crash and a loss of power. When it answers
-/// [`StoreError::Unavailable`], it may or may not have happened: the caller reads again. Records are added and never
-/// changed. Times are kept in whole seconds and come from the caller.
+/// [`StoreError::Unavailable`], it may or may not have happened: the caller reads again. Records
+/// are added and never changed. Times are kept in whole seconds and come from the caller.
 pub trait Store: Send + Sync + 'static {
-    /// Keeps a new mandate. When there is one of its id, that one stays and is the answer, whatever it says.
+    /// Keeps a new mandate. When there is one of its id, that one stays and is the answer, whatever
+    /// it says.
     ///
     /// # Errors
     /// [`StoreError::TooMany`].
@@ -113,7 +116,8 @@ pub trait Store: Send + Sync + 'static {
     /// A mandate.
     fn find(&self, id: &str) -> StoreFuture<'_, Option<Kept>>;
 
-    /// Mandates of an owner, the newest first, at most `most`: those with a lower place than `before`.
+    /// Mandates of an owner, the newest first, at most `most`: those with a lower place than
+    /// `before`.
     fn list(&self, owner: &str, before: Option<u64>, most: u32) -> StoreFuture<'_, Vec<Kept>>;
 
     /// Writes, and gives the new revision.
@@ -125,12 +129,14 @@ pub trait Store: Send + Sync + 'static {
     /// Records of an audit from a number on, at most `most`.
     fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>>;
 
-    /// Mandates for which something is left to be done at `now`, the longest due first, at most `most`.
+    /// Mandates for which something is left to be done at `now`, the longest due first, at most
+    /// `most`.
     fn due(&self, now: Timestamp, most: u32) -> StoreFuture<'_, Vec<String>>;
 
-    /// Takes the lease of a mandate for `holder` for `seconds` after `now`, or renews it; `None` while somebody else has it
-    /// and where there is no such mandate. The same holder keeps its token, a new one gets a higher one. A lease that ends
-    /// later than one taken at `now` could is over: the clock was set back.
+    /// Takes the lease of a mandate for `holder` for `seconds` after `now`, or renews it; `None`
+    /// while somebody else has it and where there is no such mandate. The same holder keeps its
+    /// token, a new one gets a higher one. A lease that ends later than one taken at `now` could is
+    /// over: the clock was set back.
     fn acquire(
         &self,
         id: &str,

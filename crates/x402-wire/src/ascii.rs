@@ -29,7 +29,8 @@ pub fn ascii_json<T: Serialize + ?Sized>(value: &T) -> String {
 ///
 /// For code that writes JSON by hand on a hot path.
 pub fn push_ascii_escaped(out: &mut String, text: &str) {
-    // Nearly every text is plain; without a branch for each byte the compiler compares many at once.
+    // Nearly every text is plain; without a branch for each byte the compiler compares many at
+    // once.
     let plain = |byte: &u8| (0x20..0x7f).contains(byte) & (*byte != b'"') & (*byte != b'\\');
     if text
         .as_bytes()
@@ -76,7 +77,8 @@ impl Formatter for AsciiFormatter {
         writer.write_all(escaped.as_bytes())
     }
 
-    /// JSON that is passed on as it came: outside ASCII it has nothing but the characters of its strings.
+    /// JSON that is passed on as it came: outside ASCII it has nothing but the characters of its
+    /// strings.
     fn write_raw_fragment<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,

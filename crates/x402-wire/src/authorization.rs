@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Network, strict};
 
-/// The message that a payer signs: EIP-3009 `TransferWithAuthorization`, as JSON in `payload.authorization`
-/// (x402 `exact` scheme on EVM).
+/// The message that a payer signs: EIP-3009 `TransferWithAuthorization`, as JSON in
+/// `payload.authorization` (x402 `exact` scheme on EVM).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Authorization {

@@ -1,5 +1,6 @@
-//! The header codec: base64 of JSON. Strict in what it writes (standard alphabet, padding), tolerant
-//! in what it reads (either alphabet, padded or not), and never recursing on foreign nesting.
+//! The header codec: base64 of JSON. Strict in what it writes (standard alphabet, padding),
+//! tolerant in what it reads (either alphabet, padded or not), and never recursing on foreign
+//! nesting.
 
 use std::sync::LazyLock;
 
@@ -54,7 +55,8 @@ impl HeaderError {
 const TOLERANT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 
-/// One engine for each alphabet: with the processor's vector instructions where the library has them.
+/// One engine for each alphabet: with the processor's vector instructions where the library has
+/// them.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod engines {
     use super::*;

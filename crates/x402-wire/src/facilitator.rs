@@ -63,8 +63,8 @@ impl SupportedResponse {
     }
 }
 
-/// The body of `POST /verify` and `POST /settle`: the caller's payment byte for byte, and the seller's own
-/// option. `sync_settle` is a member of the broker dialect.
+/// The body of `POST /verify` and `POST /settle`: the caller's payment byte for byte, and the
+/// seller's own option. `sync_settle` is a member of the broker dialect.
 ///
 /// # Example
 /// The caller's unknown members and spacing survive, so that what was signed is what is checked:

@@ -10,8 +10,8 @@ use crate::{
     Terms,
 };
 
-/// The payment options of one route: every asset with `exact`, then every asset with `aggr_deferred`, all
-/// at the same amount.
+/// The payment options of one route: every asset with `exact`, then every asset with
+/// `aggr_deferred`, all at the same amount.
 ///
 /// # Example
 /// ```
@@ -154,10 +154,12 @@ pub enum Mismatch {
     },
 }
 
-/// The flow of every option: verify, work, settle. It is the protocol's default and not named in an offer.
+/// The flow of every option: verify, work, settle. It is the protocol's default and not named in an
+/// offer.
 const PAYMENT_FLOW: &str = "authorization";
 
-/// How every option moves its asset; the protocol's default for scheme `exact`, and not named either.
+/// How every option moves its asset; the protocol's default for scheme `exact`, and not named
+/// either.
 const TRANSFER_METHOD: &str = "eip3009";
 
 impl Mismatch {
@@ -207,15 +209,16 @@ impl Offer {
         self.options.iter().map(|option| &option.requirements)
     }
 
-    /// The option that a caller's copy equals in **every** member. Addresses compare by value, so their
-    /// case does not matter; additional members of the caller's `extra` are allowed, except for those that
-    /// change how the payment is made: a payment flow or a transfer method other than the default ones.
+    /// The option that a caller's copy equals in **every** member. Addresses compare by value, so
+    /// their case does not matter; additional members of the caller's `extra` are allowed, except
+    /// for those that change how the payment is made: a payment flow or a transfer method other
+    /// than the default ones.
     ///
     /// The returned option is the seller's own; nothing of the caller's copy lives on.
     ///
     /// # Errors
-    /// The first member that differs. The order (scheme, network, asset, then the rest) finds the option
-    /// that the caller meant.
+    /// The first member that differs. The order (scheme, network, asset, then the rest) finds the
+    /// option that the caller meant.
     pub fn accept(&self, accepted: &Accepted) -> Result<&Arc<PaymentOption>, Mismatch> {
         let scheme: Scheme = accepted.scheme.parse().map_err(|_| Mismatch::Scheme {
             observed: clip(&accepted.scheme),

@@ -91,11 +91,11 @@ impl PaymentPayload {
         &self.message.payload.signature
     }
 
-    /// The key that the payment itself names: `accepted.network` and `accepted.asset`, with the payer and the
-    /// nonce of the authorization. `None` when the network is no `eip155` network.
+    /// The key that the payment itself names: `accepted.network` and `accepted.asset`, with the
+    /// payer and the nonce of the authorization. `None` when the network is no `eip155` network.
     ///
-    /// It recognises a payment that was taken before and matches no offer any more. It proves nothing: the
-    /// signature may cover another network or asset.
+    /// It recognises a payment that was taken before and matches no offer any more. It proves
+    /// nothing: the signature may cover another network or asset.
     #[must_use]
     pub fn authorization_key(&self) -> Option<AuthorizationKey> {
         let accepted = self.accepted();
@@ -107,7 +107,8 @@ impl PaymentPayload {
         })
     }
 
-    /// The caller's identifier for this payment (extension `payment-identifier`): 16 to 128 characters.
+    /// The caller's identifier for this payment (extension `payment-identifier`): 16 to 128
+    /// characters.
     #[must_use]
     pub fn payment_id(&self) -> Option<&str> {
         self.message.payment_id()
@@ -124,8 +125,8 @@ impl fmt::Debug for PaymentPayload {
     }
 }
 
-/// The caller's copy of a payment option. Members that the seller did not offer are allowed in `extra`
-/// (`sessionCert` of `aggr_deferred`).
+/// The caller's copy of a payment option. Members that the seller did not offer are allowed in
+/// `extra` (`sessionCert` of `aggr_deferred`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {

@@ -14,8 +14,8 @@ use crate::{
 /// reference facilitator.
 pub const MIN_REMAINING_SECONDS: u64 = 6;
 
-/// The longest time, in seconds, that an authorization may still be valid for. A record of it is kept as
-/// long, so an unbounded window would be an unbounded ledger.
+/// The longest time, in seconds, that an authorization may still be valid for. A record of it is
+/// kept as long, so an unbounded window would be an unbounded ledger.
 pub const MAX_WINDOW_SECONDS: u64 = 86_400;
 
 /// A payment bound to one of the seller's own options. The option decides amount, payee, asset and
@@ -31,8 +31,8 @@ pub struct Payment {
 pub enum SignatureStanding {
     /// 65 bytes from which the payer's address was recovered.
     Recovered,
-    /// Another length, under scheme `exact`: a contract wallet's signature (EIP-1271, ERC-6492), which
-    /// only the chain can judge.
+    /// Another length, under scheme `exact`: a contract wallet's signature (EIP-1271, ERC-6492),
+    /// which only the chain can judge.
     Contract(Bytes),
     /// Scheme `aggr_deferred`: a session key's signature, which only the facilitator can judge.
     Session,
@@ -221,7 +221,8 @@ impl Payment {
         }
     }
 
-    /// The EIP-712 digest of the authorization under the seller's own name and version of the asset.
+    /// The EIP-712 digest of the authorization under the seller's own name and version of the
+    /// asset.
     #[must_use]
     pub fn digest(&self) -> B256 {
         self.authorization().digest(self.option.domain_separator())
@@ -281,12 +282,13 @@ impl Payment {
 
     /// The signature is the payer's, as far as that can be told offline.
     ///
-    /// 65 bytes have to be the payer's own, in the one form that the token contract accepts (`s` in the lower
-    /// half, `v` 27 or 28, or 0 and 1 for the same).
+    /// 65 bytes have to be the payer's own, in the one form that the token contract accepts (`s` in
+    /// the lower half, `v` 27 or 28, or 0 and 1 for the same).
     ///
     /// # Errors
-    /// One of the signature variants of [`Invalid`]. It is final for a payer without code. A payer that is a
-    /// contract may still accept the same bytes as its own signature: see [`Self::wallet_signature`].
+    /// One of the signature variants of [`Invalid`]. It is final for a payer without code. A payer
+    /// that is a contract may still accept the same bytes as its own signature: see
+    /// [`Self::wallet_signature`].
     pub fn check_signature(&self) -> Result<SignatureStanding, Invalid> {
         if self.scheme() == Scheme::AggrDeferred {
             return Ok(SignatureStanding::Session);
@@ -317,11 +319,13 @@ impl Payment {
 }
 
 impl Payment {
-    /// The bytes that a contract wallet can be shown as its signature (EIP-1271), whatever they recover to:
-    /// at least 65 of them, under scheme `exact`. `None` when no wallet can have made the signature.
+    /// The bytes that a contract wallet can be shown as its signature (EIP-1271), whatever they
+    /// recover to: at least 65 of them, under scheme `exact`. `None` when no wallet can have made
+    /// the signature.
     ///
-    /// Ask for them when [`Self::check_signature`] refuses 65 bytes (another signer, a `v` or an `s` that a key
-    /// does not write) and the payer is known to be a contract. Until the chain has agreed they prove nothing.
+    /// Ask for them when [`Self::check_signature`] refuses 65 bytes (another signer, a `v` or an
+    /// `s` that a key does not write) and the payer is known to be a contract. Until the chain has
+    /// agreed they prove nothing.
     #[must_use]
     pub fn wallet_signature(&self) -> Option<Bytes> {
         if self.scheme() != Scheme::Exact {

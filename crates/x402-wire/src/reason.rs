@@ -9,8 +9,8 @@ macro_rules! reasons {
         #[non_exhaustive]
         pub enum Reason {
             $($(#[$doc])* $variant,)*
-            /// A code of a facilitator that this list does not have; at most 80 characters of visible ASCII,
-            /// because it goes into headers and logs.
+            /// A code of a facilitator that this list does not have; at most 80 characters of
+            /// visible ASCII, because it goes into headers and logs.
             Other(String),
         }
 
@@ -88,7 +88,8 @@ reasons! {
     NetworkMismatch = "network_mismatch",
     /// The signature could not be judged.
     InvalidExactEvmFailedToVerifySignature = "invalid_exact_evm_failed_to_verify_signature",
-    /// The authorization was cancelled, or used for something else than the payment: it can never pay.
+    /// The authorization was cancelled, or used for something else than the payment: it can never
+    /// pay.
     Cancelled = "cancelled",
     /// The settlement transaction failed.
     TransactionFailed = "transaction_failed",

@@ -1,7 +1,7 @@
 //! Strict wire forms of numbers, addresses and 32-byte words, for `#[serde(with = "…")]`.
 //!
-//! Two readers that disagree about a message are how money is lost: `"1e3"`, `" 1"`, `"+1"`, `"0x10"`
-//! and leading zeros are read differently by different clients, so they are refused.
+//! Two readers that disagree about a message are how money is lost: `"1e3"`, `" 1"`, `"+1"`,
+//! `"0x10"` and leading zeros are read differently by different clients, so they are refused.
 
 use alloy_primitives::{Address, B256, U256};
 use serde::{Deserialize, Deserializer, de::Error};

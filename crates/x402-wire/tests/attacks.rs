@@ -407,8 +407,8 @@ proptest! {
         let _ = PaymentPayload::from_json(&bytes);
     }
 
-    /// Flip any byte of a good payment: it is refused, or it is still a payment of the same payer for the same price to
-    /// the same payee.
+    /// Flip any byte of a good payment: it is refused, or it is still a payment of the same payer
+    /// for the same price to the same payee.
     #[test]
     fn a_flipped_byte_never_changes_what_is_paid(position in any::<proptest::sample::Index>(), bit in 0u8..8) {
         let mut bytes = good().to_string().into_bytes();

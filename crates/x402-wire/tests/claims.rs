@@ -1,4 +1,5 @@
-//! What a payment claims of itself: how it pays, which authorization it is, and whose signature it carries.
+//! What a payment claims of itself: how it pays, which authorization it is, and whose signature it
+//! carries.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 

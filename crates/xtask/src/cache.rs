@@ -1,7 +1,8 @@
 //! Where tools and foreign packages live between runs.
 //!
-//! Every entry is a folder whose name holds the version or the fingerprint of what is inside, so an entry never
-//! changes once it is complete. A marker file is written last; a folder without it is started anew.
+//! Every entry is a folder whose name holds the version or the fingerprint of what is inside, so an
+//! entry never changes once it is complete. A marker file is written last; a folder without it is
+//! started anew.
 
 use std::env;
 use std::fs::{self, File};
@@ -41,10 +42,12 @@ impl Cache {
         Self { root: root.into() }
     }
 
-    /// The folder of one entry, filled by `fill` when it is not complete. Two runs at once wait for each other.
+    /// The folder of one entry, filled by `fill` when it is not complete. Two runs at once wait for
+    /// each other.
     ///
     /// # Errors
-    /// When the folder cannot be made, or whatever `fill` reports; the entry is then started anew next time.
+    /// When the folder cannot be made, or whatever `fill` reports; the entry is then started anew
+    /// next time.
     pub fn entry(
         &self,
         name: &str,
@@ -69,8 +72,8 @@ impl Cache {
     }
 }
 
-/// A short name for the contents of some files, to tell one state of them from another. No protection against
-/// somebody who wants two states to look alike.
+/// A short name for the contents of some files, to tell one state of them from another. No
+/// protection against somebody who wants two states to look alike.
 ///
 /// # Errors
 /// When a file cannot be read.

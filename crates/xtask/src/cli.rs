@@ -20,7 +20,8 @@ pub enum Task {
     Test(Steps),
     /// Format, lints, layering, docs, licences and bans.
     Lint(Steps),
-    /// Compiles and tests the signers that are services, which the tests leave out; long at the first time.
+    /// Compiles and tests the signers that are services, which the tests leave out; long at the
+    /// first time.
     Signers,
     /// Foreign clients against the server (needs node and python).
     E2e,

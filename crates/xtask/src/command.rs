@@ -13,8 +13,8 @@ pub fn cargo() -> Command {
     program(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// A program without the variables that `cargo run` sets about this package: build scripts of other packages would see
-/// them and be rebuilt.
+/// A program without the variables that `cargo run` sets about this package: build scripts of other
+/// packages would see them and be rebuilt.
 pub fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     for (key, _) in env::vars_os() {

@@ -26,7 +26,8 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
     let mut tests = command::cargo();
     tests
         .current_dir(root)
-        // With the features of the whole workspace, so that the tests before it have built all but this.
+        // With the features of the whole workspace, so that the tests before it have built all but
+        // this.
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(["--features", "judges/foreign"])
         .args(TARGETS.into_iter().flat_map(|target| ["--test", target]))
@@ -102,8 +103,8 @@ fn install_js(cache: &Cache, source: &Path) -> Result<PathBuf, XtaskError> {
     })
 }
 
-/// The binary is in a package of its own per platform; the one of npm's `.bin` folder starts it as a child, which a
-/// test could not stop.
+/// The binary is in a package of its own per platform; the one of npm's `.bin` folder starts it as
+/// a child, which a test could not stop.
 fn find_anvil(js: &Path) -> Result<PathBuf, XtaskError> {
     let folder = js.join("node_modules").join("@foundry-rs");
     let entries = fs::read_dir(&folder).map_err(XtaskError::io(&folder))?;
@@ -197,7 +198,8 @@ fn is_at_least(line: &str, oldest: &[u32]) -> bool {
 mod tests {
     use super::*;
 
-    /// A target that is compiled away without the feature would be green without having run anything.
+    /// A target that is compiled away without the feature would be green without having run
+    /// anything.
     #[test]
     fn every_target_that_needs_the_packages_is_run() {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../judges/tests");

@@ -86,7 +86,8 @@ fn slow(session: &mut Session) {
     session.step("bans, licences, sources", |_| licences::check(&root()));
 }
 
-/// Builds the programs as they are shipped, then runs a program against them. Standard output is that program's alone.
+/// Builds the programs as they are shipped, then runs a program against them. Standard output is
+/// that program's alone.
 fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
     // One after the other: built together, features of one would be switched on in the other.
     for package in ["api-server", "mcp-server", program] {
@@ -103,10 +104,10 @@ fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
     )
 }
 
-/// A short siege of the programs that the tests have built: a release build of its own would take longer than all tests.
-/// `--tests` gives the build the features of the tests, so that it adds only the programs that no test has needed.
-/// Its seed is always the same, so that a run that fails can be repeated. The second round lets the paid API settle by itself, and
-/// kills both servers.
+/// A short siege of the programs that the tests have built: a release build of its own would take
+/// longer than all tests. `--tests` gives the build the features of the tests, so that it adds only
+/// the programs that no test has needed. Its seed is always the same, so that a run that fails can
+/// be repeated. The second round lets the paid API settle by itself, and kills both servers.
 fn short_siege() -> Result<(), XtaskError> {
     command::run(&mut cargo([
         "build",
@@ -127,8 +128,8 @@ fn short_siege() -> Result<(), XtaskError> {
 /// What each round of the short siege adds.
 const SHORT_SIEGES: [&[&str]; 2] = [&[], &["--settlement", "onchain", "--kills", "2"]];
 
-/// Tests the crate that is a workspace of its own, and builds the server that is composed with it. Its target folder lies within the
-/// usual one.
+/// Tests the crate that is a workspace of its own, and builds the server that is composed with it.
+/// Its target folder lies within the usual one.
 fn remote_signers(counts: &mut Counts) -> Result<(), XtaskError> {
     let target = target()?.join("kms-signers");
     let on = |subcommand: &'static str| {

@@ -1,5 +1,6 @@
-//! The crates that are workspaces of their own have lock files of their own, which nothing but their own commands would compare with
-//! the manifests of the crates that they share with this workspace.
+//! The crates that are workspaces of their own have lock files of their own, which nothing but
+//! their own commands would compare with the manifests of the crates that they share with this
+//! workspace.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -29,7 +30,8 @@ fn read(path: &Path) -> Table {
     fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
-/// The dependencies of a manifest without those of its tests: the package's name, and whether it is optional.
+/// The dependencies of a manifest without those of its tests: the package's name, and whether it is
+/// optional.
 fn declared(manifest: &Table, workspace: &Table) -> BTreeMap<String, bool> {
     let sections = |table: &Table| {
         ["dependencies", "build-dependencies"]

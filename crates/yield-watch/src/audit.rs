@@ -203,7 +203,8 @@ impl Head {
         hash: B256::ZERO,
     };
 
-    /// The record of an entry, behind which the audit ends now. It must be durable before it is shown.
+    /// The record of an entry, behind which the audit ends now. It must be durable before it is
+    /// shown.
     ///
     /// # Errors
     /// None that an entry can cause.

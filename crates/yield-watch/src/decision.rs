@@ -40,7 +40,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Whether it decides something at `now`. One from the future does not: one of the clocks is wrong.
+    /// Whether it decides something at `now`. One from the future does not: one of the clocks is
+    /// wrong.
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.taken_at).as_secs();
@@ -60,10 +61,11 @@ pub struct Inputs {
     pub min_apy_delta_bps: u32,
     /// What was read, if there was anything.
     pub snapshot: Option<Snapshot>,
-    /// The best allowed market at the last notification, or at the first check that found one. A mandate that acts
-    /// compares with `position` and has none.
+    /// The best allowed market at the last notification, or at the first check that found one. A
+    /// mandate that acts compares with `position` and has none.
     pub baseline: Option<Pool>,
-    /// The best allowed market now; of a mandate that acts, among those that the wallet can move into.
+    /// The best allowed market now; of a mandate that acts, among those that the wallet can move
+    /// into.
     pub best: Option<Pool>,
     /// Where the wallet's money is. Only a mandate that acts has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +76,8 @@ pub struct Inputs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// The best market yields enough more than the baseline, or the wallet of a mandate that acts holds idle money.
+    /// The best market yields enough more than the baseline, or the wallet of a mandate that acts
+    /// holds idle money.
     Opportunity,
     /// It does not.
     NoChange,
@@ -128,8 +131,8 @@ impl Inputs {
             && self.min_apy_delta_bps == rules.min_apy_delta_bps
     }
 
-    /// The move that an opportunity of a mandate that acts asks for under `key`, inside its rules. A notification asks for
-    /// none.
+    /// The move that an opportunity of a mandate that acts asks for under `key`, inside its rules.
+    /// A notification asks for none.
     #[must_use]
     pub fn proposal(&self, key: MoveKey, rules: &Rules) -> Option<Proposal> {
         let position = self.position.as_ref()?;
@@ -151,8 +154,8 @@ impl Inputs {
         })
     }
 
-    /// By how many basis points the best market yields more than what it is compared with, rounded down; `None` without
-    /// either.
+    /// By how many basis points the best market yields more than what it is compared with, rounded
+    /// down; `None` without either.
     #[must_use]
     pub fn delta_bps(&self) -> Option<i64> {
         let (best, baseline) = (self.best.as_ref()?, self.compared_with()?);
@@ -174,8 +177,8 @@ impl Inputs {
     }
 }
 
-/// The best of the markets that `rules` allow: of their protocols, of low risk, with the highest yield. Of equals the one
-/// whose id sorts first.
+/// The best of the markets that `rules` allow: of their protocols, of low risk, with the highest
+/// yield. Of equals the one whose id sorts first.
 #[must_use]
 pub fn best_allowed<'a>(
     markets: impl IntoIterator<Item = &'a Market>,

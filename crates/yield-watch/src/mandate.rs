@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Problem, Rules};
 
-/// Active mandates of one owner, at most. It bounds what creations that were never charged can leave.
+/// Active mandates of one owner, at most. It bounds what creations that were never charged can
+/// leave.
 pub const MAX_ACTIVE: usize = 20;
 /// Days from the creation of a mandate to its end, at most.
 pub const MAX_DAYS: i64 = 180;
 
-/// Seconds from a creation to the first check, at most: it sets what later yields are compared with.
+/// Seconds from a creation to the first check, at most: it sets what later yields are compared
+/// with.
 const FIRST_CHECK_SECONDS: u64 = 60;
 
 /// What a mandate does with an opportunity.
@@ -67,7 +69,8 @@ pub struct Mandate {
 }
 
 impl Mandate {
-    /// Everything that is out of bounds in a mandate that is about to be created; empty when nothing is.
+    /// Everything that is out of bounds in a mandate that is about to be created; empty when
+    /// nothing is.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = self.rules.problems();
@@ -82,7 +85,8 @@ impl Mandate {
         problems
     }
 
-    /// Where it stands at `now`. Its time is over at `expires_at`, whether that is recorded yet or not.
+    /// Where it stands at `now`. Its time is over at `expires_at`, whether that is recorded yet or
+    /// not.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> State {
         match self.ended {
@@ -101,8 +105,9 @@ impl Mandate {
         *self.ended.get_or_insert(Ended { state, at })
     }
 
-    /// When it is checked next: soon after its creation, then an interval after each check, and up to a twentieth of the
-    /// interval later. How much later follows from the id and that time alone, so that a restart changes nothing.
+    /// When it is checked next: soon after its creation, then an interval after each check, and up
+    /// to a twentieth of the interval later. How much later follows from the id and that time
+    /// alone, so that a restart changes nothing.
     #[must_use]
     pub fn next_check_at(&self) -> Timestamp {
         let from = self.last_check_at.unwrap_or(self.created_at);

@@ -22,7 +22,8 @@ const MAX_SLUG: usize = 64;
 pub struct Rules {
     /// Least gain in APY, in basis points.
     pub min_apy_delta_bps: u32,
-    /// Most slippage of a move, in basis points. A mandate that only notifies keeps it and does not use it.
+    /// Most slippage of a move, in basis points. A mandate that only notifies keeps it and does not
+    /// use it.
     pub max_slippage_bps: u32,
     /// Most dollars to move at once. A mandate that only notifies keeps it and does not use it.
     pub max_move_usd: Figure,

@@ -1,4 +1,5 @@
-//! A mandate with where its audit stands: each thing that happens to it gives the record of it, and the state after it.
+//! A mandate with where its audit stands: each thing that happens to it gives the record of it, and
+//! the state after it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,8 +9,8 @@ use crate::{
     Proposal, Record, Snapshot, State,
 };
 
-/// A mandate and everything that its next record depends on. A record counts only once it is stored together with the
-/// state after it.
+/// A mandate and everything that its next record depends on. A record counts only once it is stored
+/// together with the state after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watched {
@@ -47,7 +48,8 @@ pub struct Reading {
     pub snapshot: Option<Snapshot>,
     /// The best allowed market in it.
     pub best: Option<Pool>,
-    /// Where the wallet's money is. A mandate that acts needs it, one that notifies must not have it.
+    /// Where the wallet's money is. A mandate that acts needs it, one that notifies must not have
+    /// it.
     pub position: Option<Position>,
 }
 
@@ -115,15 +117,16 @@ impl Watched {
         (!is_over).then(|| self.mandate.next_check_at().min(self.mandate.expires_at))
     }
 
-    /// Whether a check can be recorded at `now`: the clock has not been set back behind the last record.
+    /// Whether a check can be recorded at `now`: the clock has not been set back behind the last
+    /// record.
     #[must_use]
     pub fn may_check(&self, now: Timestamp) -> bool {
         let is_active = self.mandate.state(now) == State::Active;
         is_active && self.open_move.is_none() && now >= self.recorded_at
     }
 
-    /// Records a check; after an opportunity of a mandate that acts, the move that it asks for as well. Changes nothing and
-    /// gives no record when [`Self::may_check`] does not hold.
+    /// Records a check; after an opportunity of a mandate that acts, the move that it asks for as
+    /// well. Changes nothing and gives no record when [`Self::may_check`] does not hold.
     ///
     /// # Errors
     /// As [`Head::append`].
@@ -183,8 +186,8 @@ impl Watched {
         Ok(Some(record))
     }
 
-    /// Ends the mandate at `now`: cancels it, or records that its time is over. No record when it has ended before. A
-    /// move that is open stays open.
+    /// Ends the mandate at `now`: cancels it, or records that its time is over. No record when it
+    /// has ended before. A move that is open stays open.
     ///
     /// # Errors
     /// As [`Head::append`].

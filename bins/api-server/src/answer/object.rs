@@ -82,7 +82,8 @@ struct Rendered<T: ?Sized, P> {
 }
 
 impl<T: ?Sized, P: PartialEq> LastRendered<T, P> {
-    /// What is rendered of a part of `of`; `render` makes it when it is not the one that was rendered last.
+    /// What is rendered of a part of `of`; `render` makes it when it is not the one that was
+    /// rendered last.
     pub(crate) fn object(&self, of: &Arc<T>, part: P, render: impl FnOnce() -> Value) -> Object {
         let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same =

@@ -14,7 +14,8 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// `field` is a path below `data` with `/` between its members, and `*` for each element of a list.
+    /// `field` is a path below `data` with `/` between its members, and `*` for each element of a
+    /// list.
     pub(crate) fn new(
         field: impl Into<Cow<'static, str>>,
         source: &'static str,
@@ -27,8 +28,8 @@ impl Origin {
         }
     }
 
-    /// Its paths in an answer, with an index for each `*`. Elements of a list that lack the member have
-    /// none; a path without a `*` stands as it was named.
+    /// Its paths in an answer, with an index for each `*`. Elements of a list that lack the member
+    /// have none; a path without a `*` stands as it was named.
     pub(super) fn paths(&self, data: &Value) -> Vec<String> {
         let mut paths = Vec::new();
         match self.field.contains('*') {

@@ -51,8 +51,8 @@ pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
     findings
 }
 
-/// The node of the chain that is paid on: its chain, the tokens, the clock. The tokens and the clock of another chain say
-/// nothing, so they are asked only of the right one.
+/// The node of the chain that is paid on: its chain, the tokens, the clock. The tokens and the
+/// clock of another chain say nothing, so they are asked only of the right one.
 async fn node(url: &SecretString, terms: &Terms, timeouts: Timeouts) -> Vec<Finding> {
     let without_assets = Terms {
         assets: Vec::new(),
@@ -235,7 +235,8 @@ async fn custody(config: &TurnkeyConfig) -> Finding {
             (Verdict::Contradicts, said)
         })?;
         custody.whoami().await.map_err(|error| match error {
-            // Turnkey does not know the key, or not in this organisation. Its words are not repeated.
+            // Turnkey does not know the key, or not in this organisation. Its words are not
+            // repeated.
             CustodyError::ProviderRefused { .. } => (Verdict::Contradicts, error.to_string()),
             _ => (Verdict::Unreached, error.to_string()),
         })

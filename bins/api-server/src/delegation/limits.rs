@@ -8,7 +8,8 @@ use credit::{Cost, Newcomers, Refill, Rules};
 
 use crate::config::DelegationSection;
 
-/// What a request is worth: in a second comes back what is allowed in a minute, of which a request is sixty.
+/// What a request is worth: in a second comes back what is allowed in a minute, of which a request
+/// is sixty.
 const REQUEST: Cost = Cost::micro_usd(60);
 
 /// Requests by address, reading ones and writing ones apart. A minute's worth may come at once.

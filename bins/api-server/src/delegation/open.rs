@@ -28,7 +28,8 @@ pub(crate) struct Pinned {
 /// Reads what a configuration pins; `None` without `[delegation]`.
 ///
 /// # Errors
-/// A [`Problem`] that names the key: a file that cannot be read or used, a policy with another digest than the pinned one.
+/// A [`Problem`] that names the key: a file that cannot be read or used, a policy with another
+/// digest than the pinned one.
 pub(crate) fn pinned(config: &Config) -> Result<Option<Pinned>, Problem> {
     let Some(section) = &config.delegation else {
         return Ok(None);
@@ -77,7 +78,8 @@ pub(crate) async fn open(
         return Ok(None);
     };
     let policy = pinned.fence.policy();
-    // A deviation of everything is no bound, and a server that sends nothing holds nothing against prices.
+    // A deviation of everything is no bound, and a server that sends nothing holds nothing against
+    // prices.
     let is_bounded = section.max_deviation() < BasisPoints::MAX;
     let chain = match routes.is_empty() {
         true => None,

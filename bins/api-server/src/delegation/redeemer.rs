@@ -12,8 +12,9 @@ use super::{pinned, sending};
 use crate::config::{Config, DelegationSection};
 use crate::error::ServeError;
 
-/// Tokens that many accounts of Base hold. At the stock level a delegation's redeemer could spend what the router may take of them, so that
-/// a grant is refused while it may take any. The list cannot be complete: `docs/FENCE.md` says so.
+/// Tokens that many accounts of Base hold. At the stock level a delegation's redeemer could spend
+/// what the router may take of them, so that a grant is refused while it may take any. The list
+/// cannot be complete: `docs/FENCE.md` says so.
 const WATCHED: [Address; 6] = [
     address!("4200000000000000000000000000000000000006"),
     address!("d9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA"),

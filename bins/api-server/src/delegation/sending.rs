@@ -24,7 +24,8 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// The sub-wallets of whoever holds their keys, and the accounts that delegate to this server's redeemer.
+    /// The sub-wallets of whoever holds their keys, and the accounts that delegate to this server's
+    /// redeemer.
     ///
     /// # Errors
     /// A redeemer that cannot be used, or that cannot read its chain.
@@ -61,8 +62,9 @@ impl Routes {
     }
 }
 
-/// The chain that plans have to be sent or followed on; `None` where this server has nothing to send. Where nobody holds a key
-/// any more, nothing is signed: plans that are open are followed, halted, and an allowance that is left is reported.
+/// The chain that plans have to be sent or followed on; `None` where this server has nothing to
+/// send. Where nobody holds a key any more, nothing is signed: plans that are open are followed,
+/// halted, and an allowance that is left is reported.
 ///
 /// # Errors
 /// Records that cannot be read.

@@ -139,7 +139,8 @@ impl Buyer {
         })
     }
 
-    /// Signs the first `exact` option of a challenge, valid for so many seconds; gives the header value.
+    /// Signs the first `exact` option of a challenge, valid for so many seconds; gives the header
+    /// value.
     pub(crate) fn sign(
         &self,
         challenge: &PaymentRequired,

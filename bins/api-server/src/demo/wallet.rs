@@ -61,7 +61,8 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Without funds the answer says what to sign; with the signature the principal goes from the owner to its wallet.
+    /// Without funds the answer says what to sign; with the signature the principal goes from the
+    /// owner to its wallet.
     async fn invested(&self, out: &mut impl Write) -> Result<(), DemoError> {
         let mut body = json!({
             "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": PRINCIPAL,

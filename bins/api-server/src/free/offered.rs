@@ -1,10 +1,12 @@
-//! What `/status` and `/readyz` say of routes that are not served and of schemes that cannot be paid with.
+//! What `/status` and `/readyz` say of routes that are not served and of schemes that cannot be
+//! paid with.
 
 use route_catalog::{Catalog, Operation};
 use serde_json::{Value, json};
 use x402_wire::Scheme;
 
-/// The schemes of every challenge that cannot be settled: what the configuration says, and what the settler has said last.
+/// The schemes of every challenge that cannot be settled: what the configuration says, and what the
+/// settler has said last.
 pub(super) fn unpayable(catalog: &Catalog, aggr_deferred: Option<bool>) -> Vec<&'static str> {
     let mut schemes = catalog.offered().unpayable.clone();
     if aggr_deferred == Some(false) && !schemes.contains(&Scheme::AggrDeferred) {

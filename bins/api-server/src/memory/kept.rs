@@ -29,8 +29,9 @@ pub(crate) async fn keep<S: ServerStore>(memory: Memory, store: Arc<S>, clock: A
 }
 
 impl Memory {
-    /// Takes in what the store has, which another server may have written, and writes what it has not; the count of changes
-    /// that are written then. Nothing is written while the count is `written`.
+    /// Takes in what the store has, which another server may have written, and writes what it has
+    /// not; the count of changes that are written then. Nothing is written while the count is
+    /// `written`.
     pub(super) async fn synchronise<S: ServerStore>(
         &self,
         store: &S,

@@ -1,5 +1,5 @@
-//! What was read of the opinion leaders' posts, in the store: each post is paid for, so a restart must not buy it again. The store
-//! has what the posts say, and not their texts.
+//! What was read of the opinion leaders' posts, in the store: each post is paid for, so a restart
+//! must not buy it again. The store has what the posts say, and not their texts.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Every metric of this server as one table: what the recorder is told, and what `docs/OPERATIONS.md` lists.
+//! Every metric of this server as one table: what the recorder is told, and what
+//! `docs/OPERATIONS.md` lists.
 
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 

@@ -1,8 +1,9 @@
-//! `POST /auto-swap`, `/auto-bridge`, `/auto-withdraw`, `/auto-defi-invest`, `/auto-defi-withdraw`: actions of the payer's
-//! sub-wallet.
+//! `POST /auto-swap`, `/auto-bridge`, `/auto-withdraw`, `/auto-defi-invest`, `/auto-defi-withdraw`:
+//! actions of the payer's sub-wallet.
 //!
-//! The intent is durable before the first signature, and its result before the charge. A call is charged when a transaction
-//! of the sub-wallet stands, or is on its way when the payment's window or the time of the call ends.
+//! The intent is durable before the first signature, and its result before the charge. A call is
+//! charged when a transaction of the sub-wallet stands, or is on its way when the payment's window
+//! or the time of the call ends.
 
 use std::time::Duration;
 
@@ -53,7 +54,8 @@ pub(super) async fn carry_out(
     carry_out_since(Instant::now(), context, wallets, actions, call, action).await
 }
 
-/// The same for a call whose work has begun at `since`: what came before the action is of the same time.
+/// The same for a call whose work has begun at `since`: what came before the action is of the same
+/// time.
 pub(super) async fn carry_out_since(
     since: Instant,
     context: &Context,
@@ -99,7 +101,8 @@ pub(super) async fn carry_out_since(
     Ok(answered)
 }
 
-/// The end of the time of the call: its own, or that of its payment's window, whichever comes first.
+/// The end of the time of the call: its own, or that of its payment's window, whichever comes
+/// first.
 fn time_left(since: Instant, actions: &WalletActions, call: &Call) -> Instant {
     let work = Duration::from_secs(call.operation.route().work_seconds);
     let window = call.payment.work_until.saturating_sub(actions.now());
@@ -107,7 +110,8 @@ fn time_left(since: Instant, actions: &WalletActions, call: &Call) -> Instant {
     of_work.min(Instant::now() + Duration::from_secs(window).saturating_sub(RESERVED))
 }
 
-/// The time is over and the intent is not: it is cancelled if nothing was signed. What is on its way is charged.
+/// The time is over and the intent is not: it is cancelled if nothing was signed. What is on its
+/// way is charged.
 async fn give_up(actions: &WalletActions, intent: &Intent) -> Result<Intent, ErrorReply> {
     let given_up = actions.give_up(&intent.id, "not_begun_in_time").await;
     match given_up.map_err(|error| refused(&error))? {

@@ -7,10 +7,12 @@ use tokio::time::timeout;
 
 use crate::reply::ErrorReply;
 
-/// For how many seconds an answer counts as fresh. It was made for its call; this is for whoever keeps it.
+/// For how many seconds an answer counts as fresh. It was made for its call; this is for whoever
+/// keeps it.
 pub(super) const FRESH_SECONDS: u64 = 3_600;
 
-/// The time for everything that models do for one call. The rest of the route's budget is for keeping the answer.
+/// The time for everything that models do for one call. The rest of the route's budget is for
+/// keeping the answer.
 pub(super) const BUDGET: Duration = Duration::from_secs(110);
 
 /// Ends what takes longer than a call may.
@@ -28,7 +30,8 @@ pub(super) fn too_slow() -> ErrorReply {
     .retry_after(5)
 }
 
-/// The model's safety system does not serve the prompt: no other time, and no other payment, changes that.
+/// The model's safety system does not serve the prompt: no other time, and no other payment,
+/// changes that.
 pub(super) fn blocked() -> ErrorReply {
     ErrorReply::new(
         ErrorCode::Unsupported,

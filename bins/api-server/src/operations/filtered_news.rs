@@ -127,8 +127,8 @@ impl Found {
         self.articles.push(article.clone());
     }
 
-    /// The headlines, the terms of the reports behind them (what is too old to be told matched nothing), and how many
-    /// headlines there are.
+    /// The headlines, the terms of the reports behind them (what is too old to be told matched
+    /// nothing), and how many headlines there are.
     fn ranked(self, now: Timestamp) -> (Vec<Headline>, Vec<String>, usize) {
         let Ranking {
             mut headlines,

@@ -79,8 +79,8 @@ pub(super) async fn answer(
 ///
 /// # Errors
 ///
-/// 404 `symbol_not_found` when every venue answered and none lists it; 503 when none that may list it
-/// answered.
+/// 404 `symbol_not_found` when every venue answered and none lists it; 503 when none that may list
+/// it answered.
 pub(super) async fn for_symbol(
     context: &Context,
     derivatives: &Derivatives,
@@ -265,8 +265,8 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// What `venue` answered. A venue that does not list something is not missing; one that does not
-    /// answer is, and is nobody else's fault.
+    /// What `venue` answered. A venue that does not list something is not missing; one that does
+    /// not answer is, and is nobody else's fault.
     fn venue<T>(
         &mut self,
         context: &Context,
@@ -287,8 +287,8 @@ impl Gathered {
         }
     }
 
-    /// The rates that Hyperliquid expects of venues that did not answer: of `coin`, or of every coin
-    /// that another venue lists.
+    /// The rates that Hyperliquid expects of venues that did not answer: of `coin`, or of every
+    /// coin that another venue lists.
     async fn predict(
         &mut self,
         context: &Context,

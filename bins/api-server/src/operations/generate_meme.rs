@@ -1,7 +1,7 @@
 //! `GET /generate-meme`.
 //!
-//! The image is in the store before the answer is: a lost answer is fetched again with the same payment, and the image by
-//! its digest, without drawing or paying twice.
+//! The image is in the store before the answer is: a lost answer is fetched again with the same
+//! payment, and the image by its digest, without drawing or paying twice.
 
 use alloy_primitives::hex;
 use data_sources::{Error, Sourced};
@@ -33,7 +33,8 @@ pub(super) async fn answer(
     store: Option<&SqliteStore>,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
-    // Nothing is drawn that could not be kept: the operator pays the model for it, and nobody else would.
+    // Nothing is drawn that could not be kept: the operator pays the model for it, and nobody else
+    // would.
     let store = store.ok_or_else(no_store)?;
     store
         .has_room(ROOM_BYTES, unix(context.now()))

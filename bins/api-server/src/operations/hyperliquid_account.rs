@@ -53,13 +53,14 @@ pub(super) async fn answer(
                 );
             }
         }
-        // Which dexes there are is not known: positions of the venue's own dex are all that is told.
+        // Which dexes there are is not known: positions of the venue's own dex are all that is
+        // told.
         Err(error) => {
             report.take::<()>(context, "other_dexes", Err(error));
         }
     }
-    // Orders need collateral: only a dex that holds some is asked, because each one costs as much as
-    // ten accounts.
+    // Orders need collateral: only a dex that holds some is asked, because each one costs as much
+    // as ten accounts.
     let dexes: Vec<_> = accounts.iter().map(|account| account.dex.clone()).collect();
     let mut orders = Vec::new();
     let mut told = Vec::new();

@@ -98,8 +98,8 @@ fn answered(data: Map<String, Value>, report: SourceReport) -> Answered {
         .origin("markets/*/funding_apr_pct", MARKETS, Method::Derived)
 }
 
-/// The market that a caller means: by its name as the venue writes it, without the prefix of the dex,
-/// or, where only one fits, in other letter case.
+/// The market that a caller means: by its name as the venue writes it, without the prefix of the
+/// dex, or, where only one fits, in other letter case.
 fn find<'a>(markets: &'a [PerpContext], dex: &str, coin: &str) -> Option<&'a PerpContext> {
     let full = match dex {
         "" => coin.to_owned(),

@@ -24,7 +24,8 @@ pub(super) async fn answer(
     let desk = &news.desk;
     let (posts, leading) = tokio::join!(desk.posts(call.max_age()), desk.leaders(call.max_age()));
     let mut report = SourceReport::default();
-    // What the leaders think is in their posts alone: how others speak of what they mention is not it.
+    // What the leaders think is in their posts alone: how others speak of what they mention is not
+    // it.
     let posts = posts.map_err(|error| fault::core_missing("posts", error.reason()))?;
     let posts = report.got(posts);
     let (talking, mut warnings) = match leading {

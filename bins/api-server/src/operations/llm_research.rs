@@ -1,7 +1,7 @@
 //! `GET /llm-research`.
 //!
-//! One model is asked, and the next one only when it fails: a model that answers without citing anything has answered, and
-//! another one would be paid for the same question in vain.
+//! One model is asked, and the next one only when it fails: a model that answers without citing
+//! anything has answered, and another one would be paid for the same question in vain.
 
 use data_sources::{Error, Source, SourceError, SourceErrorKind, Sourced};
 use readings::ai::{Generated, Research};
@@ -16,7 +16,8 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Ai;
 
-/// A model that is asked later than this before the end of the budget would not come to its own end.
+/// A model that is asked later than this before the end of the budget would not come to its own
+/// end.
 const LEAST_TIME: Duration = Duration::from_secs(30);
 
 /// The models, in the order in which they are asked.

@@ -30,7 +30,8 @@ use crate::sources::{Defi, Derivatives, News, Tokens, Tradfi};
 /// Days ahead of which scheduled events are told.
 const CATALYST_DAYS: usize = 14;
 
-/// A section that is taken from the answer of another route: its name, the route, and the members that are taken, whole.
+/// A section that is taken from the answer of another route: its name, the route, and the members
+/// that are taken, whole.
 struct Section {
     name: &'static str,
     operation: Operation,
@@ -231,9 +232,9 @@ pub(super) async fn answer(
 }
 
 impl Section {
-    /// The call of its route without parameters, for data that is not older than the caller of the report takes: an older
-    /// section is missing, and the others are still there. It shares that route's caches, which ask for what they do not
-    /// hold young enough.
+    /// The call of its route without parameters, for data that is not older than the caller of the
+    /// report takes: an older section is missing, and the others are still there. It shares that
+    /// route's caches, which ask for what they do not hold young enough.
     fn call(&self, call: &Call) -> Call {
         let parsed = self.operation.route().parse(None, b"");
         Call {

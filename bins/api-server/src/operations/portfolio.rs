@@ -93,9 +93,10 @@ pub(super) async fn answer(
         .origin("chains", source, Method::Direct))
 }
 
-/// What an account has on `chains`: as OKX's index knows it on the chains that it covers, with the native balance from a
-/// node where the index lists none; on the others, and without the index, chain by chain from nodes and explorers.
-/// Native balances without a price get one that needs no key.
+/// What an account has on `chains`: as OKX's index knows it on the chains that it covers, with the
+/// native balance from a node where the index lists none; on the others, and without the index,
+/// chain by chain from nodes and explorers. Native balances without a price get one that needs no
+/// key.
 ///
 /// # Errors
 ///
@@ -152,8 +153,9 @@ pub(crate) async fn balances(
     })
 }
 
-/// What the index lists on each chain that it covers. Where it lists nothing on a chain, only its own list of chains tells
-/// whether that means anything: a chain of which nobody knows whether it is covered is left to others.
+/// What the index lists on each chain that it covers. Where it lists nothing on a chain, only its
+/// own list of chains tells whether that means anything: a chain of which nobody knows whether it
+/// is covered is left to others.
 async fn indexed(
     context: &Context,
     accounts: &Accounts,

@@ -54,7 +54,8 @@ pub(super) struct Spot {
     pub(super) as_of: Option<Timestamp>,
     /// Dollars in the token's pools.
     pub(super) liquidity_usd: Option<Figure>,
-    /// How old the price, what confirms it and the liquidity are, and for how long each counts as fresh.
+    /// How old the price, what confirms it and the liquidity are, and for how long each counts as
+    /// fresh.
     pub(super) parts: Vec<Part>,
 }
 
@@ -123,9 +124,10 @@ fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
     })
 }
 
-/// The price of `token` from the aggregator, checked by a second source, and by a third one when the
-/// two differ or one of them has none. What nobody lists is priced by what a small trade would bring.
-/// `kept` is how old a kept answer may be, `taken` how old the caller takes what was observed.
+/// The price of `token` from the aggregator, checked by a second source, and by a third one when
+/// the two differ or one of them has none. What nobody lists is priced by what a small trade would
+/// bring. `kept` is how old a kept answer may be, `taken` how old the caller takes what was
+/// observed.
 ///
 /// # Errors
 ///
@@ -226,15 +228,16 @@ fn told(
     Sourced { value, sources }
 }
 
-/// Whether a price is as young as the caller wants it; a source that does not say when it looked looked just now.
+/// Whether a price is as young as the caller wants it; a source that does not say when it looked
+/// looked just now.
 fn within(quote: &Quote, max_age: Option<Duration>, now: Timestamp) -> bool {
     let age = |as_of| Duration::try_from(now.duration_since(as_of)).unwrap_or_default();
     let limits = max_age.zip(quote.as_of);
     limits.is_none_or(|(max_age, as_of)| age(as_of) <= max_age)
 }
 
-/// The price of the deepest pool of `pairs`, which were fetched at a time. It is as old as the last trade can be: that it was
-/// fetched now says nothing of when anybody paid it.
+/// The price of the deepest pool of `pairs`, which were fetched at a time. It is as old as the last
+/// trade can be: that it was fetched now says nothing of when anybody paid it.
 fn deepest(
     platform: &str,
     token: Address,

@@ -22,7 +22,8 @@ use crate::source_report::SourceReport;
 use crate::sources::News;
 use crate::sources::Tradfi;
 
-/// Prices are read again after a minute; the macro readings have the pace of their markets, and the news theirs.
+/// Prices are read again after a minute; the macro readings have the pace of their markets, and the
+/// news theirs.
 const FRESH_SECONDS: u64 = 60;
 /// Dexes that are asked at most: each one costs as much as the venue allows in a second.
 const DEXES: usize = 16;
@@ -210,7 +211,8 @@ async fn markets(hyperliquid: &HyperliquidInfo, call: &Call) -> Result<(Vec<OfDe
     Ok((answers, dexs.value.len()))
 }
 
-/// Headlines about real-world assets, and how many there are; when there are none, the most important ones.
+/// Headlines about real-world assets, and how many there are; when there are none, the most
+/// important ones.
 fn headlines(digest: &readings::news::Digest, now: Timestamp) -> (Vec<Headline>, usize) {
     let topic = Topic::new("rwa");
     let about = |article: &&readings::news::Article| {

@@ -1,4 +1,5 @@
-//! `GET /sub-wallet`, and the payer's own wallet as the default of every route that takes an address.
+//! `GET /sub-wallet`, and the payer's own wallet as the default of every route that takes an
+//! address.
 
 use std::collections::BTreeMap;
 
@@ -142,8 +143,8 @@ pub(super) fn address_or_own(call: &Call) -> Result<Address, ErrorReply> {
         })
 }
 
-/// The call with the payer's sub-wallet, where the operation takes it for an address that was not named, or is about that
-/// wallet alone. None is made here.
+/// The call with the payer's sub-wallet, where the operation takes it for an address that was not
+/// named, or is about that wallet alone. None is made here.
 pub(super) async fn with_own(wallets: &Wallets, call: &Call) -> Result<Option<Call>, ErrorReply> {
     let takes_own = matches!(
         call.operation,

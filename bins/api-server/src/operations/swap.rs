@@ -115,7 +115,8 @@ pub(super) async fn answer(
     })
 }
 
-/// What the aggregator keeps of an output that is better than quoted; the least output is not touched.
+/// What the aggregator keeps of an output that is better than quoted; the least output is not
+/// touched.
 fn surplus_cut(trim: &Trim) -> Value {
     json!({
         "above_amount_out_atoms": trim.above.to_string(),

@@ -21,7 +21,8 @@ use crate::sources::Derivatives;
 use crate::sources::News;
 use crate::sources::Tokens;
 
-/// Symbols are read again after two minutes; what is said of them carries the time at which its source last counted.
+/// Symbols are read again after two minutes; what is said of them carries the time at which its
+/// source last counted.
 const FRESH_SECONDS: u64 = 900;
 /// Most headlines of an answer.
 const MOST: usize = 20;
@@ -80,7 +81,8 @@ pub(super) async fn answer(
             news_source = core(Ok::<_, &Error>(told.sources.as_slice()));
             Some(report.got(told))
         }
-        // The hourly snapshot knows less about a token, and is there when the source of symbols is not.
+        // The hourly snapshot knows less about a token, and is there when the source of symbols is
+        // not.
         Err(error) => {
             report.failed(context, &error);
             let of_snapshot = snapshot.ok().map(|snapshot| {
@@ -229,7 +231,8 @@ fn price(coin: &Coin, report: &mut SourceReport) -> Option<Value> {
     )
 }
 
-/// Sources that answer and know nothing of a symbol are one thing, sources that do not answer another.
+/// Sources that answer and know nothing of a symbol are one thing, sources that do not answer
+/// another.
 fn nothing(symbol: &SymbolKey, news_answered: bool, report: &SourceReport) -> ErrorReply {
     let social = |gap: &Unavailable| gap.field != "data.social" || gap.reason == "symbol_not_found";
     let unknown = news_answered && report.unavailable.iter().all(social);

@@ -239,7 +239,8 @@ fn details_of(found: Sourced<Coin>) -> Answered {
     answered
 }
 
-/// The derivatives, if they are of this very coin: venues list coins by their tickers, and two coins can share one.
+/// The derivatives, if they are of this very coin: venues list coins by their tickers, and two
+/// coins can share one.
 fn of_the_coin(derivatives: Outcome<Answered>, coin: &Coin) -> Outcome<Answered> {
     let Outcome::Ok(answered) = &derivatives else {
         return derivatives;
@@ -250,7 +251,8 @@ fn of_the_coin(derivatives: Outcome<Answered>, coin: &Coin) -> Outcome<Answered>
     }
 }
 
-/// The mark prices of an answer about one symbol, without those of venues that contradict the others.
+/// The mark prices of an answer about one symbol, without those of venues that contradict the
+/// others.
 fn marks(data: &Value) -> Vec<Decimal> {
     let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let mut marks = Vec::new();

@@ -17,7 +17,8 @@ use crate::sources::Tokens;
 
 /// Catalogues update a coin every minute or two.
 const FRESH_SECONDS: u64 = 300;
-/// The price of a pool is as old as the end of the window in which it was traded: five minutes at least.
+/// The price of a pool is as old as the end of the window in which it was traded: five minutes at
+/// least.
 const POOL_FRESH_SECONDS: u64 = 600;
 const SEARCH: &str = "dexscreener.search";
 const MARKETS: &str = "coingecko.markets";
@@ -53,8 +54,8 @@ pub(super) async fn answer(
 /// The coin that `symbol` means: from CoinGecko with its contracts, otherwise from CoinPaprika.
 ///
 /// A symbol that CoinGecko answers not to know is looked for among the pairs of exchanges. While it
-/// does not answer that is not done: nobody can say then whether a token of an exchange only imitates
-/// a listed coin.
+/// does not answer that is not done: nobody can say then whether a token of an exchange only
+/// imitates a listed coin.
 ///
 /// # Errors
 ///

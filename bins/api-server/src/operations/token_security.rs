@@ -145,9 +145,9 @@ fn explain_holding(report: &mut SourceReport, holding: &Holding, list: &'static 
     }
 }
 
-/// Names every check that nobody could make and every figure that the verdict leaves open, with what
-/// kept the source from it that would have known. `at` is the place of the findings in `data`, with a
-/// final point.
+/// Names every check that nobody could make and every figure that the verdict leaves open, with
+/// what kept the source from it that would have known. `at` is the place of the findings in `data`,
+/// with a final point.
 pub(super) fn unknowns(
     report: &mut SourceReport,
     findings: &SecurityReport,

@@ -31,7 +31,8 @@ const NONE_BUT_A_REASON: [&str; 4] = [
     "revert_reason",
 ];
 
-/// `data`: the explanation of the transaction; of one that stands on several chains also the others.
+/// `data`: the explanation of the transaction; of one that stands on several chains also the
+/// others.
 #[derive(Serialize)]
 struct Explained<'a> {
     #[serde(flatten)]

@@ -286,7 +286,8 @@ fn missing(trades: &Trades, side: TradeSide) -> Option<String> {
         })
 }
 
-/// The price as `/price` has it; where nobody prices the token, what the smallest purchase cost when it was quoted.
+/// The price as `/price` has it; where nobody prices the token, what the smallest purchase cost
+/// when it was quoted.
 fn priced(
     context: &Context,
     report: &mut SourceReport,

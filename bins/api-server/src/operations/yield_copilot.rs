@@ -1,9 +1,10 @@
-//! `POST /yield-copilot`: where an amount of an asset would go, the best first, with the transactions that take it there.
+//! `POST /yield-copilot`: where an amount of an asset would go, the best first, with the
+//! transactions that take it there.
 //!
-//! The products are those of the operator's reviewed list. Without `execute` the transactions are unsigned and bound to the
-//! payer's own address, and nobody's key is needed. With `execute` the first plan is carried out from the payer's sub-wallet,
-//! and the call answers as an action does. A product that does not fit, or of which something is not known, is left out and
-//! named.
+//! The products are those of the operator's reviewed list. Without `execute` the transactions are
+//! unsigned and bound to the payer's own address, and nobody's key is needed. With `execute` the
+//! first plan is carried out from the payer's sub-wallet, and the call answers as an action does. A
+//! product that does not fit, or of which something is not known, is left out and named.
 
 mod ranking;
 mod shown;

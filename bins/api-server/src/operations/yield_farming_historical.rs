@@ -1,4 +1,5 @@
-//! `GET /yield-farming-historical`: the history of a pool, or what the payer's own sub-wallet has done.
+//! `GET /yield-farming-historical`: the history of a pool, or what the payer's own sub-wallet has
+//! done.
 
 use data_sources::Provenance;
 use readings::defi::history;

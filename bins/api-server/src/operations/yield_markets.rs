@@ -20,7 +20,8 @@ use crate::sources::{Defi, EDITION_FRESH_SECONDS};
 
 /// What OKX is asked for when no asset is named.
 const USUAL_TOKENS: [&str; 3] = ["USDT0", "USDG", "USDC"];
-/// What could not be had when a source beside the edition fails: its readings, and rows that it alone has.
+/// What could not be had when a source beside the edition fails: its readings, and rows that it
+/// alone has.
 const BESIDE: &str = "markets[].also_reported";
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -94,7 +95,8 @@ pub(super) async fn answer(
     })
 }
 
-/// A yield that its source states whole has parts that nobody knows: no reward is not what that means.
+/// A yield that its source states whole has parts that nobody knows: no reward is not what that
+/// means.
 fn name_unsplit(rows: &[Market], report: &mut SourceReport) {
     let mut named = BTreeSet::new();
     for row in rows.iter().filter(|row| !row.reward_known) {

@@ -12,7 +12,8 @@ use crate::reply::ErrorReply;
 use crate::snapshots::{Absent, yield_pools};
 use crate::sources::{Defi, Edition};
 
-/// Members of a row whose `null` means that there is none: chains without an EIP-155 id, pools without a reward.
+/// Members of a row whose `null` means that there is none: chains without an EIP-155 id, pools
+/// without a reward.
 pub(super) const NONE: &[&str] = &["chain_id", "apy_reward_pct", "next_cursor"];
 
 /// The newest edition of the pools.

@@ -31,8 +31,9 @@ pub(super) struct Admitted {
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Takes a place and holds credit.
     ///
-    /// A signature that this process cannot judge is worth a question to the settler or the chain only when the journal does
-    /// not know the payment, and one of the few places for such calls is free.
+    /// A signature that this process cannot judge is worth a question to the settler or the chain
+    /// only when the journal does not know the payment, and one of the few places for such calls is
+    /// free.
     pub(super) async fn admit(&self, call: &PaidCall, matched: Matched) -> Result<Admitted, Ended> {
         let Matched {
             payment,
@@ -123,8 +124,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// After a verification by the chain: a payer whose signature only that could judge pays from its own credit, as others do.
-    /// The newcomers' pool has held what the verification costs, and perhaps no more.
+    /// After a verification by the chain: a payer whose signature only that could judge pays from
+    /// its own credit, as others do. The newcomers' pool has held what the verification costs, and
+    /// perhaps no more.
     pub(super) async fn hold_for_proven(&self, claimed: &mut Claimed) -> Result<(), Refusal> {
         if !claimed.open.awaits_proof() {
             return Ok(());

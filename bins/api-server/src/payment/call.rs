@@ -8,7 +8,8 @@ use ledger::RequestBinding;
 use route_catalog::{Operation, Problem};
 use x402_wire::{Authorization, AuthorizationKey, Payment, PaymentPayload, Scheme};
 
-/// A request for a paid operation, its body read: all of it that decisions need, and none of the connection.
+/// A request for a paid operation, its body read: all of it that decisions need, and none of the
+/// connection.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) id: RequestId,

@@ -1,8 +1,9 @@
 //! Who pays for work that ends without a paid answer.
 //!
-//! A payer's settled payments earn credit, which the journal keeps; uncharged work spends it. Whoever has none, or has not
-//! proven who it is, draws on the newcomers' pool, of which the journal keeps what is missing. The most that a call can cost is
-//! held before its work begins, so that calls at the same time cannot spend the same credit.
+//! A payer's settled payments earn credit, which the journal keeps; uncharged work spends it.
+//! Whoever has none, or has not proven who it is, draws on the newcomers' pool, of which the
+//! journal keeps what is missing. The most that a call can cost is held before its work begins, so
+//! that calls at the same time cannot spend the same credit.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -67,8 +68,8 @@ pub(super) struct CreditBook {
 struct Account {
     /// As the journal has it, or will have it when what is under way is written.
     credit: Cost,
-    /// What was spent of an earning that was then taken back, because its record could not be written. The next earning pays
-    /// it, as it will in the journal.
+    /// What was spent of an earning that was then taken back, because its record could not be
+    /// written. The next earning pays it, as it will in the journal.
     owed: Cost,
     /// Of the credit, what calls in flight may yet spend.
     held: Cost,
@@ -127,8 +128,8 @@ impl CreditBook {
         }
     }
 
-    /// Adds what a settled payment earns. Returns how much that was: nothing for a payer who is not known here, whose credit
-    /// is read from the journal when it is needed.
+    /// Adds what a settled payment earns. Returns how much that was: nothing for a payer who is not
+    /// known here, whose credit is read from the journal when it is needed.
     fn earn(&mut self, payer: Address, amount: Cost) -> Cost {
         let cap = self.policy.cap;
         let account = self.payers.get_mut(&payer);
@@ -166,8 +167,8 @@ impl CreditBook {
     }
 }
 
-/// What a settlement earns whose record is being written. It counts already, and is taken back when this is dropped: only the
-/// one write that moves the entry earns.
+/// What a settlement earns whose record is being written. It counts already, and is taken back when
+/// this is dropped: only the one write that moves the entry earns.
 pub(super) struct Earning {
     book: Arc<Mutex<CreditBook>>,
     payer: Address,
@@ -223,7 +224,8 @@ enum Purse {
 }
 
 impl Hold {
-    /// Holds what a call can cost: of the payer's own credit, if it is proven and has enough, otherwise of the newcomers'.
+    /// Holds what a call can cost: of the payer's own credit, if it is proven and has enough,
+    /// otherwise of the newcomers'.
     pub(super) fn take(
         book: &Arc<Mutex<CreditBook>>,
         payer: Option<Address>,
@@ -248,8 +250,9 @@ impl Hold {
         })
     }
 
-    /// Holds of the newcomers' what a call can cost whose payer a verification proves or refuses. When they do not have so
-    /// much, the verification alone is held: the payer's own credit may cover the rest ([`prove`](Self::prove)).
+    /// Holds of the newcomers' what a call can cost whose payer a verification proves or refuses.
+    /// When they do not have so much, the verification alone is held: the payer's own credit may
+    /// cover the rest ([`prove`](Self::prove)).
     pub(super) fn take_to_verify(
         book: &Arc<Mutex<CreditBook>>,
         client: Option<IpAddr>,
@@ -279,7 +282,8 @@ impl Hold {
         self.awaits_proof
     }
 
-    /// The payer is proven: from here on its own credit pays, if it has enough. Otherwise the newcomers' must hold all of it.
+    /// The payer is proven: from here on its own credit pays, if it has enough. Otherwise the
+    /// newcomers' must hold all of it.
     ///
     /// # Errors
     /// Neither has enough. What was held stays held.

@@ -22,7 +22,8 @@ const SOON: u64 = 1;
 /// Seconds after which a dependency that is down, or an unknown outcome, is asked again.
 const LATER: u64 = 5;
 
-/// Renders how a paid call ended. A refused payment is answered with a fresh challenge for `operation` and `query`.
+/// Renders how a paid call ended. A refused payment is answered with a fresh challenge for
+/// `operation` and `query`.
 pub(crate) fn deliver(
     ended: Ended,
     challenger: &Challenger,

@@ -50,7 +50,8 @@ pub(crate) enum Refusal {
     },
     /// 409: the payment was settled, and its answer is no longer kept.
     AnswerExpired { transaction: String, url: String },
-    /// 409: the payment was settled, and its answer is about the payer's own wallet and not for this call.
+    /// 409: the payment was settled, and its answer is about the payer's own wallet and not for
+    /// this call.
     AnswerPrivate { transaction: String, url: String },
     /// 503: whether the payment was settled is not known.
     Pending(Pending),
@@ -109,8 +110,8 @@ impl Ended {
         }
     }
 
-    /// One line for each call. What anybody can have by the million, without a signature of an account that can pay, is logged
-    /// only on request.
+    /// One line for each call. What anybody can have by the million, without a signature of an
+    /// account that can pay, is logged only on request.
     pub(super) fn log(&self, request_id: RequestId, operation: Operation, took: Duration) {
         let (operation, outcome) = (operation.name(), self.name());
         let milliseconds = took.as_millis();
@@ -125,8 +126,8 @@ impl Ended {
         tracing::debug!(%request_id, operation, outcome, reason, milliseconds, "paid call");
     }
 
-    /// Whether only somebody who can pay comes to this end: work has begun after the payment was verified, or the very payment
-    /// came to a settlement before.
+    /// Whether only somebody who can pay comes to this end: work has begun after the payment was
+    /// verified, or the very payment came to a settlement before.
     fn is_of_a_payer(&self) -> bool {
         match self {
             Self::Delivered(_) => true,
@@ -216,7 +217,8 @@ impl Declined {
         }
     }
 
-    /// Whether the same call can succeed with another payment. A scheme that nobody settles stays so.
+    /// Whether the same call can succeed with another payment. A scheme that nobody settles stays
+    /// so.
     pub(crate) fn retryable(&self) -> bool {
         self.reason != Reason::UnsupportedScheme
     }

@@ -1,4 +1,5 @@
-//! The calls in flight: whose they are, what they will take, and which entries of the journal they own.
+//! The calls in flight: whose they are, what they will take, and which entries of the journal they
+//! own.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -35,8 +36,8 @@ struct Copies {
 
 /// The calls of one payer.
 ///
-/// Anybody can write a signature that only a chain can judge in the name of any payer. Such calls are counted apart, so that
-/// they stand in the way of each other and not of the payer's own.
+/// Anybody can write a signature that only a chain can judge in the name of any payer. Such calls
+/// are counted apart, so that they stand in the way of each other and not of the payer's own.
 #[derive(Default)]
 struct Payer {
     proven: Calls,
@@ -153,7 +154,8 @@ impl Presence {
         self.entry = Some(entry);
     }
 
-    /// The call will take `amount` of an asset. Returns what the payer's other calls will take of it.
+    /// The call will take `amount` of an asset. Returns what the payer's other calls will take of
+    /// it.
     pub(super) fn commit(&mut self, asset: Address, amount: U256) -> U256 {
         let mut state = self.in_flight.lock();
         let payer = state.payers.entry(self.payer).or_default();
@@ -220,8 +222,8 @@ pub(super) struct Carried {
 }
 
 impl Carried {
-    /// Whether another call has carried the same payment at any time during this one. What became of that payment may have
-    /// been written down after this call has looked it up.
+    /// Whether another call has carried the same payment at any time during this one. What became
+    /// of that payment may have been written down after this call has looked it up.
     pub(super) fn met_others(&self) -> bool {
         let state = self.in_flight.lock();
         let copies = state.payments.get(&self.payment);

@@ -1,4 +1,5 @@
-//! `GET /payments/{asset}/{payer}/{nonce}`: where a payment stands, free of charge. Never what it bought.
+//! `GET /payments/{asset}/{payer}/{nonce}`: where a payment stands, free of charge. Never what it
+//! bought.
 
 use alloy_primitives::{Address, B256};
 use http::StatusCode;

@@ -25,15 +25,17 @@ pub(super) enum Proof {
     Recovered,
     /// Its form is one that only a contract wallet writes.
     WalletForm,
-    /// It is not the payer's own key's, and may be the payer's contract's. If not, this is what is wrong with it.
+    /// It is not the payer's own key's, and may be the payer's contract's. If not, this is what is
+    /// wrong with it.
     PerhapsWallet(Invalid),
     /// Only the broker can judge it (`aggr_deferred`).
     Session,
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Matches a payment to an option of the operation's offer, checks its terms, its window and its signature, that it was
-    /// made for this request, and the request's parameters. Nothing is asked of anybody.
+    /// Matches a payment to an option of the operation's offer, checks its terms, its window and
+    /// its signature, that it was made for this request, and the request's parameters. Nothing is
+    /// asked of anybody.
     pub(super) fn match_offer(
         &self,
         call: &PaidCall,

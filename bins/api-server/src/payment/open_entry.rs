@@ -15,15 +15,15 @@ use super::{PaymentProcessor, Worker};
 /// Pauses, in seconds, between tries to write down what became of an entry.
 const TRY_AGAIN_AFTER: [u64; 6] = [1, 2, 5, 15, 60, 300];
 
-/// The pauses between the tries. The last one is repeated: while nothing can be written, the entry keeps its owner and its
-/// place, however long that takes.
+/// The pauses between the tries. The last one is repeated: while nothing can be written, the entry
+/// keeps its owner and its place, however long that takes.
 pub(super) fn pauses() -> impl Iterator<Item = u64> + Send {
     let [.., last] = TRY_AGAIN_AFTER;
     TRY_AGAIN_AFTER.into_iter().chain(std::iter::repeat(last))
 }
 
-/// An entry that a call has claimed. With it go the call's place, its credit and its mark as owned, until the entry's fate is
-/// written down: so there are never more open entries than places.
+/// An entry that a call has claimed. With it go the call's place, its credit and its mark as owned,
+/// until the entry's fate is written down: so there are never more open entries than places.
 pub(super) struct OpenEntry {
     pub(super) id: EntryId,
     pub(super) presence: Presence,
@@ -63,7 +63,8 @@ impl OpenEntry {
         }
     }
 
-    /// Gives back what the call may have cost and did not, and returns who pays for what it did cost.
+    /// Gives back what the call may have cost and did not, and returns who pays for what it did
+    /// cost.
     pub(super) fn spend(&mut self, spent: Cost) -> Spent {
         let hold = self.hold.take();
         hold.map_or(Spent::NOTHING, |hold| hold.spend(spent))
@@ -71,8 +72,8 @@ impl OpenEntry {
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Gives an authorization back after work that cost `spent`. Returns whether the journal has written that down; if not,
-    /// it is tried again while the entry stays owned.
+    /// Gives an authorization back after work that cost `spent`. Returns whether the journal has
+    /// written that down; if not, it is tried again while the entry stays owned.
     pub(super) async fn release(&self, mut open: OpenEntry, reason: &str, spent: Cost) -> bool {
         let spent = open.spend(spent);
         match self.try_release(open.id, reason, spent).await {

@@ -9,8 +9,8 @@ use super::call::Presented;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Passes on what a phase before the claim came to, unless it is a refusal and the payment is known: then the caller is
-    /// told what the journal says.
+    /// Passes on what a phase before the claim came to, unless it is a refusal and the payment is
+    /// known: then the caller is told what the journal says.
     pub(super) async fn unless_known<T>(
         &self,
         call: &PaidCall,
@@ -30,8 +30,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Looks a payment up by its authorization, and ends the call when the journal knows it. What was released may be claimed
-    /// again and does not count as known; its record is returned.
+    /// Looks a payment up by its authorization, and ends the call when the journal knows it. What
+    /// was released may be claimed again and does not count as known; its record is returned.
     pub(super) async fn recognise(&self, call: &PaidCall) -> Result<Option<PaymentRecord>, Ended> {
         let Some(presented) = &call.presented else {
             return Ok(None);
@@ -48,7 +48,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             let found = self.journal().find(key, &call.binding, self.now()).await;
             match found.map_err(|error| unreadable(&error))? {
-                // Released between the two questions, perhaps after a settlement: the record has to be read again.
+                // Released between the two questions, perhaps after a settlement: the record has to
+                // be read again.
                 None => {}
                 Some(PaymentStatus::Unknown { entry, .. }) => {
                     return Err(Box::pin(self.decide_and_answer(call, presented, entry)).await);
@@ -58,8 +59,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Withdraws the advice to sign a new payment when the present one has come to a settlement before and can still be
-    /// executed by whoever saw it.
+    /// Withdraws the advice to sign a new payment when the present one has come to a settlement
+    /// before and can still be executed by whoever saw it.
     async fn advise(
         &self,
         call: &PaidCall,

@@ -68,7 +68,8 @@ impl Looks {
         self.lock().next.insert(undecided.entry, next);
     }
 
-    /// Notes that our own transaction for an entry has failed. Returns whether that is new to this process.
+    /// Notes that our own transaction for an entry has failed. Returns whether that is new to this
+    /// process.
     pub(super) fn learn_failure(&self, entry: EntryId) -> bool {
         self.lock().failed.insert(entry)
     }
@@ -107,7 +108,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.shared.closing.run_until_cancelled(look).await;
     }
 
-    /// Looks once at every unknown payment whose time has come, a few at a time. A slow one holds up nobody else.
+    /// Looks once at every unknown payment whose time has come, a few at a time. A slow one holds
+    /// up nobody else.
     pub(super) async fn reconcile_all(&self) {
         let mut after = None;
         let mut looks: JoinSet<()> = JoinSet::new();
@@ -222,9 +224,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// The call that sent the transaction could not see that it failed. A restart may count it once more.
+    /// The call that sent the transaction could not see that it failed. A restart may count it once
+    /// more.
     async fn charge_failure(&self, entry: EntryId, payer: Address) {
-        // The credit is known before it changes, so that nobody reads the old one from the journal meanwhile.
+        // The credit is known before it changes, so that nobody reads the old one from the journal
+        // meanwhile.
         let known = self.learn_credit(payer).await;
         if known.is_ok() && self.shared.looks.learn_failure(entry) {
             let cost = self.shared.policy.credit.transaction;
@@ -260,15 +264,16 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// A caller presents a payment whose outcome is unknown: decides it now if that is possible, then answers from the
-    /// journal.
+    /// A caller presents a payment whose outcome is unknown: decides it now if that is possible,
+    /// then answers from the journal.
     pub(super) async fn decide_and_answer(
         &self,
         call: &PaidCall,
         presented: &Presented,
         entry: EntryId,
     ) -> Ended {
-        // The page after the entry before it: the entry itself, unless it has been decided meanwhile.
+        // The page after the entry before it: the entry itself, unless it has been decided
+        // meanwhile.
         let before = EntryId::new(entry.number().saturating_sub(1));
         let decision = match self.journal().undecided(Some(before), 1).await {
             Ok(page) => match page.into_iter().find(|undecided| undecided.entry == entry) {

@@ -46,7 +46,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Box::pin(self.release(claimed.open, error.code(), Cost::ZERO)).await;
             return Err(Refusal::LedgerUnavailable.into());
         }
-        // The settler has time limits of its own; this one only guards against one that forgets them.
+        // The settler has time limits of its own; this one only guards against one that forgets
+        // them.
         let settling = Box::pin(self.settler().settle(&claimed.payment));
         // What ends otherwise than well is rare, and its futures are on the heap.
         let ended = match timeout(self.shared.policy.settle_guard, settling).await {
@@ -87,8 +88,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Records a settled payment and hands out its answer.
     ///
-    /// The answer is durable since before the settlement. Should the record of the settlement itself fail, the caller has
-    /// paid and gets the answer all the same, and the record is tried again.
+    /// The answer is durable since before the settlement. Should the record of the settlement
+    /// itself fail, the caller has paid and gets the answer all the same, and the record is tried
+    /// again.
     async fn settled(&self, claimed: Box<Claimed>, answer: Answer, receipt: Receipt) -> Delivered {
         let charge = Charge::of(receipt);
         self.record(claimed.open.id, &charge, Some(claimed)).await;
@@ -112,7 +114,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     ) -> Refusal {
         let payment = claimed.payment;
         if !self.release(claimed.open, reason.as_str(), spent).await {
-            // The journal still has the entry as settling and would send it again: not a case for a new payment.
+            // The journal still has the entry as settling and would send it again: not a case for a
+            // new payment.
             return self.pending(&payment.key(), None);
         }
         let next = self.after_attempt(&Presented::of(&payment)).await;
@@ -149,8 +152,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.keep_open(claimed, spent, None, cause, refused).await
     }
 
-    /// The payment was not taken, and others than the payer have seen its authorization: anybody may still execute it. So
-    /// the entry stays unknown until nobody can, and its stored answer is the payer's should the money move.
+    /// The payment was not taken, and others than the payer have seen its authorization: anybody
+    /// may still execute it. So the entry stays unknown until nobody can, and its stored answer is
+    /// the payer's should the money move.
     async fn keep_open(
         &self,
         mut claimed: Box<Claimed>,
@@ -179,8 +183,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Refusal::SettlementUnavailable
     }
 
-    /// The work is paid for by credit, for a payer can bring this about; should the payment turn out to be settled, it earns
-    /// more than that.
+    /// The work is paid for by credit, for a payer can bring this about; should the payment turn
+    /// out to be settled, it earns more than that.
     async fn unknown(
         &self,
         mut claimed: Box<Claimed>,
@@ -197,8 +201,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.pending(&claimed.payment.key(), transaction)
     }
 
-    /// Writes down that an outcome is unknown. What only this process knows of it must not be lost to a full disk: without the
-    /// transaction, reconciliation may settle once more. While it is tried again, the entry stays owned.
+    /// Writes down that an outcome is unknown. What only this process knows of it must not be lost
+    /// to a full disk: without the transaction, reconciliation may settle once more. While it is
+    /// tried again, the entry stays owned.
     async fn leave_unknown(&self, open: OpenEntry, transaction: Option<String>, cause: String) {
         let marked = self.mark_unknown(open.id, transaction.clone(), &cause);
         if marked.await != Written::NotYet {
@@ -228,8 +233,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Writes down that an entry is settled. What is known only here must not be lost to a full disk: a facilitator may not be
-    /// able to tell it a second time. While it is tried again, the call's entry stays owned and nobody reconciles it.
+    /// Writes down that an entry is settled. What is known only here must not be lost to a full
+    /// disk: a facilitator may not be able to tell it a second time. While it is tried again, the
+    /// call's entry stays owned and nobody reconciles it.
     pub(super) async fn record(
         &self,
         entry: EntryId,
@@ -330,8 +336,8 @@ impl Charge {
     }
 }
 
-/// What the journal keeps of a receipt. What a facilitator adds beyond the protocol is left out when it makes the header too
-/// long: a receipt that cannot be read is no receipt.
+/// What the journal keeps of a receipt. What a facilitator adds beyond the protocol is left out
+/// when it makes the header too long: a receipt that cannot be read is no receipt.
 fn stored_receipt(receipt: Receipt) -> StoredReceipt {
     let mut response = receipt.into_response();
     let mut header = response.to_header();

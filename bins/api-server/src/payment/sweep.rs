@@ -1,4 +1,5 @@
-//! Keeping the journal in order: entries that nobody works on any more, and what is no longer needed.
+//! Keeping the journal in order: entries that nobody works on any more, and what is no longer
+//! needed.
 
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use tokio::time::Instant;
 
 use super::{PaymentProcessor, Worker};
 
-/// How long an entry must have been untouched before a sweep may close it: a call that has just claimed one may not be in the
-/// list of owners yet.
+/// How long an entry must have been untouched before a sweep may close it: a call that has just
+/// claimed one may not be in the list of owners yet.
 const UNTOUCHED_SECONDS: u64 = 60;
 /// More batches than any server fills between two sweeps.
 const MAX_PRUNE_BATCHES: usize = 4096;
@@ -70,8 +71,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// An own transaction is kept for as long as the payment that it is for: while the journal has the payment, a retry or a look at
-    /// its outcome finds the transaction.
+    /// An own transaction is kept for as long as the payment that it is for: while the journal has
+    /// the payment, a retry or a look at its outcome finds the transaction.
     pub(super) async fn forget_transactions(&self) {
         let kept = self.shared.policy.transaction_retention;
         let before = self.now().saturating_sub(kept.as_secs());

@@ -87,7 +87,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         match reason {
             // It is good as soon as the account is.
             Reason::InsufficientFunds => Next::SendSameAgain { after_seconds: 5 },
-            // It was used where this server did not see it: money may have moved, unless the chain shows otherwise.
+            // It was used where this server did not see it: money may have moved, unless the chain
+            // shows otherwise.
             Reason::InvalidExactEvmNonceAlreadyUsed => {
                 let presented = Presented::of(payment);
                 match self.can_never_pay(&presented).await {

@@ -34,8 +34,8 @@ pub(super) struct Answered {
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Has the work done within the operation's time. Work that ends without an answer releases the authorization, and the
-    /// payer's credit pays for what it cost.
+    /// Has the work done within the operation's time. Work that ends without an answer releases the
+    /// authorization, and the payer's credit pays for what it cost.
     pub(super) async fn work(&self, verified: Verified) -> Result<Answered, Ended> {
         let Verified(claimed) = verified;
         self.journal().start_work(claimed.open.id);

@@ -57,7 +57,8 @@ impl<T> Current<T> {
         }
     }
 
-    /// The newest edition, if it is younger than `refused` at `now`. A server that has just started is given a moment.
+    /// The newest edition, if it is younger than `refused` at `now`. A server that has just started
+    /// is given a moment.
     pub(crate) async fn within(
         &self,
         refused: Duration,

@@ -18,7 +18,8 @@ pub(crate) trait Dataset: Send + Sync + 'static {
     /// The value that routes read.
     type Value: Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// Ids that may stand in [`Gathered::sources`]; an edition that names others was made by another program.
+    /// Ids that may stand in [`Gathered::sources`]; an edition that names others was made by
+    /// another program.
     fn source_ids(&self) -> Vec<&'static str>;
 
     /// Asks the upstreams at `now`. An error keeps the edition that is there.

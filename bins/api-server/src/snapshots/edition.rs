@@ -95,8 +95,8 @@ impl<T: Serialize> Snapshot<T> {
 }
 
 impl<T: DeserializeOwned> Snapshot<T> {
-    /// From the store. `None` when it was written in another form or names a source that is not among `source_ids`:
-    /// another version of this program wrote it, and gathering anew is cheap.
+    /// From the store. `None` when it was written in another form or names a source that is not
+    /// among `source_ids`: another version of this program wrote it, and gathering anew is cheap.
     pub(super) fn from_record(record: &DatasetRecord, source_ids: &[&'static str]) -> Option<Self> {
         let body: Body<T> = serde_json::from_slice(&record.body).ok()?;
         let sources = body

@@ -57,7 +57,8 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
         Current::watching(self.state.subscribe())
     }
 
-    /// Loads what is in the store, so that a restart is no outage, and gathers at once if that is not of this period.
+    /// Loads what is in the store, so that a restart is no outage, and gathers at once if that is
+    /// not of this period.
     pub(crate) async fn boot(&self) -> Round {
         self.follow().await;
         let round = self.round().await;
@@ -101,7 +102,8 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
         let round = match lease {
             Ok(false) => return Round::Waiting,
             Ok(true) => self.gather(now).await,
-            // A store that is out of order must not make the news old: this server gathers for itself.
+            // A store that is out of order must not make the news old: this server gathers for
+            // itself.
             Err(_) => self.gather(now).await,
         };
         self.give_back(&lease).await;
@@ -136,7 +138,8 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
         self.store.publish(D::NAME, record).await
     }
 
-    /// Takes over what is in the store, if it is newer than what is held; the time of what is held then.
+    /// Takes over what is in the store, if it is newer than what is held; the time of what is held
+    /// then.
     async fn follow(&self) -> Option<Timestamp> {
         match self.store.latest(D::NAME).await {
             Ok(Some(record)) => match Snapshot::from_record(&record, &self.dataset.source_ids()) {

@@ -37,8 +37,9 @@ impl Pace {
         Timestamp::from_second(begin).unwrap_or(now)
     }
 
-    /// How long `holder` waits from `now` for its place in the next period. Several servers do not ask all upstreams
-    /// in the same second: each has its own place in the first thirtieth of a period.
+    /// How long `holder` waits from `now` for its place in the next period. Several servers do not
+    /// ask all upstreams in the same second: each has its own place in the first thirtieth of a
+    /// period.
     pub(super) fn wait(&self, holder: &str, now: Timestamp) -> Duration {
         let next = self
             .period(now)

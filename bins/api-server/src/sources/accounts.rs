@@ -8,7 +8,8 @@ use data_sources::okx::Okx;
 use super::connect::Connect;
 use crate::error::ServeError;
 
-/// Who knows balances: an index of all chains, their nodes, and their explorers; and what the chains' own coins are worth.
+/// Who knows balances: an index of all chains, their nodes, and their explorers; and what the
+/// chains' own coins are worth.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     pub(crate) okx: Okx,

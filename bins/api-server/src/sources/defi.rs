@@ -33,7 +33,8 @@ pub(crate) struct Defi {
     pub(super) pools: Current<PoolList>,
     /// The rows of an edition with those of reserves beside them, as they were put together last.
     joined: Mutex<Option<Joined>>,
-    /// The rows of the edition that was asked for last: thousands are judged once, not in each call.
+    /// The rows of the edition that was asked for last: thousands are judged once, not in each
+    /// call.
     judged: Mutex<Option<Judged>>,
 }
 
@@ -92,8 +93,8 @@ impl Defi {
         Some(self.judge(snapshot))
     }
 
-    /// The rows of an edition, with the reserves of Aave on chain 196 that it does not list. Without a node that answers they are the
-    /// edition's alone.
+    /// The rows of an edition, with the reserves of Aave on chain 196 that it does not list.
+    /// Without a node that answers they are the edition's alone.
     pub(crate) async fn with_reserves(&self, edition: &Edition) -> Arc<Vec<Market>> {
         let asked = self.aave.markets(Some(RESERVES_AGE));
         let Ok(Ok(reserves)) = tokio::time::timeout(RESERVES_PATIENCE, asked).await else {

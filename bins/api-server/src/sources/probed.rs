@@ -80,7 +80,8 @@ const SCANS: &[Operation] = &[TokenSecurity, VetToken, TokenDeepDive];
 const BALANCES: &[Operation] = &[Portfolio, IdleCapital, YieldRecommendations];
 const CATALOGUES: &[Operation] = &[TokenDetails, TokenAlpha, TokenDeepDive];
 
-/// The operations that read a source, or fall back on it. A test holds it against what their answers name.
+/// The operations that read a source, or fall back on it. A test holds it against what their
+/// answers name.
 const READERS: &[(&str, &[Operation])] = &[
     ("okx.market-price", &[Price, VetToken, TokenDeepDive]),
     (

@@ -11,7 +11,8 @@ use plan_checks::{BasisPoints, FeePolicy};
 use super::connect::Connect;
 use crate::error::ServeError;
 
-/// The aggregator of all chains but the home chain, the bridge's service, and the nodes of the chains.
+/// The aggregator of all chains but the home chain, the bridge's service, and the nodes of the
+/// chains.
 #[derive(Debug)]
 pub(crate) struct Rails {
     pub(crate) aggregator: Aggregator,
@@ -28,7 +29,8 @@ pub(crate) struct Aggregator {
 }
 
 impl Rails {
-    /// `fees` are those that plans are built with; without them the service asks by its name, and for no fee.
+    /// `fees` are those that plans are built with; without them the service asks by its name, and
+    /// for no fee.
     pub(super) fn connect(
         connect: &Connect<'_>,
         fees: Option<&FeePolicy>,

@@ -11,7 +11,8 @@ use super::connect::Connect;
 use crate::answer::LastRendered;
 use crate::error::ServeError;
 
-/// For how many seconds the list of tokens counts as fresh. It changes rarely, and is read again every six hours.
+/// For how many seconds the list of tokens counts as fresh. It changes rarely, and is read again
+/// every six hours.
 pub(crate) const TOKEN_LIST_FRESH_SECONDS: u64 = 6 * 3600;
 
 /// The chain's aggregator, catalogues of coins, and exchanges.

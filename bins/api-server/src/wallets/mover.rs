@@ -1,11 +1,13 @@
 //! Moves of mandates that act, over the actions of sub-wallets.
 //!
-//! A move out of a product is two intents: the end of the deposit, then a deposit of what arrived. A move of idle money is the
-//! second one alone. Nothing is kept here. Every answer follows from the intents and from the orders that were forbidden, so a
-//! process that was killed at any point goes on where the records stand.
+//! A move out of a product is two intents: the end of the deposit, then a deposit of what arrived.
+//! A move of idle money is the second one alone. Nothing is kept here. Every answer follows from
+//! the intents and from the orders that were forbidden, so a process that was killed at any point
+//! goes on where the records stand.
 //!
-//! An intent is found by a digest of the key of its move and of its half. An order that is refused for good, or cancelled, is
-//! forbidden before the answer is given: nothing that comes later begins it.
+//! An intent is found by a digest of the key of its move and of its half. An order that is refused
+//! for good, or cancelled, is forbidden before the answer is given: nothing that comes later begins
+//! it.
 
 mod amounts;
 mod asked;
@@ -29,14 +31,16 @@ use self::kept::{Half, KeptMove};
 
 /// The reason under which an order is forbidden that its owner has cancelled.
 const CANCELLED: &str = "cancelled";
-/// The oldest intents that are looked at for a half that is left: a move is over within the age of its yields.
+/// The oldest intents that are looked at for a half that is left: a move is over within the age of
+/// its yields.
 const MOVE_SECONDS: u64 = 86_400;
 /// Intents of one owner that are looked at, at most.
 const MOST_INTENTS: u32 = 200;
 
 /// What tokens are worth.
 pub trait TokenPrices: Send + Sync + 'static {
-    /// A whole token in US dollars; `None` where no price can be read, or only an old or doubtful one.
+    /// A whole token in US dollars; `None` where no price can be read, or only an old or doubtful
+    /// one.
     fn usd(&self, chain_id: u64, token: Address) -> PortFuture<'_, Option<Decimal>>;
 }
 
@@ -122,7 +126,8 @@ impl WalletMover {
         Ok(MoveState::Ended(never_begun(&forbidden.reason)))
     }
 
-    /// Begins the first half, if the second one would be taken now: money does not leave a product for one that is paused.
+    /// Begins the first half, if the second one would be taken now: money does not leave a product
+    /// for one that is paused.
     async fn begin_judged(&self, order: &Order) -> Result<Intent, Refused> {
         if let (Action::Divest(_), Some(second)) = (&order.action, asked::second_of(order)) {
             self.actions.judge_deposit(&second).await?;
@@ -158,8 +163,8 @@ impl WalletMover {
         }
     }
 
-    /// Whether the wallet does nothing else, and no move of it has a half left. Whoever asks holds the owner's turn, or only
-    /// reads.
+    /// Whether the wallet does nothing else, and no move of it has a half left. Whoever asks holds
+    /// the owner's turn, or only reads.
     async fn is_free(&self, owner: Owner) -> Result<(), MoverError> {
         let busy = self.actions.busy(owner).await;
         if busy

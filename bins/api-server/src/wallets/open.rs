@@ -14,7 +14,8 @@ use crate::Sources;
 use crate::config::Config;
 use crate::error::ServeError;
 
-/// The chains on which wallets can act by a configuration: those of wallets that nodes are configured for.
+/// The chains on which wallets can act by a configuration: those of wallets that nodes are
+/// configured for.
 pub(crate) fn acting_chains(config: &Config) -> impl Iterator<Item = u64> + '_ {
     let wallets = config.custody.iter().flat_map(|_| &config.wallets.chains);
     wallets.copied().filter(|chain_id| {
@@ -35,7 +36,8 @@ pub(crate) fn mover(sources: &Arc<Sources>) -> Option<WalletMover> {
     Some(WalletMover::new(actions, yields, prices))
 }
 
-/// Starts the actions of wallets, and goes on with what an earlier process has left. `None` without a chain to act on.
+/// Starts the actions of wallets, and goes on with what an earlier process has left. `None` without
+/// a chain to act on.
 ///
 /// # Errors
 /// Records that cannot be opened; a fee configuration that cannot be used.

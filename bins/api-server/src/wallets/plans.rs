@@ -1,5 +1,5 @@
-//! Plans of swaps and bridges. Each is built from a quote, judged by the checks of its rail, and judged once more from its own bytes:
-//! only the steps of the second judgement are handed out.
+//! Plans of swaps and bridges. Each is built from a quote, judged by the checks of its rail, and
+//! judged once more from its own bytes: only the steps of the second judgement are handed out.
 
 mod bridge;
 mod home_swap;
@@ -27,7 +27,8 @@ use crate::fees::{self, PlanRules};
 use crate::reviewed::Unreviewed;
 use crate::sources::Rails;
 
-/// [`Plans`] over the plan builder: the home chain's aggregator on the home chain, LI.FI on every other one, Circle for bridges.
+/// [`Plans`] over the plan builder: the home chain's aggregator on the home chain, LI.FI on every
+/// other one, Circle for bridges.
 pub struct WalletPlans {
     okx: Okx,
     defillama: Defillama,
@@ -42,7 +43,8 @@ impl WalletPlans {
     /// Over the upstreams of a configuration, by its `[plans]`.
     ///
     /// # Errors
-    /// [`ServeError`] that names the key of the fee configuration, or of another rule of plans, that cannot be used.
+    /// [`ServeError`] that names the key of the fee configuration, or of another rule of plans,
+    /// that cannot be used.
     pub fn new(config: &Config, sources: &Sources) -> Result<Self, ServeError> {
         let rules = fees::rules(config).map_err(ServeError::Fees)?;
         Ok(Self {

@@ -1,5 +1,5 @@
-//! The one sender of everything that accounts of callers send: plans under the fence, and wallet actions. One account on one
-//! chain has one sender, or two would use the same nonce.
+//! The one sender of everything that accounts of callers send: plans under the fence, and wallet
+//! actions. One account on one chain has one sender, or two would use the same nonce.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,8 +36,8 @@ pub(crate) struct Sending {
 }
 
 impl Sending {
-    /// The sender over the nodes of these chains: that of the fence, if it sends, and those of wallets as far as nodes of
-    /// theirs are configured. `None` without any chain.
+    /// The sender over the nodes of these chains: that of the fence, if it sends, and those of
+    /// wallets as far as nodes of theirs are configured. `None` without any chain.
     ///
     /// # Errors
     /// A key of the configuration that cannot be used; records that cannot be opened.
@@ -72,7 +72,8 @@ impl Sending {
         let records = SqliteStore::open(path.with_extension("fence-sender.db"));
         let records = Arc::new(records.map_err(ServeError::Records)?);
         let options = Options {
-            // Beside the ledger, which this server has claimed for itself: whoever had a lane has ended.
+            // Beside the ledger, which this server has claimed for itself: whoever had a lane has
+            // ended.
             takeover: Takeover::AtOnce,
             ..Options::default()
         };
@@ -134,7 +135,8 @@ pub(crate) fn nodes(config: &Config, chain_id: u64) -> Result<Vec<Arc<dyn Transp
     Ok(nodes)
 }
 
-/// The sources with the products of the reviewed list. A chain of theirs can be read when nodes are configured for it.
+/// The sources with the products of the reviewed list. A chain of theirs can be read when nodes are
+/// configured for it.
 ///
 /// # Errors
 /// A node whose address cannot be used.

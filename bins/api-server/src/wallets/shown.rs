@@ -9,8 +9,8 @@ use wallet_actions::{Intent, Operation, State, Status, Step, StepKind, whole};
 
 use crate::answer::seconds;
 
-/// What an action's answer and `GET /intents/{id}` show. Nothing in it moves anything: no key, no signature of anybody that
-/// is not on a chain, no payment.
+/// What an action's answer and `GET /intents/{id}` show. Nothing in it moves anything: no key, no
+/// signature of anybody that is not on a chain, no payment.
 pub(crate) fn shown(intent: &Intent) -> Value {
     let mut shown = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -25,7 +25,8 @@ pub(crate) fn shown(intent: &Intent) -> Value {
     }
     put("steps", intent.steps.iter().map(step).collect());
     put("result", result(intent));
-    // The principal goes from the payer to its own sub-wallet, and never through an address of the service.
+    // The principal goes from the payer to its own sub-wallet, and never through an address of the
+    // service.
     put("refund_needed", false.into());
     put("created_at", time(intent.created_at).into());
     if let Some(ended_at) = intent.ended_at {
@@ -113,7 +114,8 @@ fn result(intent: &Intent) -> Value {
     Value::Object(result)
 }
 
-/// What an action did to the positions of its wallet, for their history. `None` where it did nothing to them.
+/// What an action did to the positions of its wallet, for their history. `None` where it did
+/// nothing to them.
 pub(crate) fn realised(intent: &Intent) -> Option<Value> {
     let call = of_position(intent)?;
     let Status::Sealed { at, .. } = call.status else {
@@ -147,7 +149,8 @@ pub(crate) fn realised(intent: &Intent) -> Option<Value> {
     Some(shown)
 }
 
-/// The same as a move of the position, for the sum of what it brought. What is on its way is of an unknown amount.
+/// The same as a move of the position, for the sum of what it brought. What is on its way is of an
+/// unknown amount.
 pub(crate) fn moved(intent: &Intent) -> Option<Move> {
     let call = of_position(intent)?;
     let sealed = matches!(call.status, Status::Sealed { .. });

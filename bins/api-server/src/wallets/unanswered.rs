@@ -1,8 +1,9 @@
 //! Actions whose calls a crash has cut off: something may stand on a chain that is not charged yet.
 //!
-//! An intent keeps the call that was paid for. After a start each call of the last day is taken once more, as if its caller
-//! had sent it again: the same claim, the same intent, the same charge. So what happened is charged, and the caller finds
-//! its answer. An intent that came to nothing ends uncharged, as before.
+//! An intent keeps the call that was paid for. After a start each call of the last day is taken
+//! once more, as if its caller had sent it again: the same claim, the same intent, the same charge.
+//! So what happened is charged, and the caller finds its answer. An intent that came to nothing
+//! ends uncharged, as before.
 
 use bytes::Bytes;
 use http_edge::RequestIds;
@@ -57,8 +58,8 @@ impl KeptCall {
     }
 }
 
-/// Takes the calls of the intents of the last day once more. Those that were answered are known to the journal, and nothing
-/// is done for them.
+/// Takes the calls of the intents of the last day once more. Those that were answered are known to
+/// the journal, and nothing is done for them.
 pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,

@@ -1,4 +1,5 @@
-//! Work that ends uncharged has a budget: whoever abuses it is refused before the work, and those who pay are served.
+//! Work that ends uncharged has a budget: whoever abuses it is refused before the work, and those
+//! who pay are served.
 
 use alloy_primitives::U256;
 use api_server::Config;
@@ -193,8 +194,8 @@ async fn a_payer_without_credit_has_one_call_in_flight_where_its_balance_cannot_
     drop(call.await);
 }
 
-/// Asks for one answer after the other until the answer is that no credit is left. Each before that is refused with `status`
-/// and not charged. Returns how many were.
+/// Asks for one answer after the other until the answer is that no credit is left. Each before that
+/// is refused with `status` and not charged. Returns how many were.
 async fn until_dry(world: &World, buyer: &Buyer, target: &str, status: u16) -> usize {
     let paid = world.paid();
     for refused in 0..100 {
@@ -209,8 +210,9 @@ async fn until_dry(world: &World, buyer: &Buyer, target: &str, status: u16) -> u
     panic!("the pool never ends")
 }
 
-/// A world whose model does what a scenario says, with an attacker (the buyer of the world) and somebody honest, both with
-/// money. Each call of a model costs 2,000, a verification 100, and the pool holds 12,300.
+/// A world whose model does what a scenario says, with an attacker (the buyer of the world) and
+/// somebody honest, both with money. Each call of a model costs 2,000, a verification 100, and the
+/// pool holds 12,300.
 async fn with_models(
     scenario: &str,
     change: impl FnOnce(&mut Config, &ReplayServer),
@@ -280,7 +282,8 @@ async fn a_second_paid_model_is_paid_for_by_credit_too() {
     is_served(&paid_from(&honest, "192.0.2.66", &world.price()).await);
 }
 
-/// An attacker does not get the pool anew by having the server restarted, nor do its victims lose what they have earned.
+/// An attacker does not get the pool anew by having the server restarted, nor do its victims lose
+/// what they have earned.
 #[tokio::test]
 async fn an_empty_pool_is_still_empty_after_a_restart() {
     let mut world = World::start(|config, _rpc| small_pool(config)).await;

@@ -71,8 +71,8 @@ async fn the_same_payment_is_served_whenever_its_caller_hung_up() {
     }
 }
 
-/// Only a chain can judge such signatures, so each that is looked at leaves a row. How many are looked at is bounded by the
-/// newcomers' pool, whether their callers wait for the answer or not.
+/// Only a chain can judge such signatures, so each that is looked at leaves a row. How many are
+/// looked at is bounded by the newcomers' pool, whether their callers wait for the answer or not.
 #[tokio::test]
 async fn forgeries_whose_callers_hang_up_leave_bounded_rows() {
     const LOOKED_AT: u64 = 40;

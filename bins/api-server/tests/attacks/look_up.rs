@@ -77,7 +77,8 @@ async fn a_payment_in_flight_and_an_unknown_one_are_shown_as_such() {
     );
 }
 
-/// A facilitator that was cut off, no chain to ask, and a window that is over: what the server would write down minutes later.
+/// A facilitator that was cut off, no chain to ask, and a window that is over: what the server
+/// would write down minutes later.
 #[tokio::test]
 async fn an_undecidable_payment_is_left_to_the_operator() {
     let facilitator = Facilitator::start(vec![valid()], vec![Say::Drop]).await;

@@ -1,4 +1,5 @@
-//! Settled payments are public: whoever reads one on the chain can write its header again, and gets nothing of its payer's own.
+//! Settled payments are public: whoever reads one on the chain can write its header again, and gets
+//! nothing of its payer's own.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! A payment that the ledger knows is recognised before anything is said that could make its payer sign another one.
+//! A payment that the ledger knows is recognised before anything is said that could make its payer
+//! sign another one.
 
 use alloy_primitives::Address;
 use api_server::config::SettlementMode;

@@ -139,7 +139,8 @@ async fn a_permission_is_given_seen_and_ended_from_the_command_line() {
     assert_eq!(refused, (403, "grant_revoked".to_owned()));
 }
 
-/// By the service's word, where the holder names no endpoint: gone only when a sealed block says so of every delegation.
+/// By the service's word, where the holder names no endpoint: gone only when a sealed block says so
+/// of every delegation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_of_an_own_account_waits_for_what_the_chain_says() {
     let node = Node::new(Level::Stock);

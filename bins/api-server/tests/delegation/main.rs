@@ -1,4 +1,5 @@
-//! The endpoints below `/delegation/`, on a server that listens, with a clock and a custody that the tests direct.
+//! The endpoints below `/delegation/`, on a server that listens, with a clock and a custody that
+//! the tests direct.
 
 #![allow(
     clippy::unwrap_used,

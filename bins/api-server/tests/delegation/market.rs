@@ -1,4 +1,5 @@
-//! What a plan is held against when it is submitted: prices, the chain's time, what the account holds. A refused try leaves no record.
+//! What a plan is held against when it is submitted: prices, the chain's time, what the account
+//! holds. A refused try leaves no record.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

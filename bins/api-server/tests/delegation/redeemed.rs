@@ -1,5 +1,6 @@
-//! A whole server with a key that redeems, on a chain whose contracts at the framework's addresses answer zero and do nothing. What the
-//! published contracts do is shown in `crates/judges/tests/sending`.
+//! A whole server with a key that redeems, on a chain whose contracts at the framework's addresses
+//! answer zero and do nothing. What the published contracts do is shown in
+//! `crates/judges/tests/sending`.
 
 use alloy_primitives::{Address, Bytes, U256, hex};
 use alloy_signer::SignerSync as _;
@@ -65,7 +66,8 @@ fn file(round: &Round, owner: &PrivateKeySigner, delegate: Address) -> GrantFile
     }
 }
 
-/// The redeemer sends, and what counts is the allowance that is read back: a manager that does nothing halts the plan.
+/// The redeemer sends, and what counts is the allowance that is read back: a manager that does
+/// nothing halts the plan.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_a_redeemer_sends_for_an_account_of_the_users_own() {
     let (owner, delegate) = (PrivateKeySigner::random(), PrivateKeySigner::random());

@@ -55,7 +55,8 @@ fn resigned(file: &str, edit: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
     value.to_string()
 }
 
-/// Attacks 5, 35, 40, 41 and 42: what cannot be read is 422, at every endpoint that takes a signed file, and its signature is not repeated.
+/// Attacks 5, 35, 40, 41 and 42: what cannot be read is 422, at every endpoint that takes a signed
+/// file, and its signature is not repeated.
 #[tokio::test]
 async fn malformed_documents() {
     let served = granted().await;
@@ -326,7 +327,8 @@ async fn limits() {
     assert_refused(&served, SUBMISSIONS, submitted, 403, "limit_outflow").await;
 }
 
-/// Attacks 11, 18, 21 to 24, 28, 45 and 46, as far as they come in a body. A dry run names the same rule.
+/// Attacks 11, 18, 21 to 24, 28, 45 and 46, as far as they come in a body. A dry run names the same
+/// rule.
 #[tokio::test]
 async fn submissions() {
     let served = granted().await;

@@ -1,4 +1,5 @@
-//! The whole round on real servers: a sub-wallet, a permission, a plan, an order, three sealed steps on the embedded chain, and the end.
+//! The whole round on real servers: a sub-wallet, a permission, a plan, an order, three sealed
+//! steps on the embedded chain, and the end.
 
 use std::sync::Arc;
 use std::time::Duration;

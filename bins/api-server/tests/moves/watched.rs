@@ -1,4 +1,5 @@
-//! A mandate that acts, checked by the server's own watcher: from idle money to the better vault, with a verified audit.
+//! A mandate that acts, checked by the server's own watcher: from idle money to the better vault,
+//! with a verified audit.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -67,7 +67,8 @@ fn one_wrong_digit_of_an_asset_is_found_with_everything_else() {
     );
 }
 
-/// A slip in the operator's file of reviewed contracts would review a contract that nobody has seen.
+/// A slip in the operator's file of reviewed contracts would review a contract that nobody has
+/// seen.
 #[test]
 fn one_wrong_digit_of_a_reviewed_contract_is_found() {
     let folder = tempfile::tempdir().unwrap();

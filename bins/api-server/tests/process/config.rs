@@ -362,7 +362,8 @@ fn the_environment_wins_over_the_file() {
         stdout.contains(&format!("paid to {payee}, settled by onchain")),
         "{stdout}"
     );
-    // What stands in every challenge and cannot be paid, and what is refused without a key or a wallet.
+    // What stands in every challenge and cannot be paid, and what is refused without a key or a
+    // wallet.
     for line in [
         "aggr_deferred stands in every challenge and can never be paid in mode onchain",
         "POST /swap is not served here: no_upstream_configured (needs upstreams.okx.enabled)",

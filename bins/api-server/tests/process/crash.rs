@@ -1,5 +1,5 @@
-//! SIGKILL at any moment of a paid call. After the restart on the same ledger every settled payment gets its answer,
-//! nothing is charged twice, and nothing is served unpaid.
+//! SIGKILL at any moment of a paid call. After the restart on the same ledger every settled payment
+//! gets its answer, nothing is charged twice, and nothing is served unpaid.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -65,8 +65,8 @@ impl Book {
         }
     }
 
-    /// Presents every payment again until it has its answer: one that the crash kept from being settled is as good as
-    /// new. Then counts the money.
+    /// Presents every payment again until it has its answer: one that the crash kept from being
+    /// settled is as good as new. Then counts the money.
     async fn settle_up(&mut self, world: &World, server: &Server) {
         let settled_before: Vec<Option<String>> = self
             .payments
@@ -169,8 +169,9 @@ async fn at_every_request_of_a_paid_call_behind_a_facilitator() {
     strike_everywhere(World::behind_a_facilitator().await, &names).await;
 }
 
-/// Lets the server die before and after each of its requests, until a paid call has no further ones. Requests that it makes at the
-/// same time come in any order, so those of these names are struck once more, by name.
+/// Lets the server die before and after each of its requests, until a paid call has no further
+/// ones. Requests that it makes at the same time come in any order, so those of these names are
+/// struck once more, by name.
 async fn strike_everywhere(world: World, names: &[&'static str]) {
     let mut book = Book::default();
     let mut server = world.start().await;
@@ -193,7 +194,8 @@ async fn strike_everywhere(world: World, names: &[&'static str]) {
     close(&world, server, &mut book).await;
 }
 
-/// Pays on a server that is to die; gives the next one, which has settled everything, and whether the first has died.
+/// Pays on a server that is to die; gives the next one, which has settled everything, and whether
+/// the first has died.
 async fn strike(
     world: &World,
     server: Server,

@@ -1,5 +1,5 @@
-//! A ledger without room: calls are refused before anything is charged, what was bought stays there, and more room is
-//! all that is needed to go on.
+//! A ledger without room: calls are refused before anything is charged, what was bought stays
+//! there, and more room is all that is needed to go on.
 
 use alloy_primitives::U256;
 use dev_chain::Mining;
@@ -62,8 +62,8 @@ impl Filled {
         self.served.iter().map(|(payment, _)| payment.amount).sum()
     }
 
-    /// Presents what was served before: it costs nothing and changes nothing. Gives the number of answers that cannot
-    /// be had now, because their charge found no room.
+    /// Presents what was served before: it costs nothing and changes nothing. Gives the number of
+    /// answers that cannot be had now, because their charge found no room.
     async fn present_again(&self, world: &World, server: &Server) -> usize {
         let mut unrecorded = 0;
         for (payment, first) in &self.served {
@@ -120,7 +120,8 @@ async fn a_full_ledger_refuses_uncharged_and_keeps_what_it_has() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_charge_that_finds_no_room_is_not_lost() {
     let mut unrecorded = 0;
-    // With several calls at once and limits that differ by a page, the last page goes to every kind of row.
+    // With several calls at once and limits that differ by a page, the last page goes to every kind
+    // of row.
     for pages in 32..40 {
         let world = World::new(Mining::Auto).await;
         let limit = format!("storage.max_bytes = {}", pages * PAGE);

@@ -1,4 +1,5 @@
-//! The key that pays the gas in an encrypted file, and the account of a signer that the program would have to bring.
+//! The key that pays the gas in an encrypted file, and the account of a signer that the program
+//! would have to bring.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -93,7 +94,8 @@ fn what_is_wrong_with_the_file_is_said_without_the_password() {
     refused(&format!("{}{other}", right.lines), &says);
 }
 
-/// `api-server` itself brings no signer: an account without a key is one that another program signs for.
+/// `api-server` itself brings no signer: an account without a key is one that another program signs
+/// for.
 #[test]
 fn an_account_alone_is_served_by_a_program_that_brings_its_signer() {
     let line = "settlement.gas_account = '0x000000000000000000000000000000000000bEEF'\n";
@@ -107,7 +109,8 @@ fn an_account_alone_is_served_by_a_program_that_brings_its_signer() {
     );
 }
 
-/// The account is that of the instance, which is not asked yet; no other key is beside it, and its URL is in no message.
+/// The account is that of the instance, which is not asked yet; no other key is beside it, and its
+/// URL is in no message.
 #[test]
 fn an_instance_of_web3signer_has_an_account_and_is_alone() {
     const MARKER: &str = "5ec2e7d00dfeed";
@@ -162,7 +165,8 @@ async fn the_file_serves_online_too() {
     assert_eq!(exit, Some(0), "{lines:#?}");
 }
 
-/// An instance that holds another key would hold every settlement up, and nobody would know before the first.
+/// An instance that holds another key would hold every settlement up, and nobody would know before
+/// the first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_instance_of_web3signer_is_asked_online_for_its_accounts() {
     let chain = DevChain::with_chain_196_assets().unwrap();

@@ -57,7 +57,8 @@ fn same(observed: f64, expected: u64) {
     );
 }
 
-/// Each process asks the upstream anew, because it has nothing in memory yet; what the month allows is in the store.
+/// Each process asks the upstream anew, because it has nothing in memory yet; what the month allows
+/// is in the store.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_monthly_quota_outlives_restarts_and_is_shown() {
     let world = World::new(Mining::Auto).await;
@@ -163,7 +164,8 @@ async fn what_is_used_of_a_minutes_budget_outlives_a_restart() {
     second.stop().await;
 }
 
-/// Sockets that nobody speaks on do not take what a call needs: the ledger's files, the upstream, the node.
+/// Sockets that nobody speaks on do not take what a call needs: the ledger's files, the upstream,
+/// the node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_paid_call_beside_more_idle_sockets_than_descriptors() {
     const DESCRIPTORS: u32 = 1_024;

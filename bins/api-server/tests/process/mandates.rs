@@ -1,4 +1,5 @@
-//! SIGKILL around the creation of a yield mandate: one payment makes one mandate, and the audit goes on.
+//! SIGKILL around the creation of a yield mandate: one payment makes one mandate, and the audit
+//! goes on.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

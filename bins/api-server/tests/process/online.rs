@@ -45,7 +45,8 @@ async fn node(chain: &DevChain) -> (RpcServer, String) {
     (rpc, url)
 }
 
-/// A URL whose port is bound and not listened on: nobody else gets it, and connections to it are refused.
+/// A URL whose port is bound and not listened on: nobody else gets it, and connections to it are
+/// refused.
 fn nobody() -> (TcpSocket, String) {
     let bound = TcpSocket::new_v4().unwrap();
     bound.bind(([127, 0, 0, 1], 0).into()).unwrap();

@@ -55,13 +55,15 @@ impl Server {
         )
     }
 
-    /// Starts the server on a system that lets no file grow beyond so many KiB, and waits until it listens.
+    /// Starts the server on a system that lets no file grow beyond so many KiB, and waits until it
+    /// listens.
     pub(crate) async fn start_with_files_up_to(kib: u32, config: &Path) -> Self {
         let blocks = kib * 2;
         Self::start_after(&format!(r#"trap "" XFSZ; ulimit -f {blocks}"#), config).await
     }
 
-    /// Starts the server on a system that gives it no more than so many descriptors, and waits until it listens.
+    /// Starts the server on a system that gives it no more than so many descriptors, and waits
+    /// until it listens.
     pub(crate) async fn start_with_descriptors(count: u32, config: &Path) -> Self {
         Self::start_after(&format!("ulimit -n {count}"), config).await
     }
@@ -230,7 +232,8 @@ pub(crate) fn run(arguments: &[&str], environment: Environment<'_>) -> Output {
     }
 }
 
-/// The binary with exactly this environment: neither a proxy nor a configuration of the machine's user gets in.
+/// The binary with exactly this environment: neither a proxy nor a configuration of the machine's
+/// user gets in.
 fn command(environment: Environment<'_>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_api-server"));
     command.env_clear().envs(environment.iter().copied());

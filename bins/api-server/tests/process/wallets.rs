@@ -220,7 +220,8 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
             .count()
     };
 
-    // What is refused marks nothing and writes nothing: another signer, an old request, a place that cannot be written.
+    // What is refused marks nothing and writes nothing: another signer, an old request, a place
+    // that cannot be written.
     let mut forged = request(wallet.address, key, now);
     forged["public_key"] = json!(B256::repeat_byte(1));
     let old = request(wallet.address, key, now - 30 * 86_400);

@@ -1,5 +1,5 @@
-//! What the server lives in: the embedded chain and the recorded upstream, both behind a tripwire, and a folder with
-//! its configuration and its ledger.
+//! What the server lives in: the embedded chain and the recorded upstream, both behind a tripwire,
+//! and a folder with its configuration and its ledger.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -156,7 +156,8 @@ datasets.yields = false
             .unwrap()
     }
 
-    /// The transaction that moved the money of a payment: the first one that used its authorization.
+    /// The transaction that moved the money of a payment: the first one that used its
+    /// authorization.
     pub(crate) fn settled_by(&self, nonce: B256) -> Option<String> {
         let transactions = self.chain.transactions();
         let uses = |input: &[u8]| input.windows(32).any(|window| window == nonce.as_slice());

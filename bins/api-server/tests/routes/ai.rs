@@ -92,7 +92,8 @@ async fn an_image_is_bought_and_fetched_by_its_digest() {
     assert_eq!(again.headers()["etag"], headers["etag"]);
 }
 
-/// The connection breaks after the payment: the answer is there, and so is the image, without drawing or paying again.
+/// The connection breaks after the payment: the answer is there, and so is the image, without
+/// drawing or paying again.
 #[tokio::test]
 async fn a_lost_answer_is_not_a_lost_payment() {
     let mut world = Shop::open().await.world;

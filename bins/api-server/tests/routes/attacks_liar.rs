@@ -1,5 +1,5 @@
-//! Upstreams that lie: a server between the adapters and the recordings that turns every answer into
-//! another one.
+//! Upstreams that lie: a server between the adapters and the recordings that turns every answer
+//! into another one.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

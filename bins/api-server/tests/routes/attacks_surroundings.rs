@@ -1,5 +1,5 @@
-//! What surrounds a server goes wrong: no key was given to it, its clock jumps. What is sold stays labelled, the rest is
-//! refused, uncharged.
+//! What surrounds a server goes wrong: no key was given to it, its clock jumps. What is sold stays
+//! labelled, the rest is refused, uncharged.
 
 use std::sync::{
     Arc,

@@ -1,5 +1,5 @@
-//! Every upstream lies, every route is asked: an answer that is sold is whole and labelled, anything
-//! else is refused, uncharged, with a name. Nothing ever breaks.
+//! Every upstream lies, every route is asked: an answer that is sold is whole and labelled,
+//! anything else is refused, uncharged, with a name. Nothing ever breaks.
 
 use api_server::Config;
 use jiff::{SignedDuration, Timestamp};
@@ -247,7 +247,8 @@ async fn an_answer_about_somebody_else_is_not_sold_as_the_subjects() {
     let subjects = ["/price?", "/token-security?", "/vet-token?"];
     for (target, outcome) in all(Lie::Impostor, |_, _| {}).await {
         if subjects.iter().any(|path| target.starts_with(path)) {
-            // A price may come from a source whose answers are keyed by the token that was asked for.
+            // A price may come from a source whose answers are keyed by the token that was asked
+            // for.
             let keyed = match &outcome {
                 Outcome::Sold(body) => body["data"]["source"] == "defillama.coins",
                 Outcome::Refused(_) => true,
@@ -259,8 +260,8 @@ async fn an_answer_about_somebody_else_is_not_sold_as_the_subjects() {
 
 #[tokio::test]
 async fn a_hollow_core_is_not_sold() {
-    // What is empty can be an answer: an account without positions, a search without hits. The macro core of /rwa-pulse comes
-    // in CSV, which this lie leaves as it is.
+    // What is empty can be an answer: an account without positions, a search without hits. The
+    // macro core of /rwa-pulse comes in CSV, which this lie leaves as it is.
     let full = [
         "/token-security",
         "/vet-token",

@@ -1,4 +1,5 @@
-//! Answers of many parts: each part ages the whole, none is of another coin, and none holds the others up.
+//! Answers of many parts: each part ages the whole, none is of another coin, and none holds the
+//! others up.
 
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
@@ -142,7 +143,8 @@ async fn markets_value_locked_and_yields_are_compared_with_the_day_before() {
     assert_eq!(of("10y").map(|row| &row["change_bp"]), Some(&json!("0")));
 }
 
-/// Past the last decision that was announced, nobody may take a list without one for a fortnight without one.
+/// Past the last decision that was announced, nobody may take a list without one for a fortnight
+/// without one.
 #[tokio::test]
 async fn what_is_scheduled_says_where_the_calendar_ends() {
     let target = "/token-deep-dive?symbol=OKB";

@@ -1,5 +1,5 @@
-//! Every figure in an answer has a row in `docs/DATA.md`, and every row a figure; and the recorded answers that
-//! `crates/judges/py/figures.py` computes a second time are those of the routes.
+//! Every figure in an answer has a row in `docs/DATA.md`, and every row a figure; and the recorded
+//! answers that `crates/judges/py/figures.py` computes a second time are those of the routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -75,7 +75,8 @@ fn quoted(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The first and the last cell of each row of the table: the figures, and whether they are computed a second time.
+/// The first and the last cell of each row of the table: the figures, and whether they are computed
+/// a second time.
 fn rows(page: &str) -> Vec<(BTreeSet<String>, bool)> {
     let table = section(page, COMPUTED);
     let rows = table.lines().filter(|line| line.starts_with("| `"));

@@ -44,12 +44,13 @@ const READS: [(&str, Dataset); 6] = [
     ("okx.tokens(", Dataset::TokenList),
     // Trying a token out looks up its unit there.
     ("trading::probe(", Dataset::TokenList),
-    // What an account holds is read from nodes while the index is silent: of the tokens that are listed.
+    // What an account holds is read from nodes while the index is silent: of the tokens that are
+    // listed.
     (" holdings(", Dataset::TokenList),
 ];
 
-/// The table of the catalog is held against the code: what an operation's own files read, and those of the operations whose
-/// answers it takes over.
+/// The table of the catalog is held against the code: what an operation's own files read, and those
+/// of the operations whose answers it takes over.
 #[test]
 fn every_operation_declares_the_datasets_that_its_code_reads() {
     let mut reading = 0;

@@ -136,7 +136,8 @@ async fn leaders_are_judged_by_their_own_posts() {
     let shop = Shop::at_the_recording().await;
     let body = shop.buy("/kol-sentiment").await;
     let data = &body["data"];
-    // Five accounts of the list, which are all that the chain's leaders are; one posted about no token.
+    // Five accounts of the list, which are all that the chain's leaders are; one posted about no
+    // token.
     assert_eq!(
         data["coverage"],
         serde_json::json!({"known": 5, "leaders": 5, "posted": 5, "with_opinion": 4, "posts": 7, "complete": true})

@@ -1,5 +1,5 @@
-//! The page of every read route, with what the server really answers; and that the catalog's examples and schemas
-//! describe just that.
+//! The page of every read route, with what the server really answers; and that the catalog's
+//! examples and schemas describe just that.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Which routes a source serves, as the probe tells an operator, against what the answers of the routes name.
+//! Which routes a source serves, as the probe tells an operator, against what the answers of the
+//! routes name.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +29,8 @@ const ALTERNATIVE_IMAGE: &str = "/generate-meme?prompt=a%20calm%20bull&model=alt
 enum Away {
     /// Upstreams, as if nothing listened there.
     Upstreams(&'static [&'static str]),
-    /// Upstreams that are switched off: the alternative image model is whichever of the two is set up.
+    /// Upstreams that are switched off: the alternative image model is whichever of the two is set
+    /// up.
     Disabled(&'static [&'static str]),
 }
 use Away::{Disabled, Upstreams};
@@ -37,8 +39,8 @@ const ALPHA: &str = "/token-alpha";
 const DIVE: &str = "/token-deep-dive?symbol=BTC";
 const WOKB: &str = "/price?token=0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 
-/// Sources that only answer when another one is away: the source, the call (of a path alone the route's example), and what is
-/// away then.
+/// Sources that only answer when another one is away: the source, the call (of a path alone the
+/// route's example), and what is away then.
 const ALTERNATIVES: &[(&str, &str, Away)] = &[
     ("coingecko.token-list", "/all-tokens", Upstreams(&["okx"])),
     ("dexscreener.pairs", WOKB, Upstreams(&["okx"])),

@@ -1,5 +1,5 @@
-//! What is published can be bought: every example call, as each document writes it, is paid for and served; what is not
-//! served says so in every document, in `/status` and in its 402.
+//! What is published can be bought: every example call, as each document writes it, is paid for and
+//! served; what is not served says so in every document, in `/status` and in its 402.
 
 mod calls;
 
@@ -82,7 +82,8 @@ pub(crate) async fn pay(shop: &Shop, method: &str, target: &str, body: &str) -> 
     buyer.send(request).await
 }
 
-/// The operations that a server says it does not serve, after all its documents have been found to say the same.
+/// The operations that a server says it does not serve, after all its documents have been found to
+/// say the same.
 async fn said_unserved(shop: &Shop) -> BTreeMap<(String, String), String> {
     let buyer = &shop.world.buyer;
     let document = buyer.get("/openapi.json").await.body();
@@ -173,7 +174,8 @@ fn of_mandate(method: &str, target: String, id: &str) -> String {
     }
 }
 
-/// Buys every published call: those that are said not to be served are refused uncharged, all others are served.
+/// Buys every published call: those that are said not to be served are refused uncharged, all
+/// others are served.
 async fn buy_all(shop: &Shop) {
     let unserved = said_unserved(shop).await;
     let mut wrong = Vec::new();

@@ -1,4 +1,5 @@
-//! A server in this process whose upstreams are recordings, and what every answer and refusal must hold.
+//! A server in this process whose upstreams are recordings, and what every answer and refusal must
+//! hold.
 
 use std::sync::{
     Arc,
@@ -201,7 +202,8 @@ pub fn codes(body: &Value) -> Vec<&str> {
     codes.map(|code| code.as_str().unwrap()).collect()
 }
 
-/// For how many seconds more an answer counts as fresh: of several sections, the one that goes stale first.
+/// For how many seconds more an answer counts as fresh: of several sections, the one that goes
+/// stale first.
 pub fn left(body: &Value) -> i64 {
     let left =
         |of: &Value| of["max_age_seconds"].as_i64().unwrap() - of["age_seconds"].as_i64().unwrap();

@@ -89,7 +89,8 @@ async fn an_account_that_is_not_named_is_the_payers_sub_wallet() {
     let body = shop.buy("/sub-wallet").await;
     let wallet = body["data"]["sub_wallet"].as_str().unwrap();
     for route in routes {
-        // What the recordings do not know of a new wallet is refused, and no longer because there is none.
+        // What the recordings do not know of a new wallet is refused, and no longer because there
+        // is none.
         let payment = shop.world.buyer.payment(route).await;
         let answer = shop.world.buyer.get_paid(route, &payment).await;
         let body = answer.body();

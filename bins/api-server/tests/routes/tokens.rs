@@ -325,7 +325,8 @@ async fn details_fall_back_and_never_to_an_imitation() {
     assert!(body["data"]["contracts"].is_null());
     assert_eq!(source(&body, "coingecko.markets")["status"], "unavailable");
 
-    // A token that no catalogue lists, from its pools: not ranked, and not the one that imitates it.
+    // A token that no catalogue lists, from its pools: not ranked, and not the one that imitates
+    // it.
     let shop = Shop::open().await;
     let body = shop.buy("/token-details?symbol=XDOG").await;
     assert_eq!(

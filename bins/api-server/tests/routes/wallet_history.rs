@@ -1,4 +1,5 @@
-//! What a sub-wallet has done: the intents in the store, as `/intents/{id}` and `/yield-farming-historical` show them.
+//! What a sub-wallet has done: the intents in the store, as `/intents/{id}` and
+//! `/yield-farming-historical` show them.
 
 use std::collections::BTreeSet;
 
@@ -155,7 +156,8 @@ async fn deposits_and_withdrawals_are_listed_with_the_gain_of_what_was_closed() 
     );
     assert_eq!(rows[2]["amount"], "101.5");
     assert_eq!(rows[2]["tx_hash"], B256::repeat_byte(2).to_string());
-    // The deposit is older than the days; the gain is of the whole position. None is claimed of the others.
+    // The deposit is older than the days; the gain is of the whole position. None is claimed of the
+    // others.
     assert_eq!(
         body["data"]["gains"],
         json!([{"chain_id": 196, "product_id": "closed", "gain": "1.5"}])

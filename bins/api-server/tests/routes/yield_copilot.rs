@@ -25,7 +25,8 @@ sol! {
     function deposit(uint256 assets, address receiver) external returns (uint256);
 }
 
-/// The code of a contract that gives one answer to each of its functions, and reverts for all others.
+/// The code of a contract that gives one answer to each of its functions, and reverts for all
+/// others.
 fn answering(answers: &[(&str, Vec<U256>)]) -> Bytes {
     // The selector: PUSH0 CALLDATALOAD, PUSH1 224, SHR.
     let mut code = vec![0x60, 0x00, 0x35, 0x60, 0xe0, 0x1c];
@@ -248,7 +249,8 @@ async fn the_loss_of_a_vault_is_a_cost() {
     );
 }
 
-/// The first plan is an action of the sub-wallet, which has nothing yet: 409, as of `/auto-defi-invest`.
+/// The first plan is an action of the sub-wallet, which has nothing yet: 409, as of
+/// `/auto-defi-invest`.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_execute_it_answers_like_an_action() {
     let folder = tempfile::tempdir().unwrap();

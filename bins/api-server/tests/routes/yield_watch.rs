@@ -267,7 +267,8 @@ async fn a_payment_makes_one_mandate_however_often_it_comes() {
     assert_eq!((first.status, again.status), (201, 201));
     assert_eq!(again.text, first.text);
 
-    // A process that ended between the creation and the settlement has left a mandate, and no payment.
+    // A process that ended between the creation and the settlement has left a mandate, and no
+    // payment.
     let left = payment(buyer, Method::POST, "/yield-watch").await;
     let payload = PaymentPayload::from_header(header_of(&left).as_bytes()).unwrap();
     let digest = payload.authorization_key().unwrap().digest();

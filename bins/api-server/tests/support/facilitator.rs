@@ -63,7 +63,8 @@ pub fn success(transaction: &str) -> Say {
 }
 
 impl Facilitator {
-    /// Answers `/verify` and `/settle` from the scripts in turn; the last line of a script is repeated.
+    /// Answers `/verify` and `/settle` from the scripts in turn; the last line of a script is
+    /// repeated.
     pub async fn start(verify: Vec<Say>, settle: Vec<Say>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

@@ -190,7 +190,8 @@ impl World {
         self.open().await;
     }
 
-    /// Stops the server in an orderly way and starts it again on the same ledger with another configuration.
+    /// Stops the server in an orderly way and starts it again on the same ledger with another
+    /// configuration.
     pub async fn restart_with(&mut self, change: impl FnOnce(&mut Config)) {
         change(&mut self.config);
         self.restart().await;

@@ -1,4 +1,5 @@
-//! Actions of sub-wallets over HTTP: a buyer pays, the server acts on embedded chains of real contracts.
+//! Actions of sub-wallets over HTTP: a buyer pays, the server acts on embedded chains of real
+//! contracts.
 
 #![allow(
     clippy::unwrap_used,

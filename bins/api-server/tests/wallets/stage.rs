@@ -113,7 +113,8 @@ impl Stage {
         };
         let wallet = stage.buy_sub_wallet().await["sub_wallet"].clone();
         stage.wallet = wallet.as_str().unwrap().parse().unwrap();
-        // An owner is topped up for gas with no more than it has paid, and coins without a price count as much.
+        // An owner is topped up for gas with no more than it has paid, and coins without a price
+        // count as much.
         for _ in 0..15 {
             stage.buy_sub_wallet().await;
         }

@@ -1,4 +1,5 @@
-//! `onchain …`, and what an eoa7702 grant needs beside its signature: against a chain's endpoint that answers as one.
+//! `onchain …`, and what an eoa7702 grant needs beside its signature: against a chain's endpoint
+//! that answers as one.
 
 use serde_json::{Value, json};
 
@@ -325,7 +326,8 @@ fn revoke_now(desk: &Desk, service: &Service, more: &str) -> Ended {
     ))
 }
 
-/// The service's word is not the chain's, and the transaction that is shown is made of what the holder signed.
+/// The service's word is not the chain's, and the transaction that is shown is made of what the
+/// holder signed.
 #[test]
 fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     let desk = delegated("");
@@ -372,7 +374,8 @@ fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     assert!(said.stdout.contains(&own.to_string()), "{said:?}");
 }
 
-/// Whoever names an endpoint does not want the service's word. The end at the service does not wait for what the file lacks.
+/// Whoever names an endpoint does not want the service's word. The end at the service does not wait
+/// for what the file lacks.
 #[test]
 fn a_named_endpoint_is_never_passed_over() {
     let plain = Desk::with_signed_grant();
@@ -414,7 +417,8 @@ fn a_named_endpoint_is_never_passed_over() {
     }
 }
 
-/// A service that was taken over could give any transaction to be sent: nothing but the end is shown.
+/// A service that was taken over could give any transaction to be sent: nothing but the end is
+/// shown.
 #[test]
 fn a_services_own_transaction_is_shown_only_if_it_ends_something() {
     let desk = Desk::with_signed_grant();

@@ -33,7 +33,8 @@ fn a_grant_is_written_signed_and_judged() {
     assert_eq!(json["verified"]["expires_at"], "2027-02-19T01:00:00Z");
 }
 
-/// The words before a signature: what can be lost, until when, who may order, how to end it, what a screen shows.
+/// The words before a signature: what can be lost, until when, who may order, how to end it, what a
+/// screen shows.
 #[test]
 fn what_is_signed_is_said_before() {
     let desk = Desk::new();

@@ -1,4 +1,5 @@
-//! The commands that permit, review and end, as people and scripts run them: the real binary in folders of its own.
+//! The commands that permit, review and end, as people and scripts run them: the real binary in
+//! folders of its own.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! A server that answers the delegation endpoints as they are specified, for one grant, on a port of its own.
+//! A server that answers the delegation endpoints as they are specified, for one grant, on a port
+//! of its own.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},

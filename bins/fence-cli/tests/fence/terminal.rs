@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::desk::{ACCOUNT, DELEGATE, Desk, NOW, PASSWORD, PROJECT, SALT};
 
-/// Runs a program on a terminal of its own and types each answer when its question stands there; an answer that must not be seen, only once
-/// the terminal shows nothing that is typed.
+/// Runs a program on a terminal of its own and types each answer when its question stands there; an
+/// answer that must not be seen, only once the terminal shows nothing that is typed.
 const TALK: &str = r#"
 import json, os, pty, signal, sys, termios, time
 spec = json.load(sys.stdin)
@@ -62,7 +62,8 @@ impl Terminal {
         has_python
     }
 
-    /// Runs the tool at a terminal; the arguments are separated by white space. Every question has to come, in this order.
+    /// Runs the tool at a terminal; the arguments are separated by white space. Every question has
+    /// to come, in this order.
     #[track_caller]
     pub(crate) fn run(desk: &Desk, arguments: &str, talk: &[(&str, &str)]) -> Self {
         let mut command = Command::new("python3");

@@ -1,5 +1,5 @@
-//! The commands of `docs/FENCE-TUTORIAL.md` run as they stand there, against a real `api-server` on an embedded chain, and print what stands
-//! there. `UPDATE_DOCS=1` writes what they print.
+//! The commands of `docs/FENCE-TUTORIAL.md` run as they stand there, against a real `api-server` on
+//! an embedded chain, and print what stands there. `UPDATE_DOCS=1` writes what they print.
 
 use std::{
     fs,
@@ -71,7 +71,8 @@ async fn appears(path: &Path) -> String {
     }
 }
 
-/// What others do while a person works through the page: the service gives the owner a sub-wallet, the rail gives the agent a plan.
+/// What others do while a person works through the page: the service gives the owner a sub-wallet,
+/// the rail gives the agent a plan.
 async fn around(stage: &FenceStage, folder: &Path) {
     let owner = appears(&folder.join("address")).await;
     let account = stage.wallet_of(owner.parse().unwrap()).await.unwrap();
@@ -90,7 +91,8 @@ async fn around(stage: &FenceStage, folder: &Path) {
     while UNIX_EPOCH.elapsed().unwrap() < begins {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // The grant has to count by the time of a sealed block too, and this chain has a new one only when somebody asks.
+    // The grant has to count by the time of a sealed block too, and this chain has a new one only
+    // when somebody asks.
     for _ in 0..2 {
         stage.base.mine();
     }

@@ -84,7 +84,8 @@ fn a_fee_configuration_that_cannot_be_used_says_why() {
         "bps = 36",
         &["aggregate_cap_bps: at least the sum"],
     );
-    // One wrong digit of an address, with both spellings; and what the example leaves to its reader.
+    // One wrong digit of an address, with both spellings; and what the example leaves to its
+    // reader.
     check(
         "0xC06ebbefD94032B85424D51906e2A335EFAe264B",
         "0xC06ebbefD94032B85424D51906e2A335EFAe264C",

@@ -1,4 +1,5 @@
-//! `fence-cli plan verify` as people and scripts run it: the real binary over the vectors of `fixtures/vectors/plans`.
+//! `fence-cli plan verify` as people and scripts run it: the real binary over the vectors of
+//! `fixtures/vectors/plans`.
 
 #![allow(
     clippy::unwrap_used,

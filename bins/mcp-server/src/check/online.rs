@@ -1,4 +1,5 @@
-//! `check-config --online`: what the nodes say to a configuration. The form and the exit codes are those of `api-server`.
+//! `check-config --online`: what the nodes say to a configuration. The form and the exit codes are
+//! those of `api-server`.
 
 use plan_builder::ports::{Accounts, PortErrorReason};
 use plan_builder::swap::whitelist::{self, Listing};

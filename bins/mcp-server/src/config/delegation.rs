@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use server_config::{Problem, lenient};
 
-/// `[delegation]`: where the fence is read back, and what it has to be. Without the section the status record is empty.
+/// `[delegation]`: where the fence is read back, and what it has to be. Without the section the
+/// status record is empty.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DelegationSection {

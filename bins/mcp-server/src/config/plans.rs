@@ -34,9 +34,11 @@ pub struct PlansSection {
     pub fee_config: Option<PathBuf>,
     /// The fence policy that is installed. A relative path starts at the folder of this file.
     pub fence_policy: Option<PathBuf>,
-    /// Whether plans are run in `eth_simulateV1` before they are given: `required`, `preferred` or `off`.
+    /// Whether plans are run in `eth_simulateV1` before they are given: `required`, `preferred` or
+    /// `off`.
     pub simulation: String,
-    /// Whether a bridge plan for an `eoa` is given where no endpoint of its chain can say whether it is a contract.
+    /// Whether a bridge plan for an `eoa` is given where no endpoint of its chain can say whether
+    /// it is a contract.
     #[serde(deserialize_with = "lenient::boolean")]
     pub allow_unread_accounts: bool,
     /// Who is asked for an independent price of a swap's tokens; nobody when absent.

@@ -6,7 +6,8 @@ use server_config::{Problem, lenient};
 
 use crate::shares::{ShareRules, least, most};
 
-/// `[plans.shares]`: what callers may use of the limits of each rail's upstreams. What is not set fits a server without keys.
+/// `[plans.shares]`: what callers may use of the limits of each rail's upstreams. What is not set
+/// fits a server without keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SharesSection {

@@ -22,8 +22,9 @@ pub struct StorageSection {
 }
 
 impl StorageSection {
-    /// The path of the file: the one that `url` names if it ends in `rail.db`, otherwise the one beside it that does. In a
-    /// configuration that both servers share `url` names the ledger of the paid API, which this server must not touch.
+    /// The path of the file: the one that `url` names if it ends in `rail.db`, otherwise the one
+    /// beside it that does. In a configuration that both servers share `url` names the ledger of
+    /// the paid API, which this server must not touch.
     #[must_use]
     pub fn file(&self) -> Option<String> {
         let path = self.url.as_deref()?.strip_prefix(SCHEME)?;

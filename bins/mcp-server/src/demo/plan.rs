@@ -137,7 +137,8 @@ impl Plan {
         })
     }
 
-    /// Every assertion is there, and says that it holds. The demo reads no prices, so that one check has nothing to judge.
+    /// Every assertion is there, and says that it holds. The demo reads no prices, so that one
+    /// check has nothing to judge.
     pub(super) fn judge(&self, account: Address) -> Result<(), Broken> {
         Broken::unless_equal(
             1,

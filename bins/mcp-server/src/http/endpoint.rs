@@ -50,7 +50,8 @@ impl<T: Toolbox> Endpoint<T> {
         }
     }
 
-    /// The operational endpoints. What they tell is no business of a page that has come here under a foreign name.
+    /// The operational endpoints. What they tell is no business of a page that has come here under
+    /// a foreign name.
     fn operation(&self, parts: &Parts, id: RequestId) -> Reply {
         let path = parts.uri.path();
         if path != OPEN

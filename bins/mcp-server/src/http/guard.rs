@@ -1,5 +1,5 @@
-//! Which `Host` and `Origin` values are served: a page of a browser must not reach a local server behind its user's back
-//! (DNS rebinding), nor read the answers of one that does not expect it.
+//! Which `Host` and `Origin` values are served: a page of a browser must not reach a local server
+//! behind its user's back (DNS rebinding), nor read the answers of one that does not expect it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -51,8 +51,8 @@ enum Allowed {
 }
 
 impl Guard {
-    /// What a configuration lists, and always the server's own public URL. Without a list: the machine itself, and for
-    /// hosts the address that the server listens on.
+    /// What a configuration lists, and always the server's own public URL. Without a list: the
+    /// machine itself, and for hosts the address that the server listens on.
     pub(crate) fn new(server: &ServerSection, listening: SocketAddr) -> Self {
         let public = server
             .public_url

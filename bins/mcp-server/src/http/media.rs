@@ -13,7 +13,8 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
         .is_ok_and(|value| essence(value).eq_ignore_ascii_case("application/json"))
 }
 
-/// Whether JSON may be sent back. Clients have to accept both JSON and event streams; people with `curl` accept anything.
+/// Whether JSON may be sent back. Clients have to accept both JSON and event streams; people with
+/// `curl` accept anything.
 pub(crate) fn takes_json(headers: &HeaderMap) -> bool {
     let mut ranges = headers
         .get_all(ACCEPT)

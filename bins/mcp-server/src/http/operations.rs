@@ -1,4 +1,5 @@
-//! The operational endpoints: whether the process is up, whether it can work, what it counts, how its upstreams do.
+//! The operational endpoints: whether the process is up, whether it can work, what it counts, how
+//! its upstreams do.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ const NO_USE: [HealthState; 2] = [HealthState::Unavailable, HealthState::Payment
 
 /// How the systems do on which the tools depend.
 pub trait Health: Send + Sync + 'static {
-    /// One entry for each, in a stable order. Takes no time: what was last seen, not what a new call would see.
+    /// One entry for each, in a stable order. Takes no time: what was last seen, not what a new
+    /// call would see.
     fn observe(&self) -> Vec<Observed>;
 
     /// What is left of the limits of each of them.
@@ -31,12 +33,14 @@ pub trait Health: Send + Sync + 'static {
         Limits::default()
     }
 
-    /// What keeps a part of the plans from being of use, as it was last seen: the component and the reason.
+    /// What keeps a part of the plans from being of use, as it was last seen: the component and the
+    /// reason.
     fn concerns(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Looks again from time to time at what [`Self::concerns`] tells. Runs as long as the server does.
+    /// Looks again from time to time at what [`Self::concerns`] tells. Runs as long as the server
+    /// does.
     fn keep(self: Arc<Self>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(std::future::ready(()))
     }
@@ -100,7 +104,8 @@ pub struct Observed {
     pub budget_limit: Option<u32>,
     /// Length of the budget's window.
     pub window_seconds: Option<u32>,
-    /// Calls that are left of the day's or the month's quota, whichever has fewer; `None` without one.
+    /// Calls that are left of the day's or the month's quota, whichever has fewer; `None` without
+    /// one.
     pub quota_left: Option<u64>,
     /// When the next day or month begins.
     pub quota_resets_at: Option<Timestamp>,
@@ -171,8 +176,9 @@ impl Operations {
         render(self)
     }
 
-    /// Ready as long as some plan can be built, and nobody has asked the server to end: a venue that is down refuses its own
-    /// plans by name, and a leg that the router does not accept leaves the chain's other legs to serve.
+    /// Ready as long as some plan can be built, and nobody has asked the server to end: a venue
+    /// that is down refuses its own plans by name, and a leg that the router does not accept leaves
+    /// the chain's other legs to serve.
     fn readiness(&self) -> Reply {
         if self.draining.is_draining() {
             let reason = json!({ "component": "server", "reason": "draining" });

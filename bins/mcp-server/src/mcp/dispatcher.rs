@@ -28,7 +28,8 @@ impl<T: Toolbox> Dispatcher<T> {
         }
     }
 
-    /// Answers one message. `declared` is what the transport says of it beside the body; none for a pipe.
+    /// Answers one message. `declared` is what the transport says of it beside the body; none for a
+    /// pipe.
     pub(crate) async fn answer(&self, body: &[u8], declared: Option<&Declared<'_>>) -> Answer {
         match Message::parse(body) {
             Ok(message) => self.dispatch(&message, declared).await,
@@ -79,7 +80,8 @@ impl<T: Toolbox> Dispatcher<T> {
         answered.unwrap_or_else(|fault| fault.answer(Some(id)))
     }
 
-    /// The handshake of the revisions before 2026-07-28: the requested one of them, or the newest of them.
+    /// The handshake of the revisions before 2026-07-28: the requested one of them, or the newest
+    /// of them.
     fn initialize(&self, id: Id<'_>, message: &Message<'_>) -> Result<Answer, Fault> {
         let requested = message.params.find("protocolVersion").and_then(string);
         let requested = requested.ok_or_else(|| {

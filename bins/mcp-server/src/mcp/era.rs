@@ -1,4 +1,5 @@
-//! Which revision of the protocol a message speaks, and whether its headers and `_meta` agree with it.
+//! Which revision of the protocol a message speaks, and whether its headers and `_meta` agree with
+//! it.
 
 use std::net::IpAddr;
 
@@ -11,7 +12,8 @@ use crate::rpc::{Fault, Member, Members, Message, string};
 pub(crate) const MODERN: &str = "2026-07-28";
 /// The revisions with a handshake, newest first.
 ///
-/// 2025-03-26 is not among them: it is the one revision in which a server must take batches, and none are served.
+/// 2025-03-26 is not among them: it is the one revision in which a server must take batches, and
+/// none are served.
 pub(crate) const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 /// Everything that is served, as `server/discover` and version errors list it.
 pub(crate) const SUPPORTED: [&str; 4] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2]];
@@ -25,7 +27,8 @@ const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 pub(crate) enum Era {
     /// 2026-07-28.
     Modern,
-    /// A revision with a handshake, or none named: then what these have in common, without a handshake.
+    /// A revision with a handshake, or none named: then what these have in common, without a
+    /// handshake.
     Legacy,
 }
 

@@ -22,7 +22,8 @@ pub struct ToolCall<'a> {
     pub name: &'a str,
     /// Its arguments.
     pub arguments: RawArguments<'a>,
-    /// The address by which callers are told apart; none over a pipe, where there is one caller only.
+    /// The address by which callers are told apart; none over a pipe, where there is one caller
+    /// only.
     pub client: Option<IpAddr>,
 }
 
@@ -62,8 +63,8 @@ pub struct Annotations {
     pub open_world_hint: bool,
 }
 
-/// A call's arguments: the JSON text of one object, nested no deeper than the protocol layer reads. Its members are as
-/// the caller sent them; a name may stand twice.
+/// A call's arguments: the JSON text of one object, nested no deeper than the protocol layer reads.
+/// Its members are as the caller sent them; a name may stand twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawArguments<'a>(&'a str);
 

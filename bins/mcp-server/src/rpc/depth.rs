@@ -3,8 +3,8 @@
 /// The deepest nesting that is read. A plan's arguments need four levels.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// Whether a text opens at most [`MAX_DEPTH`] arrays and objects inside one another. What is not JSON is for the parser
-/// to refuse.
+/// Whether a text opens at most [`MAX_DEPTH`] arrays and objects inside one another. What is not
+/// JSON is for the parser to refuse.
 pub(crate) fn is_shallow(text: &[u8]) -> bool {
     let mut depth = 0_usize;
     let mut bytes = text.iter();

@@ -4,7 +4,8 @@ use memchr::memchr2_iter;
 
 /// Appends a JSON text as a JSON string.
 ///
-/// Compact JSON has no control characters, so that quotes and backslashes are all there is to escape.
+/// Compact JSON has no control characters, so that quotes and backslashes are all there is to
+/// escape.
 pub(crate) fn push_quoted(to: &mut Vec<u8>, json: &str) {
     // Without an early end, so that many bytes are looked at in one instruction.
     let controls = json.bytes().fold(false, |seen, byte| seen | (byte < b' '));

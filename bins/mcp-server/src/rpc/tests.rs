@@ -12,7 +12,8 @@ const WHOLE: &str = r#"{"jsonrpc":"2.0","id":"i\u0064-7","method":"tools/call","
 fn read(bytes: &[u8]) {
     let (fault, id) = match Message::parse(bytes) {
         Ok(message) => {
-            // What is taken for a message is JSON with these members, by another reader's judgement, too.
+            // What is taken for a message is JSON with these members, by another reader's
+            // judgement, too.
             let value: Value = serde_json::from_slice(bytes).unwrap();
             assert_eq!(value["jsonrpc"], "2.0");
             assert_eq!(value["method"], *message.method);

@@ -51,7 +51,8 @@ impl Pinned {
         *record == self.record
     }
 
-    /// Whether the fence reads back as the pinned one. Callers that ask at once wait for one reading.
+    /// Whether the fence reads back as the pinned one. Callers that ask at once wait for one
+    /// reading.
     async fn reads_back(&self) -> bool {
         let mut last = self.last.lock().await;
         if let Some((began, present)) = *last

@@ -1,4 +1,5 @@
-//! JSON Schemas of results: a plan or a refusal, so that clients that check results against a tool's schema see both.
+//! JSON Schemas of results: a plan or a refusal, so that clients that check results against a
+//! tool's schema see both.
 
 use plan_checks::Rail;
 use serde_json::{Value, json};

@@ -32,7 +32,8 @@ fn the_demo_shows_five_steps_and_ends() {
     insta::assert_snapshot!(without_chance(&ended.stdout));
 }
 
-/// The digest of the plan and its expiry differ in every run, and the chain may make an empty block at any time.
+/// The digest of the plan and its expiry differ in every run, and the chain may make an empty block
+/// at any time.
 fn without_chance(text: &str) -> String {
     let mut digests = text
         .lines()

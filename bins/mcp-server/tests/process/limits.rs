@@ -11,7 +11,8 @@ use crate::process::{Configured, Running, get, get_text};
 use crate::rails::Venues;
 use crate::shares::ask;
 
-/// A server over recorded venues that it takes for the true ones, and the file in which it keeps what it has used.
+/// A server over recorded venues that it takes for the true ones, and the file in which it keeps
+/// what it has used.
 struct Stage {
     configured: Configured,
     _venues: Venues,
@@ -126,8 +127,8 @@ fn without_a_file_everything_begins_anew_and_the_log_says_so() {
     end(server);
 }
 
-/// One call a month: paced, it may be made at once. The next one is due in the next month, whoever asks and whatever was
-/// started anew.
+/// One call a month: paced, it may be made at once. The next one is due in the next month, whoever
+/// asks and whatever was started anew.
 #[test]
 fn a_quota_that_is_spent_refuses_over_a_restart_with_the_time_of_the_next_call() {
     let (stage, file) = Stage::kept("upstreams.lifi.monthly_quota = 1\n");

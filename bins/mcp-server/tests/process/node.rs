@@ -13,7 +13,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Answers `eth_chainId` itself and everything else by `answer`; what that knows nothing of reverts.
+    /// Answers `eth_chainId` itself and everything else by `answer`; what that knows nothing of
+    /// reverts.
     pub(crate) fn open(
         chain_id: u64,
         answer: impl Fn(&Value) -> Option<Value> + Send + Sync + 'static,

@@ -1,4 +1,5 @@
-//! `check-config --online` and `/readyz` against a node whose router does not accept a reviewed leg.
+//! `check-config --online` and `/readyz` against a node whose router does not accept a reviewed
+//! leg.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Variables for one run, beside which it sees none.
 pub(crate) type Environment<'a> = &'a [(&'a str, &'a str)];
 
-/// A folder with a configuration file, and the fee configuration that it names unless told otherwise.
+/// A folder with a configuration file, and the fee configuration that it names unless told
+/// otherwise.
 pub(crate) struct Configured {
     folder: tempfile::TempDir,
 }
@@ -45,7 +46,8 @@ impl Configured {
     }
 }
 
-/// Who receives the fees of the recorded plans: an account of local chains, which a server refuses to pay.
+/// Who receives the fees of the recorded plans: an account of local chains, which a server refuses
+/// to pay.
 pub(crate) const RECORDED_RECIPIENT: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
 /// Who receives them here.
 pub(crate) const RECIPIENT: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");

@@ -1,4 +1,5 @@
-//! The rails from a message to a plan: the real binary over the real adapters, which recorded venues answer.
+//! The rails from a message to a plan: the real binary over the real adapters, which recorded
+//! venues answer.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -61,7 +62,8 @@ impl Venues {
         }
     }
 
-    /// A configuration that takes the venues for the true ones: recordings have no limits, and these have.
+    /// A configuration that takes the venues for the true ones: recordings have no limits, and
+    /// these have.
     pub(crate) fn taken_for_live(&self) -> String {
         let url = |host| self.replay.base_url(host);
         format!(
@@ -134,8 +136,8 @@ impl Stage {
         }
     }
 
-    /// Calls a tool with the JSON text of arguments. Whatever comes back conforms to the tool's own schema, and its text
-    /// is the same JSON.
+    /// Calls a tool with the JSON text of arguments. Whatever comes back conforms to the tool's own
+    /// schema, and its text is the same JSON.
     fn call(&self, name: &str, arguments: &str) -> Value {
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#
@@ -329,7 +331,8 @@ fn a_venue_that_is_away_is_refused_by_name_and_seen_by_operators() {
     assert_eq!(state("hyperliquid.meta"), "ok");
 }
 
-/// Where nothing can say whether an account is a contract, or run a plan, it is for the operator to want plans all the same.
+/// Where nothing can say whether an account is a contract, or run a plan, it is for the operator to
+/// want plans all the same.
 #[test]
 fn what_no_node_can_say_is_refused_where_it_is_required() {
     let venues = Venues::open();
@@ -357,7 +360,8 @@ fn what_no_node_can_say_is_refused_where_it_is_required() {
     assert_eq!(ask(both, 1), unrun);
     // Orders have no transactions to run.
     assert_eq!(ask(both, 2), None);
-    // A node that fails is not one that is missing: whoever makes it fail gets no contract past the check.
+    // A node that fails is not one that is missing: whoever makes it fail gets no contract past the
+    // check.
     let broken = Node::open(8453, |_| None);
     for url in ["http://127.0.0.1:9", &broken.url] {
         let unread =

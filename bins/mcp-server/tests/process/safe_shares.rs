@@ -88,8 +88,8 @@ fn a_safe_costs_the_requests_that_it_causes() {
         let asked = [&at_source, &at_destination].map(|asked| asked.swap(0, Ordering::Relaxed));
         (refused, asked)
     };
-    // With the fees and what is left of fast transfers these are 24. The pool pays for the first plan, the address's share for the
-    // second.
+    // With the fees and what is left of fast transfers these are 24. The pool pays for the first
+    // plan, the address's share for the second.
     assert_eq!(ask(), (None, [12, 10]));
     assert_eq!(ask(), (None, [12, 10]));
     let (refused, asked) = ask();

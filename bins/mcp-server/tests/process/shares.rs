@@ -60,7 +60,8 @@ impl Stage {
     }
 }
 
-/// Asks for a plan as the proxy passes it on for a client; gives what it is refused for, if anything.
+/// Asks for a plan as the proxy passes it on for a client; gives what it is refused for, if
+/// anything.
 pub(crate) fn ask(address: SocketAddr, rail: Rail, forwarded: &str) -> Option<Value> {
     let (_, arguments) = REQUESTS.iter().find(|(found, _)| *found == rail).unwrap();
     send(address, rail, arguments, forwarded)
@@ -93,7 +94,8 @@ fn who_hammers_is_refused_and_everybody_else_is_served() {
             Some(refused) => break refused,
         }
     };
-    // A plan takes four requests at most; here it uses one and gives three back, until fewer than four are left.
+    // A plan takes four requests at most; here it uses one and gives three back, until fewer than
+    // four are left.
     assert_eq!(served, 5 + 1);
     assert_eq!(refused["check"], "rate_limited");
     assert!(refused["retry_after"].as_u64().unwrap() > 60, "{refused}");
@@ -139,8 +141,8 @@ fn without_a_header_that_is_named_callers_cannot_choose_an_address() {
     assert_eq!(served.count(), 6);
 }
 
-/// A pool of two plans and a share of one, in requests: far less than the venues allow. A bridge's pool holds a Safe's plan, its
-/// shares that of an account with a key.
+/// A pool of two plans and a share of one, in requests: far less than the venues allow. A bridge's
+/// pool holds a Safe's plan, its shares that of an account with a key.
 fn scarce(rail: Rail) -> (u64, u64) {
     match rail {
         Rail::Swap => (8, 4),
@@ -176,8 +178,9 @@ fn observed(address: SocketAddr, rail: Rail) -> Vec<Value> {
     upstreams.iter().filter(of_rail).cloned().collect()
 }
 
-/// Each tool by itself: one address sends 200 calls over eight connections, which would be more than any of the venues allows
-/// (70 quotes, 30 requests a second, 200 in ten seconds, 55 readings a minute), and others ask for a plan each meanwhile.
+/// Each tool by itself: one address sends 200 calls over eight connections, which would be more
+/// than any of the venues allows (70 quotes, 30 requests a second, 200 in ten seconds, 55 readings
+/// a minute), and others ask for a plan each meanwhile.
 #[test]
 fn a_flood_from_one_address_empties_no_upstream_and_honest_callers_are_served_beside_it() {
     let shares = Rail::ALL.map(|rail| {

@@ -1,4 +1,5 @@
-//! Calls of tools, in the form that the service document shows: no handshake, no version, no `_meta`.
+//! Calls of tools, in the form that the service document shows: no handshake, no version, no
+//! `_meta`.
 
 use crate::prelude::*;
 use crate::toolbox::{DIFFICULT, REFUSAL};

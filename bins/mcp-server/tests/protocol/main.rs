@@ -1,4 +1,5 @@
-//! The protocol on the wire: every kind of request against a server with tools of the tests' own, over raw HTTP.
+//! The protocol on the wire: every kind of request against a server with tools of the tests' own,
+//! over raw HTTP.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! What holds for every message that the server sends, whatever it answers (the protocol's own schemas, as far as they
-//! reach what is sent here).
+//! What holds for every message that the server sends, whatever it answers (the protocol's own
+//! schemas, as far as they reach what is sent here).
 
 use serde_json::Value;
 

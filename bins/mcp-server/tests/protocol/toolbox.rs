@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 /// `echo` gives back its arguments, `refuse` refuses, `Δ tool` has a name that no header can carry.
 pub(crate) struct TestTools(Vec<ToolDescription>);
 
-/// What `echo` returns when it is called without arguments: text with everything that has to be escaped.
+/// What `echo` returns when it is called without arguments: text with everything that has to be
+/// escaped.
 pub(crate) const DIFFICULT: &str = r#"{"text":"quotes \" backslash \\ newline \n tab \t null \u0000 é 世界 😀 \u2028 </script>","n":12345678901234567890}"#;
 
 pub(crate) const REFUSAL: &str = r#"{"refused":{"check":"no","message":"never"}}"#;

@@ -1,4 +1,5 @@
-//! A durable set of used nonces: an append-only file, one `fdatasync` for all records that wait for it.
+//! A durable set of used nonces: an append-only file, one `fdatasync` for all records that wait for
+//! it.
 
 use std::collections::HashSet;
 use std::fs::File;

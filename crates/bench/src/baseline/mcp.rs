@@ -1,5 +1,5 @@
-//! A tool of the official Rust SDK that gives back what it is sent, or a recorded result: what a call costs there before
-//! any work is done.
+//! A tool of the official Rust SDK that gives back what it is sent, or a recorded result: what a
+//! call costs there before any work is done.
 
 use std::sync::Arc;
 
@@ -21,10 +21,11 @@ use crate::BenchError;
 /// How the SDK is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Setup {
-    /// As its documentation sets it up, with an echo: a tool with parsed parameters and structured content, which the SDK
-    /// writes twice; answers are streams of one event.
+    /// As its documentation sets it up, with an echo: a tool with parsed parameters and structured
+    /// content, which the SDK writes twice; answers are streams of one event.
     Echo,
-    /// As it answers cheapest: no parameters are read, the result is known and written beforehand, no sessions, no streams.
+    /// As it answers cheapest: no parameters are read, the result is known and written beforehand,
+    /// no sessions, no streams.
     Cheapest,
 }
 

@@ -1,5 +1,6 @@
-//! The least a paid call can cost: read the header, recover the signature with libsecp256k1, use the nonce durably,
-//! give the same answer. It does not look at the clock, the amounts or the form of the signature.
+//! The least a paid call can cost: read the header, recover the signature with libsecp256k1, use
+//! the nonce durably, give the same answer. It does not look at the clock, the amounts or the form
+//! of the signature.
 
 use std::sync::Arc;
 

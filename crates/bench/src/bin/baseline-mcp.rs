@@ -1,4 +1,5 @@
-//! A tool of the official Rust SDK that does no work of its own: `baseline-mcp --setup echo|cheapest RESULT`.
+//! A tool of the official Rust SDK that does no work of its own: `baseline-mcp --setup
+//! echo|cheapest RESULT`.
 #![expect(
     unused_crate_dependencies,
     reason = "the library of this package uses them"

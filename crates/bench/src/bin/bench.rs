@@ -14,8 +14,9 @@ use std::process::ExitCode;
 use bench::suite::{self, Effort, Group, Site};
 use clap::Parser;
 
-/// Measures the server against bare baselines. Every figure is processor time of the server per request, measured
-/// from outside, as the median of rounds in which the servers take turns. Ends with 1 when a limit is not kept.
+/// Measures the server against bare baselines. Every figure is processor time of the server per
+/// request, measured from outside, as the median of rounds in which the servers take turns. Ends
+/// with 1 when a limit is not kept.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
 struct Arguments {

@@ -1,5 +1,5 @@
-//! The embedded chain as a process of its own, so that its processor time is nobody else's: `dev-node MILLISECONDS`, the time
-//! between two blocks.
+//! The embedded chain as a process of its own, so that its processor time is nobody else's:
+//! `dev-node MILLISECONDS`, the time between two blocks.
 #![expect(
     unused_crate_dependencies,
     reason = "the library of this package uses them"

@@ -1,5 +1,5 @@
-//! Data routes over recorded answers: what a cached one costs beside the bare payment, what everything takes when it is
-//! loaded, and what reading the largest body takes.
+//! Data routes over recorded answers: what a cached one costs beside the bare payment, what
+//! everything takes when it is loaded, and what reading the largest body takes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -32,7 +32,8 @@ const BASELINE: &str = "the paid call that is measured by itself";
 
 const MIB: usize = 1 << 20;
 
-/// Just below the most that is read of any upstream: the list of yield pools, of which there are 12 MiB in the world.
+/// Just below the most that is read of any upstream: the list of yield pools, of which there are 12
+/// MiB in the world.
 const LARGEST_BODY: usize = 31 * MIB;
 
 /// How long the datasets may take until they are loaded.
@@ -141,7 +142,8 @@ async fn loaded(server: &Server) -> Result<(), BenchError> {
     }
 }
 
-/// Calls every route that is read, paid, as its documentation shows it. Those that are not sold answer with an error.
+/// Calls every route that is read, paid, as its documentation shows it. Those that are not sold
+/// answer with an error.
 async fn every_route(server: &Server) -> Result<(), BenchError> {
     let mut sold = 0_usize;
     for operation in Operation::ALL {

@@ -16,7 +16,8 @@ use crate::report::{Amount, Finding, Limit, Report};
 
 const FEW: u32 = 1_000;
 
-/// A ledger a thousand times as large costs no more than such a figure moves with the machine's load.
+/// A ledger a thousand times as large costs no more than such a figure moves with the machine's
+/// load.
 const FLAT: Ratio = Ratio::thousandths(1_150);
 
 pub(super) async fn run(
@@ -58,8 +59,8 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// A ledger of the server's own making with so many entries that were settled just now by authorizations that are still
-/// valid, so that nothing of them is pruned during the measurement.
+/// A ledger of the server's own making with so many entries that were settled just now by
+/// authorizations that are still valid, so that nothing of them is pruned during the measurement.
 pub(super) fn fill(site: &Site, ledger: &Path, entries: u32) -> Result<(), BenchError> {
     site.paid_server(ledger, "accepting")?.stop()?;
     let mut connection = Connection::open(ledger)?;

@@ -1,4 +1,5 @@
-//! A tool call over MCP that builds a plan, against an echo of the same plan over the official Rust SDK.
+//! A tool call over MCP that builds a plan, against an echo of the same plan over the official Rust
+//! SDK.
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};

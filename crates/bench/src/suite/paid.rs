@@ -17,7 +17,8 @@ use crate::report::{Amount, Finding, Limit, Report};
 /// A call whose work is to read a list that is kept in memory: what is measured is the payment.
 pub(super) const TARGET: &str = "/all-tokens";
 
-/// Rounds for each of other figures: this one is close to its limit, and rounds differ by some per cent.
+/// Rounds for each of other figures: this one is close to its limit, and rounds differ by some per
+/// cent.
 const PRECISION: usize = 3;
 
 const BASELINE: &str = "bare hyper, recovery, one durable record";
@@ -60,7 +61,8 @@ async fn genuine(site: &Site, effort: Effort, report: &mut Report) -> Result<(),
     Ok(())
 }
 
-/// The settler of this server answers that it cannot be reached, and a call that asked it would be answered 503.
+/// The settler of this server answers that it cannot be reached, and a call that asked it would be
+/// answered 503.
 async fn forged(site: &Site, effort: Effort, report: &mut Report) -> Result<(), BenchError> {
     let server = site.paid_server(&site.file("forged.db"), "unreachable")?;
     let unpaid = unpaid_answer(&server, TARGET).await?;

@@ -1,4 +1,5 @@
-//! A plan against the least that could be done with its calldata, and its verification against making it. In process.
+//! A plan against the least that could be done with its calldata, and its verification against
+//! making it. In process.
 
 use std::hint::black_box;
 use std::pin::pin;

@@ -1,5 +1,6 @@
-//! Settlements of our own, with 1, 8 and 64 in flight: against a settler that makes one after the other, including its receipt. Both on
-//! one chain, which is a process of its own and makes a block five times in a second.
+//! Settlements of our own, with 1, 8 and 64 in flight: against a settler that makes one after the
+//! other, including its receipt. Both on one chain, which is a process of its own and makes a block
+//! five times in a second.
 
 mod parts;
 mod payment;
@@ -29,8 +30,9 @@ use crate::report::{Amount, Finding, Limit, Report};
 
 const BASELINE: &str = "one after the other, including its receipt";
 
-/// The names of the findings, how many are in flight, how many are measured, and how much of the baseline's time a settlement may
-/// take. With one in flight both wait for a block each time; with several ours share blocks.
+/// The names of the findings, how many are in flight, how many are measured, and how much of the
+/// baseline's time a settlement may take. With one in flight both wait for a block each time; with
+/// several ours share blocks.
 const GROUPS: [(&str, &str, usize, usize, u64); 3] = [
     (
         "settlements, 1 in flight",
@@ -55,10 +57,12 @@ const GROUPS: [(&str, &str, usize, usize, u64); 3] = [
     ),
 ];
 
-/// How many settlements of the baseline are measured; how many are asked for at a time changes nothing there.
+/// How many settlements of the baseline are measured; how many are asked for at a time changes
+/// nothing there.
 const OF_BASELINE: usize = 10;
 
-/// Of a settlement's processor time: estimates, proofs and durable records are not part of the baseline.
+/// Of a settlement's processor time: estimates, proofs and durable records are not part of the
+/// baseline.
 const MOST_CPU: Ratio = Ratio::thousandths(8_000);
 
 /// How far blocks are apart.
@@ -157,7 +161,8 @@ async fn own(
     Ok(cost)
 }
 
-/// Settles so many payments, so many at a time; the time and the processor time of this process for each.
+/// Settles so many payments, so many at a time; the time and the processor time of this process for
+/// each.
 async fn measured<F, T>(count: usize, in_flight: usize, settle: F) -> Result<Cost, BenchError>
 where
     F: Fn(Payment) -> T,

@@ -19,7 +19,8 @@ pub struct Site {
     files: tempfile::TempDir,
 }
 
-/// The server as it is shipped, with the sections of its configuration that a measurement depends on.
+/// The server as it is shipped, with the sections of its configuration that a measurement depends
+/// on.
 const CONFIG: &str = r#"
 [server]
 listen = "127.0.0.1:0"
@@ -34,8 +35,8 @@ facilitator_url = "http://127.0.0.1:9"
 "#;
 
 impl Site {
-    /// The site of a running benchmark: programs stand beside its own, files go to the same disk, so that a durable
-    /// write costs what it costs in a data folder.
+    /// The site of a running benchmark: programs stand beside its own, files go to the same disk,
+    /// so that a durable write costs what it costs in a data folder.
     ///
     /// # Errors
     /// When there is no folder for files.
@@ -54,7 +55,8 @@ impl Site {
         self.files.path().join(name)
     }
 
-    /// The command line as it is shipped: built with the profile `tool`, whose folder is beside that of the others.
+    /// The command line as it is shipped: built with the profile `tool`, whose folder is beside
+    /// that of the others.
     pub fn tool(&self) -> PathBuf {
         self.programs.with_file_name("tool").join("fence-cli")
     }
@@ -83,7 +85,8 @@ impl Site {
         Server::start(&self.programs.join("paid-server"), arguments)
     }
 
-    /// Starts the server with all its routes and datasets over recorded answers, and one list of yield pools.
+    /// Starts the server with all its routes and datasets over recorded answers, and one list of
+    /// yield pools.
     ///
     /// # Errors
     /// When it does not start.
@@ -125,8 +128,9 @@ impl Site {
         Server::start(&self.programs.join("baseline-paid"), arguments)
     }
 
-    /// Starts the agent rail as it is shipped, with an aggregator that listens on this machine. Its answers are recorded ones, so the
-    /// budget of the real aggregator does not end the measurement.
+    /// Starts the agent rail as it is shipped, with an aggregator that listens on this machine. Its
+    /// answers are recorded ones, so the budget of the real aggregator does not end the
+    /// measurement.
     ///
     /// # Errors
     /// When it does not start.

@@ -61,7 +61,8 @@ fn what_was_left_goes_on_refilling_from_when_it_was_left() {
     assert_eq!(after.left_in_pool(7), Cost::micro_usd(200));
     assert_eq!(after.left_in_share(of(1), 7), Cost::micro_usd(70));
     assert_eq!(after.left_in_share(of(1), 1_007), Cost::micro_usd(71));
-    // However long ago it was, there is no more than the capacity; and so it is where the rules are tighter now.
+    // However long ago it was, there is no more than the capacity; and so it is where the rules are
+    // tighter now.
     after.restore_pool(Cost::micro_usd(u64::MAX), u64::MAX, 7);
     after.restore_share(of(1), Cost::ZERO, u64::MAX, 7);
     assert_eq!(after.left_in_pool(7), RULES.pool.capacity);
@@ -147,7 +148,8 @@ fn shares_are_bounded_in_number() {
 }
 
 proptest! {
-    /// Whatever is taken and given back, no more is spent than was there at first and has come in since.
+    /// Whatever is taken and given back, no more is spent than was there at first and has come in
+    /// since.
     #[test]
     fn spending_is_bounded(
         steps in proptest::collection::vec((0u64..400, 0u64..400, 0u64..5_000), 1..60),
@@ -213,7 +215,8 @@ fn what_was_spent_says_who_has_paid_it() {
     assert!(restored.take(Some(address), cost(1), 0).is_err());
 }
 
-/// Nobody can spend more than the pool has and gets, however much calls cost that were held too little for.
+/// Nobody can spend more than the pool has and gets, however much calls cost that were held too
+/// little for.
 #[test]
 fn what_the_pool_does_not_hold_is_owed() {
     let cost = Cost::micro_usd;

@@ -1,4 +1,5 @@
-//! The provider over a stand-in that answers as Turnkey documents, through the suites of `custody` and `tx-sender`.
+//! The provider over a stand-in that answers as Turnkey documents, through the suites of `custody`
+//! and `tx-sender`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,5 @@
-//! Turnkey by its documented wire form: stamped JSON, queries, and activities that are the same when their bytes are.
+//! Turnkey by its documented wire form: stamped JSON, queries, and activities that are the same
+//! when their bytes are.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

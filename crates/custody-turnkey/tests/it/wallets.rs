@@ -37,8 +37,9 @@ async fn race(stand_in: &StandIn) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_that_create_at_once_have_one_wallet() {
-    // Documented: the same bytes are the same activity. Where that fails, the first of two keys counts. Where a name can be had once only,
-    // the second creation fails, and its server answers with the first.
+    // Documented: the same bytes are the same activity. Where that fails, the first of two keys
+    // counts. Where a name can be had once only, the second creation fails, and its server answers
+    // with the first.
     for (is_idempotent, has_unique_names, keys) in
         [(false, false, 2), (false, true, 1), (true, false, 1)]
     {

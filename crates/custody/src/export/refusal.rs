@@ -21,7 +21,8 @@ pub enum ExportRefusal {
     /// The bytes are no signature, or not the one form of it with the lower `s`.
     #[error("the signature is none, or not in its one form with the lower s")]
     Signature,
-    /// Somebody else than the owner has signed, or other data: another brand, another wallet, another key.
+    /// Somebody else than the owner has signed, or other data: another brand, another wallet,
+    /// another key.
     #[error("the signature is of {observed}, expected the owner {expected}")]
     OtherSigner {
         /// The owner.

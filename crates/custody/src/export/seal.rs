@@ -13,8 +13,9 @@ use zeroize::Zeroizing;
 
 use super::{Export, ExportRefusal, ExportRequest};
 
-/// Encrypts the key as the request asks (RFC 9180: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20Poly1305; `info` is the name of the
-/// format, the associated data the digest of the request). The same key and request have the same ciphertext.
+/// Encrypts the key as the request asks (RFC 9180: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
+/// ChaCha20Poly1305; `info` is the name of the format, the associated data the digest of the
+/// request). The same key and request have the same ciphertext.
 pub(crate) fn seal(
     request: &ExportRequest,
     digest: B256,
@@ -42,8 +43,9 @@ pub(crate) fn seal(
     })
 }
 
-/// What the encapsulation takes for randomness: keccak-256 over the wallet's secret key, the digest of the request and a counter. Nobody
-/// without the secret key can tell it from randomness, and no two requests share it.
+/// What the encapsulation takes for randomness: keccak-256 over the wallet's secret key, the digest
+/// of the request and a counter. Nobody without the secret key can tell it from randomness, and no
+/// two requests share it.
 struct Stream {
     seed: Zeroizing<[u8; 32]>,
     blocks: u64,

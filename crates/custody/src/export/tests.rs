@@ -9,7 +9,8 @@ use super::*;
 const OWNER: Owner = Owner::new(196, address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"));
 const OWNER_KEY: &str = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 
-/// The owner's X25519 key pair of the vector in `docs/PROTOCOL.md`: its private half has 32 bytes `11`.
+/// The owner's X25519 key pair of the vector in `docs/PROTOCOL.md`: its private half has 32 bytes
+/// `11`.
 const PUBLIC: &str = "7b4e909bbe7ffe44c465a220037d608ee35897d31ef972f07f74892cb0f73f13";
 
 fn vector() -> (ExportRequest, Key) {

@@ -21,15 +21,17 @@ pub(super) struct Mark {
 }
 
 impl LocalCustody {
-    /// Hands a wallet's key to its owner: encrypted to the key that the owner's signed request names. The wallet is marked as
-    /// exported, durably, before this returns, and signs nothing from then on, in this process and in every other one of the folder.
-    /// The same request has the same answer at any time, so that a run that was cut off is repeated. Another request of the same
-    /// owner, to another key, is granted as well: the key is the owner's.
+    /// Hands a wallet's key to its owner: encrypted to the key that the owner's signed request
+    /// names. The wallet is marked as exported, durably, before this returns, and signs nothing
+    /// from then on, in this process and in every other one of the folder. The same request has the
+    /// same answer at any time, so that a run that was cut off is repeated. Another request of the
+    /// same owner, to another key, is granted as well: the key is the owner's.
     ///
     /// `brand` is the service's name in the signed data.
     ///
     /// # Errors
-    /// [`CustodyError::Export`] and [`CustodyError::UnknownWallet`], before which nothing changes; a mark that cannot be written.
+    /// [`CustodyError::Export`] and [`CustodyError::UnknownWallet`], before which nothing changes;
+    /// a mark that cannot be written.
     pub async fn export(
         &self,
         request: ExportRequest,
@@ -86,7 +88,8 @@ impl Inner {
         Ok(exported)
     }
 
-    /// The mark of the owner's wallet, if it was exported. One that cannot be read is an error, and the wallet signs nothing all the same.
+    /// The mark of the owner's wallet, if it was exported. One that cannot be read is an error, and
+    /// the wallet signs nothing all the same.
     pub(super) fn mark(&self, owner: Owner) -> Result<Option<Mark>, CustodyError> {
         let Some(text) = files::read(&self.folder, &name(owner))? else {
             return Ok(None);

@@ -65,8 +65,8 @@ pub(super) fn exists(folder: &Path, name: &str) -> io::Result<bool> {
     fs::exists(folder.join(name))
 }
 
-/// Brings a file into being, unless one has its name. `before` is called before each effect; what it fails with ends everything, as
-/// the end of the process would.
+/// Brings a file into being, unless one has its name. `before` is called before each effect; what
+/// it fails with ends everything, as the end of the process would.
 pub(super) fn publish(
     folder: &Path,
     name: &str,

@@ -1,4 +1,5 @@
-//! What an operator does with all wallets at once: list them, see that each opens, write them under another secret.
+//! What an operator does with all wallets at once: list them, see that each opens, write them under
+//! another secret.
 
 use std::path::Path;
 
@@ -48,16 +49,19 @@ impl LocalCustody {
         self.run(Inner::owners).await
     }
 
-    /// Writes every wallet into another folder, encrypted under another secret, and opens each again there. Nothing in this folder
-    /// changes: it goes on serving, and stays as a backup under the old secret. What an earlier run has written is opened and
-    /// left as it is, so that a run that was cut off can be repeated. Takes about three seconds for each wallet.
+    /// Writes every wallet into another folder, encrypted under another secret, and opens each
+    /// again there. Nothing in this folder changes: it goes on serving, and stays as a backup under
+    /// the old secret. What an earlier run has written is opened and left as it is, so that a run
+    /// that was cut off can be repeated. Takes about three seconds for each wallet.
     ///
-    /// A wallet that is made meanwhile could be missed, so this folder must be [open alone](Self::open_alone): the server is stopped. That
-    /// a wallet was exported is known there, too, before its key is there.
+    /// A wallet that is made meanwhile could be missed, so this folder must be [open
+    /// alone](Self::open_alone): the server is stopped. That a wallet was exported is known there,
+    /// too, before its key is there.
     ///
     /// # Errors
-    /// [`CustodyError::FolderInUse`]; a wallet that cannot be opened, here or there; [`CustodyError::AnotherWallet`] where the other folder holds
-    /// another wallet of an owner. What was written before it stays.
+    /// [`CustodyError::FolderInUse`]; a wallet that cannot be opened, here or there;
+    /// [`CustodyError::AnotherWallet`] where the other folder holds another wallet of an owner.
+    /// What was written before it stays.
     pub async fn rotate(
         &self,
         folder: &Path,

@@ -1,5 +1,5 @@
-//! Who may do what in the folder at the same time, also across processes. The locks are the operating system's (`flock`): they end with
-//! the process that holds them, however it ends.
+//! Who may do what in the folder at the same time, also across processes. The locks are the
+//! operating system's (`flock`): they end with the process that holds them, however it ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;

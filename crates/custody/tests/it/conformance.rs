@@ -1,4 +1,5 @@
-//! What every provider of custody has to pass. The crates of the providers that are services run this very file over each of them.
+//! What every provider of custody has to pass. The crates of the providers that are services run
+//! this very file over each of them.
 
 use std::sync::Arc;
 
@@ -48,7 +49,8 @@ fn assert_signed(signature: Signature, hash: &B256, by: Address) {
     assert_eq!(signature.recover_address_from_prehash(hash).unwrap(), by);
 }
 
-/// Each call of `open` is another process, or this one after a restart, with the same keys; there are none at first.
+/// Each call of `open` is another process, or this one after a restart, with the same keys; there
+/// are none at first.
 pub(crate) async fn conforms<C: Custody>(open: impl Fn() -> C) {
     let processes: Vec<Arc<C>> = (0..4).map(|_| Arc::new(open())).collect();
     let [one, two, ..] = processes.as_slice() else {

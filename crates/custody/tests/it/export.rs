@@ -109,7 +109,8 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
     let listed = custody.list().await.unwrap();
     assert!(listed[0].exported_at.unwrap() >= granted.issued_at);
 
-    // The same request has the same answer, however old it is by then; another key of the owner's is another answer.
+    // The same request has the same answer, however old it is by then; another key of the owner's
+    // is another answer.
     let again = custody.export(granted, BRAND.to_owned()).await.unwrap();
     assert_eq!(again, export);
     let keys = pair(2);

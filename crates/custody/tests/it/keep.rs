@@ -28,7 +28,8 @@ async fn wallets_under_another_secret_are_the_same_wallets() {
         .collect();
     assert_eq!(observed, expected);
 
-    // While anybody has the folder open, nothing is written under another secret; and the other way round.
+    // While anybody has the folder open, nothing is written under another secret; and the other way
+    // round.
     let to = folder.path().join("rotated");
     let refused = custody.rotate(&to, NEW.into()).await.unwrap_err();
     assert_eq!(refused.code(), "custody_folder_in_use");

@@ -108,8 +108,9 @@ async fn a_wrong_secret_or_a_damaged_file_never_leads_to_a_new_address() {
     assert_eq!(custody.get_or_create(ALICE).await, Ok(alice));
 }
 
-/// Anybody may ask whose an address is. Neither the question about a wallet nor the one about an address of nobody's reads a file that was read before,
-/// and neither opens a key: the files here are unreadable, and open under no secret.
+/// Anybody may ask whose an address is. Neither the question about a wallet nor the one about an
+/// address of nobody's reads a file that was read before, and neither opens a key: the files here
+/// are unreadable, and open under no secret.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_about_an_address_costs_neither_files_nor_keys() {

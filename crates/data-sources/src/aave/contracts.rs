@@ -47,7 +47,8 @@ pub(super) struct UserReserve {
 }
 
 impl Configuration {
-    /// A token that is no reserve has zero decimals and is not active. Whether it is paused stands elsewhere.
+    /// A token that is no reserve has zero decimals and is not active. Whether it is paused stands
+    /// elsewhere.
     pub(super) fn read(returned: &[u8]) -> Option<Self> {
         let read = getReserveConfigurationDataCall::abi_decode_returns(returned).ok()?;
         let decimals = u64::try_from(read.decimals)

@@ -3,8 +3,8 @@
 use alloy_primitives::U256;
 use readings::Decimal;
 
-/// `atoms` over ten to the `digits`. Digits beyond what a decimal holds are cut off behind the point;
-/// `None` when they are before it.
+/// `atoms` over ten to the `digits`. Digits beyond what a decimal holds are cut off behind the
+/// point; `None` when they are before it.
 pub(super) fn decimal(atoms: U256, digits: u32) -> Option<Decimal> {
     let (mut atoms, mut scale) = (atoms, digits);
     loop {

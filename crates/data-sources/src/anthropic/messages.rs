@@ -1,5 +1,5 @@
-//! Answers of the messages interface: blocks of text with their citations, between blocks of searches and what they
-//! brought. A search that failed is a block too, in an answer with HTTP 200.
+//! Answers of the messages interface: blocks of text with their citations, between blocks of
+//! searches and what they brought. A search that failed is a block too, in an answer with HTTP 200.
 
 use readings::ai::{CitationDraft, Findings, Research};
 use serde::Deserialize;
@@ -127,7 +127,8 @@ pub(super) fn assemble(
         })?;
         match block {
             Block::Text { text, citations } => {
-                // Blocks follow each other in the middle of sentences; only a search comes between paragraphs.
+                // Blocks follow each other in the middle of sentences; only a search comes between
+                // paragraphs.
                 if is_interrupted && !found.text.is_empty() {
                     found.text.push_str("\n\n");
                 }

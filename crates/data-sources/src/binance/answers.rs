@@ -36,7 +36,8 @@ impl Premium {
         intervals: Option<&BTreeMap<String, FundingInterval>>,
     ) {
         reading.mark_px = Some(self.mark_price);
-        // Without the list of exceptions the rate is of an unknown interval; the gap is named already.
+        // Without the list of exceptions the rate is of an unknown interval; the gap is named
+        // already.
         let Some(intervals) = intervals else { return };
         let interval = intervals.get(&self.symbol).copied();
         let interval = interval.unwrap_or(FundingInterval::EIGHT_HOURS);

@@ -1,4 +1,5 @@
-//! What stands before the calls of one family: its budget, and the pause that the upstream asked for.
+//! What stands before the calls of one family: its budget, and the pause that the upstream asked
+//! for.
 
 use std::{
     fmt,
@@ -57,8 +58,8 @@ impl Gate {
         }
     }
 
-    /// Lets a call of this weight through, after a short wait if need be, and gives the number of its
-    /// grant.
+    /// Lets a call of this weight through, after a short wait if need be, and gives the number of
+    /// its grant.
     pub(super) async fn take(&self, weight: u32) -> Result<Option<u64>, SourceErrorKind> {
         self.held()?;
         let Some((_, window)) = &self.budget else {
@@ -79,8 +80,8 @@ impl Gate {
         Ok(Some(granted.id))
     }
 
-    /// Keeps what is used of a window of a minute or longer in `store` from now on, and counts what is
-    /// there.
+    /// Keeps what is used of a window of a minute or longer in `store` from now on, and counts what
+    /// is there.
     pub(crate) async fn keep_in(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
         let (Some(kept), Some((_, window))) = (&self.kept, &self.budget) else {
             return Ok(());
@@ -132,8 +133,8 @@ impl Gate {
         }
     }
 
-    /// Leaves the family alone for at least an hour and at most a day, because the upstream wants to be
-    /// paid; for how long it is.
+    /// Leaves the family alone for at least an hour and at most a day, because the upstream wants
+    /// to be paid; for how long it is.
     pub(crate) fn hold_unpaid(&self, asked: Duration) -> Duration {
         let pause = asked.min(LONGEST_UNPAID_HOLD).max(UNPAID_HOLD);
         self.close(pause, true);

@@ -1,8 +1,9 @@
 //! What was used of a long window, written down in slices of time, and ahead of its use.
 //!
-//! A call waits for a write only when its slice has nothing written down that is unused. A write adds as much as the slice has
-//! so far, at most a 64th of the budget, so that a busy window costs about a hundred writes. After a restart a window counts at
-//! least what was used, and at most twice as much; a budget of less than 128 counts exactly.
+//! A call waits for a write only when its slice has nothing written down that is unused. A write
+//! adds as much as the slice has so far, at most a 64th of the budget, so that a busy window costs
+//! about a hundred writes. After a restart a window counts at least what was used, and at most
+//! twice as much; a budget of less than 128 counts exactly.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -14,8 +15,8 @@ use tokio::sync::Mutex;
 
 use super::{QuotaStore, QuotaStoreError, Rate, window::TRANSIT};
 
-/// The shortest window that is written down, in seconds: what is shorter is over before a server has
-/// started again.
+/// The shortest window that is written down, in seconds: what is shorter is over before a server
+/// has started again.
 const LEAST_WINDOW: u32 = 60;
 /// Slices of a window.
 const SLICES: u32 = 60;
@@ -91,8 +92,8 @@ impl KeptUse {
         Ok(spent)
     }
 
-    /// Uses `weight` now, and writes it down before unless that has been done. A budget is kept in memory as well: a
-    /// store that fails stops no call.
+    /// Uses `weight` now, and writes it down before unless that has been done. A budget is kept in
+    /// memory as well: a store that fails stops no call.
     pub(super) async fn spend(&self, family: &str, weight: u32, now: Timestamp) {
         let Some(store) = self.store.get() else {
             return;

@@ -6,9 +6,9 @@ use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
 /// How many calls an upstream takes in a day and in a month of the calendar, in UTC. 0 is no quota.
 ///
-/// A quota is **paced**, so that no hour spends the month: at any time the calls of the period so far
-/// are at most its linear share so far plus a tenth of the quota, and never more than the quota. What
-/// was left unused can be used later in the same period.
+/// A quota is **paced**, so that no hour spends the month: at any time the calls of the period so
+/// far are at most its linear share so far plus a tenth of the quota, and never more than the
+/// quota. What was left unused can be used later in the same period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuotaSpec {
     /// Calls in a day.

@@ -20,9 +20,9 @@ const MAX_SLICE: u64 = 100;
 
 /// The quotas of one upstream.
 ///
-/// Calls are added to the store before they are made, a slice of a thousandth of the quota at a time
-/// (at least 1 and at most 100 calls). A crash therefore counts too much by at most a slice, and never
-/// too little. When the store fails, no further slice is had and calls are refused.
+/// Calls are added to the store before they are made, a slice of a thousandth of the quota at a
+/// time (at least 1 and at most 100 calls). A crash therefore counts too much by at most a slice,
+/// and never too little. When the store fails, no further slice is had and calls are refused.
 pub(crate) struct Quotas {
     counters: Vec<Counter>,
     store: OnceLock<Arc<dyn QuotaStore>>,
@@ -78,7 +78,8 @@ impl Quotas {
         }
     }
 
-    /// Keeps the counters in `store` from now on, and goes on where it stands. The first store stays.
+    /// Keeps the counters in `store` from now on, and goes on where it stands. The first store
+    /// stays.
     pub(crate) async fn keep_in(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
         let store = self.store.get_or_init(|| store);
         for counter in &self.counters {

@@ -5,7 +5,8 @@ use std::{collections::VecDeque, time::Duration};
 use super::Rate;
 
 /// How much later than it was granted a call may reach the upstream. An entry counts for that much
-/// longer than the upstream's window, so that a late call and a prompt one are not counted together.
+/// longer than the upstream's window, so that a late call and a prompt one are not counted
+/// together.
 pub(super) const TRANSIT: Duration = Duration::from_secs(1);
 
 /// Grants weight, never more than the limit in any window of its length plus [`TRANSIT`].
@@ -49,8 +50,8 @@ impl Window {
         }
     }
 
-    /// Weight for a call at `now`, or at a later time within `patience`. Otherwise the time until it
-    /// can be had, and nothing is granted.
+    /// Weight for a call at `now`, or at a later time within `patience`. Otherwise the time until
+    /// it can be had, and nothing is granted.
     pub(super) fn take(
         &mut self,
         now: Duration,
@@ -79,8 +80,8 @@ impl Window {
         }
     }
 
-    /// Takes over what the upstream says: `left` calls until `reset` from now. What it counts beyond
-    /// our own grants is counted here until then; what it counts less is not believed.
+    /// Takes over what the upstream says: `left` calls until `reset` from now. What it counts
+    /// beyond our own grants is counted here until then; what it counts less is not believed.
     pub(super) fn reported(&mut self, now: Duration, left: u32, reset: Duration) {
         let now = self.at(now);
         let ours = self.limit.saturating_sub(self.taken());

@@ -353,7 +353,8 @@ fn an_approval_is_exactly_an_approve_call() {
     );
 }
 
-/// Offsets that all point to the same array: 18 kB of calldata that decode to sixteen million bytes.
+/// Offsets that all point to the same array: 18 kB of calldata that decode to sixteen million
+/// bytes.
 #[test]
 fn aliased_arrays_are_not_unfolded() {
     let word = |value: usize| U256::from(value).to_be_bytes::<32>();

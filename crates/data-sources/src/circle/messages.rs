@@ -1,7 +1,8 @@
 //! `GET /v2/messages/{domain}?transactionHash=…`: the message of a burn, and its attestation.
 //!
-//! The message in the burn's log is not the one that is attested: the service gives it its nonce. Nothing here is believed but
-//! its form; the contract on the destination chain judges the signatures.
+//! The message in the burn's log is not the one that is attested: the service gives it its nonce.
+//! Nothing here is believed but its form; the contract on the destination chain judges the
+//! signatures.
 
 use alloy_primitives::{B256, Bytes};
 use plan_builder::ports::PortError;
@@ -24,7 +25,8 @@ pub struct AttestedMessage {
 }
 
 impl Circle {
-    /// The attested message of a transaction that burns once; `None` while the burn is not indexed, or not final enough.
+    /// The attested message of a transaction that burns once; `None` while the burn is not indexed,
+    /// or not final enough.
     ///
     /// # Errors
     ///

@@ -72,7 +72,8 @@ struct Platforms {
 }
 
 impl Coingecko {
-    /// Every coin with this symbol, in no order that matters, without contracts. None is an empty list.
+    /// Every coin with this symbol, in no order that matters, without contracts. None is an empty
+    /// list.
     ///
     /// # Errors
     ///

@@ -39,8 +39,8 @@ impl Defillama {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] (`pool_not_found`) for an id that the source does not know, and for a text
-    /// that is none of its ids; otherwise what makes the answer unusable.
+    /// [`Error::NotFound`] (`pool_not_found`) for an id that the source does not know, and for a
+    /// text that is none of its ids; otherwise what makes the answer unusable.
     pub async fn history(
         &self,
         pool: &str,

@@ -40,7 +40,8 @@ impl Defillama {
     ///
     /// # Errors
     ///
-    /// [`Error::NotPriced`] for a token that is not known; otherwise what makes the answer unusable.
+    /// [`Error::NotPriced`] for a token that is not known; otherwise what makes the answer
+    /// unusable.
     pub async fn token_price(
         &self,
         platform: &'static str,
@@ -73,7 +74,8 @@ impl Defillama {
     }
 }
 
-/// The price of `coin`; `None` when the source leaves it out, which is how it says that it knows none.
+/// The price of `coin`; `None` when the source leaves it out, which is how it says that it knows
+/// none.
 fn quote(body: Body, coin: &str, now: Timestamp) -> Result<Option<Quote>, SourceErrorKind> {
     let malformed = |expected, observed: String| SourceErrorKind::Malformed {
         path: format!("$.coins.{coin}"),

@@ -29,7 +29,8 @@ const CHAINS: [(u64, &str); 8] = [
 ];
 
 impl Defillama {
-    /// A chain as this source calls it in [`Defillama::token_price`]; `None` for one that has no name here.
+    /// A chain as this source calls it in [`Defillama::token_price`]; `None` for one that has no
+    /// name here.
     #[must_use]
     pub fn platform(chain_id: u64) -> Option<&'static str> {
         let mut chains = CHAINS.iter();
@@ -38,7 +39,8 @@ impl Defillama {
             .map(|(_, name)| *name)
     }
 
-    /// The prices of a swap's tokens, as a plan is held against them; none where they cannot be read.
+    /// The prices of a swap's tokens, as a plan is held against them; none where they cannot be
+    /// read.
     pub async fn independent_price(&self, ask: &SwapAsk) -> Option<IndependentPrice> {
         let found = self.pair_price(ask.chain_id, ask.from_token, ask.to_token);
         match found.await {
@@ -53,12 +55,13 @@ impl Defillama {
         }
     }
 
-    /// The prices of both tokens of a swap, each for a whole token, with their decimals. `None` for a chain that has no
-    /// name here.
+    /// The prices of both tokens of a swap, each for a whole token, with their decimals. `None` for
+    /// a chain that has no name here.
     ///
     /// # Errors
     ///
-    /// [`Error::NotPriced`] for a token that is not known; otherwise what makes the answer unusable.
+    /// [`Error::NotPriced`] for a token that is not known; otherwise what makes the answer
+    /// unusable.
     pub async fn pair_price(
         &self,
         chain_id: u64,

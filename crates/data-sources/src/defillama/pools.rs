@@ -56,13 +56,13 @@ pub(super) struct Tagged {
 }
 
 impl Defillama {
-    /// The pools. Asked each time it is called, with the tag of the last answer if there was one: an
-    /// unchanged list is not sent again.
+    /// The pools. Asked each time it is called, with the tag of the last answer if there was one:
+    /// an unchanged list is not sent again.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable: more than 32 MiB, no list, one in which a row of twenty cannot
-    /// be read, or one without a single pool that can be shown.
+    /// What makes the answer unusable: more than 32 MiB, no list, one in which a row of twenty
+    /// cannot be read, or one without a single pool that can be shown.
     pub async fn pools(&self) -> Result<Sourced<PoolList>, Error> {
         let last = self.last().clone();
         let headers = move || {

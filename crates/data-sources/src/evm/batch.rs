@@ -1,4 +1,5 @@
-//! Many calls in one: `aggregate3` of the deployed multicall contract, where each call may fail for itself.
+//! Many calls in one: `aggregate3` of the deployed multicall contract, where each call may fail for
+//! itself.
 
 use std::time::Duration;
 
@@ -53,7 +54,8 @@ impl EvmReader {
     ///
     /// # Errors
     ///
-    /// [`Error::Source`] when no node of the chain answers, or the chain's multicall contract does not.
+    /// [`Error::Source`] when no node of the chain answers, or the chain's multicall contract does
+    /// not.
     pub async fn multicall(&self, chain_id: u64, legs: &[Leg]) -> Result<Sourced<Batch>, Error> {
         let mut whole: Option<Batch> = None;
         let mut sources: Vec<Provenance> = Vec::new();

@@ -1,7 +1,7 @@
 //! Public nodes, and how the chains are called among the sources of an answer.
 
-/// Two public nodes of each chain, for a configuration that names none. They are shared by everybody: an operator who
-/// depends on them brings their own.
+/// Two public nodes of each chain, for a configuration that names none. They are shared by
+/// everybody: an operator who depends on them brings their own.
 pub const PUBLIC_ENDPOINTS: [(u64, [&str; 2]); 11] = [
     (
         1,

@@ -22,7 +22,8 @@ impl EvmReader {
             .await
     }
 
-    /// How much of the chain's own coin `account` has on the newest block, in the coin's smallest unit.
+    /// How much of the chain's own coin `account` has on the newest block, in the coin's smallest
+    /// unit.
     ///
     /// # Errors
     ///

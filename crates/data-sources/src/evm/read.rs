@@ -1,4 +1,5 @@
-//! Transactions, receipts and blocks as nodes write them. What is about another transaction, block or chain is refused.
+//! Transactions, receipts and blocks as nodes write them. What is about another transaction, block
+//! or chain is refused.
 
 use alloy_primitives::{B256, U256};
 use jiff::Timestamp;

@@ -39,8 +39,9 @@ pub(super) fn cache() -> Kept {
 }
 
 impl EvmReader {
-    /// Symbol and decimals of tokens, as far as they say. A token that says neither is in the answer without both, and so
-    /// is one that makes every batch fail that it is in. They name things: their age is not that of what they are used for.
+    /// Symbol and decimals of tokens, as far as they say. A token that says neither is in the
+    /// answer without both, and so is one that makes every batch fail that it is in. They name
+    /// things: their age is not that of what they are used for.
     ///
     /// # Errors
     ///
@@ -74,7 +75,8 @@ impl EvmReader {
             };
             return Ok(kept.as_reference());
         }
-        // One token can spoil a batch, for example by using up its gas: then the others are asked without it.
+        // One token can spoil a batch, for example by using up its gas: then the others are asked
+        // without it.
         let (mut open, mut told, mut failure) = (vec![unknown.as_slice()], None, None);
         for _ in 0..MAX_BATCHES {
             let Some(part) = open.pop() else { break };
@@ -141,7 +143,8 @@ impl EvmReader {
         }))
     }
 
-    /// The balance of a token, as a call of a batch; what it returns is read with [`amount`](Self::amount).
+    /// The balance of a token, as a call of a batch; what it returns is read with
+    /// [`amount`](Self::amount).
     #[must_use]
     pub fn balance_leg(token: Address, account: Address) -> Leg {
         let data = balanceOfCall { account }.abi_encode().into();

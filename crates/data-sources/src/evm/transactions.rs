@@ -20,14 +20,14 @@ use crate::{
 const SETTLED_AFTER: Duration = Duration::from_secs(3_600);
 
 impl EvmReader {
-    /// A transaction with its receipt and the time of its block, asked for at most `max_age` ago when that is given; `None`
-    /// when no node of the chain knows it. Kept for long once its block is an hour old and two nodes told the same of it, for
-    /// a moment before.
+    /// A transaction with its receipt and the time of its block, asked for at most `max_age` ago
+    /// when that is given; `None` when no node of the chain knows it. Kept for long once its block
+    /// is an hour old and two nodes told the same of it, for a moment before.
     ///
     /// # Errors
     ///
-    /// [`Error::Source`] when no node answers, when what one says contradicts itself, or when nodes contradict each other and
-    /// no two agree.
+    /// [`Error::Source`] when no node answers, when what one says contradicts itself, or when nodes
+    /// contradict each other and no two agree.
     pub async fn transaction(
         &self,
         chain_id: u64,
@@ -78,7 +78,8 @@ impl EvmReader {
         )
     }
 
-    /// Runs a reverted transaction again on the state before its block, for its reason. Nodes that keep no old states cannot.
+    /// Runs a reverted transaction again on the state before its block, for its reason. Nodes that
+    /// keep no old states cannot.
     pub async fn replay(&self, record: &Record) -> Replay {
         let Some(block) = record.transaction.block else {
             return Replay::Unavailable("pending".to_owned());
@@ -97,7 +98,8 @@ impl EvmReader {
         }
         let call = Value::Object(call);
         let before = block.number.saturating_sub(1);
-        // What came before it in its block may have made it fail: the state after the block shows that.
+        // What came before it in its block may have made it fail: the state after the block shows
+        // that.
         for number in [before, block.number] {
             match self
                 .eth_call(chain_id, &json!([call, format!("{number:#x}")]))

@@ -1,4 +1,5 @@
-//! What the nodes of a chain tell of one transaction, asked at the same time and held against each other.
+//! What the nodes of a chain tell of one transaction, asked at the same time and held against each
+//! other.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -64,8 +65,8 @@ struct Heard {
 }
 
 impl EvmReader {
-    /// A transaction as two nodes tell it, otherwise as the one that tells it does. It is unknown when one of them says so and
-    /// none knows it.
+    /// A transaction as two nodes tell it, otherwise as the one that tells it does. It is unknown
+    /// when one of them says so and none knows it.
     pub(super) async fn witnessed(
         &self,
         chain_id: u64,
@@ -226,7 +227,8 @@ impl Heard {
         self.pending.is_some() || self.witnesses.iter().any(|told| told.receipt.is_ok())
     }
 
-    /// Whether more nodes are needed than those that were asked at once: nobody has told it yet, or not all say the same.
+    /// Whether more nodes are needed than those that were asked at once: nobody has told it yet, or
+    /// not all say the same.
     fn wants_another(&self) -> bool {
         !matches!(self.witnesses.as_slice(), [one] if one.receipt.is_ok()
             && self.pending.is_none() && self.unknown.is_none() && self.failure.is_none())
@@ -237,7 +239,8 @@ impl Heard {
         let told = self.witnesses.iter().position(|told| told.receipt.is_ok());
         let mut witnesses = self.witnesses;
         let Some(told) = told.map(|place| witnesses.swap_remove(place)) else {
-            // A node that knows the transaction and not its outcome is no reason to call it unknown.
+            // A node that knows the transaction and not its outcome is no reason to call it
+            // unknown.
             if let Some(Err(kind)) = witnesses.pop().map(|told| told.receipt) {
                 return Err(kind);
             }
@@ -278,7 +281,8 @@ impl Witness {
     }
 }
 
-/// Whether two nodes tell the same of what was sent. Members that some nodes leave out do not count.
+/// Whether two nodes tell the same of what was sent. Members that some nodes leave out do not
+/// count.
 fn same(one: &Transaction, other: &Transaction) -> bool {
     let told = |sent: &Transaction| (sent.from, sent.to, sent.value, sent.block);
     told(one) == told(other) && one.input == other.input

@@ -1,5 +1,6 @@
-//! Lists of the venue as it writes them, for plans and for readings: what of an entry is believed is
-//! each reader's own judgement. A position in each of these lists counts, so nothing is left out of one.
+//! Lists of the venue as it writes them, for plans and for readings: what of an entry is believed
+//! is each reader's own judgement. A position in each of these lists counts, so nothing is left out
+//! of one.
 
 use std::collections::BTreeSet;
 

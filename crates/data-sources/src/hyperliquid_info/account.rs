@@ -115,8 +115,8 @@ impl HyperliquidInfo {
             .await
     }
 
-    /// What `user` is to the venue: `user`, `vault`, `agent`, `subAccount` or `missing`. It names the
-    /// account, and does not age what is told of it.
+    /// What `user` is to the venue: `user`, `vault`, `agent`, `subAccount` or `missing`. It names
+    /// the account, and does not age what is told of it.
     ///
     /// # Errors
     ///

@@ -1,8 +1,9 @@
 //! What happened in an account.
 //!
-//! The venue tells a span of time oldest first and at most so much at once, and counts what it tells.
-//! A history may weigh at most a share of the budget ([`Purse`]); a span that holds more is shortened
-//! to its newest part, and says so. The same span is not asked for again within [`FLOOR`].
+//! The venue tells a span of time oldest first and at most so much at once, and counts what it
+//! tells. A history may weigh at most a share of the budget ([`Purse`]); a span that holds more is
+//! shortened to its newest part, and says so. The same span is not asked for again within
+//! [`FLOOR`].
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -78,13 +79,13 @@ impl Told {
 
 impl HyperliquidInfo {
     /// What happened of `kind` to `user` within `window`. The three kinds together take at most 63
-    /// percent of the budget. Asked again within ten seconds, the same span is told as it was, with its
-    /// age; one that ends now then ends when it was read.
+    /// percent of the budget. Asked again within ten seconds, the same span is told as it was, with
+    /// its age; one that ends now then ends when it was read.
     ///
     /// # Errors
     ///
-    /// A [`SourceError`](crate::SourceError): also when even the newest part of the window holds more
-    /// than may be asked for.
+    /// A [`SourceError`](crate::SourceError): also when even the newest part of the window holds
+    /// more than may be asked for.
     pub async fn history(
         &self,
         user: Address,
@@ -364,7 +365,8 @@ impl Raw for RawUpdate {
     }
 }
 
-/// A member of a kind that is not known before, as text: numbers keep their digits. `null` is nothing.
+/// A member of a kind that is not known before, as text: numbers keep their digits. `null` is
+/// nothing.
 fn text_of(raw: &RawValue) -> Option<String> {
     let json = raw.get();
     if json == "null" {

@@ -1,5 +1,5 @@
-//! Which fills the venue still has: the newest ten thousand of an account. Older ones are gone, and a span
-//! of time that had them looks like one in which nothing happened.
+//! Which fills the venue still has: the newest ten thousand of an account. Older ones are gone, and
+//! a span of time that had them looks like one in which nothing happened.
 
 use alloy_primitives::Address;
 use jiff::{SignedDuration, Timestamp};
@@ -19,8 +19,8 @@ pub(super) struct OldestFills {
 }
 
 impl HyperliquidInfo {
-    /// The time of the oldest fill of `user` that the venue has, when `window` reaches beyond it and
-    /// older ones may have been dropped.
+    /// The time of the oldest fill of `user` that the venue has, when `window` reaches beyond it
+    /// and older ones may have been dropped.
     ///
     /// A window until now needs no look: it is told in fewer pages than the venue keeps. An account
     /// whose fills fit on one page has lost none.

@@ -33,8 +33,8 @@ impl HyperliquidInfo {
         self.dexs.get((), max_age, fetch).await
     }
 
-    /// What kind of asset the venue says each deployed market is: pairs of coin and category, which name
-    /// things and do not age what is told with them.
+    /// What kind of asset the venue says each deployed market is: pairs of coin and category, which
+    /// name things and do not age what is told with them.
     ///
     /// # Errors
     ///
@@ -134,8 +134,8 @@ fn names(body: &Json<'_>) -> Result<Vec<String>, SourceErrorKind> {
     Ok(names)
 }
 
-/// Contexts by position. A market with a name that cannot be asked for is left out of the result, not
-/// of the positions.
+/// Contexts by position. A market with a name that cannot be asked for is left out of the result,
+/// not of the positions.
 fn markets(body: &Json<'_>, dex: &str) -> Result<Vec<PerpContext>, SourceErrorKind> {
     let (meta, contexts) = wire::with_contexts(body)?;
     let mut markets = Vec::with_capacity(contexts.len());

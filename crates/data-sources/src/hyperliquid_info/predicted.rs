@@ -45,8 +45,8 @@ impl HyperliquidInfo {
     }
 }
 
-/// What can be compared: rates of a known interval. Hyperliquid's own is an hour when it is not named;
-/// of another venue an unnamed one is unknown.
+/// What can be compared: rates of a known interval. Hyperliquid's own is an hour when it is not
+/// named; of another venue an unnamed one is unknown.
 fn predictions(row: &RawPredicted) -> Vec<Predicted> {
     let of = |(name, prediction): &(String, Option<Prediction>)| {
         let venue = match name.as_str() {

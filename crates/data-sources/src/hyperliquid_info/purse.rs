@@ -50,8 +50,8 @@ impl Purse {
         self.left.checked_div(self.page).unwrap_or(0)
     }
 
-    /// Whether the rest of `window` can be read and one page be left, when `read` pages went from its
-    /// start to `last` and the rest is as dense.
+    /// Whether the rest of `window` can be read and one page be left, when `read` pages went from
+    /// its start to `last` and the rest is as dense.
     pub(super) fn suffices(&self, window: Window, last: Timestamp, read: u32) -> bool {
         let rest = window.end.duration_since(last).as_millis();
         let told = last.duration_since(window.start).as_millis();

@@ -81,7 +81,8 @@ fn coded(code: u64, body: &Value, reply: &Reply) -> Fault {
         // NotProcessable, Validation, MalformedSchema.
         1004 | 1011 | 1013 => Fault::Answer(PortErrorReason::Refused { detail: detail("") }),
         1005 => Fault::Upstream(SourceErrorKind::RateLimited { retry_after: None }),
-        // Default, Server, ThirdParty, Timeout, Unauthorized, RpcFailure, and what is not documented.
+        // Default, Server, ThirdParty, Timeout, Unauthorized, RpcFailure, and what is not
+        // documented.
         _ => broken(),
     }
 }

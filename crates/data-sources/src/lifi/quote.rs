@@ -14,8 +14,8 @@ const MAX_TOOL_CHARS: usize = 64;
 /// Longest integrator string that a quote may name.
 const MAX_INTEGRATOR_CHARS: usize = 64;
 
-/// Reads a step of type `lifi`. Amounts and addresses must be strings, chain ids numbers; the numbers
-/// of the transaction may be hexadecimal.
+/// Reads a step of type `lifi`. Amounts and addresses must be strings, chain ids numbers; the
+/// numbers of the transaction may be hexadecimal.
 pub(super) fn read(
     body: &Json<'_>,
     source: &str,
@@ -57,8 +57,8 @@ pub(super) fn read(
     })
 }
 
-/// A value in US dollars. It is shown, and it bounds the plan only by the operator's wish: one that cannot be read counts as
-/// one that is not there.
+/// A value in US dollars. It is shown, and it bounds the plan only by the operator's wish: one that
+/// cannot be read counts as one that is not there.
 fn worth(estimate: &Object<'_>, name: &'static str) -> Option<Decimal> {
     estimate.find(name)?.decimal().ok()
 }

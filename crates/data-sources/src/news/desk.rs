@@ -166,8 +166,8 @@ impl NewsDesk {
             .await
     }
 
-    /// Who talks about the large tokens. Each token is kept for itself: one whose leaders cannot be had now is asked for
-    /// again by the next caller.
+    /// Who talks about the large tokens. Each token is kept for itself: one whose leaders cannot be
+    /// had now is asked for again by the next caller.
     ///
     /// # Errors
     ///

@@ -22,8 +22,8 @@ struct Collection {
 }
 
 impl NewsDesk {
-    /// Asks every source at once and makes the digest of what they tell, as of `now`. Each source has
-    /// its own time limit; one that fails is named and left out.
+    /// Asks every source at once and makes the digest of what they tell, as of `now`. Each source
+    /// has its own time limit; one that fails is named and left out.
     ///
     /// # Errors
     ///

@@ -7,7 +7,8 @@ pub(crate) fn x_handle(text: &str) -> Option<String> {
     (!text.is_empty() && text.len() <= 15 && text.chars().all(plain)).then(|| text.to_owned())
 }
 
-/// The address of a post by its account and number: made here, so that no other address can slip in.
+/// The address of a post by its account and number: made here, so that no other address can slip
+/// in.
 pub(crate) fn post_url(handle: &str, id: &str) -> Option<String> {
     let number = !id.is_empty() && id.len() <= 20 && id.bytes().all(|byte| byte.is_ascii_digit());
     number.then(|| format!("https://x.com/{handle}/status/{id}"))

@@ -1,5 +1,5 @@
-//! `GET /api/v6/dex/balance/all-token-balances-by-address`: what an account has on several chains; and
-//! `GET /api/v6/dex/balance/supported/chain`: which chains that covers.
+//! `GET /api/v6/dex/balance/all-token-balances-by-address`: what an account has on several chains;
+//! and `GET /api/v6/dex/balance/supported/chain`: which chains that covers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -66,9 +66,10 @@ impl Okx {
         self.balance_chains.get((), None, fetch).await
     }
 
-    /// What an account has on each of `chains` of which the answer lists anything, flagged tokens included. A chain that
-    /// is not in it may be one that OKX does not cover: see [`Self::balance_chains`].
-    /// Asked again within five seconds, it is told as it was, with its age.
+    /// What an account has on each of `chains` of which the answer lists anything, flagged tokens
+    /// included. A chain that is not in it may be one that OKX does not cover: see
+    /// [`Self::balance_chains`]. Asked again within five seconds, it is told as it was, with its
+    /// age.
     ///
     /// # Errors
     ///
@@ -90,7 +91,8 @@ impl Okx {
         asked: &[u64],
     ) -> Result<Sourced<BTreeMap<u64, Vec<Holding>>>, Error> {
         let list: Vec<String> = asked.iter().map(u64::to_string).collect();
-        // Flagged tokens are wanted as well: they are shown as what they are. `0` would filter them out.
+        // Flagged tokens are wanted as well: they are shown as what they are. `0` would filter them
+        // out.
         let path = format!(
             "/api/v6/dex/balance/all-token-balances-by-address?address={}&chains={}&excludeRiskToken=1",
             lower(account),

@@ -98,8 +98,8 @@ impl Okx {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] with the reason `symbol_not_found` when OKX answers and does not know the
-    /// symbol or knows several tokens of that symbol, otherwise a [`SourceError`].
+    /// [`Error::NotFound`] with the reason `symbol_not_found` when OKX answers and does not know
+    /// the symbol or knows several tokens of that symbol, otherwise a [`SourceError`].
     pub async fn mood_of(&self, symbol: &SymbolKey) -> Result<Sourced<Mood>, Error> {
         let mut found = self.moods_of(&[symbol.as_str()]).await?;
         let one = found
@@ -114,8 +114,8 @@ impl Okx {
         Ok(found)
     }
 
-    /// The mood about some symbols within a day, with its trend; those that OKX does not know are not
-    /// in it.
+    /// The mood about some symbols within a day, with its trend; those that OKX does not know are
+    /// not in it.
     ///
     /// # Errors
     ///

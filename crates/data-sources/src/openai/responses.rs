@@ -1,5 +1,5 @@
-//! An answer of the responses interface. It is whole only when it says `completed`: an answer that was cut off and one
-//! that failed come with HTTP 200 as well.
+//! An answer of the responses interface. It is whole only when it says `completed`: an answer that
+//! was cut off and one that failed come with HTTP 200 as well.
 
 use readings::ai::{CitationDraft, Findings, Generated, Research};
 use serde::Deserialize;

@@ -32,8 +32,8 @@ pub(super) struct Book {
     pub(super) fee_rate: Option<Decimal>,
 }
 
-/// The market as the list shows it. Its tick size is left out: the list may lag behind a change, and the order book's own
-/// answers say it twice.
+/// The market as the list shows it. Its tick size is left out: the list may lag behind a change,
+/// and the order book's own answers say it twice.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) condition_id: B256,

@@ -1,5 +1,6 @@
-//! The recorded form of each answer: the members that a reading rests on. `forms.json` is written by the test that
-//! drops, renames and retypes every member of every recorded answer and looks at what becomes of the reading.
+//! The recorded form of each answer: the members that a reading rests on. `forms.json` is written
+//! by the test that drops, renames and retypes every member of every recorded answer and looks at
+//! what becomes of the reading.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +27,8 @@ pub struct Form {
     pub unread: BTreeSet<String>,
 }
 
-/// One member that a reading rests on, as text: `text`, `number text` (either reads the same), `?text` (it may be missing).
+/// One member that a reading rests on, as text: `text`, `number text` (either reads the same),
+/// `?text` (it may be missing).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Member {
@@ -100,7 +102,8 @@ pub fn form_key(exchange: &Exchange) -> String {
 }
 
 impl Form {
-    /// What `shape` has otherwise than this form, and how many members it has that were not recorded.
+    /// What `shape` has otherwise than this form, and how many members it has that were not
+    /// recorded.
     #[must_use]
     pub fn compare(&self, shape: &Shape) -> (Vec<Change>, u64) {
         let mut changes: Vec<Change> = Vec::new();
@@ -114,7 +117,8 @@ impl Form {
         }
         let added = shape.members().filter(|(path, _)| {
             let known = self.members.contains_key(*path) || self.unread.contains(*path);
-            // What stands below an unknown member, or below one that is not read, is no addition of its own.
+            // What stands below an unknown member, or below one that is not read, is no addition of
+            // its own.
             !known && parent(path).is_none_or(|parent| self.members.contains_key(parent))
         });
         (changes, u64::try_from(added.count()).unwrap_or(u64::MAX))
@@ -169,7 +173,8 @@ fn is_below(path: &str, other: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
-/// Whether there is anything at all in which `path` could stand: an empty list has no rows to lack a member.
+/// Whether there is anything at all in which `path` could stand: an empty list has no rows to lack
+/// a member.
 fn stands_in(shape: &Shape, path: &str) -> bool {
     if path.ends_with("[]") || path.ends_with(".*") {
         // A list without rows, and a table without entries, are answers.

@@ -12,8 +12,8 @@ use crate::{
     source::Source,
 };
 
-/// An adapter that can be probed: it lists one harmless question for each of its endpoints. A question calls the method that
-/// the routes call, so that the probe reads answers as they do.
+/// An adapter that can be probed: it lists one harmless question for each of its endpoints. A
+/// question calls the method that the routes call, so that the probe reads answers as they do.
 pub trait Probed: Sync {
     /// The upstream behind it; nothing where there are several, such as the nodes of a chain.
     fn source(&self) -> Option<&Source>;

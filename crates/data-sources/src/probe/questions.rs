@@ -25,7 +25,8 @@ const WOKB: Address = address!("e538905cf8410324e03A5A23C1c177a474D59b2b");
 const USDT0: Address = address!("779Ded0c9e1022225f8E0630b35a9b54bE713736");
 /// A token of Base that every scanner knows.
 const WETH: Address = address!("4200000000000000000000000000000000000006");
-/// Whose balances and positions are asked for: the contract of a well-known token, which is nobody's wallet.
+/// Whose balances and positions are asked for: the contract of a well-known token, which is
+/// nobody's wallet.
 const ACCOUNT: Address = address!("1f9840a85d5aF5bf1D1762F925BDADdC4201F984");
 
 fn btc() -> Option<SymbolKey> {

@@ -76,8 +76,8 @@ impl State {
         }
     }
 
-    /// 0 for what is as it should be, 2 for what contradicts the adapter or the configuration, 1 for what could not be
-    /// found out now.
+    /// 0 for what is as it should be, 2 for what contradicts the adapter or the configuration, 1
+    /// for what could not be found out now.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -160,8 +160,8 @@ pub(super) fn nothing(rows: &[Row]) -> bool {
     rows.iter().all(|row| row.state == State::Disabled)
 }
 
-/// The exit code of a probe that found this: 2 when a source contradicts or nothing is switched on, 1 when one could not be
-/// asked, otherwise 0.
+/// The exit code of a probe that found this: 2 when a source contradicts or nothing is switched on,
+/// 1 when one could not be asked, otherwise 0.
 #[must_use]
 pub fn exit_code(rows: &[Row]) -> u8 {
     if nothing(rows) {

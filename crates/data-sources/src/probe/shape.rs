@@ -74,7 +74,8 @@ impl Kind {
     }
 }
 
-/// The members of a document by path. `[]` stands for any element of a list, and `*` for any member of a table.
+/// The members of a document by path. `[]` stands for any element of a list, and `*` for any member
+/// of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
     members: BTreeMap<String, BTreeSet<Kind>>,

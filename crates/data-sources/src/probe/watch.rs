@@ -44,7 +44,8 @@ pub async fn probe(
     ask(adapter, now, serves, Duration::ZERO).await
 }
 
-/// Asks every question of all adapters, those of different adapters at once. The order is that of the adapters.
+/// Asks every question of all adapters, those of different adapters at once. The order is that of
+/// the adapters.
 pub async fn probe_all(
     adapters: &[&dyn Probed],
     now: Timestamp,
@@ -150,7 +151,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Once in `every`, moved by chance by up to a tenth of it, so that servers that start together do not ask together.
+    /// Once in `every`, moved by chance by up to a tenth of it, so that servers that start together
+    /// do not ask together.
     #[must_use]
     pub fn jittered(every: Duration) -> Self {
         let chance = RandomState::new().hash_one(every);

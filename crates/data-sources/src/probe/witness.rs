@@ -24,7 +24,8 @@ pub(crate) struct Witness {
 pub struct Exchange {
     /// Id of the source, for example `okx.swap`.
     pub source: &'static str,
-    /// The host and the path before that of the request; nothing for an endpoint whose address may be a secret.
+    /// The host and the path before that of the request; nothing for an endpoint whose address may
+    /// be a secret.
     pub base: Option<(String, String)>,
     /// The path with its query. Keys may stand in the query.
     pub path_and_query: String,

@@ -74,8 +74,8 @@ impl Source {
     /// Makes `ask` and reads the reply with `read`, which sees a 2xx or one of the statuses that
     /// the call accepts.
     ///
-    /// A disabled upstream, a spent budget or quota, an open circuit and a pause that has not passed
-    /// end the call before it is made.
+    /// A disabled upstream, a spent budget or quota, an open circuit and a pause that has not
+    /// passed end the call before it is made.
     pub(crate) async fn ask<T, E>(
         &self,
         ask: Ask<'_>,

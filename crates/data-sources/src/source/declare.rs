@@ -17,7 +17,8 @@ macro_rules! upstream {
             ///
             /// # Errors
             ///
-            /// A [`TransportError`](crate::transport::TransportError) when an address cannot be used.
+            /// A [`TransportError`](crate::transport::TransportError) when an address cannot be
+            /// used.
             pub fn new(
                 transport: &$crate::transport::Transport,
                 config: $crate::source::SourceConfig,

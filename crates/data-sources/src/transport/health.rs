@@ -45,7 +45,8 @@ pub struct SourceHealth {
     pub budget_limit: Option<u32>,
     /// Length of the window of the budget.
     pub window_seconds: Option<u32>,
-    /// Calls that are left of the day's or the month's quota, whichever has fewer; `None` without one.
+    /// Calls that are left of the day's or the month's quota, whichever has fewer; `None` without
+    /// one.
     pub quota_left: Option<u64>,
     /// When the next day or month begins.
     pub quota_resets_at: Option<Timestamp>,

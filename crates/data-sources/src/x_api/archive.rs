@@ -1,4 +1,5 @@
-//! What was read of a list: posts without their texts, and which rows were sent, so that none is paid for again.
+//! What was read of a list: posts without their texts, and which rows were sent, so that none is
+//! paid for again.
 
 use std::collections::BTreeMap;
 
@@ -91,8 +92,8 @@ impl Archive {
         self
     }
 
-    /// With what was read anew. After a reading that did not come to what is known there may be a gap: what is covered begins
-    /// after it.
+    /// With what was read anew. After a reading that did not come to what is known there may be a
+    /// gap: what is covered begins after it.
     pub(super) fn with(mut self, reading: Reading, since: Timestamp) -> Self {
         let read_from = reading.oldest.unwrap_or(since);
         let from = match (reading.complete, reading.met) {
@@ -107,8 +108,8 @@ impl Archive {
         self
     }
 
-    /// With what another reader has of the same list; what is covered is what either covers, where they meet. Of another list
-    /// the one stands that was read last.
+    /// With what another reader has of the same list; what is covered is what either covers, where
+    /// they meet. Of another list the one stands that was read last.
     pub(super) fn joined(self, other: Self) -> Self {
         let (mut newer, older) = match self.newest() >= other.newest() {
             true => (self, other),

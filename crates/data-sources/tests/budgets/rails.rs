@@ -171,7 +171,8 @@ async fn hyperliquid_counts_weight() {
     assert_eq!(asked(&server).await * 20, 1_100);
 }
 
-/// The two hours of LI.FI go on where the last server stood: it is neither asked more nor much less.
+/// The two hours of LI.FI go on where the last server stood: it is neither asked more nor much
+/// less.
 #[tokio::test]
 async fn a_long_window_goes_on_after_a_restart() {
     let (server, clock) = (answering(quote()).await, TestClock::at_recording());
@@ -193,7 +194,8 @@ async fn a_long_window_goes_on_after_a_restart() {
         second.quote(&swap()).await.unwrap();
     }
     assert_eq!(asked(&server).await, 70);
-    // 300 s have passed since the first quote. Slices count at their ends, so two minutes may be lost.
+    // 300 s have passed since the first quote. Slices count at their ends, so two minutes may be
+    // lost.
     let wait = retry_after(second.quote(&swap()).await);
     assert!((6_901..=7_021).contains(&wait), "{wait}");
     clock.advance(i64::try_from(wait).unwrap() * 1_000);
@@ -217,7 +219,8 @@ async fn a_store_that_fails_stops_no_call_within_a_budget() {
     assert!(store.windows.lock().unwrap().is_empty());
 }
 
-/// What the operator sets bounds every try, and is paced: of 20 a month, two may be made ahead of their time.
+/// What the operator sets bounds every try, and is paced: of 20 a month, two may be made ahead of
+/// their time.
 #[tokio::test]
 async fn quotas_of_the_rails_are_kept_paced_and_divided() {
     let (server, clock) = (answering(quote()).await, TestClock::at_recording());

@@ -215,8 +215,8 @@ async fn failures_inside_a_success_and_foreign_chains_are_none() {
     );
 }
 
-/// What an account has is told as it was for five seconds; another account, and the same one elsewhere,
-/// are asked for.
+/// What an account has is told as it was for five seconds; another account, and the same one
+/// elsewhere, are asked for.
 #[tokio::test]
 async fn an_index_is_not_asked_for_the_same_account_at_once() {
     let nothing = answer(&json!({"code": "0", "msg": "", "data": []}));

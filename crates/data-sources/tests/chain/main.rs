@@ -1,4 +1,5 @@
-//! Nodes, interfaces, signatures and balances: adapters against servers that answer well, badly and maliciously.
+//! Nodes, interfaces, signatures and balances: adapters against servers that answer well, badly and
+//! maliciously.
 
 #![allow(
     clippy::unwrap_used,

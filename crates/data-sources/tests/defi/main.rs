@@ -1,4 +1,5 @@
-//! DefiLlama, OKX's DeFi interface and Aave against servers that answer well, badly and maliciously.
+//! DefiLlama, OKX's DeFi interface and Aave against servers that answer well, badly and
+//! maliciously.
 
 #![allow(
     clippy::unwrap_used,

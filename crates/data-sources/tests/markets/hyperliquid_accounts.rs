@@ -284,8 +284,8 @@ async fn a_long_history_is_told_page_by_page_and_a_longer_one_is_shortened() {
     assert_eq!(newest.to_string(), "2026-11-21T01:00:00Z");
 }
 
-/// A venue with a fill every minute until now, that keeps the newest `kept` and tells at most 2,000 at
-/// once, oldest first.
+/// A venue with a fill every minute until now, that keeps the newest `kept` and tells at most 2,000
+/// at once, oldest first.
 async fn trading(kept: i64) -> wiremock::MockServer {
     venue(move |kind, asked| {
         (kind == "userFillsByTime").then(|| {
@@ -370,8 +370,8 @@ async fn a_moment_that_fills_a_page_ends_the_search() {
     assert_eq!(reason(told), "upstream_http_403");
 }
 
-/// The same span of an account is told as it was for ten seconds; another account and another span are
-/// asked for.
+/// The same span of an account is told as it was for ten seconds; another account and another span
+/// are asked for.
 #[tokio::test]
 async fn a_history_is_not_asked_for_again_at_once() {
     let server = venue(|_, _| None).await;

@@ -267,7 +267,8 @@ async fn no_fees_of_a_route_that_exists_is_the_services_refusal() {
     }
 }
 
-/// Only routes that exist are asked about: an answer without fees is the service's fault, and no mistake of the caller's.
+/// Only routes that exist are asked about: an answer without fees is the service's fault, and no
+/// mistake of the caller's.
 #[tokio::test]
 async fn an_answer_that_says_nothing_is_malformed() {
     for nothing in ["null", "[]", "{}", "[null]", "0"] {

@@ -314,7 +314,8 @@ async fn the_universe_of_the_mark_decides() {
         body[1].as_array_mut().unwrap().remove(1);
     })
     .await;
-    // The universe that was read just before has the coin: the venue contradicts itself, not the caller.
+    // The universe that was read just before has the coin: the venue contradicts itself, not the
+    // caller.
     assert_eq!(place(gone), "$[0].universe");
 }
 

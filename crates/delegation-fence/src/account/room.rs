@@ -35,8 +35,8 @@ pub fn require_room_for_grant(live: u64) -> Result<(), Refusal> {
     ))
 }
 
-/// There is room for another revocation of a grant that never came, beside so many. A grant that came can always be revoked, and so can
-/// all grants at once.
+/// There is room for another revocation of a grant that never came, beside so many. A grant that
+/// came can always be revoked, and so can all grants at once.
 ///
 /// # Errors
 /// `too_many_revocations`

@@ -17,7 +17,8 @@ pub enum Standing<'a> {
     Ended(EndedGrant<'a>),
 }
 
-/// A grant under which plans may be ordered. Only [`Account::standing`](crate::Account::standing) makes one, for one judgement.
+/// A grant under which plans may be ordered. Only [`Account::standing`](crate::Account::standing)
+/// makes one, for one judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveGrant<'a> {
     received: &'a ReceivedGrant,

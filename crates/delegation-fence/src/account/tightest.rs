@@ -4,7 +4,8 @@ use alloy_primitives::U256;
 
 use crate::Limit;
 
-/// The tightest of everything that a holder signed about a grant; `None` where no limit says anything.
+/// The tightest of everything that a holder signed about a grant; `None` where no limit says
+/// anything.
 ///
 /// # Example
 /// ```

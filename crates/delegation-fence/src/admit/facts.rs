@@ -10,7 +10,8 @@ use plan_checks::{
 
 use crate::{Refusal, Rule};
 
-/// What a plan does, decoded from the steps that are sent. Nothing is taken from what the envelope says about itself.
+/// What a plan does, decoded from the steps that are sent. Nothing is taken from what the envelope
+/// says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanFacts {
     /// The chain of the request that the plan was verified for.
@@ -39,7 +40,8 @@ pub struct PlanFacts {
     pub min_amount_out: U256,
     /// What the router takes from the account: token and amount, once for each leg that deposits.
     pub deposits: Vec<(Address, U256)>,
-    /// The gross input that was quoted, in the input token's smallest unit: the verifier has compared it with the quote.
+    /// The gross input that was quoted, in the input token's smallest unit: the verifier has
+    /// compared it with the quote.
     pub quoted: U256,
     /// The input token of the request.
     pub input_token: Address,
@@ -51,8 +53,8 @@ impl PlanFacts {
     /// Reads a verified plan.
     ///
     /// # Errors
-    /// `envelope_unverified` for a plan of another rail than the swap's, and for steps that do not decode, which no verified plan
-    /// has.
+    /// `envelope_unverified` for a plan of another rail than the swap's, and for steps that do not
+    /// decode, which no verified plan has.
     pub fn read(
         request: &Request,
         verified: &Verified,

@@ -11,12 +11,14 @@ use crate::{Refusal, Rule};
 pub struct Foresight {
     /// What the account holds of the input token, in its smallest unit.
     pub balance: U256,
-    /// The step that reverts when all three are executed one after the other; `None` when none does, or where no node can say it.
+    /// The step that reverts when all three are executed one after the other; `None` when none
+    /// does, or where no node can say it.
     pub reverts: Option<StepKind>,
 }
 
 impl Admitted {
-    /// Holds the plan against what the chain says of it: a plan that cannot end well costs gas and leaves an allowance for nothing.
+    /// Holds the plan against what the chain says of it: a plan that cannot end well costs gas and
+    /// leaves an allowance for nothing.
     ///
     /// # Errors
     /// `balance_too_low`, then `plan_would_revert`

@@ -37,8 +37,9 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// The least output that a plan has to promise for an input: its value at these prices, less the deviation. `None` when the
-    /// prices give no figure: one of them is zero, or the value does not fit.
+    /// The least output that a plan has to promise for an input: its value at these prices, less
+    /// the deviation. `None` when the prices give no figure: one of them is zero, or the value does
+    /// not fit.
     #[must_use]
     pub fn least_output(&self, input: U256, max_deviation: BasisPoints) -> Option<U256> {
         let unit = |decimals: u8| U256::from(10).checked_pow(U256::from(decimals));

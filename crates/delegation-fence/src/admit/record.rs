@@ -1,5 +1,5 @@
-//! An admitted submission as it is stored: a send that was begun is brought to its end whatever changes meanwhile, so that nothing of it is
-//! derived again.
+//! An admitted submission as it is stored: a send that was begun is brought to its end whatever
+//! changes meanwhile, so that nothing of it is derived again.
 
 use plan_builder::wire::{Digits, Eip55, StepRecord, Time, Word};
 use plan_checks::Step;
@@ -62,7 +62,8 @@ impl Admitted {
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// Reads what was stored. It confirms nothing: that is done before it is stored, and again before each step.
+    /// Reads what was stored. It confirms nothing: that is done before it is stored, and again
+    /// before each step.
     ///
     /// # Errors
     /// `log_malformed`

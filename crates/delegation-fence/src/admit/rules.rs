@@ -5,13 +5,15 @@ use alloy_primitives::{Address, B256, U256};
 use super::{PLAN_ACCOUNT, PlanFacts};
 use crate::{ActiveGrant, Now, Policy, Refusal, Rule, refusal::same};
 
-/// Whether a plan lies inside a policy. The verifier has judged much of it by the reviewed fee configuration; the fence judges it
-/// again by the policy that the holder signed, so that no configuration can widen what was permitted.
+/// Whether a plan lies inside a policy. The verifier has judged much of it by the reviewed fee
+/// configuration; the fence judges it again by the policy that the holder signed, so that no
+/// configuration can widen what was permitted.
 ///
 /// # Errors
-/// The first rule that does not hold: `fence_chain`, `fence_account`, `fence_fee_version`, `fence_integrator`, `fence_input_token`,
-/// `fence_spender`, `fence_router`, `fence_native_value`, `fence_shape`, `fence_receiver`, `fence_output_token`, `fence_min_out`,
-/// `fence_approve_cap`, `fence_deposit_cap`, `fence_quote_cap`, `fence_amounts_differ`
+/// The first rule that does not hold: `fence_chain`, `fence_account`, `fence_fee_version`,
+/// `fence_integrator`, `fence_input_token`, `fence_spender`, `fence_router`, `fence_native_value`,
+/// `fence_shape`, `fence_receiver`, `fence_output_token`, `fence_min_out`, `fence_approve_cap`,
+/// `fence_deposit_cap`, `fence_quote_cap`, `fence_amounts_differ`
 pub fn judge_plan(
     policy: &Policy,
     account: Address,
@@ -201,7 +203,8 @@ pub(super) fn judge_limits(
     amount: U256,
     now: Now,
 ) -> Result<(), Refusal> {
-    // The plan itself is counted when its third step is signed; asked again after that, it is not counted twice.
+    // The plan itself is counted when its third step is signed; asked again after that, it is not
+    // counted twice.
     let others = || {
         active
             .uses()

@@ -1,10 +1,12 @@
-//! What was accepted. Only the rules of [`Fence`](crate::Fence) and [`Instance`](crate::Instance) make one.
+//! What was accepted. Only the rules of [`Fence`](crate::Fence) and [`Instance`](crate::Instance)
+//! make one.
 
 use alloy_primitives::Address;
 
 use crate::{Grant, Limit, Revocation, Signed};
 
-/// A grant whose signature and rules were judged: the first of the three states, received, active, ended.
+/// A grant whose signature and rules were judged: the first of the three states, received, active,
+/// ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedGrant {
     signed: Signed<Grant>,

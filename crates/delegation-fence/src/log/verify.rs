@@ -52,13 +52,15 @@ impl VerifiedLog {
     }
 }
 
-/// Verifies a log: the answers of a server in their order, each `{records, next_cursor}` or the list of records, from the first record
-/// on. It opens no socket. What was left out at the end it cannot see: compare [`VerifiedLog::head`] with a
+/// Verifies a log: the answers of a server in their order, each `{records, next_cursor}` or the
+/// list of records, from the first record on. It opens no socket. What was left out at the end it
+/// cannot see: compare [`VerifiedLog::head`] with a
 /// [`RevocationReceipt`](crate::RevocationReceipt), or with what was read before.
 ///
 /// # Errors
-/// `log_malformed`; `log_hash` for a record that was changed; `log_chain` and `log_sequence` for records that were left out, added or
-/// moved; `log_time` for a clock that ran backwards; `log_use_after_revocation`.
+/// `log_malformed`; `log_hash` for a record that was changed; `log_chain` and `log_sequence` for
+/// records that were left out, added or moved; `log_time` for a clock that ran backwards;
+/// `log_use_after_revocation`.
 ///
 /// # Example
 /// ```
@@ -104,7 +106,8 @@ fn read(answer: &str) -> Result<Vec<Record>, Refusal> {
         .map(|value| {
             let spelling = json::canonical(rule, &value)?;
             let record: Record = json::read(rule, "a record", value)?;
-            // A member that is read as another one (`null` for a missing member) would stand outside the hash.
+            // A member that is read as another one (`null` for a missing member) would stand
+            // outside the hash.
             if json::canonical(rule, &record)? != spelling {
                 return Err(malformed("a record in another form than records have", ""));
             }

@@ -25,8 +25,8 @@ sol! {
     }
 }
 
-/// The permission that an account's key signs: the delegate may order swaps of the account that lie inside the policy.
-/// Times are Unix seconds, amounts the input token's smallest unit.
+/// The permission that an account's key signs: the delegate may order swaps of the account that lie
+/// inside the policy. Times are Unix seconds, amounts the input token's smallest unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Grant {

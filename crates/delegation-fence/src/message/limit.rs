@@ -18,8 +18,9 @@ sol! {
     }
 }
 
-/// Tightens a grant: one signature of the account's key, in effect at once. Zero in a member means no limit of its own there.
-/// Several limits of one grant count together, the tightest in each member; nothing loosens a grant but a new one.
+/// Tightens a grant: one signature of the account's key, in effect at once. Zero in a member means
+/// no limit of its own there. Several limits of one grant count together, the tightest in each
+/// member; nothing loosens a grant but a new one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Limit {

@@ -19,8 +19,9 @@ sol! {
     }
 }
 
-/// What the delegate of a grant signs over a plan that it reviewed: exactly these bytes, at most once. Output token, minimum and
-/// the hash of the call say again what the digest commits to, so that a contract that does not know the plan can check them.
+/// What the delegate of a grant signs over a plan that it reviewed: exactly these bytes, at most
+/// once. Output token, minimum and the hash of the call say again what the digest commits to, so
+/// that a contract that does not know the plan can check them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Order {

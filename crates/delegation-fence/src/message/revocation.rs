@@ -17,7 +17,8 @@ sol! {
     }
 }
 
-/// Ends one grant for ever, or, with the id zero, every grant that was issued at or before `revoked_at`.
+/// Ends one grant for ever, or, with the id zero, every grant that was issued at or before
+/// `revoked_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Revocation {

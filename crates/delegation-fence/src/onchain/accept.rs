@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{Grant, Policy, Refusal, Rule, TypedData, refusal::same};
 
-/// The delegations of a grant, each exactly what the grant promises and signed by its account. What they allow on the chain is what
-/// the fence allows, as far as [`Level`] can say it.
+/// The delegations of a grant, each exactly what the grant promises and signed by its account. What
+/// they allow on the chain is what the fence allows, as far as [`Level`] can say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainGrant {
     pub(super) chain_id: u64,
@@ -25,13 +25,14 @@ pub struct ChainGrant {
 }
 
 impl ChainTerms<'_> {
-    /// Accepts the delegations of a grant, in whatever order they are given. What the chain says is for the caller to compare: that
-    /// [`Self::nonce`] is the account's present one, and that the account has the framework's code
-    /// ([`judge_code`](super::judge_code)).
+    /// Accepts the delegations of a grant, in whatever order they are given. What the chain says is
+    /// for the caller to compare: that [`Self::nonce`] is the account's present one, and that the
+    /// account has the framework's code ([`judge_code`](super::judge_code)).
     ///
     /// # Errors
-    /// Those of [`Self::delegations`]; `delegations_missing`, `delegation_unexpected`, `delegation_delegator_mismatch`,
-    /// `delegation_redeemer_mismatch`, `delegation_caveat_missing`, `delegation_caveat_unexpected`, `delegation_caveat_terms`,
+    /// Those of [`Self::delegations`]; `delegations_missing`, `delegation_unexpected`,
+    /// `delegation_delegator_mismatch`, `delegation_redeemer_mismatch`,
+    /// `delegation_caveat_missing`, `delegation_caveat_unexpected`, `delegation_caveat_terms`,
     /// `delegation_not_by_account`, `signature_unrecoverable`
     pub fn accept(&self, given: &[SignedDelegation]) -> Result<ChainGrant, Refusal> {
         let grant = self.grant.message();
@@ -81,8 +82,9 @@ impl ChainTerms<'_> {
 }
 
 impl ChainGrant {
-    /// Accepts the delegations of a file whose redeemer, level and number nobody has said otherwise: for the holder's own tool. A
-    /// service compares them with its own ([`ChainTerms::accept`]).
+    /// Accepts the delegations of a file whose redeemer, level and number nobody has said
+    /// otherwise: for the holder's own tool. A service compares them with its own
+    /// ([`ChainTerms::accept`]).
     ///
     /// # Errors
     /// As [`ChainTerms::accept`].
@@ -106,7 +108,8 @@ impl ChainGrant {
             .find(|caveat| caveat.enforcer == NONCE)
             .and_then(|caveat| U256::try_from_be_slice(&caveat.terms));
         let level = match given.len() {
-            // The last caveat of the only delegation with three before it; that it is that is compared below.
+            // The last caveat of the only delegation with three before it; that it is that is
+            // compared below.
             2 => caveats
                 .clone()
                 .find(|caveat| caveat.terms.len() > FENCE_TERMS)
@@ -165,8 +168,9 @@ impl ChainGrant {
         &self.delegations
     }
 
-    /// The hashes that the manager must have disabled for the permission to be over. The one that clears an allowance is not among
-    /// them: it can do nothing else, and is needed after a revocation in the middle of a plan.
+    /// The hashes that the manager must have disabled for the permission to be over. The one that
+    /// clears an allowance is not among them: it can do nothing else, and is needed after a
+    /// revocation in the middle of a plan.
     #[must_use]
     pub fn ending(&self) -> Vec<B256> {
         self.delegations
@@ -177,7 +181,8 @@ impl ChainGrant {
     }
 }
 
-/// The fixed part of the terms of `FenceEnforcer`, in bytes: longer than any other terms of these delegations.
+/// The fixed part of the terms of `FenceEnforcer`, in bytes: longer than any other terms of these
+/// delegations.
 const FENCE_TERMS: usize = 188;
 
 /// A delegation is exactly the promised one.

@@ -36,12 +36,14 @@ pub struct Authorization(Tuple);
 pub struct SignedAuthorization(SignedTuple);
 
 impl Authorization {
-    /// Lets the account run the code at `implementation`: the framework's, or the zero address for none. `nonce` is the account's next
-    /// one, plus one where the account itself sends the transaction.
+    /// Lets the account run the code at `implementation`: the framework's, or the zero address for
+    /// none. `nonce` is the account's next one, plus one where the account itself sends the
+    /// transaction.
     ///
     /// # Errors
-    /// `authorization_any_chain` for chain 0, `authorization_implementation` for the code of another contract: delegations that were
-    /// given once would mean whatever that code makes of them.
+    /// `authorization_any_chain` for chain 0, `authorization_implementation` for the code of
+    /// another contract: delegations that were given once would mean whatever that code makes of
+    /// them.
     pub fn new(chain_id: u64, implementation: Address, nonce: u64) -> Result<Self, Refusal> {
         if chain_id == 0 {
             return Err(Refusal::new(

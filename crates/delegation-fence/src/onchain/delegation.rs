@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::framework::{MANAGER, ROOT, TypedCaveat, TypedDelegation, WireCaveat, WireDelegation};
 use crate::{Refusal, Rule, Signature, json};
 
-/// A condition of a delegation: a contract, and what it is told. What a redeemer tells it (`args`) is not part of what is signed.
+/// A condition of a delegation: a contract, and what it is told. What a redeemer tells it (`args`)
+/// is not part of what is signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caveat {
     /// The contract that holds the delegation to it.
@@ -18,7 +19,8 @@ pub struct Caveat {
     pub terms: Bytes,
 }
 
-/// What an account lets a redeemer do for it. Its authority is the account itself: a delegation that passes on another one is not read.
+/// What an account lets a redeemer do for it. Its authority is the account itself: a delegation
+/// that passes on another one is not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delegation {
     /// Who redeems.
@@ -137,10 +139,12 @@ pub struct SignedDelegation {
 }
 
 impl SignedDelegation {
-    /// Reads `{"delegate", "delegator", "authority", "caveats": [{"enforcer", "terms", "args"?}], "salt", "signature"}`.
+    /// Reads `{"delegate", "delegator", "authority", "caveats": [{"enforcer", "terms", "args"?}],
+    /// "salt", "signature"}`.
     ///
     /// # Errors
-    /// `delegation_malformed`, and the rules of signatures. `args` have to be empty: whoever redeems says them.
+    /// `delegation_malformed`, and the rules of signatures. `args` have to be empty: whoever
+    /// redeems says them.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         Self::of_value(json::parse(Rule::DelegationMalformed, text)?)
     }
@@ -277,7 +281,8 @@ struct CaveatRecord {
     args: Option<AnyHex>,
 }
 
-/// Bytes in hexadecimal digits of either case: MetaMask's tools keep the case of addresses inside terms.
+/// Bytes in hexadecimal digits of either case: MetaMask's tools keep the case of addresses inside
+/// terms.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct AnyHex(Bytes);

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::delegation::SignedDelegation;
 use crate::{Grant, Refusal, Rule, Signed, json};
 
-/// `{"typed_data": {…}, "signature": "0x…", "delegations": [{…}]}`: the body of `POST /delegation/grants`. The member `delegations` is
-/// left out for accounts that have none.
+/// `{"typed_data": {…}, "signature": "0x…", "delegations": [{…}]}`: the body of `POST
+/// /delegation/grants`. The member `delegations` is left out for accounts that have none.
 ///
 /// # Example
 /// ```

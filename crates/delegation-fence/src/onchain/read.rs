@@ -21,7 +21,8 @@ pub struct Read {
 }
 
 impl Read {
-    /// Whether the manager has a delegation disabled. The account can enable it again: what counts is what it says now.
+    /// Whether the manager has a delegation disabled. The account can enable it again: what counts
+    /// is what it says now.
     #[must_use]
     pub fn disabled(hash: B256) -> Self {
         let call = disabledDelegationsCall {
@@ -53,7 +54,8 @@ impl Read {
         Self::new(token, call.abi_encode())
     }
 
-    /// The answer as a number: exactly one word. `None` for anything else, such as the nothing of an address without a contract.
+    /// The answer as a number: exactly one word. `None` for anything else, such as the nothing of
+    /// an address without a contract.
     #[must_use]
     pub fn number(answer: &[u8]) -> Option<U256> {
         (answer.len() == 32).then(|| U256::from_be_slice(answer))
@@ -74,8 +76,9 @@ impl Read {
     }
 }
 
-/// The account's code points to the framework's implementation (EIP-7702). Without it the manager takes the signature and the account
-/// executes nothing; with another code the delegations mean what that code makes of them.
+/// The account's code points to the framework's implementation (EIP-7702). Without it the manager
+/// takes the signature and the account executes nothing; with another code the delegations mean
+/// what that code makes of them.
 ///
 /// # Errors
 /// `account_code_mismatch`

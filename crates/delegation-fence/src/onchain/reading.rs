@@ -21,7 +21,8 @@ pub struct ChainReading {
 }
 
 impl ChainReading {
-    /// The router may take nothing from the account yet. At the stock level whoever redeems could spend what it may take.
+    /// The router may take nothing from the account yet. At the stock level whoever redeems could
+    /// spend what it may take.
     ///
     /// # Errors
     /// `router_allowance_open`
@@ -40,11 +41,12 @@ impl ChainReading {
 }
 
 impl ChainGrant {
-    /// The chain would let the delegations be redeemed, as far as it can be read beforehand. Not read is whether the manager is paused.
+    /// The chain would let the delegations be redeemed, as far as it can be read beforehand. Not
+    /// read is whether the manager is paused.
     ///
     /// # Errors
-    /// `account_code_mismatch`, `delegation_nonce_mismatch`, `delegation_disabled`. The delegation that clears an allowance counts
-    /// too: nothing is begun that could not be cleared.
+    /// `account_code_mismatch`, `delegation_nonce_mismatch`, `delegation_disabled`. The delegation
+    /// that clears an allowance counts too: nothing is begun that could not be cleared.
     pub fn judge(&self, reading: &ChainReading) -> Result<(), Refusal> {
         judge_code(&reading.code)?;
         same(
@@ -87,7 +89,8 @@ impl ChainGrant {
             .map(|(_, signed)| signed.delegation.hash())
     }
 
-    /// Whether the permission is over by what a block says: every delegation but the one to clear is disabled.
+    /// Whether the permission is over by what a block says: every delegation but the one to clear
+    /// is disabled.
     #[must_use]
     pub fn is_over(&self, reading: &ChainReading) -> bool {
         self.ending()

@@ -43,14 +43,16 @@ pub struct Redemption {
 }
 
 impl ChainGrant {
-    /// What the redeemer sends for an admitted plan: three transactions at the stock level, each to be awaited to a sealed block before
-    /// the next one; one transaction with the project's enforcer, which executes all steps or none.
+    /// What the redeemer sends for an admitted plan: three transactions at the stock level, each to
+    /// be awaited to a sealed block before the next one; one transaction with the project's
+    /// enforcer, which executes all steps or none.
     ///
-    /// `steps` are those of [`Admitted`](crate::Admitted). That the plan lies inside the fence is for [`admit`](crate::admit) to say;
-    /// the chain judges what it can once more.
+    /// `steps` are those of [`Admitted`](crate::Admitted). That the plan lies inside the fence is
+    /// for [`admit`](crate::admit) to say; the chain judges what it can once more.
     ///
     /// # Errors
-    /// `delegation_cap` for an amount above what the chain lets an approval be ([`Self::most_on_chain`]).
+    /// `delegation_cap` for an amount above what the chain lets an approval be
+    /// ([`Self::most_on_chain`]).
     pub fn redemptions(
         &self,
         steps: &[Step; 3],
@@ -72,8 +74,8 @@ impl ChainGrant {
         }
     }
 
-    /// What the redeemer sends to take the router's allowance away. It also counts after the grant was revoked. The chain refuses it when
-    /// there is no allowance.
+    /// What the redeemer sends to take the router's allowance away. It also counts after the grant
+    /// was revoked. The chain refuses it when there is no allowance.
     #[must_use]
     pub fn clear(&self) -> Call {
         let data = approveCall {
@@ -94,11 +96,12 @@ impl ChainGrant {
         self.by_account(self.token, data.abi_encode())
     }
 
-    /// What the account sends to end the permission on the chain: a call of its own code that disables every delegation of
-    /// [`Self::ending`] but those of `already`, all or none. `None` when nothing is left.
+    /// What the account sends to end the permission on the chain: a call of its own code that
+    /// disables every delegation of [`Self::ending`] but those of `already`, all or none. `None`
+    /// when nothing is left.
     ///
-    /// The manager refuses to disable a delegation twice, so that `already` has to be what it says now. An account without its code
-    /// sends the transactions of [`Self::disable_each`].
+    /// The manager refuses to disable a delegation twice, so that `already` has to be what it says
+    /// now. An account without its code sends the transactions of [`Self::disable_each`].
     #[must_use]
     pub fn disable(&self, already: &[B256]) -> Option<Call> {
         let executions: Vec<_> = self

@@ -11,9 +11,10 @@ use super::{
 use crate::{Grant, Refusal, Rule, TypedData};
 
 impl ChainGrant {
-    /// The delegations of a grant as a store kept them. What they say is taken as it stands: it was judged when they came
-    /// ([`ChainTerms::accept`](super::ChainTerms::accept)), by the policy of then. So an allowance can be cleared and a permission
-    /// ended under a policy that was replaced.
+    /// The delegations of a grant as a store kept them. What they say is taken as it stands: it was
+    /// judged when they came ([`ChainTerms::accept`](super::ChainTerms::accept)), by the policy of
+    /// then. So an allowance can be cleared and a permission ended under a policy that was
+    /// replaced.
     ///
     /// # Errors
     /// `delegations_missing` for what was not accepted for this grant.

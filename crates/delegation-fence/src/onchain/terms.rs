@@ -15,7 +15,8 @@ use crate::{AccountKind, Grant, Policy, Refusal, Rule, TypedData, refusal::same}
 /// How much longer than the grant the clearing of its allowance is permitted, in seconds.
 pub const CLEAR_GRACE_SECONDS: u64 = 86_400;
 
-/// The distance from the selector to the first argument's word, and so on: what `AllowedCalldata` counts from.
+/// The distance from the selector to the first argument's word, and so on: what `AllowedCalldata`
+/// counts from.
 pub(super) const SPENDER: usize = 4;
 pub(super) const AMOUNT: usize = 36;
 /// The receiver of the router's functions is their fourth argument.
@@ -25,10 +26,11 @@ pub(super) const WORD: usize = 32;
 /// Who holds a redemption to the fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// The framework's own enforcers: target, function, spender, receiver, native value, time, redeemer, and a coarse bound of an
-    /// approval. Three redemptions.
+    /// The framework's own enforcers: target, function, spender, receiver, native value, time,
+    /// redeemer, and a coarse bound of an approval. Three redemptions.
     Stock,
-    /// The project's `FenceEnforcer` at this address: all of the ordered swap, and nothing else. One redemption.
+    /// The project's `FenceEnforcer` at this address: all of the ordered swap, and nothing else.
+    /// One redemption.
     Enforcer(Address),
 }
 
@@ -100,17 +102,19 @@ pub struct ChainTerms<'a> {
     pub redeemer: Address,
     /// Who enforces.
     pub level: Level,
-    /// The account's number at the manager's `NonceEnforcer`: counting it up ends all delegations of the account at once.
+    /// The account's number at the manager's `NonceEnforcer`: counting it up ends all delegations
+    /// of the account at once.
     pub nonce: U256,
 }
 
 impl ChainTerms<'_> {
-    /// The delegations, in the order in which they stand in a file. Whoever has the same terms computes the same ones: the salt of each
-    /// is keccak-256 over the grant's digest and the delegation's purpose.
+    /// The delegations, in the order in which they stand in a file. Whoever has the same terms
+    /// computes the same ones: the salt of each is keccak-256 over the grant's digest and the
+    /// delegation's purpose.
     ///
     /// # Errors
-    /// `account_kind_unsupported`, `grant_policy_digest_mismatch`, `fence_chain`, `delegation_redeemer_invalid`,
-    /// `grant_delegate_is_service`
+    /// `account_kind_unsupported`, `grant_policy_digest_mismatch`, `fence_chain`,
+    /// `delegation_redeemer_invalid`, `grant_delegate_is_service`
     pub fn delegations(&self) -> Result<Vec<(Purpose, Delegation)>, Refusal> {
         self.require_consistent()?;
         let purposes: &[Purpose] = match self.level {
@@ -123,8 +127,9 @@ impl ChainTerms<'_> {
             .collect())
     }
 
-    /// The most that the chain lets one approval be, in the input token's smallest unit. At the stock level it is the only cap that the
-    /// chain knows, and can be above the grant's: its lower cap is then the service's promise.
+    /// The most that the chain lets one approval be, in the input token's smallest unit. At the
+    /// stock level it is the only cap that the chain knows, and can be above the grant's: its lower
+    /// cap is then the service's promise.
     #[must_use]
     pub fn most_on_chain(&self) -> U256 {
         match self.level {
@@ -133,8 +138,8 @@ impl ChainTerms<'_> {
         }
     }
 
-    /// How many leading zero bytes an approved amount must have: as many as leave room for the grant's cap, and one more if that room is
-    /// above the policy's.
+    /// How many leading zero bytes an approved amount must have: as many as leave room for the
+    /// grant's cap, and one more if that room is above the policy's.
     fn zero_bytes(&self) -> usize {
         let cap = self.grant.message().per_swap_cap;
         let fitting = cap.leading_zeros() / 8;

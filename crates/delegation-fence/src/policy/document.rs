@@ -169,7 +169,8 @@ impl Document {
     }
 
     fn require_cap(&self) -> Result<(), Refusal> {
-        // The cap in dollars is what is published; the one in atoms is what is compared. One is the other at par.
+        // The cap in dollars is what is published; the one in atoms is what is compared. One is the
+        // other at par.
         let atoms = U256::from(10)
             .checked_pow(U256::from(self.input_token.decimals))
             .and_then(|one| self.per_swap_cap.usd.0.checked_mul(one));

@@ -4,7 +4,8 @@ use plan_checks::StepKind;
 
 use super::{Event, Fate, Sending, Transaction, is_effective};
 
-/// An event that does not follow from those before it: the list is not that of a send, and nothing may be done by it.
+/// An event that does not follow from those before it: the list is not that of a send, and nothing
+/// may be done by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event that cannot follow: {event:?}")]
 pub struct OutOfOrder {
@@ -43,7 +44,8 @@ impl Sending {
                         allowance,
                     },
                 );
-                // Somebody else may have written the allowance since that block: what is decided is read anew.
+                // Somebody else may have written the allowance since that block: what is decided is
+                // read anew.
                 self.read_back = None;
             }
             Event::Void(transaction) => self.set(transaction, Fate::Void),
@@ -100,7 +102,8 @@ impl Sending {
         }
     }
 
-    /// A step follows the one before it or all go out together, and no step follows a halt; a clear follows the end of everything else.
+    /// A step follows the one before it or all go out together, and no step follows a halt; a clear
+    /// follows the end of everything else.
     fn may_order(&self, transaction: Transaction) -> bool {
         match transaction {
             Transaction::Step(kind) => {

@@ -10,7 +10,8 @@ use super::{
 use crate::LEAST_LIFE_SECONDS;
 
 impl Sending {
-    /// What to do next, for what is true now. Asked again with the same events and the same view it says the same.
+    /// What to do next, for what is true now. Asked again with the same events and the same view it
+    /// says the same.
     #[must_use]
     pub fn next(&self, view: &View) -> Action {
         if self.executed() {
@@ -62,7 +63,8 @@ impl Sending {
                 }
                 Fate::Sealed { .. } => return halt(HaltReason::Reverted),
                 Fate::Void => return halt(HaltReason::Displaced),
-                // Signed before, like the step behind it: it comes back by itself, and nothing new is signed.
+                // Signed before, like the step behind it: it comes back by itself, and nothing new
+                // is signed.
                 Fate::Open { .. } if self.is_followed(kind) => return Action::Resolve(transaction),
                 Fate::None | Fate::Open { .. } => {
                     if let Some(reason) = self.reason_to_halt(kind, view) {
@@ -79,8 +81,8 @@ impl Sending {
         Action::ReadAllowance
     }
 
-    /// Whether the step behind a step was ordered. It was, when a reorganisation has taken both, or the first of them, out of their
-    /// blocks.
+    /// Whether the step behind a step was ordered. It was, when a reorganisation has taken both, or
+    /// the first of them, out of their blocks.
     fn is_followed(&self, kind: StepKind) -> bool {
         StepKind::ALL
             .into_iter()
@@ -105,7 +107,8 @@ impl Sending {
         over.then_some(HaltReason::Over)
     }
 
-    /// After a halt: what is open is cancelled and awaited, then the allowance is read, cleared and read again.
+    /// After a halt: what is open is cancelled and awaited, then the allowance is read, cleared and
+    /// read again.
     fn unwind(&self, view: &View) -> Action {
         let open = all().find(|transaction| matches!(self.fate(*transaction), Fate::Open { .. }));
         match open {

@@ -67,7 +67,8 @@ pub struct ClearTransaction {
     pub data: Bytes,
 }
 
-/// What is reported of a send. Nothing in it is hoped for: a cleared allowance is one that was read back as zero.
+/// What is reported of a send. Nothing in it is hoped for: a cleared allowance is one that was read
+/// back as zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The state.

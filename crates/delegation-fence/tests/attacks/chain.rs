@@ -166,7 +166,8 @@ fn kept_delegations_are_those_that_were_accepted() {
     }
 }
 
-/// Nothing but one whole word is an answer: an address without a contract answers nothing, and means neither yes nor no.
+/// Nothing but one whole word is an answer: an address without a contract answers nothing, and
+/// means neither yes nor no.
 #[test]
 fn answers_are_read_strictly() {
     let word = |last: u8| {

@@ -1,4 +1,5 @@
-//! Attacks 26, 37, 38 and 39, as far as they are on paper: delegations that are not what the grant promises.
+//! Attacks 26, 37, 38 and 39, as far as they are on paper: delegations that are not what the grant
+//! promises.
 
 use alloy_primitives::{Address, B256, U256, address};
 use alloy_signer::SignerSync as _;
@@ -119,7 +120,8 @@ fn what_the_grant_promises_is_accepted_in_any_order() {
     }
 }
 
-/// The salt is over the whole grant: delegations of one grant are none of another, whatever differs between them.
+/// The salt is over the whole grant: delegations of one grant are none of another, whatever differs
+/// between them.
 #[test]
 fn the_delegations_of_another_grant_are_refused() {
     for level in LEVELS {

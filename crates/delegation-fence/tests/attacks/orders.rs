@@ -131,7 +131,8 @@ fn a_restored_order_is_used() {
     assert_eq!(stage.account.in_flight(), Some(B256::repeat_byte(9)));
 }
 
-/// Attacks 20 and 45: the identical order again is the same one, another order of the same plan is refused, for ever.
+/// Attacks 20 and 45: the identical order again is the same one, another order of the same plan is
+/// refused, for ever.
 #[test]
 fn a_plan_is_ordered_once() {
     let mut stage = Stage::new();

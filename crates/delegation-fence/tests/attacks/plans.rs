@@ -1,4 +1,5 @@
-//! Attacks 12 to 23, 27 to 29: plans that are not what was asked for, given to the whole of the confirmations.
+//! Attacks 12 to 23, 27 to 29: plans that are not what was asked for, given to the whole of the
+//! confirmations.
 
 use alloy_primitives::{U256, hex, keccak256};
 use delegation_fence::{Peg, Phase, Rule};
@@ -11,7 +12,8 @@ use crate::{
     stage::{CAP, Stage, grant},
 };
 
-/// Seals `edit`'s plan as an attacker would: with the digest of what it says, ordered by the delegate.
+/// Seals `edit`'s plan as an attacker would: with the digest of what it says, ordered by the
+/// delegate.
 fn resealed(edit: impl FnOnce(&mut Value)) -> Stage {
     let mut stage = Stage::new();
     let mut plan: Value = serde_json::from_str(&stage.envelope).unwrap();
@@ -278,7 +280,8 @@ fn a_plan_for_another_account_is_refused() {
 fn a_plan_by_other_fees_than_the_policys_is_refused() {
     let mut stage = Stage::new();
     stage.plans.fees.version = "2026-11-02".to_owned();
-    // The plan names its fees; under other ones it does not verify, and a plan built by those is outside the policy.
+    // The plan names its fees; under other ones it does not verify, and a plan built by those is
+    // outside the policy.
     assert_eq!(refused_check(&stage), "plan_rebuilt_exact");
 }
 

@@ -1,4 +1,5 @@
-//! Attack 35, and what a policy may say: one digest for one set of rules, and no rule that nobody checks.
+//! Attack 35, and what a policy may say: one digest for one set of rules, and no rule that nobody
+//! checks.
 
 use delegation_fence::{Policy, Rule, differences};
 use serde_json::{Value, json};
@@ -133,7 +134,8 @@ fn a_rule_that_nobody_checks_is_refused() {
         policy["shapes"].as_array_mut().unwrap().push(shape);
     };
     assert_eq!(refused(twice), Some(Rule::PolicyUnenforceable));
-    // A function of the router that takes native coin: its selector is right, and no decoder reads it.
+    // A function of the router that takes native coin: its selector is right, and no decoder reads
+    // it.
     let native = |policy: &mut Value| {
         policy["shapes"][0] = json!({
             "model": "B", "selector": "0x736eac0b",

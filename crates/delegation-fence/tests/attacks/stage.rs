@@ -1,4 +1,5 @@
-//! A policy, an account with a grant, and a plan that was ordered: everything of which holds until a test changes it.
+//! A policy, an account with a grant, and a plan that was ordered: everything of which holds until
+//! a test changes it.
 
 use alloy_primitives::{Address, B256, U256, address, b256, keccak256};
 use alloy_signer::SignerSync as _;

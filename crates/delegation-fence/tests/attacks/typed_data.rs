@@ -1,4 +1,5 @@
-//! Attacks 40 and 41: files that one reader takes for one message and another reader for another one.
+//! Attacks 40 and 41: files that one reader takes for one message and another reader for another
+//! one.
 
 use delegation_fence::{Grant, Rule, Signed};
 use serde_json::{Value, json};
@@ -79,7 +80,8 @@ fn typed_data_of_another_form_is_refused() {
     assert!(refusal.message.contains("message.account"), "{refusal}");
 }
 
-/// A list in the place of an object names no members: another reader would refuse it, or take them in another order.
+/// A list in the place of an object names no members: another reader would refuse it, or take them
+/// in another order.
 #[test]
 fn a_list_is_no_object() {
     let list = |value: &mut Value| {

@@ -50,7 +50,8 @@ fn judge(world: &World) {
     }
 }
 
-/// Tells worlds apart without keeping them: of a million, two are taken for one once in ten million runs.
+/// Tells worlds apart without keeping them: of a million, two are taken for one once in ten million
+/// runs.
 fn fingerprint(world: &World) -> u64 {
     let mut hasher = DefaultHasher::new();
     world.hash(&mut hasher);
@@ -113,7 +114,8 @@ fn explore(start: World) -> usize {
     numbers.len()
 }
 
-/// From no allowance, and from one that is there before the plan; in three transactions, and in one.
+/// From no allowance, and from one that is there before the plan; in three transactions, and in
+/// one.
 fn explore_both(accidents: Accidents, least: usize) {
     for allowance in [0, AMOUNT + 2] {
         for (as_one, least) in [(false, least), (true, least / 10)] {
@@ -156,7 +158,8 @@ fn every_state_with_a_policy_or_a_way_to_clear_that_changes_and_changes_back() {
     explore_both(accidents, 1_000);
 }
 
-/// Without trouble a plan is sent in nine steps of the process, or in fewer where the chain executes all of it at once.
+/// Without trouble a plan is sent in nine steps of the process, or in fewer where the chain
+/// executes all of it at once.
 #[test]
 fn a_plan_is_sent() {
     for as_one in [false, true] {

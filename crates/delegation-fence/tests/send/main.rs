@@ -1,5 +1,6 @@
-//! The send as a state machine: explored exhaustively with crashes, reorganisations, revocations, displaced and reverted transactions, and
-//! a plan that ends between any two steps; then by random schedules, each replayed from its events.
+//! The send as a state machine: explored exhaustively with crashes, reorganisations, revocations,
+//! displaced and reverted transactions, and a plan that ends between any two steps; then by random
+//! schedules, each replayed from its events.
 #![allow(
     clippy::as_conversions,
     clippy::unwrap_used,

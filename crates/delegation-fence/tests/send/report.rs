@@ -203,7 +203,8 @@ fn an_allowance_that_cannot_be_cleared_is_said_with_what_clears_it() {
     assert_eq!(send.next(&paused), Action::Append(Event::Finished));
 }
 
-/// The allowance that the sealed block shows is not the one that the step sets: somebody else writes it, or the token lies.
+/// The allowance that the sealed block shows is not the one that the step sets: somebody else
+/// writes it, or the token lies.
 #[test]
 fn an_allowance_that_is_not_the_expected_one_halts() {
     let admitted = admitted();
@@ -342,7 +343,8 @@ fn words_are_stable() {
     );
 }
 
-/// Where the chain executes all steps at once, one block is the block of all of them, and a revert is of all of them.
+/// Where the chain executes all steps at once, one block is the block of all of them, and a revert
+/// is of all of them.
 #[test]
 fn one_transaction_fills_all_three_steps() {
     let admitted = crate::world::admitted_as(true);
@@ -393,7 +395,8 @@ fn one_transaction_fills_all_three_steps() {
     assert_eq!(send.next(&now), Action::Resolve(swap));
 }
 
-/// The enforcer holds the one transaction to the order's deadline: past it, what is open is cancelled.
+/// The enforcer holds the one transaction to the order's deadline: past it, what is open is
+/// cancelled.
 #[test]
 fn the_orders_deadline_ends_one_transaction_that_is_open() {
     let mut admitted = crate::world::admitted_as(true);

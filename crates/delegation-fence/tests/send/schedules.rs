@@ -1,4 +1,5 @@
-//! Random schedules, longer than what is explored, each replayed from its events after every one of them.
+//! Random schedules, longer than what is explored, each replayed from its events after every one of
+//! them.
 
 use delegation_fence::{Action, Event, Sending, State};
 use proptest::prelude::*;

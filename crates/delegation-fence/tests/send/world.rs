@@ -1,5 +1,5 @@
-//! A world in which a plan is sent: a chain, a sender of transactions with its records, a process that may be killed at any point, and
-//! everything that may happen to them.
+//! A world in which a plan is sent: a chain, a sender of transactions with its records, a process
+//! that may be killed at any point, and everything that may happen to them.
 
 #[path = "moves.rs"]
 mod moves;
@@ -131,7 +131,8 @@ pub(crate) fn admitted_as(as_one: bool) -> Admitted {
 }
 
 impl World {
-    /// A world in which the three steps are one transaction, or three. `allowance_before`: what the router was allowed before the plan.
+    /// A world in which the three steps are one transaction, or three. `allowance_before`: what the
+    /// router was allowed before the plan.
     pub(crate) fn sent_as(as_one: bool, allowance_before: u64, accidents: Accidents) -> Self {
         Self {
             as_one,

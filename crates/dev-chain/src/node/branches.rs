@@ -17,8 +17,8 @@ impl Node {
         self.branch = self.branch.saturating_add(1 << 32);
     }
 
-    /// Shows the receipts of a block that holds whatever is ready, without making it. The block that is made next has another
-    /// hash.
+    /// Shows the receipts of a block that holds whatever is ready, without making it. The block
+    /// that is made next has another hash.
     pub(crate) fn preconfirm(&mut self) {
         let mut proposed = self.clone();
         self.branch = self.branch.saturating_add(1);

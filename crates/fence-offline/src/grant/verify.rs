@@ -52,7 +52,8 @@ pub struct Verify {
     pub json: bool,
 }
 
-/// Judges a signed grant as the service does, but for what only the service knows: whether it was seen, revoked or tightened.
+/// Judges a signed grant as the service does, but for what only the service knows: whether it was
+/// seen, revoked or tightened.
 ///
 /// # Errors
 /// The first rule that does not hold, by name.

@@ -44,7 +44,8 @@ pub struct Auth7702 {
 /// Signs the authorization that gives an account the framework's code (EIP-7702), or takes it away.
 ///
 /// # Errors
-/// `authorization_any_chain`, `authorization_implementation`; a key file, password or terminal that cannot be used.
+/// `authorization_any_chain`, `authorization_implementation`; a key file, password or terminal that
+/// cannot be used.
 pub fn auth7702(arguments: &Auth7702) -> Result<Outcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;

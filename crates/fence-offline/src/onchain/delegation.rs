@@ -43,11 +43,12 @@ pub struct Delegate {
     pub json: bool,
 }
 
-/// Signs the delegations that a grant promises, and puts them beside it: the body of `POST /delegation/grants`.
+/// Signs the delegations that a grant promises, and puts them beside it: the body of `POST
+/// /delegation/grants`.
 ///
 /// # Errors
-/// `account_kind_unsupported`, `grant_policy_digest_mismatch`, `delegation_redeemer_invalid`, `grant_delegate_is_service`; a key file or
-/// a wallet's signature of another account.
+/// `account_kind_unsupported`, `grant_policy_digest_mismatch`, `delegation_redeemer_invalid`,
+/// `grant_delegate_is_service`; a key file or a wallet's signature of another account.
 pub fn delegation(arguments: &Delegate) -> Result<Outcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;

@@ -29,7 +29,8 @@ pub struct Disable {
     pub json: bool,
 }
 
-/// Prints the transaction that ends the permission on the chain. The account sends it, with any wallet.
+/// Prints the transaction that ends the permission on the chain. The account sends it, with any
+/// wallet.
 ///
 /// # Errors
 /// A file that cannot be used; `delegations_missing`, `delegation_*`.

@@ -10,7 +10,8 @@ use delegation_fence::{
 
 use crate::{Printable, units};
 
-/// What each delegation permits, what the chain holds and what it does not, and the hashes of a hardware wallet's screen.
+/// What each delegation permits, what the chain holds and what it does not, and the hashes of a
+/// hardware wallet's screen.
 #[must_use]
 pub fn of_delegations(terms: &ChainTerms<'_>, delegations: &[(Purpose, Delegation)]) -> String {
     let grant = terms.grant.message();

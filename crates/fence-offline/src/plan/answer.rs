@@ -1,5 +1,5 @@
-//! What the rail answered, in whatever wrapping it was saved: the envelope itself, the result of the tool, the JSON-RPC
-//! response, or the event stream that carried it.
+//! What the rail answered, in whatever wrapping it was saved: the envelope itself, the result of
+//! the tool, the JSON-RPC response, or the event stream that carried it.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,8 @@ struct Wrapping<'a> {
 /// The envelope's text inside an answer.
 ///
 /// # Errors
-/// `plan_malformed` for what carries no plan, each kind with a message of its own; the rail's own refusal under its name.
+/// `plan_malformed` for what carries no plan, each kind with a message of its own; the rail's own
+/// refusal under its name.
 pub(super) fn plan_of(text: &str) -> Result<Cow<'_, str>, Refused> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {

@@ -34,7 +34,8 @@ pub struct Verify {
     /// Accept a bridge plan for an `eoa` whose code nobody read on the source chain
     #[arg(long)]
     pub allow_unread_accounts: bool,
-    /// Refuse a plan with transactions that was not run before it was given, unless its account lacks the input
+    /// Refuse a plan with transactions that was not run before it was given, unless its account
+    /// lacks the input
     #[arg(long)]
     pub require_simulation: bool,
     /// Judge as if it were this time [default: now]
@@ -103,7 +104,8 @@ fn judge(arguments: &Verify) -> Result<Judged, SourceError> {
     })())
 }
 
-/// A verified plan with its request, and the version of the fees that it was verified with: for what is signed over it.
+/// A verified plan with its request, and the version of the fees that it was verified with: for
+/// what is signed over it.
 ///
 /// # Errors
 /// The check that does not hold, by name; a file that cannot be used.

@@ -1,5 +1,5 @@
-//! A plan as a person reads it. Everything about transactions is decoded from the calldata that would be signed, not from
-//! what the envelope says beside it.
+//! A plan as a person reads it. Everything about transactions is decoded from the calldata that
+//! would be signed, not from what the envelope says beside it.
 
 mod bridge;
 mod order;
@@ -17,7 +17,8 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// What a plan does. A member that cannot be read is named as unreadable: a reader must see that something is missing.
+    /// What a plan does. A member that cannot be read is named as unreadable: a reader must see
+    /// that something is missing.
     pub(super) fn of(plan: &Value) -> Self {
         let mut words = Self::default();
         words.add("rail", text(plan, "/rail"));

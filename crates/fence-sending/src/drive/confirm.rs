@@ -58,7 +58,8 @@ impl Driver {
             return not_permitted;
         };
         let (gas, payer) = (&self.shared.gas, signer.account());
-        // A token that is paused, or that has barred the account, says so before anything is signed.
+        // A token that is paused, or that has barred the account, says so before anything is
+        // signed.
         let estimate = self
             .shared
             .chain

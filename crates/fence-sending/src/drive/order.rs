@@ -12,9 +12,10 @@ use crate::{
 };
 
 impl Driver {
-    /// Everything that may fail is done first; then the order is written, on the condition that nothing was written about the account since
-    /// it was confirmed; then the transaction is handed over. A process that ends between the two leaves an order without a record, which the
-    /// next one finds and makes impossible.
+    /// Everything that may fail is done first; then the order is written, on the condition that
+    /// nothing was written about the account since it was confirmed; then the transaction is handed
+    /// over. A process that ends between the two leaves an order without a record, which the next
+    /// one finds and makes impossible.
     pub(super) async fn order(
         &mut self,
         standing: &Standing,

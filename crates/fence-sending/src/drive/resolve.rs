@@ -14,7 +14,8 @@ use super::{Driver, Standing, Turn};
 use crate::Fault;
 
 impl Driver {
-    /// Asks the sender's records, and writes the answer when there is one. Nothing is handed over to be signed here.
+    /// Asks the sender's records, and writes the answer when there is one. Nothing is handed over
+    /// to be signed here.
     pub(super) async fn resolve(
         &mut self,
         standing: &Standing,
@@ -26,8 +27,8 @@ impl Driver {
         let sender = &self.shared.sender;
         let record = match sender.find(&key).await? {
             Some(record) => record,
-            // It was ordered by a process that did not come to hand it over. Should that one wake up it finds this record, and nothing is
-            // signed.
+            // It was ordered by a process that did not come to hand it over. Should that one wake
+            // up it finds this record, and nothing is signed.
             None => sender.forbid(&key, lane).await?,
         };
         if !self.woken {
@@ -98,8 +99,8 @@ impl Driver {
         }
     }
 
-    /// The lane of the account's transactions. Without a signer it is that of who has signed before: what was signed is followed to its end
-    /// there, and nothing is signed.
+    /// The lane of the account's transactions. Without a signer it is that of who has signed
+    /// before: what was signed is followed to its end there, and nothing is signed.
     pub(super) async fn lane(&self, standing: &Standing) -> Result<Lane, Fault> {
         let admitted = &standing.kept.admitted;
         let signer = match self.route(standing) {

@@ -11,8 +11,9 @@ use super::{Purpose, fund};
 use crate::{Fault, Shared, key};
 
 impl Shared {
-    /// What the plan's gas has cost so far, in micro US dollars, by the receipts of everything that stands in a sealed block: its transactions,
-    /// and what was given for them. `None` where a receipt or the price of the chain's coin cannot be read.
+    /// What the plan's gas has cost so far, in micro US dollars, by the receipts of everything that
+    /// stands in a sealed block: its transactions, and what was given for them. `None` where a
+    /// receipt or the price of the chain's coin cannot be read.
     pub(crate) async fn cost_so_far(&self, kept: &KeptSubmission) -> Result<Option<u64>, Fault> {
         let admitted = &kept.admitted;
         let mut paid = U256::ZERO;
@@ -49,7 +50,8 @@ impl Shared {
         Ok(self.delegations.micro_usd(wei).await)
     }
 
-    /// The fee of the transaction that a record has in a block; `None` while no node has the receipt.
+    /// The fee of the transaction that a record has in a block; `None` while no node has the
+    /// receipt.
     async fn fee(&self, record: &Record) -> Result<Option<U256>, Fault> {
         let own = |hash| record.attempts.iter().any(|attempt| attempt.hash == hash);
         // The nonce may have been used by somebody else, who pays for that.

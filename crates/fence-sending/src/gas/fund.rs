@@ -83,8 +83,8 @@ impl Shared {
         Ok(Funds::Missing)
     }
 
-    /// Books a transfer in the budgets of its day; `false` when they do not cover it. Where no price of the chain's coin is read it counts as what
-    /// a plan's gas is taken to cost.
+    /// Books a transfer in the budgets of its day; `false` when they do not cover it. Where no
+    /// price of the chain's coin is read it counts as what a plan's gas is taken to cost.
     async fn book(
         &self,
         key: &str,

@@ -1,4 +1,5 @@
-//! Accounts with delegation code (`eoa7702`): a key of the service redeems what the account has delegated, and pays the gas.
+//! Accounts with delegation code (`eoa7702`): a key of the service redeems what the account has
+//! delegated, and pays the gas.
 
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use tx_sender::TransactionSigner;
 use super::{Call, Route, RouteFault, RouteFuture};
 use crate::{ChainReader, ReadFault, SealedBlock};
 
-/// What a redemption uses beyond the call that it executes: the manager, the account's code and the enforcers read the delegation and
-/// its signature, up to 210,000 on the published contracts.
+/// What a redemption uses beyond the call that it executes: the manager, the account's code and the
+/// enforcers read the delegation and its signature, up to 210,000 on the published contracts.
 const REDEMPTION_GAS: u64 = 300_000;
 
 /// The accounts that delegate to one redeemer, on one chain.
@@ -26,7 +27,8 @@ pub struct DelegatedAccounts {
 }
 
 impl DelegatedAccounts {
-    /// Redeems with this key, at this level. `tokens` are looked at where a grant comes: the router must not be allowed anything of them.
+    /// Redeems with this key, at this level. `tokens` are looked at where a grant comes: the router
+    /// must not be allowed anything of them.
     #[must_use]
     pub fn new(
         chain: ChainReader,
@@ -120,7 +122,8 @@ impl Route for DelegatedAccounts {
         Box::pin(async move { Ok(Some(redeemer)) })
     }
 
-    /// A step is its redemption. The clearing is that of the delegation which can do nothing else, and which outlives a revocation.
+    /// A step is its redemption. The clearing is that of the delegation which can do nothing else,
+    /// and which outlives a revocation.
     fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
         let grant = self.grant(kept)?;
         let redemption = match transaction {
@@ -145,7 +148,8 @@ impl Route for DelegatedAccounts {
         REDEMPTION_GAS
     }
 
-    /// The account runs the framework's code, has the delegation to clear not disabled, and its time is not over.
+    /// The account runs the framework's code, has the delegation to clear not disabled, and its
+    /// time is not over.
     fn clear_obstacle<'a>(
         &'a self,
         kept: &'a KeptSubmission,

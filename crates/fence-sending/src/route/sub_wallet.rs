@@ -43,7 +43,8 @@ impl Route for SubWallets {
         })
     }
 
-    /// The service can always clear: the key is there, whatever became of the grant. The account makes one call at a time.
+    /// The service can always clear: the key is there, whatever became of the grant. The account
+    /// makes one call at a time.
     fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
         match transaction {
             Transaction::Swap => Err(ClearObstacle::NotPermitted),

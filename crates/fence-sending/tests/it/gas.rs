@@ -84,7 +84,8 @@ async fn an_account_without_tokens_sends_nothing() {
     assert!(world.chain.transactions().is_empty());
 }
 
-/// The estimate of a plan is for usual times: what counts in the budget afterwards is what the chain took.
+/// The estimate of a plan is for usual times: what counts in the budget afterwards is what the
+/// chain took.
 #[tokio::test(start_paused = true)]
 async fn a_plan_counts_with_what_its_gas_has_cost() {
     let mut costs = Vec::new();
@@ -144,8 +145,8 @@ async fn with_an_exhausted_funder_nothing_is_sent() {
     assert!(world.chain.transactions().is_empty());
 }
 
-/// The account's coins are gone when its allowance is to be cleared, long after the plan is over. What was given, or promised, for the steps
-/// takes nothing from what is given for the clearing.
+/// The account's coins are gone when its allowance is to be cleared, long after the plan is over.
+/// What was given, or promised, for the steps takes nothing from what is given for the clearing.
 #[tokio::test(start_paused = true)]
 async fn a_clearing_is_paid_for_after_the_plans_end() {
     let mut world = World::new();

@@ -1,4 +1,5 @@
-//! A process that ends before or after any of its writes and sends, and the next one that finds what it left.
+//! A process that ends before or after any of its writes and sends, and the next one that finds
+//! what it left.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ enum Meanwhile {
     Over,
 }
 
-/// One process that ends at its n-th effect, and the next one; whether the first one came to the end of its work.
+/// One process that ends at its n-th effect, and the next one; whether the first one came to the
+/// end of its work.
 async fn killed(effects: i64, after: bool, meanwhile: Meanwhile) -> bool {
     let what = format!("{effects} {after} {meanwhile:?}");
     let mut world = World::new();
@@ -53,8 +55,8 @@ async fn killed(effects: i64, after: bool, meanwhile: Meanwhile) -> bool {
     ended
 }
 
-/// One process that is held up after its n-th effect for longer than its leases, while the next one brings the plan to its end; whether the first one
-/// came to the end of its work.
+/// One process that is held up after its n-th effect for longer than its leases, while the next one
+/// brings the plan to its end; whether the first one came to the end of its work.
 async fn held_up(effects: i64, meanwhile: Meanwhile) -> bool {
     let what = format!("{effects} {meanwhile:?}");
     let world = World::new();

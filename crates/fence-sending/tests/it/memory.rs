@@ -1,5 +1,5 @@
-//! The fence's records in memory, for simulated time: a file's thread would not wait for it. It keeps what the port promises, as far as
-//! sending asks for it.
+//! The fence's records in memory, for simulated time: a file's thread would not wait for it. It
+//! keeps what the port promises, as far as sending asks for it.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

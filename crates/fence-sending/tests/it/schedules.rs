@@ -1,5 +1,6 @@
-//! Seeded schedules of everything at once: processes that end, sleep and wake up, reorganisations, lost transactions, revocations, other policies,
-//! nodes that are down, and obstacles to the clearing.
+//! Seeded schedules of everything at once: processes that end, sleep and wake up, reorganisations,
+//! lost transactions, revocations, other policies, nodes that are down, and obstacles to the
+//! clearing.
 //!
 //! `FENCE_SCHEDULES` is how many are run, from the seed `FENCE_FIRST_SEED` on.
 
@@ -14,8 +15,9 @@ use tx_sender::Takeover;
 use crate::mortal::Fuse;
 use crate::stage::{Process, World, edited_policy, fence_policy};
 
-/// Seeds that found something: a plan that halted while the clearing of the plan before it was in no block; one whose call came back after the
-/// next plan had approved; one whose step a reorganisation moved after a restart, when nobody watched its block.
+/// Seeds that found something: a plan that halted while the clearing of the plan before it was in
+/// no block; one whose call came back after the next plan had approved; one whose step a
+/// reorganisation moved after a restart, when nobody watched its block.
 const FOUND: [u64; 3] = [699, 707, 964];
 
 /// How many of each thing have happened, over all schedules.

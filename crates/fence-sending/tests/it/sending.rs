@@ -42,7 +42,8 @@ const MOMENTS: [(&str, StepKind); 3] = [
     ("before the third", StepKind::Call),
 ];
 
-/// Lets a plan come to where this step would be ordered next, does something, and lets it come to its end.
+/// Lets a plan come to where this step would be ordered next, does something, and lets it come to
+/// its end.
 async fn interrupted(
     at: StepKind,
     happens: impl Fn(&World),
@@ -240,7 +241,8 @@ async fn a_call_that_would_revert_is_not_signed_and_the_allowance_is_cleared() {
     assert_eq!((world.allowance(), world.swaps()), (U256::ZERO, 0));
 }
 
-/// The obstacle is on the chain: the token is paused, or has barred the account. It is said once, looked at again, and cleared when it is gone.
+/// The obstacle is on the chain: the token is paused, or has barred the account. It is said once,
+/// looked at again, and cleared when it is gone.
 #[tokio::test(start_paused = true)]
 async fn a_clear_that_reverts_is_said_once_and_made_when_it_no_longer_does() {
     let world = World::new();
@@ -284,7 +286,8 @@ async fn a_clear_that_reverts_is_said_once_and_made_when_it_no_longer_does() {
     assert_eq!(world.allowance(), U256::ZERO);
 }
 
-/// The account's key is gone while its approval is on its way: what was signed is followed to its end, and the allowance that is left is said.
+/// The account's key is gone while its approval is on its way: what was signed is followed to its
+/// end, and the allowance that is left is said.
 async fn left_behind(lose: impl Fn(&mut World)) {
     let mut world = World::new();
     let plan = world.accept();

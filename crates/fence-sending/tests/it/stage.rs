@@ -1,4 +1,5 @@
-//! A chain whose blocks and clock a test controls, an account with a grant, and plans that were ordered under it.
+//! A chain whose blocks and clock a test controls, an account with a grant, and plans that were
+//! ordered under it.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -405,8 +406,8 @@ impl World {
                     let cleared = report
                         .allowance_read_back
                         .is_none_or(|(left, _)| left.is_zero());
-                    // A plan that ordered nothing has no allowance of its own. It says what it found: the clearing of an
-                    // earlier plan may be in no block at that moment.
+                    // A plan that ordered nothing has no allowance of its own. It says what it
+                    // found: the clearing of an earlier plan may be in no block at that moment.
                     let began = events
                         .iter()
                         .any(|event| matches!(event, Event::Ordered(_)));

@@ -12,7 +12,8 @@ use crate::{Chain, ChainQuestion, DelegationError, KeptGrant};
 /// What the chain says of a grant's delegations, read now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnChain {
-    /// The block that was read; `None` when the chain could not be read, so that nothing is known of it.
+    /// The block that was read; `None` when the chain could not be read, so that nothing is known
+    /// of it.
     pub block: Option<Block>,
     /// Whether everything is disabled that has to be for the permission to be over.
     pub disabled: bool,
@@ -21,11 +22,13 @@ pub struct OnChain {
 }
 
 impl Delegations {
-    /// Holds the delegations that come with a grant against what the grant promises and what the chain says.
+    /// Holds the delegations that come with a grant against what the grant promises and what the
+    /// chain says.
     ///
     /// # Errors
-    /// `delegation_unexpected` where the kind of account has none; `account_code_mismatch`, the names of [`ChainTerms::accept`] and
-    /// [`ChainGrant::judge`], `router_allowance_open` at the stock level; a chain that cannot be read.
+    /// `delegation_unexpected` where the kind of account has none; `account_code_mismatch`, the
+    /// names of [`ChainTerms::accept`] and [`ChainGrant::judge`], `router_allowance_open` at the
+    /// stock level; a chain that cannot be read.
     pub(super) async fn judge_delegations(
         &self,
         grant: &TypedData<Grant>,
@@ -75,8 +78,8 @@ impl Delegations {
         Ok(reading.require_no_allowance()?)
     }
 
-    /// Holds an admitted plan against the delegations of its grant and what the chain says of them now. Returns whether the plan goes out
-    /// as one transaction.
+    /// Holds an admitted plan against the delegations of its grant and what the chain says of them
+    /// now. Returns whether the plan goes out as one transaction.
     pub(super) async fn confirm_on_chain(
         &self,
         kept: &KeptGrant,
@@ -108,7 +111,8 @@ impl Delegations {
         Ok(grant.level() != Level::Stock)
     }
 
-    /// What the chain says of a grant's delegations now; `None` for a grant that has none, and for one that never came.
+    /// What the chain says of a grant's delegations now; `None` for a grant that has none, and for
+    /// one that never came.
     ///
     /// # Errors
     /// Records that cannot be used.

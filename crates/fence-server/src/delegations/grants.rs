@@ -38,12 +38,15 @@ pub struct GrantState {
 }
 
 impl Delegations {
-    /// Receives a grant, with the delegations of an `eoa7702` account. The same grant again changes nothing.
+    /// Receives a grant, with the delegations of an `eoa7702` account. The same grant again changes
+    /// nothing.
     ///
     /// # Errors
-    /// (a) The fence does not read back; then the names of [`Fence::receive`](delegation_fence::Fence::receive),
-    /// `grant_delegate_is_service` where the delegate is a wallet of custody's, the names of `delegation_*`, `account_code_mismatch`,
-    /// `router_allowance_open`; `grant_revoked`, `grant_id_taken`. Records, custody or a chain that cannot be used.
+    /// (a) The fence does not read back; then the names of
+    /// [`Fence::receive`](delegation_fence::Fence::receive), `grant_delegate_is_service` where the
+    /// delegate is a wallet of custody's, the names of `delegation_*`, `account_code_mismatch`,
+    /// `router_allowance_open`; `grant_revoked`, `grant_id_taken`. Records, custody or a chain that
+    /// cannot be used.
     pub async fn receive_grant(
         &self,
         file: impl Into<GrantFile>,
@@ -86,11 +89,13 @@ impl Delegations {
         Err(busy(grant.account))
     }
 
-    /// Receives a limit: in effect when this returns. One that tightens nothing changes nothing. Returns the tightest of everything that
-    /// was signed, and the cap that counts.
+    /// Receives a limit: in effect when this returns. One that tightens nothing changes nothing.
+    /// Returns the tightest of everything that was signed, and the cap that counts.
     ///
     /// # Errors
-    /// `grant_not_found`, the names of [`Instance::receive_limit`](delegation_fence::Instance::receive_limit). Records that cannot be used.
+    /// `grant_not_found`, the names of
+    /// [`Instance::receive_limit`](delegation_fence::Instance::receive_limit). Records that cannot
+    /// be used.
     pub async fn receive_limit(
         &self,
         signed: Signed<Limit>,
@@ -120,12 +125,14 @@ impl Delegations {
         Err(busy(of))
     }
 
-    /// Receives a revocation, also before its grant, and reads it back. It needs no policy. One of a grant that is revoked already changes
-    /// nothing, whenever it was signed.
+    /// Receives a revocation, also before its grant, and reads it back. It needs no policy. One of
+    /// a grant that is revoked already changes nothing, whenever it was signed.
     ///
     /// # Errors
-    /// The names of [`Instance::receive_revocation`](delegation_fence::Instance::receive_revocation), `account_not_owned`. Records that
-    /// cannot be used; custody, where nothing is known of the account.
+    /// The names of
+    /// [`Instance::receive_revocation`](delegation_fence::Instance::receive_revocation),
+    /// `account_not_owned`. Records that cannot be used; custody, where nothing is known of the
+    /// account.
     pub async fn receive_revocation(
         &self,
         signed: Signed<Revocation>,
@@ -156,7 +163,8 @@ impl Delegations {
         Err(busy(of))
     }
 
-    /// Ends a grant without its holder; 32 zero bytes end every grant of the account that was issued until now.
+    /// Ends a grant without its holder; 32 zero bytes end every grant of the account that was
+    /// issued until now.
     ///
     /// # Errors
     /// Records that cannot be used.
@@ -180,7 +188,8 @@ impl Delegations {
         Err(busy(account))
     }
 
-    /// What a grant is now, by the policy that is installed. A revocation shows also where its grant never came.
+    /// What a grant is now, by the policy that is installed. A revocation shows also where its
+    /// grant never came.
     ///
     /// # Errors
     /// `grant_not_found`. Records that cannot be used.
@@ -218,7 +227,8 @@ impl Delegations {
         })
     }
 
-    /// Records of a grant's log from a number on, and where the next ones begin. The log of 32 zero bytes has the revocations of all grants.
+    /// Records of a grant's log from a number on, and where the next ones begin. The log of 32 zero
+    /// bytes has the revocations of all grants.
     ///
     /// # Errors
     /// `grant_not_found` for a grant without records. Records that cannot be used.
@@ -260,8 +270,8 @@ impl Delegations {
         Ok(())
     }
 
-    /// What can be judged without records and custody is judged first: nobody has them looked at with bytes that no key has signed for this
-    /// service.
+    /// What can be judged without records and custody is judged first: nobody has them looked at
+    /// with bytes that no key has signed for this service.
     fn require_readable<M: Message>(&self, signed: &Signed<M>) -> Result<(), Refusal> {
         let domain = signed.typed_data().domain();
         self.instance().domain.require(domain)?;
@@ -336,7 +346,8 @@ impl Delegations {
     }
 }
 
-/// A grant that is known has the delegations that it came with. Another signature over the same one is no other delegation.
+/// A grant that is known has the delegations that it came with. Another signature over the same one
+/// is no other delegation.
 fn require_same(kept: &[SignedDelegation], given: &[SignedDelegation]) -> Result<(), Refusal> {
     let hashes = |list: &[SignedDelegation]| {
         let hashes = list.iter().map(|signed| signed.delegation.hash());

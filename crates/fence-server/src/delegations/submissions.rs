@@ -58,12 +58,14 @@ impl Ordered {
 }
 
 impl Delegations {
-    /// Accepts a plan to be sent: every confirmation holds, and nothing of it was accepted before. The identical order again is answered with
-    /// what became of it, whatever holds now.
+    /// Accepts a plan to be sent: every confirmation holds, and nothing of it was accepted before.
+    /// The identical order again is answered with what became of it, whatever holds now.
     ///
     /// # Errors
-    /// The first confirmation that does not hold, by the names of [`admit`](delegation_fence::admit), then `order_too_small`,
-    /// `gas_budget_exhausted`, `fence_price`, `balance_too_low` and `plan_would_revert`. Records, custody, prices or a chain that cannot be used.
+    /// The first confirmation that does not hold, by the names of
+    /// [`admit`](delegation_fence::admit), then `order_too_small`, `gas_budget_exhausted`,
+    /// `fence_price`, `balance_too_low` and `plan_would_revert`. Records, custody, prices or a
+    /// chain that cannot be used.
     pub async fn submit(&self, ordered: &Ordered) -> Result<Submitted, DelegationError> {
         let plan = ordered.payload_digest();
         for _ in 0..ATTEMPTS {
@@ -101,7 +103,8 @@ impl Delegations {
     /// Judges a plan as [`Self::submit`] does, and writes nothing.
     ///
     /// # Errors
-    /// As [`Self::submit`]; `order_already_used` also for the identical order: nothing would be sent because of it.
+    /// As [`Self::submit`]; `order_already_used` also for the identical order: nothing would be
+    /// sent because of it.
     pub async fn try_out(&self, ordered: &Ordered) -> Result<Admitted, DelegationError> {
         let now = self.now().await;
         let view = self.view_of(ordered).await?;
@@ -154,8 +157,8 @@ impl Delegations {
         Ok(admitted)
     }
 
-    /// Adds a refusal to the grant's log: the holder sees what the delegate tried. What anybody could make up is not in it, because the
-    /// delegate's signature is not on it.
+    /// Adds a refusal to the grant's log: the holder sees what the delegate tried. What anybody
+    /// could make up is not in it, because the delegate's signature is not on it.
     async fn note(&self, ordered: &Ordered, view: &View, error: &DelegationError, now: Now) {
         let DelegationError::Refused(Refusal { rule, .. }) = error else {
             return;

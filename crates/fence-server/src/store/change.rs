@@ -32,8 +32,8 @@ pub enum Change {
     Grant(Box<ReceivedGrant>, Vec<SignedDelegation>),
     /// A limit that was received.
     Limit(Box<ReceivedLimit>),
-    /// The end of a grant; with the id of 32 zero bytes, of every grant of the account that was issued until then. The first end of a grant
-    /// stays; the time of the end of all only rises.
+    /// The end of a grant; with the id of 32 zero bytes, of every grant of the account that was
+    /// issued until then. The first end of a grant stays; the time of the end of all only rises.
     End {
         /// Which.
         grant_id: B256,
@@ -84,7 +84,8 @@ pub struct Acceptance {
 }
 
 impl Change {
-    /// The record that the change leaves in a grant's log. The end of a grant writes its records where it is known which grants end.
+    /// The record that the change leaves in a grant's log. The end of a grant writes its records
+    /// where it is known which grants end.
     pub(super) fn entry(&self, at: UtcSeconds) -> Option<(B256, Entry)> {
         let plan = |event, payload_digest| Entry {
             payload_digest: Some(payload_digest),

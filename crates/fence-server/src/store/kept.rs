@@ -84,9 +84,11 @@ pub struct View {
     pub ended_all: Option<Ended>,
     /// The plans under the grant whose third step was ordered to be signed.
     pub uses: Vec<Use>,
-    /// The plan that was asked for with the digest of its order, if it was ordered, by whatever account.
+    /// The plan that was asked for with the digest of its order, if it was ordered, by whatever
+    /// account.
     pub plan: Option<(B256, B256)>,
-    /// A plan of the account that is being sent, with the digest of its order: another one than the one that was asked for, if there is one.
+    /// A plan of the account that is being sent, with the digest of its order: another one than the
+    /// one that was asked for, if there is one.
     pub in_flight: Option<(B256, B256)>,
 }
 
@@ -94,7 +96,8 @@ impl View {
     /// The account as the fence judges it. Signatures are judged again.
     ///
     /// # Errors
-    /// `domain_*_mismatch` for what was received by another instance, and the other names of [`Instance::restore_grant`].
+    /// `domain_*_mismatch` for what was received by another instance, and the other names of
+    /// [`Instance::restore_grant`].
     pub fn account(&self, instance: &Instance) -> Result<Account, Refusal> {
         let mut account = Account::new(self.account);
         if let Some(grant) = &self.grant {
@@ -131,7 +134,8 @@ impl View {
     }
 }
 
-/// Of any number of limits the few that say the most: for each member the one with the lowest value.
+/// Of any number of limits the few that say the most: for each member the one with the lowest
+/// value.
 pub(super) fn tightest_of(limits: &[KeptLimit]) -> Vec<&KeptLimit> {
     let lowest = |value: fn(&Limit) -> U256| {
         let of = move |kept: &&KeptLimit| value(kept.signed.message());
@@ -181,7 +185,8 @@ impl KeptSubmission {
         Sending::replay(&self.admitted, &self.events)
     }
 
-    /// The number of the newest block that a transaction of the plan was seen in; 0 before the first one.
+    /// The number of the newest block that a transaction of the plan was seen in; 0 before the
+    /// first one.
     #[must_use]
     pub fn newest_block(&self) -> u64 {
         let numbers = self.events.iter().filter_map(|event| match event {
@@ -191,8 +196,9 @@ impl KeptSubmission {
         numbers.max().unwrap_or_default()
     }
 
-    /// The write of the next event, on the condition that nothing was written about the account since this was read and that the lease is
-    /// still held. Counts the plan when its third step is ordered, and says when nothing is left to be done.
+    /// The write of the next event, on the condition that nothing was written about the account
+    /// since this was read and that the lease is still held. Counts the plan when its third step is
+    /// ordered, and says when nothing is left to be done.
     ///
     /// # Errors
     /// [`OutOfOrder`] for an event that cannot follow.

@@ -33,15 +33,17 @@ const SETTINGS: Settings = Settings {
     checkpoints: Checkpoints::InCommits,
 };
 
-/// Records in one SQLite file, which several processes of one machine may have open. All work of one handle is done by one thread, in the
-/// order in which it was asked for; between handles SQLite's write lock decides.
+/// Records in one SQLite file, which several processes of one machine may have open. All work of
+/// one handle is done by one thread, in the order in which it was asked for; between handles
+/// SQLite's write lock decides.
 #[derive(Debug)]
 pub struct SqliteStore {
     worker: Worker,
 }
 
 impl SqliteStore {
-    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by their owner only.
+    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by
+    /// their owner only.
     ///
     /// # Errors
     /// What is wrong with the file.

@@ -24,7 +24,8 @@ fn ended(grant_id: B256, ended_at: u64) -> Change {
     }
 }
 
-/// Also not after a policy of another name was in force: the grants under it would come back with it.
+/// Also not after a policy of another name was in force: the grants under it would come back with
+/// it.
 #[tokio::test]
 async fn a_policy_does_not_come_back_after_one_of_another_name() {
     let shelf = Shelf::new();
@@ -42,7 +43,8 @@ async fn a_policy_does_not_come_back_after_one_of_another_name() {
     assert_eq!(installed.policy().unwrap(), fence_policy(4));
 }
 
-/// Each limit is tighter than the one before it by an atom: what is kept, and read with every view, does not grow.
+/// Each limit is tighter than the one before it by an atom: what is kept, and read with every view,
+/// does not grow.
 #[tokio::test]
 async fn of_any_number_of_limits_the_tightest_are_kept() {
     let shelf = Shelf::new();

@@ -1,4 +1,5 @@
-//! What the service spends on a request: nothing for what no key has signed, and no gas for what cannot end well.
+//! What the service spends on a request: nothing for what no key has signed, and no gas for what
+//! cannot end well.
 
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
@@ -38,8 +39,8 @@ async fn custody_is_not_asked_for_what_no_key_has_signed_for_this_service() {
     assert_eq!(world.custody.asked.load(Ordering::SeqCst), 0);
 }
 
-/// The service pays for gas, and sends nothing that cannot end well: a refusal by name where the plan is submitted or tried out, and no record
-/// of what was only tried out.
+/// The service pays for gas, and sends nothing that cannot end well: a refusal by name where the
+/// plan is submitted or tried out, and no record of what was only tried out.
 #[tokio::test]
 async fn a_plan_that_is_too_small_too_dear_or_cannot_succeed_is_refused() {
     let world = granted().await;

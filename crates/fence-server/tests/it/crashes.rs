@@ -1,4 +1,5 @@
-//! A server that ends at any write: what was answered holds, and what is asked again ends in the same state.
+//! A server that ends at any write: what was answered holds, and what is asked again ends in the
+//! same state.
 
 use std::sync::Arc;
 

@@ -249,8 +249,8 @@ async fn what_the_chain_says_now_counts_before_each_step() {
     }
 }
 
-/// The stock enforcers let an approval be at most 2^32 - 1 atoms; and a service that redeems otherwise than the delegations say redeems
-/// nothing.
+/// The stock enforcers let an approval be at most 2^32 - 1 atoms; and a service that redeems
+/// otherwise than the delegations say redeems nothing.
 #[tokio::test]
 async fn a_plan_goes_out_only_as_its_delegations_say() {
     let world = world(Level::Stock).await;

@@ -10,8 +10,8 @@ use fence_server::{
 };
 use plan_checks::UtcSeconds;
 
-/// A store whose process ends at one of its writes: before it, or after it and before anybody learns of it. From then on nothing
-/// answers.
+/// A store whose process ends at one of its writes: before it, or after it and before anybody
+/// learns of it. From then on nothing answers.
 pub(crate) struct Dying {
     inner: SqliteStore,
     /// Writes until the end.

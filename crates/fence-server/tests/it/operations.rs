@@ -293,7 +293,8 @@ async fn a_limit_only_tightens() {
     );
 }
 
-/// Attack 34: what is not read back is not present, and nothing is granted or sent by it; revocations are taken.
+/// Attack 34: what is not read back is not present, and nothing is granted or sent by it;
+/// revocations are taken.
 #[tokio::test]
 async fn without_the_pinned_policy_only_revocations_are_taken() {
     let world = granted().await;
@@ -357,13 +358,15 @@ async fn a_plan_is_accepted_once() {
     assert_eq!(world.log(GRANT_ID).await, ["granted", "admitted"]);
 }
 
-/// The delegate's key alone cannot order a plan far below the market: `dry_run`, submission and the first step ask the prices.
+/// The delegate's key alone cannot order a plan far below the market: `dry_run`, submission and the
+/// first step ask the prices.
 #[tokio::test]
 async fn a_plan_is_held_against_the_prices_until_it_has_begun() {
     let world = granted().await;
     let plan = ordered(AMOUNT, GRANT_ID);
     let minimum = plan.order.message().min_amount_out;
-    // The price of a whole output token, in millionths, at which the minimum is exactly worth its input.
+    // The price of a whole output token, in millionths, at which the minimum is exactly worth its
+    // input.
     let fair = U256::from(AMOUNT) * U256::from(10).pow(U256::from(18)) / minimum;
     let [near, far] = [99, 97].map(|percent| -> &'static str {
         // The cheaper the output, the more of it is a fair minimum.

@@ -1,4 +1,5 @@
-//! Real transactions on a foreign chain, read and explained by our code: what is told is what the chain shows.
+//! Real transactions on a foreign chain, read and explained by our code: what is told is what the
+//! chain shows.
 
 #![cfg(feature = "foreign")]
 #![allow(

@@ -66,8 +66,8 @@ impl Stage {
         self.anvil.transact(from, to, &data.into()).await.unwrap()
     }
 
-    /// A transaction that has its receipt, asked for until the node knows its block too: for a moment it tells of the
-    /// transaction as it waited.
+    /// A transaction that has its receipt, asked for until the node knows its block too: for a
+    /// moment it tells of the transaction as it waited.
     pub(crate) async fn record(&self, hash: B256) -> Record {
         for _ in 0..100 {
             let anew = Some(Duration::ZERO);
@@ -111,7 +111,8 @@ impl Stage {
         }
     }
 
-    /// `transferWithAuthorization` from the buyer to the payee, signed by the buyer with a library that is not ours.
+    /// `transferWithAuthorization` from the buyer to the payee, signed by the buyer with a library
+    /// that is not ours.
     pub(crate) async fn authorization(&self, token: Token, value: U256, nonce: B256) -> Vec<u8> {
         let domain = self
             .anvil

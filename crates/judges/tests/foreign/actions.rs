@@ -1,4 +1,5 @@
-//! Foreign clients pay for actions of their sub-wallet, a foreign wallet signs the principal, and the chain confirms it.
+//! Foreign clients pay for actions of their sub-wallet, a foreign wallet signs the principal, and
+//! the chain confirms it.
 
 use alloy_primitives::U256;
 use dev_chain::{DevChain, xlayer};
@@ -106,7 +107,8 @@ impl Shop {
     }
 }
 
-/// Funded by a foreign signature, swapped, invested, taken back and withdrawn, each paid for by a foreign client.
+/// Funded by a foreign signature, swapped, invested, taken back and withdrawn, each paid for by a
+/// foreign client.
 async fn round(client: Client) {
     let shop = Shop::open().await;
     let mut invest =

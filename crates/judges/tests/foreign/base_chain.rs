@@ -1,4 +1,5 @@
-//! A chain of the Foundry project with everything that swap and bridge plans on Base call, under the addresses it has there.
+//! A chain of the Foundry project with everything that swap and bridge plans on Base call, under
+//! the addresses it has there.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::{SolCall, sol};

@@ -1,5 +1,5 @@
-//! Plans are sent step by step to a chain of the Foundry project, and do there what they say and what its `eth_simulateV1`
-//! foretold.
+//! Plans are sent step by step to a chain of the Foundry project, and do there what they say and
+//! what its `eth_simulateV1` foretold.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -225,7 +225,8 @@ async fn the_router_reads_the_same_in_the_calldata() {
     assert_eq!(read.receivingAmount, case.to_amount_min);
 }
 
-/// A quote that promises more than its venue gives passes every check of its bytes: only running it tells.
+/// A quote that promises more than its venue gives passes every check of its bytes: only running it
+/// tells.
 #[tokio::test]
 async fn a_swap_that_would_revert_is_refused_by_its_simulation() {
     let toolchain = Toolchain::from_env().unwrap();

@@ -1,5 +1,6 @@
-//! npm `viem`, PyPI `eth-account`, `cast` and `alloy-dyn-abi` hash and sign the fence's messages as `delegation-fence` does, and take our
-//! signatures; PyPI `rfc8785` writes policies and records of logs with the same bytes; eth-account and `cast` open our key files.
+//! npm `viem`, PyPI `eth-account`, `cast` and `alloy-dyn-abi` hash and sign the fence's messages as
+//! `delegation-fence` does, and take our signatures; PyPI `rfc8785` writes policies and records of
+//! logs with the same bytes; eth-account and `cast` open our key files.
 
 use std::io::Write as _;
 
@@ -162,7 +163,8 @@ async fn cast_opens_our_key_files() {
     assert_eq!(said.trim().parse::<Address>().unwrap(), key(0).address());
 }
 
-/// `cast` prints the signature alone: that it recovers to the key's address for our digest says that the digest is the same.
+/// `cast` prints the signature alone: that it recovers to the key's address for our digest says
+/// that the digest is the same.
 #[tokio::test]
 async fn cast_signs_the_same_digest() {
     let toolchain = Toolchain::from_env().unwrap();
@@ -194,7 +196,8 @@ async fn cast_signs_the_same_digest() {
     }
 }
 
-/// The way of a person with a hardware wallet: the tool writes a grant, a wallet signs the file, the tool takes the signature.
+/// The way of a person with a hardware wallet: the tool writes a grant, a wallet signs the file,
+/// the tool takes the signature.
 #[tokio::test]
 async fn a_grant_goes_from_the_tool_to_cast_and_back() {
     let toolchain = Toolchain::from_env().unwrap();

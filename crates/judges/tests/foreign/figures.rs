@@ -1,4 +1,5 @@
-//! Python computes the figures of recorded answers a second time, from the recordings of the upstreams.
+//! Python computes the figures of recorded answers a second time, from the recordings of the
+//! upstreams.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! PyPI `hyperliquid-python-sdk` and npm `@nktkas/hyperliquid` come to the same connection ids and signatures.
+//! PyPI `hyperliquid-python-sdk` and npm `@nktkas/hyperliquid` come to the same connection ids and
+//! signatures.
 
 use alloy_primitives::{Address, B256};
 use ethers_core::types::{H256, RecoveryMessage, Signature, U256};

@@ -1,4 +1,5 @@
-//! `docs/plan_digest.py` recomputes the digest of plans of every rail with nothing but Python's standard library.
+//! `docs/plan_digest.py` recomputes the digest of plans of every rail with nothing but Python's
+//! standard library.
 
 use std::path::Path;
 

@@ -50,8 +50,8 @@ async fn verdicts(cases: &[PmCase], plans: &[Plan]) -> Vec<Verdict> {
     verdicts
 }
 
-/// The body of the client is the plan's, but for what the plan leaves to the caller; and its signature is one of the plan's
-/// order hash.
+/// The body of the client is the plan's, but for what the plan leaves to the caller; and its
+/// signature is one of the plan's order hash.
 fn check(case: &PmCase, plan: &Plan, verdict: Verdict) {
     let payload = plan.payload();
     let order_hash: B256 = payload["order_hash"].as_str().unwrap().parse().unwrap();
@@ -78,7 +78,8 @@ async fn orders_are_built_hashed_and_signed_alike() {
     }
 }
 
-/// Where the client's floats round, its amounts are not compared; the hash of the plan's own typed data still is.
+/// Where the client's floats round, its amounts are not compared; the hash of the plan's own typed
+/// data still is.
 #[tokio::test]
 async fn orders_of_any_size_are_hashed_alike() {
     let cases = sample(300, orders(10_000_000_000));

@@ -1,5 +1,6 @@
-//! Bridge plans for a Safe, read from the published contracts of Safe 1.3.0, 1.4.1 and 1.5.0 on two chains of the Foundry project: the
-//! npm packages of their authors hold the code, and the Safe itself is told to take modules, guards and handlers.
+//! Bridge plans for a Safe, read from the published contracts of Safe 1.3.0, 1.4.1 and 1.5.0 on two
+//! chains of the Foundry project: the npm packages of their authors hold the code, and the Safe
+//! itself is told to take modules, guards and handlers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -241,7 +242,8 @@ async fn the_published_safes_are_read_and_compared() {
         );
         assert_eq!(observed, expected);
 
-        // What acts beside the owners: on the destination alone it is refused, on both or on the source alone it is not.
+        // What acts beside the owners: on the destination alone it is refused, on both or on the
+        // source alone it is not.
         let extensions = [
             (Extension::Module, "other modules"),
             (Extension::Guard, "another guard"),
@@ -282,7 +284,8 @@ async fn the_published_safes_are_read_and_compared() {
     }
 }
 
-/// Every singleton here is a reviewed one, so that only what it says of itself tells two versions apart.
+/// Every singleton here is a reviewed one, so that only what it says of itself tells two versions
+/// apart.
 #[tokio::test]
 async fn two_versions_are_not_one_safe() {
     let toolchain = Toolchain::from_env().unwrap();

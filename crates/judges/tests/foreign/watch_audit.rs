@@ -1,4 +1,5 @@
-//! `docs/watch_audit.py` verifies the audit of a yield mandate with nothing but Python's standard library.
+//! `docs/watch_audit.py` verifies the audit of a yield mandate with nothing but Python's standard
+//! library.
 
 use std::path::Path;
 

@@ -66,7 +66,8 @@ impl World {
         let toolchain = Toolchain::from_env().unwrap();
         let chain = Anvil::start(&toolchain).await.unwrap();
         install_tokens(&chain, FUNDS).await.unwrap();
-        // The service is the one that is shipped: its clock is the machine's, and a swap has to end after now.
+        // The service is the one that is shipped: its clock is the machine's, and a swap has to end
+        // after now.
         let recordings = Recordings::embedded().unwrap().at(unix_now());
         let upstream = ReplayServer::start(recordings).await.unwrap();
         let (facilitator, facilitator_url) = facilitator(&chain).await.unzip();

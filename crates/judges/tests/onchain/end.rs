@@ -81,7 +81,8 @@ async fn disabled_delegations_are_over_and_the_clearing_is_left() {
     }
 }
 
-/// One is disabled already: the end names the others only, because the manager refuses a second time.
+/// One is disabled already: the end names the others only, because the manager refuses a second
+/// time.
 #[tokio::test]
 async fn the_end_names_what_is_left() {
     let stage = Stage::stock().await;
@@ -180,8 +181,8 @@ async fn a_grant_ends_with_its_time_and_with_the_accounts_number() {
     }
 }
 
-/// Without its code an account executes nothing; with the code again the delegations count again. The holder can also enable what was
-/// disabled: what counts is what the chain says now.
+/// Without its code an account executes nothing; with the code again the delegations count again.
+/// The holder can also enable what was disabled: what counts is what the chain says now.
 #[tokio::test]
 async fn what_is_over_on_the_chain_can_come_back() {
     let stage = Stage::stock().await;

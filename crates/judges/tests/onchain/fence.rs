@@ -1,6 +1,7 @@
 //! The level of the project's own enforcer: one transaction that is the ordered swap, or nothing.
 //!
-//! The attacker of these tests has the redeemer's key and, where an order is signed anew, the delegate's key too.
+//! The attacker of these tests has the redeemer's key and, where an order is signed anew, the
+//! delegate's key too.
 
 mod afterwards;
 mod call;

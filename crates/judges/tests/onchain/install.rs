@@ -17,7 +17,8 @@ pub(crate) const ENFORCER: Address = address!("fe0ce0000000000000000000000000000
 /// A contract that makes a call of its own whenever it is called: a venue of the attacker's.
 pub(crate) const INTERPOSED: Address = address!("1e00000000000000000000000000000000000001");
 
-/// Deploys what the framework's authors published and puts it where it stands on Base. The addresses are those of their package.
+/// Deploys what the framework's authors published and puts it where it stands on Base. The
+/// addresses are those of their package.
 pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
     use delegation_fence::onchain as at;
     let entry_point = address!("0000000071727De22E5E9d8BAf0edAc6f37da032");
@@ -97,7 +98,8 @@ async fn place(chain: &Anvil, address: Address, creation: &Bytes) {
     chain.set_code(address, &code).await.unwrap();
 }
 
-/// Gives an account the framework's code, by an authorization that it signs and somebody else sends.
+/// Gives an account the framework's code, by an authorization that it signs and somebody else
+/// sends.
 pub(crate) async fn point(chain: &Anvil, account: Account, nonce: u64) {
     let count: String = chain
         .rpc()

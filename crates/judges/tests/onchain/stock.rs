@@ -100,7 +100,8 @@ async fn what_the_enforcers_hold() {
         data[..4].copy_from_slice(&selector);
         stage.refused(&[approve(USDC, data.into())], method).await;
     }
-    // Another router, another function of the router, another receiver, dirty bytes before the receiver.
+    // Another router, another function of the router, another receiver, dirty bytes before the
+    // receiver.
     stage
         .refused(&[call(EXCHANGE, honest.abi_encode())], target)
         .await;
@@ -159,7 +160,8 @@ async fn hole_an_earlier_allowance_is_spent() {
     assert_eq!(before - after, U256::from(6_000 * USD));
 }
 
-/// Hole 2: a leg deposits another token that the account had allowed the router, and nothing comes back.
+/// Hole 2: a leg deposits another token that the account had allowed the router, and nothing comes
+/// back.
 #[tokio::test]
 async fn hole_another_token_is_deposited() {
     let stage = Stage::stock().await;
@@ -169,7 +171,8 @@ async fn hole_another_token_is_deposited() {
     let before = stage.holdings().await;
     let mut call = swap(USD);
     call._minAmountOut = U256::ZERO;
-    // WETH goes to the venue; what the router pays out at the end is a token that the leg does not touch.
+    // WETH goes to the venue; what the router pays out at the end is a token that the leg does not
+    // touch.
     let venue = snwapCall {
         tokenIn: WETH,
         amountIn: ether,
@@ -228,7 +231,8 @@ async fn hole_the_output_goes_elsewhere() {
     assert_eq!(stage.balance(WETH, STRANGER.address).await, output(amount));
 }
 
-/// Hole 4: the redeemer alone begins; no order is asked for, nothing counts swaps, and an approval may be left.
+/// Hole 4: the redeemer alone begins; no order is asked for, nothing counts swaps, and an approval
+/// may be left.
 #[tokio::test]
 async fn hole_the_redeemer_needs_no_order() {
     let stage = Stage::stock().await;

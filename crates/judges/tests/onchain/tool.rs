@@ -1,4 +1,5 @@
-//! The network commands of `fence-cli` against the chain: what they read is so, and the transactions that they print do what they say.
+//! The network commands of `fence-cli` against the chain: what they read is so, and the
+//! transactions that they print do what they say.
 
 use std::fs;
 

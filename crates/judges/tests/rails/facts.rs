@@ -1,5 +1,5 @@
-//! What `plan-checks` reads in calldata, as JSON that any other decoder can be compared with: addresses and bytes in lower-case
-//! hex, integers as digits.
+//! What `plan-checks` reads in calldata, as JSON that any other decoder can be compared with:
+//! addresses and bytes in lower-case hex, integers as digits.
 
 #![allow(dead_code, reason = "each test file compiles this module for itself")]
 

@@ -188,7 +188,8 @@ struct Drawn {
     tif: Index,
     reduce_only: bool,
     cloid: Option<[u8; 16]>,
-    /// Which protections there are, and the distance of a limit price in hundredths of the trigger price.
+    /// Which protections there are, and the distance of a limit price in hundredths of the trigger
+    /// price.
     protections: [Option<Option<u32>>; 2],
     builder: Option<(Address, u16)>,
     entropy: [u8; 32],

@@ -1,5 +1,5 @@
-//! Plans of the four rails over generated requests. The answers of the upstreams are composed here; where a plan carries
-//! calldata that an upstream made, `ethers-core` encodes it.
+//! Plans of the four rails over generated requests. The answers of the upstreams are composed here;
+//! where a plan carries calldata that an upstream made, `ethers-core` encodes it.
 
 #![allow(dead_code, reason = "each test file compiles this module for itself")]
 

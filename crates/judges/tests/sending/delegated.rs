@@ -20,7 +20,8 @@ async fn nonce(stage: &Stage, account: Account) -> String {
     stage.call("eth_getTransactionCount", params).await
 }
 
-/// At the stock level three redemptions, with the project's enforcer one whose hash all steps carry. The account sends nothing itself.
+/// At the stock level three redemptions, with the project's enforcer one whose hash all steps
+/// carry. The account sends nothing itself.
 #[tokio::test]
 async fn a_plan_is_redeemed_in_three_transactions_or_in_one() {
     for level in [Level::Stock, Level::Enforcer(ENFORCER)] {
@@ -78,7 +79,8 @@ async fn delegations_that_the_account_disables_stop_the_next_step() {
     stage.go_on_mining().await;
     assert_eq!(stage.ended(plan).await, State::HaltedClean);
     let report = stage.report(plan).await;
-    // The block that disables them holds the reset as well: whichever of the two is read first, nothing was approved.
+    // The block that disables them holds the reset as well: whichever of the two is read first,
+    // nothing was approved.
     let halted_at = report.halted_at;
     assert!(
         matches!(halted_at, Some(StepKind::ApproveReset | StepKind::Approve)),
@@ -111,8 +113,8 @@ async fn a_revocation_is_confirmed_when_the_chain_says_so_too() {
     }
 }
 
-/// Attack 26: the account gives its code up while an allowance is open. The service cannot clear it, and says so with the transaction
-/// that does.
+/// Attack 26: the account gives its code up while an allowance is open. The service cannot clear
+/// it, and says so with the transaction that does.
 #[tokio::test]
 async fn without_its_code_an_account_has_to_clear_by_itself() {
     let stage = Stage::delegated(Level::Stock).await;
@@ -139,7 +141,8 @@ async fn without_its_code_an_account_has_to_clear_by_itself() {
     assert_eq!(refused.code(), "account_code_mismatch");
 }
 
-/// What is not exactly what the grant promises on this chain is not kept, whatever its signatures say.
+/// What is not exactly what the grant promises on this chain is not kept, whatever its signatures
+/// say.
 #[tokio::test]
 async fn a_grant_is_held_against_the_chain_when_it_comes() {
     let stage = Stage::delegated(Level::Stock).await;

@@ -66,9 +66,10 @@ async fn a_revocation_after_the_approval_halts_and_the_allowance_is_cleared() {
     assert_eq!(balance(stage.rpc(), WETH, TRADER.address).await, U256::ZERO);
 }
 
-/// The node drops the reset once and its block is taken back once: each step is one transaction all the same. When the approval was
-/// ordered before the block was taken back, both come into one block. The reset then reads back as an allowance that it did not leave,
-/// and the plan halts clean.
+/// The node drops the reset once and its block is taken back once: each step is one transaction all
+/// the same. When the approval was ordered before the block was taken back, both come into one
+/// block. The reset then reads back as an allowance that it did not leave, and the plan halts
+/// clean.
 #[tokio::test]
 async fn a_dropped_transaction_and_a_reorganisation_make_no_second_call() {
     let stage = Stage::open().await;

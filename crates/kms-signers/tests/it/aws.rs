@@ -1,4 +1,5 @@
-//! AWS KMS by its documented wire form: AWS JSON 1.1, `TrentService.GetPublicKey` and `TrentService.Sign`.
+//! AWS KMS by its documented wire form: AWS JSON 1.1, `TrentService.GetPublicKey` and
+//! `TrentService.Sign`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Google Cloud KMS by its documented wire form: gRPC, `GetPublicKey` (PEM) and `AsymmetricSign` (DER).
+//! Google Cloud KMS by its documented wire form: gRPC, `GetPublicKey` (PEM) and `AsymmetricSign`
+//! (DER).
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -180,8 +181,8 @@ async fn a_disabled_version_is_a_refusal_that_names_nothing() {
     assert!(!format!("{disabled:?}").contains("gas"));
 }
 
-/// The connection to the real service is encrypted. The client's libraries choose no implementation of TLS by themselves: without a choice
-/// this panics.
+/// The connection to the real service is encrypted. The client's libraries choose no implementation
+/// of TLS by themselves: without a choice this panics.
 #[tokio::test]
 async fn an_encrypted_connection_can_be_set_up() {
     kms_signers::choose_tls();

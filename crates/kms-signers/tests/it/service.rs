@@ -1,4 +1,5 @@
-//! What the stand-ins share: a server of HTTP/1 and HTTP/2, two keys, and signatures in every form that a service may give them.
+//! What the stand-ins share: a server of HTTP/1 and HTTP/2, two keys, and signatures in every form
+//! that a service may give them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

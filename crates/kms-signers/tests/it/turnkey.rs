@@ -1,4 +1,5 @@
-//! Turnkey by its documented wire form: stamped JSON, the activity `ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2`.
+//! Turnkey by its documented wire form: stamped JSON, the activity
+//! `ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What the settled payments of each payer have come to and have earned, and what uncharged work has taken from that.
+//! What the settled payments of each payer have come to and have earned, and what uncharged work
+//! has taken from that.
 
 use std::{collections::BTreeMap, mem};
 
@@ -33,8 +34,8 @@ impl Earning {
 
 /// The table of credit, and what the batch has earned so far.
 ///
-/// Earnings are added up in memory and written once for each payer, at the end of the batch and in its transaction: most of
-/// what a batch settles comes from few payers.
+/// Earnings are added up in memory and written once for each payer, at the end of the batch and in
+/// its transaction: most of what a batch settles comes from few payers.
 #[derive(Debug)]
 pub(super) struct Credit {
     cap: u64,
@@ -133,7 +134,8 @@ impl Credit {
         payer: Address,
         micro_usd: u64,
     ) -> rusqlite::Result<()> {
-        // Credit that was earned under a higher cap is kept for a time when the cap is as high again.
+        // Credit that was earned under a higher cap is kept for a time when the cap is as high
+        // again.
         let sql = "INSERT INTO credit (payer, micro_usd, paid) VALUES (?1, min(?2, ?3), ?2)
                    ON CONFLICT (payer) DO UPDATE SET
                    micro_usd = iif(micro_usd < ?3, min(micro_usd + ?2, ?3), micro_usd),

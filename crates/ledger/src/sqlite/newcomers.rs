@@ -13,7 +13,8 @@ const POOL: &str = "";
 /// Shares that are kept at most; beyond that, those are forgotten that were used longest ago.
 const MAX_SHARES: i64 = 8_192;
 
-/// The table of what is missing. Every write is one statement that adds to what is there, so their order does not matter.
+/// The table of what is missing. Every write is one statement that adds to what is there, so their
+/// order does not matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Newcomers {
     pool: Allowance,
@@ -86,8 +87,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(String, u64, u64)> {
     Ok((row.get(0)?, number(1)?, number(2)?))
 }
 
-/// A write that comes late, or of a clock that was set back a little, gives nothing back for time that was counted already. A time that
-/// lies further ahead was never right, and is taken back.
+/// A write that comes late, or of a clock that was set back a little, gives nothing back for time
+/// that was counted already. A time that lies further ahead was never right, and is taken back.
 fn take(
     statements: &mut Statements<'_>,
     name: &str,
@@ -112,7 +113,8 @@ fn bounded(micro_usd: u64) -> i64 {
     stored(micro_usd).min(1 << 61)
 }
 
-/// What comes back in a second; so much at most that SQLite can multiply it by any time that passes.
+/// What comes back in a second; so much at most that SQLite can multiply it by any time that
+/// passes.
 fn rate(allowance: Allowance) -> i64 {
     stored(allowance.per_second).min(1 << 24)
 }

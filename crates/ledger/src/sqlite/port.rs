@@ -20,10 +20,12 @@ use crate::{
     status::{PaymentRecord, PaymentStatus, Reservation},
 };
 
-/// Batches of one look for abandoned entries: 16,384 entries, of which none takes the writer more than some microseconds.
+/// Batches of one look for abandoned entries: 16,384 entries, of which none takes the writer more
+/// than some microseconds.
 const ABANDON_BATCHES: u32 = 64;
 
-// What a payment asks for is queued at the call, so that its future holds no more than the wait for it.
+// What a payment asks for is queued at the call, so that its future holds no more than the wait for
+// it.
 impl Journal for SqliteLedger {
     fn reserve(
         &self,
@@ -69,7 +71,8 @@ impl Journal for SqliteLedger {
     }
 
     fn start_work(&self, entry: EntryId) {
-        // Left for the writer to take along with its next batch: the note is not worth a wake-up, let alone a commit.
+        // Left for the writer to take along with its next batch: the note is not worth a wake-up,
+        // let alone a commit.
         self.marks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -22,18 +22,21 @@ const FORMAT: Format = Format {
     ],
 };
 
-/// How long a write waits for a program that has locked the file (a backup, a shell) before it fails.
+/// How long a write waits for a program that has locked the file (a backup, a shell) before it
+/// fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Pages that are held for the work, in KiB. The tail of the tables and the inner pages of the index fit many times over, the
-/// index of a large ledger never does and is read from the system's cache. Pages are allocated as they are used, so an idle
-/// ledger stays small; and a split page makes the commit walk through all of them, so more is not better.
+/// Pages that are held for the work, in KiB. The tail of the tables and the inner pages of the
+/// index fit many times over, the index of a large ledger never does and is read from the system's
+/// cache. Pages are allocated as they are used, so an idle ledger stays small; and a split page
+/// makes the commit walk through all of them, so more is not better.
 pub(super) const WORK_KIB: i32 = 4096;
 
 /// Pages that are held while entries are looked through, in KiB.
 pub(super) const UPKEEP_KIB: i32 = 256;
 
-/// Sets how much of the file the connection may hold in memory, in KiB; what it holds beyond that is given back.
+/// Sets how much of the file the connection may hold in memory, in KiB; what it holds beyond that
+/// is given back.
 pub(super) fn hold_pages_of(connection: &Connection, kib: i32) -> rusqlite::Result<()> {
     // Negative: in KiB and not in pages.
     connection.pragma_update(None, "cache_size", -kib)

@@ -1,15 +1,18 @@
 //! Which authorizations have an entry, and which entries are in flight.
 //!
-//! Digests are random. A table in their order reads and changes another of its pages for every payment, which is about as much as
-//! all the rest that a payment writes. So new digests are held in memory, where they cost nothing, and once there are enough of
-//! them they are written down together as a [`Generation`], one page after the other, and never changed again. Of each generation
-//! a filter is held, once it was asked, that knows nearly every digest that is not in it, so that a first claim reads next to
-//! nothing. When its entries are deleted, so is the generation.
+//! Digests are random. A table in their order reads and changes another of its pages for every
+//! payment, which is about as much as all the rest that a payment writes. So new digests are held
+//! in memory, where they cost nothing, and once there are enough of them they are written down
+//! together as a [`Generation`], one page after the other, and never changed again. Of each
+//! generation a filter is held, once it was asked, that knows nearly every digest that is not in
+//! it, so that a first claim reads next to nothing. When its entries are deleted, so is the
+//! generation.
 //!
-//! Entries in flight are held in memory as well: in an index each payment would write a row and delete it again. Only the few
-//! that outlast their generation are marked in the file.
+//! Entries in flight are held in memory as well: in an index each payment would write a row and
+//! delete it again. Only the few that outlast their generation are marked in the file.
 //!
-//! What is held is only a copy of what the file says. It is read again after a restart and after a rollback.
+//! What is held is only a copy of what the file says. It is read again after a restart and after a
+//! rollback.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -25,12 +28,12 @@ use generation::Generation;
 /// What is kept of an authorization's digest.
 pub(super) type Digest = [u8; 16];
 
-/// Digests that are written down together. So many entries are read at a start at most; and a claim asks the filter of each
-/// generation that is still needed, of which fewer are better.
+/// Digests that are written down together. So many entries are read at a start at most; and a claim
+/// asks the filter of each generation that is still needed, of which fewer are better.
 const GENERATION: usize = if cfg!(test) { 8 } else { 16_384 };
 
-/// Which entries somebody has to find again: what the column `open` says of them. It is 0 for those that are decided, and for
-/// those in flight that are among the newest.
+/// Which entries somebody has to find again: what the column `open` says of them. It is 0 for those
+/// that are decided, and for those in flight that are among the newest.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mark {
     /// In flight, and older than the newest generation.
@@ -56,14 +59,14 @@ pub(super) struct Seen {
     held: HashMap<Digest, i64>,
     /// Oldest first.
     generations: Vec<Generation>,
-    /// What a settlement will earn, as far as the entry was reserved since this was loaded. Those up to [`Self::until`] are
-    /// marked in the file.
+    /// What a settlement will earn, as far as the entry was reserved since this was loaded. Those
+    /// up to [`Self::until`] are marked in the file.
     in_flight: BTreeMap<i64, Option<Earning>>,
 }
 
 impl Seen {
-    /// Reads the newest digests and what is in flight. Digests that should have been written down already, in a
-    /// ledger of an older version, are written now.
+    /// Reads the newest digests and what is in flight. Digests that should have been written down
+    /// already, in a ledger of an older version, are written now.
     pub(super) fn load(statements: &mut Statements<'_>) -> rusqlite::Result<Self> {
         let mut seen = Self {
             generations: Generation::all(statements)?,
@@ -112,8 +115,8 @@ impl Seen {
         self.in_flight.range(after).map(|(entry, _)| *entry)
     }
 
-    /// An entry is in flight no longer: it is decided, or nobody in this server works on it any more. Returns what its
-    /// settlement earns, if that is held.
+    /// An entry is in flight no longer: it is decided, or nobody in this server works on it any
+    /// more. Returns what its settlement earns, if that is held.
     pub(super) fn mark_terminal(&mut self, entry: i64) -> Option<Earning> {
         self.in_flight.remove(&entry).flatten()
     }
@@ -135,13 +138,15 @@ impl Seen {
         Ok(None)
     }
 
-    /// Notes a new entry in flight, the newest of all. It takes the place of another one of the same authorization.
+    /// Notes a new entry in flight, the newest of all. It takes the place of another one of the
+    /// same authorization.
     pub(super) fn add(&mut self, digest: Digest, entry: i64, earning: Earning) {
         self.held.insert(digest, entry);
         self.in_flight.insert(entry, Some(earning));
     }
 
-    /// Forgets an authorization whose entry is deleted. What is written down stays as it is: it names an entry that is not there.
+    /// Forgets an authorization whose entry is deleted. What is written down stays as it is: it
+    /// names an entry that is not there.
     pub(super) fn remove(&mut self, digest: &Digest) {
         self.held.remove(digest);
     }

@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Params, PrepFlags, Row, Statement}
 
 /// The statements of one connection: each is prepared when it is first run and then kept.
 ///
-/// rusqlite's own cache finds a statement by its text, which it hashes and copies for every use. Here the text is a
-/// constant, and where it lies says which one it is.
+/// rusqlite's own cache finds a statement by its text, which it hashes and copies for every use.
+/// Here the text is a constant, and where it lies says which one it is.
 #[derive(Debug)]
 pub(super) struct Statements<'c> {
     connection: &'c Connection,

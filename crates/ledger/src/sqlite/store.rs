@@ -39,7 +39,8 @@ pub(super) use claims::TAKEN;
 pub(super) use open::Sweep;
 use prune::Round;
 
-/// In the columns for answers and receipts: none. The numbers of those rows follow it (see the schema).
+/// In the columns for answers and receipts: none. The numbers of those rows follow it (see the
+/// schema).
 const NONE: i64 = 1 << 40;
 
 /// Bytes that the probe writes: more than a page, so that a full ledger cannot take them.
@@ -77,7 +78,8 @@ impl Database {
 
 /// The journal in an open file.
 ///
-/// An operation may be run again after a rollback: besides the database it changes only numbers that may have gaps.
+/// An operation may be run again after a rollback: besides the database it changes only numbers
+/// that may have gaps.
 #[derive(Debug)]
 pub(super) struct Store<'c> {
     database: &'c Database,
@@ -104,7 +106,8 @@ impl<'c> Store<'c> {
         let mut statements = Statements::new(connection);
         let mut read = || {
             let seen = Seen::load(&mut statements)?;
-            // The newest entries may have been deleted, and their numbers must not come back: they are written down.
+            // The newest entries may have been deleted, and their numbers must not come back: they
+            // are written down.
             let next_entry = next("entry", 0)?.max(seen.until().saturating_add(1));
             Ok((
                 seen,
@@ -142,7 +145,8 @@ impl<'c> Store<'c> {
         self.database.log_pages.load(Ordering::Relaxed)
     }
 
-    /// Begins the transaction as a writer: to read first and to write later could meet another writer in between.
+    /// Begins the transaction as a writer: to read first and to write later could meet another
+    /// writer in between.
     pub(super) fn begin(&mut self) -> rusqlite::Result<()> {
         self.run("BEGIN IMMEDIATE")
     }
@@ -151,14 +155,16 @@ impl<'c> Store<'c> {
         self.run("COMMIT")
     }
 
-    /// At the end of a batch, within its transaction: writes what its operations have left in memory.
+    /// At the end of a batch, within its transaction: writes what its operations have left in
+    /// memory.
     pub(super) fn finish_batch(&mut self) -> rusqlite::Result<()> {
         self.credit.write(&mut self.statements)?;
         let (seen, statements) = self.seen()?;
         seen.advance(statements)
     }
 
-    /// Undoes the open transaction, unless SQLite has done so already, as it does when the disk is full.
+    /// Undoes the open transaction, unless SQLite has done so already, as it does when the disk is
+    /// full.
     pub(super) fn roll_back(&mut self) {
         // They have followed what is undone.
         self.seen = None;
@@ -170,8 +176,8 @@ impl<'c> Store<'c> {
         }
     }
 
-    /// Writes the log back into the file, as far as nobody still reads what lies there. Returns the pages of the log
-    /// and how many of them are written back.
+    /// Writes the log back into the file, as far as nobody still reads what lies there. Returns the
+    /// pages of the log and how many of them are written back.
     pub(super) fn checkpoint(&self) -> rusqlite::Result<(u32, u32)> {
         let (log, written) = self
             .connection()
@@ -227,8 +233,9 @@ impl<'c> Store<'c> {
     }
 }
 
-/// The part of an authorization's digest that is kept: half of it is beyond chance and beyond finding a second authorization
-/// with the digest of another payer's. Somebody who makes two of their own alike has one of them refused.
+/// The part of an authorization's digest that is kept: half of it is beyond chance and beyond
+/// finding a second authorization with the digest of another payer's. Somebody who makes two of
+/// their own alike has one of them refused.
 fn kept(digest: B256) -> Digest {
     digest.0.first_chunk().copied().unwrap_or_default()
 }

@@ -78,7 +78,8 @@ async fn hold(
     (gate, async move { held.await.unwrap() })
 }
 
-/// Queues `n` claims as one batch, with `extra` in their middle, and returns whether they got their authorizations.
+/// Queues `n` claims as one batch, with `extra` in their middle, and returns whether they got their
+/// authorizations.
 async fn one_batch<T: Send + 'static>(
     ledger: &SqliteLedger,
     n: u8,

@@ -30,15 +30,17 @@ const MAX_BATCH: usize = 256;
 /// How long the next batch waits at most for the callers of the last one.
 const LONGEST_TURN: Duration = Duration::from_millis(2);
 
-/// Pages in the write-ahead log after which it is written back (8 MiB): enough that pages which change in every
-/// batch are written back once for many, and little enough that reading the log after a crash takes milliseconds.
+/// Pages in the write-ahead log after which it is written back (8 MiB): enough that pages which
+/// change in every batch are written back once for many, and little enough that reading the log
+/// after a crash takes milliseconds.
 const CHECKPOINT_PAGES: u32 = 2048;
 
 /// A queued request.
 pub(super) trait Job: Send {
     /// What it does, for errors and logs.
     fn name(&self) -> &'static str;
-    /// Does it within the open transaction. An error means that the transaction must be rolled back.
+    /// Does it within the open transaction. An error means that the transaction must be rolled
+    /// back.
     fn run(&mut self, store: &mut Store<'_>) -> rusqlite::Result<()>;
     /// The runtime of whoever waits, if its threads run by themselves.
     fn runtime(&self) -> Option<&Handle>;
@@ -116,9 +118,10 @@ impl Drop for Delivery {
 
 /// Answers the callers of a batch. What is returned is at its end once they have had a turn.
 ///
-/// To wake a task from outside its runtime takes a lock and often a system call, for each task anew; from inside it is a
-/// push to a queue. So several are woken by a task of the runtime itself, which then goes to the end of the queue. Should
-/// the runtime be shutting down, the task is dropped instead, which answers them as well.
+/// To wake a task from outside its runtime takes a lock and often a system call, for each task
+/// anew; from inside it is a push to a queue. So several are woken by a task of the runtime itself,
+/// which then goes to the end of the queue. Should the runtime be shutting down, the task is
+/// dropped instead, which answers them as well.
 fn deliver(batch: Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
     let several = batch.len() > 1;
     let runtime = batch.iter().find_map(|job| job.runtime().cloned());
@@ -171,8 +174,8 @@ impl<'c> Writer<'c> {
             batch.extend(requests.try_iter().take(MAX_BATCH - 1));
             let turn = self.serve(&mut batch);
             self.checkpoint_if_due();
-            // A commit costs as much as a few payments. Those who share one come back together with their next moves, and
-            // share the next one as well, if it lets them come.
+            // A commit costs as much as a few payments. Those who share one come back together with
+            // their next moves, and share the next one as well, if it lets them come.
             if let Some(over) = turn {
                 let _ = over.recv_timeout(LONGEST_TURN);
             }
@@ -197,8 +200,8 @@ impl<'c> Writer<'c> {
                     .drain(..)
                     .for_each(|job| job.answer(Err(error.clone())));
             }
-            // Nothing of the batch has happened, so each of its requests may have a transaction of its own, and only
-            // those that really fail fail.
+            // Nothing of the batch has happened, so each of its requests may have a transaction of
+            // its own, and only those that really fail fail.
             Err(Lost::Request { .. }) => {
                 for mut job in batch.drain(..) {
                     let verdict =
@@ -259,8 +262,8 @@ impl<'c> Writer<'c> {
         named(error, self.store.path(), "commit") == LedgerError::Full
     }
 
-    /// Writes the log back, so that the next commit may begin it anew in the room that it already has: on a full disk
-    /// the log cannot grow, and often enough this is all that is missing.
+    /// Writes the log back, so that the next commit may begin it anew in the room that it already
+    /// has: on a full disk the log cannot grow, and often enough this is all that is missing.
     fn make_room(&mut self) -> bool {
         self.counters.checkpointed();
         match self.store.checkpoint() {

@@ -81,8 +81,8 @@ async fn payments_until_killed() {
     }
 }
 
-/// Lets another process pay, kills it after `patience` acknowledged moves, and returns the last acknowledged state of
-/// each of its payments.
+/// Lets another process pay, kills it after `patience` acknowledged moves, and returns the last
+/// acknowledged state of each of its payments.
 fn kill_after(patience: usize, path: &Path, first: u64) -> BTreeMap<u64, State> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([

@@ -98,7 +98,8 @@ async fn what_fits_is_not_failed_by_what_does_not() {
     let large = reserved(&ledger, claim(2)).await;
     let mut too_large = settlement(2);
     too_large.payment = payment(2, &"x".repeat(1 << 20));
-    // Polled together, so that they are queued together; whether they share a batch must not matter.
+    // Polled together, so that they are queued together; whether they share a batch must not
+    // matter.
     let (first, second, third) = tokio::join!(
         ledger.begin_settlement(small, settlement(1), NOW),
         ledger.begin_settlement(large, too_large, NOW),

@@ -96,7 +96,8 @@ async fn it_is_free_again_after_the_operator_has_released() {
     reserved(&ledger, with_id(2, ID)).await;
 }
 
-/// From reserved to deleted: the transaction as soon as there is one, the key as long as the payment is stored.
+/// From reserved to deleted: the transaction as soon as there is one, the key as long as the
+/// payment is stored.
 #[tokio::test]
 async fn it_names_the_other_payment_in_each_of_its_states() {
     let ledger = Bench::new();

@@ -1,4 +1,5 @@
-//! What goes when: answers after their retention, entries when nobody needs to look them up any more.
+//! What goes when: answers after their retention, entries when nobody needs to look them up any
+//! more.
 
 use ledger::{Claim, Journal, Options, PaymentStatus, Pruned, Settlement, Spent, State};
 
@@ -49,7 +50,8 @@ async fn what_is_closed_goes_when_its_time_is_over() {
     }
 }
 
-/// Whoever saw its authorization may have executed it, and its payer must not be told to sign anew on a guess.
+/// Whoever saw its authorization may have executed it, and its payer must not be told to sign anew
+/// on a guess.
 #[tokio::test]
 async fn a_released_payment_that_came_to_a_settlement_stays_as_long_as_a_settled_one() {
     let ledger = Bench::new();

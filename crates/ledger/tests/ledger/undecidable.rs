@@ -127,7 +127,8 @@ async fn what_is_open_is_counted() {
     for (nonce, state) in (0..).zip(State::ALL) {
         bring(&ledger, nonce, state).await;
     }
-    // Not the first one in the order of their numbers: the one that is unknown for the longest time.
+    // Not the first one in the order of their numbers: the one that is unknown for the longest
+    // time.
     let entry = bring(&ledger, 10, State::Settling).await;
     ledger
         .mark_unknown(entry, None, "timeout", NOW + 80)

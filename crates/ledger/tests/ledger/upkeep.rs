@@ -129,7 +129,8 @@ async fn only_what_has_long_not_moved_is_abandoned() {
         Some(PaymentStatus::InFlight { .. })
     ));
 
-    // Those who were given up too early: before settlement the next move is refused, after it the charge counts.
+    // Those who were given up too early: before settlement the next move is refused, after it the
+    // charge counts.
     assert!(
         ledger
             .begin_settlement(old, settlement(1), NOW + 201)

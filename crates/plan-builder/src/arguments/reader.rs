@@ -116,7 +116,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A member that may be missing. `null` counts as missing. The outer `None` says that a problem was noted.
+    /// A member that may be missing. `null` counts as missing. The outer `None` says that a problem
+    /// was noted.
     pub(crate) fn optional<T>(&self, argument: &Argument<T>) -> Option<Option<T>> {
         match self.members.get(argument.name) {
             None | Some(Value::Null) => Some(None),
@@ -124,7 +125,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A nested object; `None` when it is missing (which is noted when it is required) or is no object.
+    /// A nested object; `None` when it is missing (which is noted when it is required) or is no
+    /// object.
     pub(crate) fn object(&self, object: &'static Object) -> Option<Reader<'a>> {
         let path = self.path_of(object.name);
         match self.members.get(object.name) {

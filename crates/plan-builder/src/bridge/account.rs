@@ -39,7 +39,8 @@ pub(super) const SENTINEL: Address = address!("000000000000000000000000000000000
 /// Where a Safe keeps its guard: keccak-256 of `guard_manager.guard.address`.
 pub(super) const GUARD_SLOT: B256 =
     b256!("4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8");
-/// Where a Safe 1.5.0 keeps the guard of its modules: keccak-256 of `module_manager.module_guard.address`.
+/// Where a Safe 1.5.0 keeps the guard of its modules: keccak-256 of
+/// `module_manager.module_guard.address`.
 pub(super) const MODULE_GUARD_SLOT: B256 =
     b256!("b104e0b93118902c651344349b610029d694cfdec91c589c91ebafbcd0289947");
 /// Where a Safe keeps its fallback handler: keccak-256 of `fallback_manager.handler.address`.
@@ -48,16 +49,16 @@ pub(super) const HANDLER_SLOT: B256 =
 
 /// Longest version text of a Safe.
 const LONGEST_VERSION: usize = 32;
-/// Longest answer of a Safe in bytes, which is its owners: an offset, their count, and a word for each. Nothing longer is
-/// decoded.
+/// Longest answer of a Safe in bytes, which is its owners: an offset, their count, and a word for
+/// each. Nothing longer is decoded.
 const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
 
 /// Reads the account and judges what was read.
 ///
 /// # Errors
-/// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address, or it is a Safe and cannot
-/// be read on both chains. The port's failure, when there is an endpoint for the source chain and it does not say what is at
-/// an account with a key.
+/// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address,
+/// or it is a Safe and cannot be read on both chains. The port's failure, when there is an endpoint
+/// for the source chain and it does not say what is at an account with a key.
 pub(super) async fn control<A: Accounts>(
     accounts: &A,
     asked: &Asked,
@@ -68,9 +69,9 @@ pub(super) async fn control<A: Accounts>(
             let code = accounts.code(asked.source_chain_id, asked.account).await;
             let source_code = match code {
                 Ok(code) => Some(AccountCode::of(&code)),
-                // Where there is nothing to read with, the operator has to allow that, and the plan says so: a key holds
-                // its address on every chain. An endpoint that fails is no such case, or whoever makes it fail gets a
-                // contract past the check.
+                // Where there is nothing to read with, the operator has to allow that, and the plan
+                // says so: a key holds its address on every chain. An endpoint that fails is no
+                // such case, or whoever makes it fail gets a contract past the check.
                 Err(PortError {
                     reason: PortErrorReason::NotConfigured { .. },
                     ..
@@ -155,7 +156,8 @@ async fn safe<A: Accounts>(
         )
         .await;
     let version = returned::<VERSIONCall>(version, side)?;
-    // Text of a contract that may be somebody else's: nothing but a version gets into a plan or a refusal.
+    // Text of a contract that may be somebody else's: nothing but a version gets into a plan or a
+    // refusal.
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-');
     if version.is_empty() || version.len() > LONGEST_VERSION || !version.bytes().all(plain) {
         return Err(refuse(

@@ -18,8 +18,8 @@ use crate::{
 /// Builds, checks and seals a bridge plan.
 ///
 /// # Errors
-/// The first check that does not hold, by name; `quote_unavailable`, `quote_malformed` or `rate_limited` when the fees cannot
-/// be read; `simulation_as_planned`.
+/// The first check that does not hold, by name; `quote_unavailable`, `quote_malformed` or
+/// `rate_limited` when the fees cannot be read; `simulation_as_planned`.
 pub async fn build<F: BridgeFees, A: Accounts, S: Simulator>(
     request: &BridgeRequest,
     fees: &F,
@@ -66,7 +66,8 @@ async fn read<F: BridgeFees, A: Accounts>(
     .await;
     let control = control?;
     let fees = fees?;
-    // Whether the chain has fast transfers was judged above: here the service left out what it has to say.
+    // Whether the chain has fast transfers was judged above: here the service left out what it has
+    // to say.
     if asked.speed == TransferSpeed::Fast && fees.fast_bps.is_none() {
         return Err(Refusal::new(
             Refusal::QUOTE_MALFORMED,

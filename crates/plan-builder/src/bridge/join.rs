@@ -5,7 +5,8 @@ use std::{
     task::Poll,
 };
 
-/// Both outputs, when both are there. Boxed: an `async fn` holds each argument twice, which nesting doubles again.
+/// Both outputs, when both are there. Boxed: an `async fn` holds each argument twice, which nesting
+/// doubles again.
 pub(super) fn join<A: Future, B: Future>(
     a: A,
     b: B,

@@ -14,8 +14,8 @@ sol! {
     function getMinFeeAmount(uint256 amount) external view returns (uint256);
 }
 
-/// The least `maxFee` of a burn of this amount. Zero where the contract has no such function, as deployments before 2.1 have
-/// none; `None` where there is nothing to read with.
+/// The least `maxFee` of a burn of this amount. Zero where the contract has no such function, as
+/// deployments before 2.1 have none; `None` where there is nothing to read with.
 ///
 /// # Errors
 /// The port's failure; `quote_malformed` when the contract answers something else than a number.

@@ -30,7 +30,8 @@ pub(crate) struct Readings {
     pub(super) read_at: UtcSeconds,
 }
 
-/// The payload of a bridge plan. Everything but the chain id, the steps and the readings follows from those and the request.
+/// The payload of a bridge plan. Everything but the chain id, the steps and the readings follows
+/// from those and the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BridgePayload {
@@ -90,8 +91,8 @@ struct SafeRecord {
     version: String,
 }
 
-/// The fees and limits as they were read, and what follows from them. How much is minted lies between two bounds; it is
-/// never exact.
+/// The fees and limits as they were read, and what follows from them. How much is minted lies
+/// between two bounds; it is never exact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Quote {

@@ -82,7 +82,8 @@ pub(crate) static PROPERTIES: &[Property] = &[
     Property::optional(&EXPORTS),
 ];
 
-/// A bridge request. Its serde form is the normal form: defaults written out, the token by its address.
+/// A bridge request. Its serde form is the normal form: defaults written out, the token by its
+/// address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BridgeRequest {
@@ -109,8 +110,9 @@ impl BridgeRequest {
     /// Reads the constructor's arguments.
     ///
     /// # Errors
-    /// `input_invalid` with every problem; `chain_unsupported`, `route_unsupported`, `token_unsupported`;
-    /// `bridge_route_enumerated` when the account is named on another chain than the source.
+    /// `input_invalid` with every problem; `chain_unsupported`, `route_unsupported`,
+    /// `token_unsupported`; `bridge_route_enumerated` when the account is named on another chain
+    /// than the source.
     pub(crate) fn parse(arguments: &Value) -> Result<Self, Refusal> {
         read_arguments(arguments, PROPERTIES, Given::read)?.resolve()
     }

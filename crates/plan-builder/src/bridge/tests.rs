@@ -85,7 +85,8 @@ struct Account {
     answers: HashMap<Bytes, Option<Bytes>>,
 }
 
-/// Contracts beside the account, on every chain: two that hold the same code, and others that hold their own.
+/// Contracts beside the account, on every chain: two that hold the same code, and others that hold
+/// their own.
 fn code_beside(address: Address) -> Bytes {
     match address {
         safe::SINGLETON | safe::LAYER_2_SINGLETON => Bytes::from_static(&[0x60, 0x80, 0x52]),
@@ -202,7 +203,8 @@ fn moment() -> Moment {
     }
 }
 
-/// 1234.56789 USDC from Base to Arbitrum at standard speed, with these members set (or removed by `null`).
+/// 1234.56789 USDC from Base to Arbitrum at standard speed, with these members set (or removed by
+/// `null`).
 fn arguments(changes: Value) -> Value {
     let mut arguments = json!({
         "accountProfile": {"kind": "eoa", "address": ACCOUNT.to_string(), "chainId": 8453},
@@ -248,7 +250,8 @@ fn built_with(
     ready(plan)
 }
 
-/// What a plan in the making comes to: nothing here waits. A server moves such plans between threads.
+/// What a plan in the making comes to: nothing here waits. A server moves such plans between
+/// threads.
 fn ready<T>(plan: impl Future<Output = T> + Send) -> T {
     match pin!(plan).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -1,8 +1,8 @@
 //! Compares a value with its JSON without writing it.
 //!
-//! A plan is mostly long strings, and writing one means to look at each of its bytes for what must be escaped. Here the
-//! text is looked at once: if it has no backslashes and quotes but those that were passed as such, then no string has one
-//! that should have been escaped.
+//! A plan is mostly long strings, and writing one means to look at each of its bytes for what must
+//! be escaped. Here the text is looked at once: if it has no backslashes and quotes but those that
+//! were passed as such, then no string has one that should have been escaped.
 
 use std::fmt::{self, Display, Write};
 
@@ -14,7 +14,8 @@ use serde::{
 
 /// Whether `serde_json` writes a value as exactly this text.
 ///
-/// Of what no envelope has (negative and floating-point numbers, maps, structs and variants of tuples) it says no.
+/// Of what no envelope has (negative and floating-point numbers, maps, structs and variants of
+/// tuples) it says no.
 pub(super) fn is_written_as<T: Serialize>(value: &T, text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut along = Along {

@@ -82,7 +82,8 @@ fn transaction(step: &StepRecord) -> Transaction {
     }
 }
 
-/// The builder's checksum: keccak-256 of its own serialisation, with the name taken as `null` and without the checksum.
+/// The builder's checksum: keccak-256 of its own serialisation, with the name taken as `null` and
+/// without the checksum.
 fn checksum(mut batch: Value) -> B256 {
     if let Some(Value::Object(meta)) = batch.get_mut("meta") {
         meta.insert("name".to_owned(), Value::Null);

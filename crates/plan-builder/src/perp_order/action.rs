@@ -5,7 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::envelope::Text;
 
-/// The action that is hashed. Members are declared, and therefore written, in the order that the venue hashes.
+/// The action that is hashed. Members are declared, and therefore written, in the order that the
+/// venue hashes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ActionRecord {
@@ -76,7 +77,8 @@ pub(super) struct BuilderRecord {
 }
 
 impl ActionRecord {
-    /// The bytes that the venue hashes. `None` for what msgpack cannot hold, which no action contains.
+    /// The bytes that the venue hashes. `None` for what msgpack cannot hold, which no action
+    /// contains.
     pub(super) fn msgpack(&self) -> Option<Vec<u8>> {
         rmp_serde::to_vec_named(self).ok()
     }

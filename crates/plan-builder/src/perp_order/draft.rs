@@ -1,4 +1,5 @@
-//! From a request and the venue's readings to a payload. What is made here is judged by the checks before anybody sees it.
+//! From a request and the venue's readings to a payload. What is made here is judged by the checks
+//! before anybody sees it.
 
 use alloy_primitives::B256;
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
@@ -52,7 +53,8 @@ impl Draft<'_> {
     /// The payload.
     ///
     /// # Errors
-    /// `perp_tpsl_limit_bound`, when the limit price of a market trigger has more digits than a price.
+    /// `perp_tpsl_limit_bound`, when the limit price of a market trigger has more digits than a
+    /// price.
     pub(super) fn payload(self) -> Result<PerpOrderPayload, Refusal> {
         let (request, asset) = (self.request, self.asset);
         let action = self.action()?;
@@ -191,7 +193,8 @@ impl Draft<'_> {
         })
     }
 
-    /// Connection id and digest for one nonce, by the typed-data library: the checks compute them from the byte layout.
+    /// Connection id and digest for one nonce, by the typed-data library: the checks compute them
+    /// from the byte layout.
     fn example(&self, action: &[u8]) -> ExampleRecord {
         let mut preimage = action.to_vec();
         preimage.extend(self.nonce.to_be_bytes());

@@ -1,4 +1,5 @@
-//! `payload` of a perpetuals plan: the action, the recipe for what is signed, one worked example, and the venue's readings.
+//! `payload` of a perpetuals plan: the action, the recipe for what is signed, one worked example,
+//! and the venue's readings.
 
 use std::fmt;
 

@@ -143,9 +143,9 @@ impl PerpOrderRequest {
     /// Reads the arguments.
     ///
     /// # Errors
-    /// `input_invalid` with every problem; `account_kind_unsupported` for an account that is no EOA; `chain_unsupported` for
-    /// another chain id than that of the venue's signing domain; `token_unsupported` for the name of a spot pair or an
-    /// outcome.
+    /// `input_invalid` with every problem; `account_kind_unsupported` for an account that is no
+    /// EOA; `chain_unsupported` for another chain id than that of the venue's signing domain;
+    /// `token_unsupported` for the name of a spot pair or an outcome.
     pub(crate) fn parse(arguments: &Value) -> Result<Self, Refusal> {
         let request = read_arguments(arguments, PROPERTIES, Self::read)?;
         let profile = request.account_profile;

@@ -8,8 +8,9 @@ const FIGURES: i64 = 5;
 /// Decimals of a perpetual's price and size together.
 const DECIMALS: u8 = 6;
 
-/// The worst price within `tolerance` of a trigger price, on the tick: a sell's is below it, a buy's above. It is rounded toward
-/// the trigger, so that the tolerance is never exceeded. `None` past the digits of a decimal.
+/// The worst price within `tolerance` of a trigger price, on the tick: a sell's is below it, a
+/// buy's above. It is rounded toward the trigger, so that the tolerance is never exceeded. `None`
+/// past the digits of a decimal.
 pub(super) fn worst_price(
     side: Side,
     trigger: Decimal,

@@ -1,4 +1,5 @@
-//! From a request and a market to a payload. What is made here is judged by the checks before anybody sees it.
+//! From a request and a market to a payload. What is made here is judged by the checks before
+//! anybody sees it.
 
 use alloy_primitives::{B256, U256};
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
@@ -110,8 +111,8 @@ pub(super) fn payload(
     }
 }
 
-/// What the maker gives and gets, in the smallest unit. An amount that is no whole number stays zero, which no check lets
-/// pass: the price or the size that causes it is refused by its own name.
+/// What the maker gives and gets, in the smallest unit. An amount that is no whole number stays
+/// zero, which no check lets pass: the price or the size that causes it is refused by its own name.
 fn amounts(request: &PmOrderRequest) -> (U256, U256) {
     let (price, size) = (request.price.0, request.size.0);
     let shares = size.atoms(DECIMALS).unwrap_or_default();
@@ -147,7 +148,8 @@ fn members(encoded: &str) -> Vec<Member> {
         .collect()
 }
 
-/// The order in the form of the venue's clients: every number but `signatureType` is text, and it never expires.
+/// The order in the form of the venue's clients: every number but `signatureType` is text, and it
+/// never expires.
 fn record(order: &Order, side: Side) -> OrderRecord {
     let account: Text = order.maker.to_string().into();
     OrderRecord {

@@ -1,6 +1,7 @@
 //! `payload` of an order plan. Members are declared in the order of RFC 8785.
 //!
-//! What is signed and what is posted are texts here, as they stand in the plan: the checks decode them.
+//! What is signed and what is posted are texts here, as they stand in the plan: the checks decode
+//! them.
 
 mod market;
 mod text;

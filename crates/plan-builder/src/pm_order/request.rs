@@ -100,8 +100,8 @@ impl PmOrderRequest {
     /// Reads the arguments.
     ///
     /// # Errors
-    /// `input_invalid` with every problem; `account_kind_unsupported` for an account that is no EOA; `chain_unsupported` for
-    /// one on another chain than Polygon.
+    /// `input_invalid` with every problem; `account_kind_unsupported` for an account that is no
+    /// EOA; `chain_unsupported` for one on another chain than Polygon.
     pub(crate) fn parse(arguments: &Value) -> Result<Self, Refusal> {
         let request = read_arguments(arguments, PROPERTIES, Self::read)?;
         let profile = request.account_profile;

@@ -16,8 +16,8 @@ use self::{
     swap::{ChainTable, SwapTable, chains},
 };
 
-/// The fee configuration as it is written: deserialise it from TOML (or anything else), then [`FeeDocument::review`] it.
-/// Unknown keys are errors.
+/// The fee configuration as it is written: deserialise it from TOML (or anything else), then
+/// [`FeeDocument::review`] it. Unknown keys are errors.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeeDocument {
@@ -97,8 +97,9 @@ impl FeeDocument {
     /// The typed configuration.
     ///
     /// # Errors
-    /// Every value that cannot be: an unknown fee model or rounding, no or two own recipients, a recipient twice, a sum above
-    /// the cap, a chain twice, an empty list, a function that is not implemented, an address whose checksum does not hold.
+    /// Every value that cannot be: an unknown fee model or rounding, no or two own recipients, a
+    /// recipient twice, a sum above the cap, a chain twice, an empty list, a function that is not
+    /// implemented, an address whose checksum does not hold.
     pub fn review(self) -> Result<FeePolicy, FeeConfigError> {
         let mut problems = Problems::default();
         let policy = self.policy(&mut problems);

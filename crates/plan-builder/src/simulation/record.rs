@@ -15,7 +15,8 @@ use crate::{
 /// More gas than any block has: a number that JSON readers keep exact.
 pub(super) const MOST_GAS: u64 = 1 << 53;
 
-/// The member `simulation`. It is an observation at one block: inside the digest, but nobody can compute it again offline.
+/// The member `simulation`. It is an observation at one block: inside the digest, but nobody can
+/// compute it again offline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Simulation {

@@ -1,4 +1,5 @@
-//! What a reverted call says, for people: the reason of a `require`, a panic of the compiler, or an error by its name.
+//! What a reverted call says, for people: the reason of a `require`, a panic of the compiler, or an
+//! error by its name.
 
 use std::borrow::Cow;
 
@@ -14,8 +15,9 @@ const MOST_BYTES: usize = 68;
 /// Longest revert data that is decoded.
 const MOST_DECODED: usize = 4096;
 
-/// Errors by their signatures. The router's own and its exchange aggregator's (`GenericErrors.sol`, `LiFiDEXAggregator.sol` of
-/// LI.FI), those of the library that it moves tokens with, and those of OpenZeppelin's ERC-20. The bridge's contracts have none: they give reasons.
+/// Errors by their signatures. The router's own and its exchange aggregator's (`GenericErrors.sol`,
+/// `LiFiDEXAggregator.sol` of LI.FI), those of the library that it moves tokens with, and those of
+/// OpenZeppelin's ERC-20. The bridge's contracts have none: they give reasons.
 const SIGNATURES: &[&str] = &[
     "AlreadyInitialized()",
     "CannotAuthoriseSelf()",

@@ -1,4 +1,5 @@
-//! `fee_attribution` of a swap plan: who is paid what, as the fee leg of the calldata says, and under which configuration.
+//! `fee_attribution` of a swap plan: who is paid what, as the fee leg of the calldata says, and
+//! under which configuration.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,8 @@ use crate::{
     wire::{Digits, Eip55},
 };
 
-/// The fee leg is the first leg of the call: the aggregator's forwarder pays each recipient in the same transaction.
+/// The fee leg is the first leg of the call: the aggregator's forwarder pays each recipient in the
+/// same transaction.
 const MECHANISM: &str = "aggregator_fee_forwarder";
 /// Nobody is due anything of this input, and the call has no fee leg.
 const NO_FEE_DUE: &str = "no_fee_due";
@@ -36,8 +38,8 @@ pub(crate) struct FeeAttribution {
     version: Text,
 }
 
-/// One recipient: its amount in the calldata, what that is in basis points of the input (rounded up), and its configured
-/// share.
+/// One recipient: its amount in the calldata, what that is in basis points of the input (rounded
+/// up), and its configured share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecipientRecord {
@@ -49,7 +51,8 @@ struct RecipientRecord {
 }
 
 impl FeeAttribution {
-    /// Reads the amounts from the decoded fee leg. The checks have passed on it: what is refused here cannot be seen.
+    /// Reads the amounts from the decoded fee leg. The checks have passed on it: what is refused
+    /// here cannot be seen.
     pub(super) fn read(facts: &SwapFacts, policy: &FeePolicy) -> Result<Self, Failure> {
         let distributions = facts.distributions();
         let gross = facts.asked.from_amount;

@@ -1,5 +1,5 @@
-//! `disclosure` of a swap plan: what passed, but what its reader should know. Every member follows from the request, the
-//! payload and the configuration, so that a verifier derives it again.
+//! `disclosure` of a swap plan: what passed, but what its reader should know. Every member follows
+//! from the request, the payload and the configuration, so that a verifier derives it again.
 
 use std::borrow::Cow;
 
@@ -25,8 +25,9 @@ pub(crate) struct Disclosure {
     minimum_output: MinimumOutput,
     /// The same in sentences.
     notes: Vec<Text>,
-    /// Whether a token takes a fee on its own transfers: `not_examined`, or `within_minimum_in_simulation` (the account
-    /// received the minimum at least, after whatever the tokens take).
+    /// Whether a token takes a fee on its own transfers: `not_examined`, or
+    /// `within_minimum_in_simulation` (the account received the minimum at least, after whatever
+    /// the tokens take).
     transfer_fees: Text,
 }
 
@@ -48,7 +49,8 @@ struct LegRecord {
 struct MinimumOutput {
     amount: Digits,
     basis: Text,
-    /// How far the minimum is below what an independent price gives for the input; absent without such a price.
+    /// How far the minimum is below what an independent price gives for the input; absent without
+    /// such a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     below_independent_price_bps: Option<u16>,
     /// How far the minimum is below what the quote expects, rounded up.
@@ -56,7 +58,8 @@ struct MinimumOutput {
     /// `minAmountOut` of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     caller_minimum: Option<Digits>,
-    /// How far the expected output is below the input by the quote's own values, fees included; absent where it gives none.
+    /// How far the expected output is below the input by the quote's own values, fees included;
+    /// absent where it gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     quote_price_impact_bps: Option<u16>,
 }
@@ -97,8 +100,8 @@ impl Disclosure {
         .examined(false)
     }
 
-    /// With what a simulation has shown of the tokens: that the account spent no more and received no less than the plan
-    /// says.
+    /// With what a simulation has shown of the tokens: that the account spent no more and received
+    /// no less than the plan says.
     pub(crate) fn examined(mut self, as_planned: bool) -> Self {
         self.notes.retain(|note| note != NOT_EXAMINED_NOTE);
         self.transfer_fees = Cow::Borrowed(if as_planned { SIMULATED } else { NOT_EXAMINED });

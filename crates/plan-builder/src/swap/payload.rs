@@ -29,7 +29,8 @@ pub(crate) struct SwapPayload {
     pub(super) steps: Vec<StepRecord>,
 }
 
-/// What the quote said about itself: each reading is compared with the request and with what the calldata says.
+/// What the quote said about itself: each reading is compared with the request and with what the
+/// calldata says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuoteRecord {

@@ -106,13 +106,14 @@ impl SwapRequest {
     /// Reads the arguments.
     ///
     /// # Errors
-    /// `input_invalid` with every problem; `token_unsupported` for a chain's native coin; `agg_receiver_account_bound` for an
-    /// account on another chain than the swap.
+    /// `input_invalid` with every problem; `token_unsupported` for a chain's native coin;
+    /// `agg_receiver_account_bound` for an account on another chain than the swap.
     pub(crate) fn parse(arguments: &Value) -> Result<Self, Refusal> {
         let tokens = [FROM_TOKEN.name, TO_TOKEN.name];
         let request = match read_arguments(arguments, PROPERTIES, Self::read) {
             Ok(request) => request,
-            // The zero address is no address to the reader; where nothing else is wrong, it is the native coin.
+            // The zero address is no address to the reader; where nothing else is wrong, it is the
+            // native coin.
             Err(refusal) => {
                 let of_tokens = |path: &str| tokens.iter().any(|token| path.ends_with(token));
                 if refusal

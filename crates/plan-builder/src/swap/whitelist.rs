@@ -1,5 +1,5 @@
-//! What the router itself accepts: the reviewed contracts and functions, held against its whitelist on chain. A plan over
-//! one that is not on it would revert.
+//! What the router itself accepts: the reviewed contracts and functions, held against its whitelist
+//! on chain. A plan over one that is not on it would revert.
 
 use alloy_primitives::{Address, Selector};
 use alloy_sol_types::{SolCall, sol};
@@ -32,7 +32,8 @@ pub struct Listing {
     pub listed: Result<bool, PortError>,
 }
 
-/// Asks the router of one chain about everything that is reviewed there. A node that fails is not asked further.
+/// Asks the router of one chain about everything that is reviewed there. A node that fails is not
+/// asked further.
 pub async fn of_chain<A: Accounts>(
     accounts: &A,
     policy: &FeePolicy,
@@ -88,7 +89,8 @@ async fn is_listed<A: Accounts>(
     };
     let data = call.abi_encode().into();
     let returned = accounts.call(chain.chain_id, chain.router, data).await?;
-    // A contract that reverts here, or gives something else than one word, is no router that would accept the leg.
+    // A contract that reverts here, or gives something else than one word, is no router that would
+    // accept the leg.
     let yes = returned.is_some_and(|word| {
         word.len() == 32 && word.last() == Some(&1) && word.iter().rev().skip(1).all(|b| *b == 0)
     });

@@ -1,6 +1,7 @@
-//! The verifier's short way, for a plan that stands as this crate writes it: what follows from nothing else is picked from
-//! the text, everything is judged and put together again, and it must be what the text says, byte for byte. Then nothing has
-//! to be compared member by member, and however a part was picked, it is the one that stands there.
+//! The verifier's short way, for a plan that stands as this crate writes it: what follows from
+//! nothing else is picked from the text, everything is judged and put together again, and it must
+//! be what the text says, byte for byte. Then nothing has to be compared member by member, and
+//! however a part was picked, it is the one that stands there.
 
 use alloy_primitives::B256;
 use memchr::{memmem, memrchr};
@@ -16,8 +17,8 @@ use crate::{
     wire::Word,
 };
 
-/// Verifies a plan that has this crate's own spelling. `None` for every other one, and for what does not hold: that is for
-/// the long way to name.
+/// Verifies a plan that has this crate's own spelling. `None` for every other one, and for what
+/// does not hold: that is for the long way to name.
 pub(super) fn verify<R: RailPlan>(
     request: &R::Request,
     text: &str,
@@ -98,7 +99,8 @@ struct End {
 }
 
 impl End {
-    /// Reads them from the last byte backwards: up to the list of `submission`, what stands there has a fixed length.
+    /// Reads them from the last byte backwards: up to the list of `submission`, what stands there
+    /// has a fixed length.
     fn of(text: &str) -> Option<Self> {
         let text = text.strip_suffix(r#""}"#)?;
         let (text, valid_until) = before_last(text, "2026-11-21T15:30:00Z".len())?;

@@ -29,7 +29,8 @@ fn request(rail: Rail) -> Request {
     Request::parse(rail, &read(&format!("{}.request.json", rail.as_str()))).unwrap()
 }
 
-/// Every plan of the vectors, and of the rails with steps one with everything that can be asked for.
+/// Every plan of the vectors, and of the rails with steps one with everything that can be asked
+/// for.
 fn plans() -> Vec<(Request, String)> {
     let mut plans: Vec<_> = Rail::ALL
         .into_iter()
@@ -126,7 +127,8 @@ fn said(request: &Request, text: &str, now: UtcSeconds) -> Said {
     }
 }
 
-/// The long way's verdict, once both ways agree. The short way takes exactly what holds and is written as this crate does.
+/// The long way's verdict, once both ways agree. The short way takes exactly what holds and is
+/// written as this crate does.
 fn agreed(request: &Request, text: &str, now: UtcSeconds) -> Result<Verified, Refusal> {
     let Said {
         short,
@@ -140,7 +142,8 @@ fn agreed(request: &Request, text: &str, now: UtcSeconds) -> Result<Verified, Re
     long
 }
 
-/// Both ways on a JSON value: with the digest that stands in it, with its own, and in this crate's spelling.
+/// Both ways on a JSON value: with the digest that stands in it, with its own, and in this crate's
+/// spelling.
 fn agreed_on_value(request: &Request, plan: Value) {
     let canonical = |plan: &Value| String::from_utf8(digest::canonical(plan).unwrap()).unwrap();
     drop(agreed(request, &canonical(&plan), NOW));
@@ -230,7 +233,8 @@ fn both_ways_read_every_other_request_the_same() {
     }
 }
 
-/// Every member taken away, doubled, emptied or replaced, with the digest that it had and with one of its own.
+/// Every member taken away, doubled, emptied or replaced, with the digest that it had and with one
+/// of its own.
 #[test]
 fn both_ways_say_the_same_of_every_changed_member() {
     for (request, text) in &*PLANS {
@@ -256,7 +260,8 @@ fn both_ways_say_the_same_of_every_changed_member() {
     }
 }
 
-/// One member a second time, where a reader that takes the last or the first of both would see the right one.
+/// One member a second time, where a reader that takes the last or the first of both would see the
+/// right one.
 #[test]
 fn both_ways_refuse_a_member_that_stands_twice() {
     for (request, text) in &*PLANS {

@@ -1,4 +1,5 @@
-//! Plans that were changed and sealed again by someone who knows the rules: every part says the same other thing.
+//! Plans that were changed and sealed again by someone who knows the rules: every part says the
+//! same other thing.
 
 use alloy_primitives::{Bytes, hex};
 use plan_builder::{Refusal, verify};
@@ -56,7 +57,8 @@ fn another_order_that_is_consistent_in_itself() {
             |action| action.orders[2].price = "1".to_owned(),
             "perp_tpsl_limit_bound",
         ),
-        // A market stop-loss that takes no worse price than its trigger, or one less than it may: it does not fill.
+        // A market stop-loss that takes no worse price than its trigger, or one less than it may:
+        // it does not fill.
         (
             |action| action.orders[2].price = "95000".to_owned(),
             "perp_tpsl_limit_bound",
@@ -91,7 +93,8 @@ fn rewrite(payload: &mut Value, change: impl FnOnce(&mut WireAction)) {
     payload["example"]["eip712_digest"] = json!(hash::agent_digest("a", id).to_string());
 }
 
-/// Someone who edits the venue's readings along with the order: it says BTC everywhere, and orders another coin.
+/// Someone who edits the venue's readings along with the order: it says BTC everywhere, and orders
+/// another coin.
 #[test]
 fn another_asset_that_is_consistent_in_itself() {
     let swapped = |reviewed: Vec<ReviewedPerpAsset>| {

@@ -16,7 +16,8 @@ fn value(plan: &plan_builder::Sealed) -> Value {
 
 #[test]
 fn a_whole_plan() {
-    // Sorted first: whether a parsed object keeps its order depends on a feature that any crate may switch on.
+    // Sorted first: whether a parsed object keeps its order depends on a feature that any crate may
+    // switch on.
     let sorted = serde_json_canonicalizer::to_string(&value(&plan(&protected()))).unwrap();
     let plan: Value = serde_json::from_str(&sorted).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap());
@@ -35,7 +36,8 @@ fn the_action_stands_in_the_order_that_is_hashed() {
     assert!(plan.json().contains(action), "{}", plan.json());
 }
 
-/// The bytes and, with the same nonce, vault and expiry, the digests are those of two SDKs of the venue.
+/// The bytes and, with the same nonce, vault and expiry, the digests are those of two SDKs of the
+/// venue.
 #[test]
 fn actions_are_those_of_the_vectors() {
     let text = include_str!("../../../../fixtures/vectors/perp_order/perpetual_orders.json");

@@ -313,7 +313,8 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// A name, and what a plan says about the market beyond what its order depends on: readings that nobody can check later.
+/// A name, and what a plan says about the market beyond what its order depends on: readings that
+/// nobody can check later.
 const FREE: [&str; 8] = [
     "/artifact_id",
     "/payload/market/condition_id",

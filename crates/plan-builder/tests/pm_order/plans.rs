@@ -68,7 +68,8 @@ fn a_plan_in_another_spelling_is_the_same() {
     );
 }
 
-/// Salt and timestamp come from the moment and are inside the digest: the same moment gives the same bytes.
+/// Salt and timestamp come from the moment and are inside the digest: the same moment gives the
+/// same bytes.
 #[test]
 fn the_same_moment_gives_the_same_bytes() {
     let stage = buy();

@@ -1,5 +1,6 @@
-//! The bytes of recorded calls: those in `fixtures/vectors/swap/calldata`, and those that somebody put into the folder that
-//! `RECORDED_CALLDATA` names, each as `NAME.hex`. Nothing is taken for a call's calldata but what has its digest.
+//! The bytes of recorded calls: those in `fixtures/vectors/swap/calldata`, and those that somebody
+//! put into the folder that `RECORDED_CALLDATA` names, each as `NAME.hex`. Nothing is taken for a
+//! call's calldata but what has its digest.
 
 use std::{fs, path::PathBuf};
 
@@ -34,8 +35,8 @@ impl Call {
         self.calldata = Some(calldata);
     }
 
-    /// The bytes under the selector of a function that is decoded and has the same arguments: the functions differ in which
-    /// side is the native coin.
+    /// The bytes under the selector of a function that is decoded and has the same arguments: the
+    /// functions differ in which side is the native coin.
     fn as_decoded(&self, calldata: &[u8]) -> Vec<u8> {
         let selector = if self.is_single() {
             swapTokensSingleV3ERC20ToERC20Call::SELECTOR
@@ -125,7 +126,8 @@ fn the_decoder_reads_the_real_bytes() {
     assert!(read >= IN_REPOSITORY, "{read}");
 }
 
-/// A call of which the bytes are not at hand is rebuilt from what they say: that changes no verdict.
+/// A call of which the bytes are not at hand is rebuilt from what they say: that changes no
+/// verdict.
 #[test]
 fn a_rebuilt_call_gets_the_verdict_of_the_real_bytes() {
     let policy = super::policy();

@@ -149,7 +149,8 @@ fn what_is_left_over_comes_back() {
     );
 }
 
-/// Whoever left tokens in the router gave them to its next caller: nothing is spent then, or the account even gains.
+/// Whoever left tokens in the router gave them to its next caller: nothing is spent then, or the
+/// account even gains.
 #[test]
 fn stray_tokens_in_the_router_are_no_reason_to_refuse() {
     for (after, direction, amount) in [
@@ -278,7 +279,8 @@ fn a_required_simulation_that_cannot_be_had_is_a_refusal() {
     }
     let refusal = build_in(SimulationMode::Required, &NoSimulator).unwrap_err();
     assert_eq!(refusal.check, Refusal::SIMULATION_UNAVAILABLE);
-    // What runs is given; what nobody could run, because the account has no funds, is given and says so.
+    // What runs is given; what nobody could run, because the account has no funds, is given and
+    // says so.
     assert_eq!(refused(|_| {}), Ok(()));
     assert_eq!(refused(|o| set(&mut o[0], GROSS - 1)), Ok(()));
     // And what fails is refused by what it does.

@@ -83,7 +83,8 @@ fn a_changed_member_breaks_the_digest() {
     }
 }
 
-/// What is still accepted says nothing that anyone could check offline: the names of aggregator and exchange.
+/// What is still accepted says nothing that anyone could check offline: the names of aggregator and
+/// exchange.
 #[test]
 fn a_changed_member_with_a_digest_of_its_own_is_refused_by_another_name() {
     let plan = plan();

@@ -1,4 +1,5 @@
-//! Tokens that take a fee on their own transfers: what a simulation shows of them, and what a plan says where none did.
+//! Tokens that take a fee on their own transfers: what a simulation shows of them, and what a plan
+//! says where none did.
 
 use std::sync::Mutex;
 
@@ -130,8 +131,8 @@ fn what_was_not_examined_cannot_be_made_to_read_as_examined() {
     }
 }
 
-/// A simulation shows that the minimum arrives, not that the token takes nothing: a fee that is smaller than what lies between
-/// the expected output and the minimum cannot be seen.
+/// A simulation shows that the minimum arrives, not that the token takes nothing: a fee that is
+/// smaller than what lies between the expected output and the minimum cannot be seen.
 #[test]
 fn a_plan_that_ran_says_what_that_shows() {
     let sealed = build_in(SimulationMode::Preferred, &chain(|_| {})).unwrap();

@@ -1,5 +1,5 @@
-//! Ports that answer from memory, as an embedder's tests would: a quote composed as the aggregator composes it, the fees of a
-//! bridge route, a market, a perpetual.
+//! Ports that answer from memory, as an embedder's tests would: a quote composed as the aggregator
+//! composes it, the fees of a bridge route, a market, a perpetual.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,7 +1,8 @@
 //! Who holds the receiving address on the destination chain.
 //!
-//! A key holds its address on every chain. A Safe does not: the same address on another chain is empty until somebody
-//! deploys there, and who does may set other owners. USDC minted to it is then theirs.
+//! A key holds its address on every chain. A Safe does not: the same address on another chain is
+//! empty until somebody deploys there, and who does may set other owners. USDC minted to it is then
+//! theirs.
 
 mod safe;
 
@@ -74,11 +75,13 @@ impl AccountCode {
 impl DestinationControl {
     /// The caller's account holds the receiving address on the destination chain.
     ///
-    /// For an account with a key this holds by itself, and is recorded as such; an address that carries a contract is not
-    /// one, and one whose code was not read may be: where `allow_unread` permits that, nothing is established. For a Safe, the proxy on
-    /// the destination chain must have the code that it has on the source chain, so that it answers as truthfully; its
-    /// singleton the same code, or both a reviewed one; it must say the same of its owners, threshold and version; and its
-    /// modules, guards and fallback handler must be the source's, or none.
+    /// For an account with a key this holds by itself, and is recorded as such; an address that
+    /// carries a contract is not one, and one whose code was not read may be: where `allow_unread`
+    /// permits that, nothing is established. For a Safe, the proxy on the destination chain must
+    /// have the code that it has on the source chain, so that it answers as truthfully; its
+    /// singleton the same code, or both a reviewed one; it must say the same of its owners,
+    /// threshold and version; and its modules, guards and fallback handler must be the source's, or
+    /// none.
     ///
     /// # Errors
     /// What differs.

@@ -35,7 +35,8 @@ sol! {
     ) external;
 }
 
-/// The hook that asks the protocol's relayer to submit the mint: `cctp-forward` in 24 bytes, version 0, length 0.
+/// The hook that asks the protocol's relayer to submit the mint: `cctp-forward` in 24 bytes,
+/// version 0, length 0.
 pub const FORWARD_HOOK: [u8; 32] =
     hex!("636374702d666f72776172640000000000000000000000000000000000000000");
 
@@ -46,8 +47,8 @@ pub struct Burn {
     pub amount: U256,
     /// The protocol domain that it is minted on.
     pub destination_domain: u32,
-    /// Who it is minted to: an address, padded with zeros on the left. The destination chain drops the upper twelve bytes
-    /// without looking.
+    /// Who it is minted to: an address, padded with zeros on the left. The destination chain drops
+    /// the upper twelve bytes without looking.
     pub mint_recipient: B256,
     /// What is burned.
     pub burn_token: Address,

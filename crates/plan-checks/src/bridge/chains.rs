@@ -1,4 +1,5 @@
-//! The five chains of the bridge, and what is reviewed about each (Circle's CCTP V2 contract and domain tables).
+//! The five chains of the bridge, and what is reviewed about each (Circle's CCTP V2 contract and
+//! domain tables).
 
 use alloy_primitives::{Address, U256, address};
 
@@ -33,10 +34,12 @@ pub struct BridgedToken {
     pub address: Address,
 }
 
-/// `TokenMessengerV2`, the same on all five chains: the spender of the approval and the target of the call.
+/// `TokenMessengerV2`, the same on all five chains: the spender of the approval and the target of
+/// the call.
 pub const TOKEN_MESSENGER: Address = address!("28b5a0e9C621a5BadaA536219b3a228C8168cf5d");
 
-/// `MessageTransmitterV2`, the same on all five chains: where the caller submits the mint. Never a target of a plan.
+/// `MessageTransmitterV2`, the same on all five chains: where the caller submits the mint. Never a
+/// target of a plan.
 pub const MESSAGE_TRANSMITTER: Address = address!("81D40F21F12A8F0E3252Bccb954D722d4c464B64");
 
 /// The most that one burn may move: 10,000,000 USDC in its smallest unit (`burnLimitsPerMessage`).
@@ -127,8 +130,8 @@ pub fn reviewed(chain_id: u64) -> Result<&'static BridgeChain, Violation> {
 }
 
 impl BridgeChain {
-    /// Whether a transfer of this speed can leave the chain. The protocol takes a burn with the fast threshold from every
-    /// chain; from one without fast transfers it is as slow as any other.
+    /// Whether a transfer of this speed can leave the chain. The protocol takes a burn with the
+    /// fast threshold from every chain; from one without fast transfers it is as slow as any other.
     ///
     /// # Errors
     /// A fast transfer from a chain that has none.

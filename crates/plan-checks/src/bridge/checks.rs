@@ -274,8 +274,8 @@ fn fee_cap(facts: &BridgeFacts) -> Verdict {
     )))
 }
 
-/// The most that the transfer itself may cost, in the smallest unit of USDC. Rounded up, as fees are: a cap rounded down
-/// would refuse small amounts for a fraction of that unit.
+/// The most that the transfer itself may cost, in the smallest unit of USDC. Rounded up, as fees
+/// are: a cap rounded down would refuse small amounts for a fraction of that unit.
 fn protocol_cap(facts: &BridgeFacts) -> Option<U256> {
     let Context { asked, caps, .. } = &facts.context;
     let share = match asked.speed {

@@ -1,5 +1,5 @@
-//! The protocol's rule for the highest fee of a burn, in integers from the decimal text of the reading (the rule of
-//! `@circle-fin/provider-cctp-v2`).
+//! The protocol's rule for the highest fee of a burn, in integers from the decimal text of the
+//! reading (the rule of `@circle-fin/provider-cctp-v2`).
 //!
 //! | transfer | `maxFee` |
 //! |---|---|
@@ -7,12 +7,13 @@
 //! | forwarded | that, and the highest forwarding fee |
 //! | the caller gave one | that one |
 //!
-//! The kit's rule takes 0 for a standard transfer, because none costs anything where it was written; where the protocol
-//! charges for one, a burn with 0 reverts or is never attested. And it rounds to hundredths of a basis point, also down: a
-//! fee below what is needed is raised to that.
+//! The kit's rule takes 0 for a standard transfer, because none costs anything where it was
+//! written; where the protocol charges for one, a burn with 0 reverts or is never attested. And it
+//! rounds to hundredths of a basis point, also down: a fee below what is needed is raised to that.
 //!
-//! Whichever it is, it has to cover [`RouteFees::needed`]: a fast burn with a lower one is not refused by the protocol but
-//! silently waits for finality, and one below the chain's own least fee (`getMinFeeAmount`) reverts.
+//! Whichever it is, it has to cover [`RouteFees::needed`]: a fast burn with a lower one is not
+//! refused by the protocol but silently waits for finality, and one below the chain's own least fee
+//! (`getMinFeeAmount`) reverts.
 
 use alloy_primitives::U256;
 
@@ -28,8 +29,9 @@ pub struct RouteFees {
     pub standard_bps: Decimal,
     /// The highest forwarding fee in the smallest unit of USDC, when it was asked for.
     pub forward_fee: Option<U256>,
-    /// The least `maxFee` that the source chain takes for the amount (`getMinFeeAmount`), in the smallest unit of USDC; zero
-    /// where the chain has no such switch, `None` where it was not read.
+    /// The least `maxFee` that the source chain takes for the amount (`getMinFeeAmount`), in the
+    /// smallest unit of USDC; zero where the chain has no such switch, `None` where it was not
+    /// read.
     pub chain_min_fee: Option<U256>,
 }
 
@@ -48,7 +50,8 @@ pub enum FeeError {
 }
 
 impl RouteFees {
-    /// The highest fee by the protocol's rule, in the smallest unit of USDC, for a caller who gave none.
+    /// The highest fee by the protocol's rule, in the smallest unit of USDC, for a caller who gave
+    /// none.
     ///
     /// # Errors
     /// [`FeeError`]
@@ -66,7 +69,8 @@ impl RouteFees {
         self.with_forwarding(protocol, forward)
     }
 
-    /// The fee that the reading says will be taken, in the smallest unit of USDC: exact, rounded up, without a buffer.
+    /// The fee that the reading says will be taken, in the smallest unit of USDC: exact, rounded
+    /// up, without a buffer.
     ///
     /// # Errors
     /// [`FeeError`]
@@ -79,7 +83,8 @@ impl RouteFees {
         self.with_forwarding(self.protocol_fee(amount, speed)?, forward)
     }
 
-    /// What the protocol takes at least without forwarding: by its service, and by the source chain.
+    /// What the protocol takes at least without forwarding: by its service, and by the source
+    /// chain.
     fn protocol_fee(&self, amount: U256, speed: TransferSpeed) -> Result<U256, FeeError> {
         let fee = exact_fee(amount, self.bps(speed)?).ok_or(FeeError::Overflow)?;
         Ok(fee.max(self.chain_min_fee.unwrap_or_default()))
@@ -176,7 +181,8 @@ mod tests {
             (9, "14", 1, 1),
             (0, "14", 0, 0),
             (1_000_000, "0", 0, 0),
-            // The rule rounds to hundredths of a basis point, half up; what is needed does not, and is the least.
+            // The rule rounds to hundredths of a basis point, half up; what is needed does not, and
+            // is the least.
             (1_000_000_000, "0.125", 12_500, 14_300),
             (1_000_000_000, "0.124", 12_400, 13_200),
             (1_000_000_000, "0.004", 400, 400),
@@ -294,7 +300,8 @@ mod tests {
             prop_assert!(by_rule <= needed + needed / U256::from(10));
         }
 
-        /// Whatever fraction of a basis point the service names, at either speed, the rule's fee is enough.
+        /// Whatever fraction of a basis point the service names, at either speed, the rule's fee is
+        /// enough.
         #[test]
         fn the_rule_covers_what_is_needed(
             amount in 0..=10_000_000_000_000u64,

@@ -4,17 +4,19 @@ use alloy_primitives::U256;
 
 use super::{BasisPoints, FeePolicy};
 
-/// How the recipients' amounts are rounded. The aggregator has two kinds of contracts: each party has a rate of its own
-/// (FIXED), or the parties share one total (SHARED); of the latter two roundings are recorded.
+/// How the recipients' amounts are rounded. The aggregator has two kinds of contracts: each party
+/// has a rate of its own (FIXED), or the parties share one total (SHARED); of the latter two
+/// roundings are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// `floor(gross * bps / 10000)`, each recipient for itself; their sum leaves the input.
     Floor,
-    /// `total = floor(gross * all bps / 10000)` leaves the input; every other recipient gets the floor of its part of that
-    /// total, and the service what remains of it.
+    /// `total = floor(gross * all bps / 10000)` leaves the input; every other recipient gets the
+    /// floor of its part of that total, and the service what remains of it.
     SharedRemainder,
-    /// `total = floor(gross * all bps / 10000)` leaves the input; every recipient gets the floor of its part of that total,
-    /// and what that leaves over, less than one unit for each, stays in the router.
+    /// `total = floor(gross * all bps / 10000)` leaves the input; every recipient gets the floor of
+    /// its part of that total, and what that leaves over, less than one unit for each, stays in the
+    /// router.
     SharedFloor,
 }
 
@@ -38,7 +40,8 @@ impl Rounding {
         Self::ALL.into_iter().find(|rule| rule.as_str() == name)
     }
 
-    /// Whether every recipient's amount follows from the total, so that none may take less than its part.
+    /// Whether every recipient's amount follows from the total, so that none may take less than its
+    /// part.
     #[must_use]
     pub const fn shares_a_total(self) -> bool {
         matches!(self, Self::SharedRemainder | Self::SharedFloor)
@@ -55,8 +58,8 @@ pub struct FeeSplit {
 }
 
 impl FeePolicy {
-    /// What a gross input is charged, in the input token's smallest unit. `None` past 256 bits, and without an own
-    /// recipient.
+    /// What a gross input is charged, in the input token's smallest unit. `None` past 256 bits, and
+    /// without an own recipient.
     #[must_use]
     pub fn split(&self, gross: U256) -> Option<FeeSplit> {
         let sum = |parts: &[U256]| {

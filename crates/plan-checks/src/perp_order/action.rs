@@ -26,7 +26,8 @@ impl Action {
         std::iter::once(&self.entry).chain(&self.children)
     }
 
-    /// Reads an action's text. Only canonical forms are read, because the venue hashes what it would write itself.
+    /// Reads an action's text. Only canonical forms are read, because the venue hashes what it
+    /// would write itself.
     ///
     /// # Errors
     /// The first text that is not canonical or not known.

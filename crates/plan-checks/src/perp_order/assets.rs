@@ -36,8 +36,9 @@ pub const fn is_perpetual(asset_id: u32) -> bool {
         || (asset_id >= FIRST_DEPLOYED + PERP_DEX_SIZE && asset_id < FIRST_OUTCOME)
 }
 
-/// The decoded asset ids are that of the requested coin. What the plan says of the venue cannot vouch for itself: a reviewed
-/// coin has the reviewed id, and of another the text says that nobody reviewed it.
+/// The decoded asset ids are that of the requested coin. What the plan says of the venue cannot
+/// vouch for itself: a reviewed coin has the reviewed id, and of another the text says that nobody
+/// reviewed it.
 pub(super) fn asset(facts: &PerpOrderFacts) -> Verdict {
     let (ask, venue) = (&facts.ask, &facts.plan.venue);
     if let Some(order) = facts

@@ -5,9 +5,9 @@ use crate::{Observed, Verdict, Violation, commitment::MAX_LIFE_SECONDS};
 
 /// The venue's cap of a builder fee on perpetuals, in tenths of a basis point (0.1 %).
 pub const MAX_BUILDER_FEE: u16 = 100;
-/// The most that an account can have approved for a builder, in tenths of a basis point (1 %, the venue's cap outside
-/// perpetuals). It also keeps the number where canonical JSON (RFC 8785), whose numbers are doubles, is exact: beyond 2^53 two
-/// readings would have one digest.
+/// The most that an account can have approved for a builder, in tenths of a basis point (1 %, the
+/// venue's cap outside perpetuals). It also keeps the number where canonical JSON (RFC 8785), whose
+/// numbers are doubles, is exact: beyond 2^53 two readings would have one digest.
 pub const MAX_APPROVED_BUILDER_FEE: u64 = 1000;
 /// The formula in a recipe.
 pub const CONNECTION_ID_FORMULA: &str = "keccak256(action_msgpack || u64be(nonce) || vault_flag [|| vault20] [|| 00 || u64be(expires_after)])";

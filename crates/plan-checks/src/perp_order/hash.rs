@@ -1,5 +1,6 @@
-//! What is signed: the connection id over the action's bytes, and the EIP-712 digest of the venue's `Agent` message. Computed
-//! from the byte layout alone, without a typed-data library, so that it is a second opinion to the builder's.
+//! What is signed: the connection id over the action's bytes, and the EIP-712 digest of the venue's
+//! `Agent` message. Computed from the byte layout alone, without a typed-data library, so that it
+//! is a second opinion to the builder's.
 
 use alloy_primitives::{Address, B256, Keccak256, b256, keccak256};
 
@@ -8,14 +9,15 @@ pub const MAINNET_SOURCE: &str = "a";
 /// `source` of its test network.
 pub const TESTNET_SOURCE: &str = "b";
 
-/// The EIP-712 domain separator of `{name: "Exchange", version: "1", chainId: 1337, verifyingContract: 0}`.
+/// The EIP-712 domain separator of `{name: "Exchange", version: "1", chainId: 1337,
+/// verifyingContract: 0}`.
 pub const DOMAIN_SEPARATOR: B256 =
     b256!("d79297fcdf2ffcd4ae223d01edaa2ba214ff8f401d7c9300d995d17c82aa4040");
 /// The encoded type of the signed message.
 const AGENT_TYPE: &[u8] = b"Agent(string source,bytes32 connectionId)";
 
-/// `keccak256(action || u64be(nonce) || vault || expiry)`: the vault is `00`, or `01` and its 20 bytes; the expiry is nothing,
-/// or `00` and 8 big-endian bytes.
+/// `keccak256(action || u64be(nonce) || vault || expiry)`: the vault is `00`, or `01` and its 20
+/// bytes; the expiry is nothing, or `00` and 8 big-endian bytes.
 #[must_use]
 pub fn connection_id(
     action: &[u8],
@@ -58,7 +60,8 @@ pub fn agent_hash(source: &str, connection_id: B256) -> B256 {
     keccak256(message.concat())
 }
 
-/// What follows the action's bytes in the preimage, with `{nonce:16hex}` and `{expires_after:16hex}` for the two numbers.
+/// What follows the action's bytes in the preimage, with `{nonce:16hex}` and
+/// `{expires_after:16hex}` for the two numbers.
 #[must_use]
 pub fn preimage_suffix_template(vault: Option<Address>, expires: bool) -> String {
     let vault = vault.map_or_else(|| "00".to_owned(), |vault| format!("01{}", hex(vault)));

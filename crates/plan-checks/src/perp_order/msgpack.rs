@@ -1,6 +1,6 @@
-//! The strict msgpack codec of an order action: only the markers that an action uses, the smallest encoding of every length
-//! and integer, keys in wire order, no nil, no trailing bytes. It walks the one known shape, so foreign nesting is never
-//! followed.
+//! The strict msgpack codec of an order action: only the markers that an action uses, the smallest
+//! encoding of every length and integer, keys in wire order, no nil, no trailing bytes. It walks
+//! the one known shape, so foreign nesting is never followed.
 
 use super::wire::{WireAction, WireBuilder, WireOrder, WireOrderKind};
 
@@ -310,7 +310,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The canonical msgpack of an action. `None` for one that [`decode`] would not read: a text or a list that is too long.
+/// The canonical msgpack of an action. `None` for one that [`decode`] would not read: a text or a
+/// list that is too long.
 #[must_use]
 pub fn encode(action: &WireAction) -> Option<Vec<u8>> {
     let mut out = Writer(Vec::with_capacity(256));

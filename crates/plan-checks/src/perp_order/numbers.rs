@@ -12,8 +12,8 @@ const PRICE_FIGURES: u32 = 5;
 /// Decimals of a perpetual's price and size together.
 const PRICE_DECIMALS: u8 = 6;
 
-/// Whether a price is one that the venue takes: positive, and an integer, or of at most 5 significant figures and at most
-/// `6 - size_decimals` decimals.
+/// Whether a price is one that the venue takes: positive, and an integer, or of at most 5
+/// significant figures and at most `6 - size_decimals` decimals.
 #[must_use]
 pub fn price_on_tick(price: Decimal, size_decimals: u8) -> bool {
     let fraction = price.significant_figures() <= PRICE_FIGURES
@@ -27,9 +27,9 @@ pub const fn size_on_lot(size: Decimal, size_decimals: u8) -> bool {
     !size.is_zero() && size.scale() <= size_decimals
 }
 
-/// The worst price that a market trigger takes: the furthest from the trigger price that is on the tick and within `tolerance`
-/// of it, below it for a sell and above it for a buy. A nearer one may not fill when the market jumps. `None` past the digits
-/// of a decimal.
+/// The worst price that a market trigger takes: the furthest from the trigger price that is on the
+/// tick and within `tolerance` of it, below it for a sell and above it for a buy. A nearer one may
+/// not fill when the market jumps. `None` past the digits of a decimal.
 #[must_use]
 pub fn worst_price(
     side: Side,
@@ -45,7 +45,8 @@ pub fn worst_price(
     // The bound is digits / 10^scale: basis points are four decimals.
     let digits = U256::from(trigger.mantissa()).checked_mul(U256::from(share))?;
     let unit = U256::from(10).checked_pow(U256::from(trigger.scale().checked_add(4)?))?;
-    // Rounded toward the trigger; a finer grid rounds less, so the finest one that is on the tick gives the furthest price.
+    // Rounded toward the trigger; a finer grid rounds less, so the finest one that is on the tick
+    // gives the furthest price.
     (0..=PRICE_DECIMALS.saturating_sub(size_decimals))
         .rev()
         .find_map(|decimals| {
@@ -104,8 +105,9 @@ pub(super) fn lot(facts: &PerpOrderFacts) -> Verdict {
     }
 }
 
-/// An order that opens something is worth something. One that only reduces has no least value, as at the venue: who could
-/// not close what is left of a position would have to open more of it first.
+/// An order that opens something is worth something. One that only reduces has no least value, as
+/// at the venue: who could not close what is left of a position would have to open more of it
+/// first.
 pub(super) fn min_notional(facts: &PerpOrderFacts) -> Verdict {
     let entry = &facts.action.entry;
     if entry.reduce_only {
@@ -131,8 +133,8 @@ pub(super) fn min_notional(facts: &PerpOrderFacts) -> Verdict {
     }
 }
 
-/// A slip of a digit: the entry would pay far more, or ask far less, than the mark price. A price that is far off the other
-/// way harms nobody.
+/// A slip of a digit: the entry would pay far more, or ask far less, than the mark price. A price
+/// that is far off the other way harms nobody.
 pub(super) fn band(facts: &PerpOrderFacts) -> Verdict {
     let entry = &facts.action.entry;
     let mark = facts.plan.venue.mark_price.ok_or_else(|| {

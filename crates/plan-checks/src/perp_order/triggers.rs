@@ -71,8 +71,9 @@ pub(super) fn direction(facts: &PerpOrderFacts) -> Verdict {
                 "none",
             )
         })?;
-        // A take-profit waits for its entry. Where that rests beyond the mark price, the mark has to come there first, and
-        // is then on the near side of the trigger: it may lie between the two.
+        // A take-profit waits for its entry. Where that rests beyond the mark price, the mark has
+        // to come there first, and is then on the near side of the trigger: it may lie between the
+        // two.
         if trigger.kind == Protection::TakeProfit && rests(entry, mark) {
             continue;
         }
@@ -163,8 +164,8 @@ pub(super) fn grouping(facts: &PerpOrderFacts) -> Verdict {
     ))
 }
 
-/// The trigger is on its side of a price: a long's take-profit above and its stop-loss below; a short's the other way
-/// round. Neither may touch it.
+/// The trigger is on its side of a price: a long's take-profit above and its stop-loss below; a
+/// short's the other way round. Neither may touch it.
 fn beyond(
     entry: Side,
     trigger: &Trigger,

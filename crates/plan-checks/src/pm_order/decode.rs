@@ -1,7 +1,7 @@
 //! Members as typed → one order, or a refusal by the name of the check that a member belongs to.
 //!
-//! The typed data, the order in the clients' form and the post body say the same thing three times; the caller signs the
-//! first and posts the last. They are decoded apart and must agree.
+//! The typed data, the order in the clients' form and the post body say the same thing three times;
+//! the caller signs the first and posts the last. They are decoded apart and must agree.
 
 use alloy_primitives::{Address, B256, U256};
 

@@ -1,4 +1,5 @@
-//! What is reviewed of the venue: its two exchanges, its collateral and its outcome tokens, on Polygon.
+//! What is reviewed of the venue: its two exchanges, its collateral and its outcome tokens, on
+//! Polygon.
 
 use alloy_primitives::{Address, address};
 
@@ -11,8 +12,8 @@ pub const COLLATERAL: Address = address!("0xC011a7E12a19f7B1f670d46F03B03f3342E8
 /// The outcome tokens (ERC-1155, 6 decimals).
 pub const CONDITIONAL_TOKENS: Address = address!("0x4D97DCd97eC945f40cF65F87097ACe5EA0476045");
 
-/// A reviewed exchange contract of the second generation. There is no other: a second neg-risk address that circulates in
-/// community code is in no client of the venue.
+/// A reviewed exchange contract of the second generation. There is no other: a second neg-risk
+/// address that circulates in community code is in no client of the venue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exchange {
     /// Markets whose outcomes settle by themselves.

@@ -197,7 +197,8 @@ impl PmOrderFacts {
         )))
     }
 
-    /// The tick can change while a market trades: a reading is not used for long, and none is from the future.
+    /// The tick can change while a market trades: a reading is not used for long, and none is from
+    /// the future.
     fn judge_reading(&self) -> Result<(), Violation> {
         let (read_at, commitment) = (self.market.read_at, &self.commitment);
         let latest = commitment.now.saturating_add(CLOCK_TOLERANCE_SECONDS);
@@ -239,7 +240,8 @@ impl PmOrderFacts {
 
     pub(super) fn judge_amounts(&self) -> Verdict {
         let (request, order) = (&self.request, &self.decoded.order);
-        // Hundredths of a share times ten-thousandths of the collateral are the collateral's millionths.
+        // Hundredths of a share times ten-thousandths of the collateral are the collateral's
+        // millionths.
         let product = |size: Decimal, price: Decimal| {
             let shares = size.atoms(TOKEN_DECIMALS)?;
             let atoms = size

@@ -1,7 +1,8 @@
 //! An order as it stands in a plan: every member as typed, nothing judged.
 //!
-//! This crate reads no JSON; whoever does hands the members over in these types. A JSON number stays a number, a JSON string
-//! stays text, so that the decoder sees what the caller's signer and the venue will see.
+//! This crate reads no JSON; whoever does hands the members over in these types. A JSON number
+//! stays a number, a JSON string stays text, so that the decoder sees what the caller's signer and
+//! the venue will see.
 
 /// Everything in a plan that the order's facts are decoded from.
 #[derive(Debug, Clone, PartialEq, Eq)]

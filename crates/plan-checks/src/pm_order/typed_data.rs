@@ -1,6 +1,7 @@
 //! EIP-712 from decoded members: type strings, domain separator, struct hash, order hash.
 //!
-//! Written out by hand over keccak-256, so that a plan's hash is recomputed by another path than the one that made it.
+//! Written out by hand over keccak-256, so that a plan's hash is recomputed by another path than
+//! the one that made it.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 

@@ -53,8 +53,8 @@ mod interface {
             SwapData[] _swapData
         ) external;
 
-        /// The aggregator router's swap of one leg, ERC-20 to ERC-20: `0x4666fc80`. The router always deposits the leg's
-        /// amount. It has no room for a fee leg.
+        /// The aggregator router's swap of one leg, ERC-20 to ERC-20: `0x4666fc80`. The router
+        /// always deposits the leg's amount. It has no room for a fee leg.
         #[derive(Debug, PartialEq, Eq)]
         function swapTokensSingleV3ERC20ToERC20(
             bytes32 _transactionId,
@@ -128,7 +128,8 @@ impl SwapCall {
     /// Decodes a call of one of the [`IMPLEMENTED`] functions.
     ///
     /// # Errors
-    /// [`CalldataError`]; calldata of another function is read as the one with several legs, and refused as that.
+    /// [`CalldataError`]; calldata of another function is read as the one with several legs, and
+    /// refused as that.
     pub fn decode(data: &[u8]) -> Result<Self, CalldataError> {
         if !data.starts_with(&swapTokensSingleV3ERC20ToERC20Call::SELECTOR) {
             let call = decode_swap(data)?;
@@ -169,9 +170,9 @@ pub fn decode_fees(data: &[u8]) -> Result<forwardERC20FeesCall, CalldataError> {
     bounded(data, 1, MAX_RECIPIENTS)
 }
 
-/// Decodes `C`, whose argument number `array` is its one array. The length of the array is read first, from where the
-/// decoder will read it: a decoder makes room for what an array claims to hold, and aliased elements make it copy the same
-/// bytes again and again.
+/// Decodes `C`, whose argument number `array` is its one array. The length of the array is read
+/// first, from where the decoder will read it: a decoder makes room for what an array claims to
+/// hold, and aliased elements make it copy the same bytes again and again.
 fn bounded<C: alloy_sol_types::SolCall>(
     data: &[u8],
     array: usize,

@@ -1,4 +1,5 @@
-//! The checks of a swap: the twelve of service document 4.2 in their order, then what the output is worth.
+//! The checks of a swap: the twelve of service document 4.2 in their order, then what the output is
+//! worth.
 
 mod fees;
 mod price;

@@ -10,7 +10,8 @@ pub const MAX_PRICE_AGE_SECONDS: u64 = 900;
 /// Room for an amount, a price and the decimals of both tokens: no product of them overflows.
 type Wide = Uint<1024, 16>;
 
-/// The prices of a swap's two tokens by a source that is not the aggregator, each for a whole token.
+/// The prices of a swap's two tokens by a source that is not the aggregator, each for a whole
+/// token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceReading {
     /// Of the input token, in US dollars.
@@ -26,8 +27,8 @@ pub struct PriceReading {
 }
 
 impl PriceReading {
-    /// By how much `output` is worth less than `input`; `None` when the input is worth nothing or a token has more than 36
-    /// decimals.
+    /// By how much `output` is worth less than `input`; `None` when the input is worth nothing or a
+    /// token has more than 36 decimals.
     #[must_use]
     pub fn deviation(&self, input: U256, output: U256) -> Option<BasisPoints> {
         let (from, to) = (self.from_decimals, self.to_decimals);

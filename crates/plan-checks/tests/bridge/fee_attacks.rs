@@ -41,7 +41,8 @@ fn a_fee_that_does_not_follow_from_the_reading() {
             .with_burn(|b| b.max_fee = U256::from(max_fee));
         refused(&other, "bridge_fee_cap", "follows from the fees read");
     }
-    // A caller's own is used as it is: another one in the bytes is refused although the rule gives it.
+    // A caller's own is used as it is: another one in the bytes is refused although the rule gives
+    // it.
     let own = Plan::fast().asking(|a| a.max_fee = Some(U256::from(200_000)));
     assert!(own.judge().is_ok());
     let replaced = own.with_burn(|b| b.max_fee = U256::from(176_543));

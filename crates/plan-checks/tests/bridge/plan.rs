@@ -24,7 +24,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The plan that follows from a request; with the steps of a burn that carries no fee where none can be computed.
+    /// The plan that follows from a request; with the steps of a burn that carries no fee where
+    /// none can be computed.
     pub(crate) fn of(asked: Asked) -> Self {
         let context = Context {
             asked,

@@ -1,5 +1,5 @@
-//! Plans that are not what was asked for, or not what the venue takes, each refused by its name. The author of a change knows
-//! the rules: bytes, JSON, template and example are made to follow it.
+//! Plans that are not what was asked for, or not what the venue takes, each refused by its name.
+//! The author of a change knows the rules: bytes, JSON, template and example are made to follow it.
 
 use alloy_primitives::{Address, address};
 use plan_checks::{

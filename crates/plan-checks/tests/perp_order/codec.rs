@@ -150,8 +150,8 @@ proptest! {
     }
 }
 
-/// Every byte of a plan's action, replaced by every other byte: no change goes through, whether the author of the change
-/// hashes it again or not.
+/// Every byte of a plan's action, replaced by every other byte: no change goes through, whether the
+/// author of the change hashes it again or not.
 #[test]
 fn a_flipped_byte_is_refused_by_name() {
     for draft in [Draft::plain(), Draft::protected(), Draft::with_builder()] {
@@ -168,8 +168,9 @@ fn a_flipped_byte_is_refused_by_name() {
                 let name = changed.refused();
                 assert!(name.starts_with("perp_"), "{name}");
                 if let Ok((wire, _)) = decode_action(&changed.plan.action_msgpack) {
-                    // The JSON and the hash follow: the request alone, or a rule, has to refuse it. What is not in the
-                    // request is the limit price of a market trigger, within its tolerance.
+                    // The JSON and the hash follow: the request alone, or a rule, has to refuse it.
+                    // What is not in the request is the limit price of a market trigger, within its
+                    // tolerance.
                     let limit_of_market_trigger = differs_in_market_limit(&draft, &wire);
                     changed.plan.action = wire;
                     changed.commit_bytes();

@@ -165,7 +165,8 @@ impl Draft {
         draft
     }
 
-    /// Bytes, template and example follow from the action and the recipe, as someone who knows the rules would do it.
+    /// Bytes, template and example follow from the action and the recipe, as someone who knows the
+    /// rules would do it.
     pub(crate) fn commit(&mut self) {
         self.plan.action_msgpack = msgpack::encode(&self.plan.action).unwrap().into();
         self.commit_bytes();

@@ -1,5 +1,5 @@
-//! What must be refused, by which name. A forged plan announces the hash of what it says, so that only the check in question
-//! stands between it and a signature.
+//! What must be refused, by which name. A forged plan announces the hash of what it says, so that
+//! only the check in question stands between it and a signature.
 
 use alloy_primitives::{B256, U256};
 use plan_checks::{

@@ -29,7 +29,8 @@ fn separators_struct_hashes_and_order_hashes_are_those_of_the_client() {
     }
 }
 
-/// The client's signature recovers to the maker under the recomputed hash: it is the hash that is signed.
+/// The client's signature recovers to the maker under the recomputed hash: it is the hash that is
+/// signed.
 #[test]
 fn the_clients_signatures_are_over_the_recomputed_hash() {
     for (plan, vector) in plans().iter().zip(vectors()) {

@@ -1,4 +1,5 @@
-//! Bytes that decode and that the EVM executes, but that are not the canonical encoding; other shapes; absurd lengths.
+//! Bytes that decode and that the EVM executes, but that are not the canonical encoding; other
+//! shapes; absurd lengths.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};

@@ -138,8 +138,9 @@ fn foreign_text_in_a_refusal_is_escaped_and_short() {
     assert!(!observed.chars().any(char::is_control), "{observed}");
 }
 
-/// A share of a total is rounded otherwise than a share for itself: the recorded SHARED split gives the integrator one unit
-/// more than `floor(gross * bps / 10000)`. Each rule takes its own amounts only; none rounds in between.
+/// A share of a total is rounded otherwise than a share for itself: the recorded SHARED split gives
+/// the integrator one unit more than `floor(gross * bps / 10000)`. Each rule takes its own amounts
+/// only; none rounds in between.
 #[test]
 fn each_rule_takes_its_own_amounts_only() {
     for (rounding, own, aggregator, exchanged) in [

@@ -39,8 +39,8 @@ fn every_byte_of_every_step() {
     }
 }
 
-/// How many bytes of a plan say nothing: the transaction id, the exchange's own calldata behind its selector, the amount of a
-/// leg between two exchanges.
+/// How many bytes of a plan say nothing: the transaction id, the exchange's own calldata behind its
+/// selector, the amount of a leg between two exchanges.
 #[test]
 fn only_opaque_bytes_say_nothing() {
     let sample = Sample::two_exchanges();

@@ -136,7 +136,8 @@ fn an_own_share_of_zero_basis_points() {
     sample.judge().unwrap();
 }
 
-/// Where nobody is due anything there is no fee leg, and the router's function for one leg is enough.
+/// Where nobody is due anything there is no fee leg, and the router's function for one leg is
+/// enough.
 #[test]
 fn a_swap_without_a_fee_leg() {
     for single in [false, true] {

@@ -267,7 +267,8 @@ pub(crate) fn leg(sending: Address, receiving: Address, amount: u64) -> SwapData
     }
 }
 
-/// Declares attacks: the check that refuses, its message, and the change to a sample that passes without it.
+/// Declares attacks: the check that refuses, its message, and the change to a sample that passes
+/// without it.
 macro_rules! attacks {
     ($($name:ident: $check:literal, $message:literal => |$sample:ident| $change:expr;)+) => {$(
         #[test]

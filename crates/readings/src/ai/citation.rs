@@ -33,8 +33,8 @@ pub struct CitationDraft {
 }
 
 impl CitationDraft {
-    /// The citation of the sanitised text. `None` when the address is none that a reader can go to. A part that is not in
-    /// the text is left out: what it was meant to be is not known.
+    /// The citation of the sanitised text. `None` when the address is none that a reader can go to.
+    /// A part that is not in the text is left out: what it was meant to be is not known.
     pub(super) fn check(self, text: &Sanitised) -> Option<Citation> {
         let url = public_url(&self.url)?;
         let span = self.span.and_then(|(start, end)| text.span(start, end));
@@ -47,9 +47,9 @@ impl CitationDraft {
     }
 }
 
-/// The address in its normal form, when it is a page of the public web: `http` or `https`, a host with a name that has a
-/// domain, no user. Anything else is nothing that a citation can rest on, and may be an attempt to make a reader's program
-/// ask a machine beside it.
+/// The address in its normal form, when it is a page of the public web: `http` or `https`, a host
+/// with a name that has a domain, no user. Anything else is nothing that a citation can rest on,
+/// and may be an attempt to make a reader's program ask a machine beside it.
 #[must_use]
 pub fn public_url(text: &str) -> Option<String> {
     if text.chars().count() > MAX_URL_CHARS {

@@ -1,15 +1,16 @@
 //! Images of three formats, read as far as is needed to know what they are.
 //!
-//! Nothing is decoded: the structure is walked from the first byte to the last, which finds a cut file and anything that
-//! is hidden behind the end of an image, and width and height are taken from the header. What a web browser would make of
-//! the bytes is decided here and not by whoever sent them.
+//! Nothing is decoded: the structure is walked from the first byte to the last, which finds a cut
+//! file and anything that is hidden behind the end of an image, and width and height are taken from
+//! the header. What a web browser would make of the bytes is decided here and not by whoever sent
+//! them.
 
 mod jpeg;
 mod png;
 mod webp;
 
-/// The most pixels of a side. Larger than anything that is asked for, and far below what makes a reader allocate
-/// gigabytes.
+/// The most pixels of a side. Larger than anything that is asked for, and far below what makes a
+/// reader allocate gigabytes.
 pub const MAX_SIDE: u32 = 8192;
 
 /// The fewest pixels of a side: less is a tracking pixel or an error picture.

@@ -8,13 +8,14 @@ pub(super) const MAX_CHARS: usize = 100_000;
 pub struct Sanitised {
     /// The text.
     pub text: String,
-    /// For each character of the original, and for its end: how many characters of `text` stand before it.
+    /// For each character of the original, and for its end: how many characters of `text` stand
+    /// before it.
     places: Vec<usize>,
 }
 
 impl Sanitised {
-    /// Where the characters from `start` to before `end` of the original stand now. `None` when they are no part of the
-    /// original, or when nothing is left of them.
+    /// Where the characters from `start` to before `end` of the original stand now. `None` when
+    /// they are no part of the original, or when nothing is left of them.
     #[must_use]
     pub fn span(&self, start: usize, end: usize) -> Option<(usize, usize)> {
         if start >= end {
@@ -91,8 +92,9 @@ fn is_shown(c: char) -> bool {
     matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(c))
 }
 
-/// Characters that change how the text around them is shown or that show nothing: bidirectional controls, zero-width
-/// characters, variation selectors, tags, interlinear marks, line and paragraph separators, soft hyphen, byte-order mark.
+/// Characters that change how the text around them is shown or that show nothing: bidirectional
+/// controls, zero-width characters, variation selectors, tags, interlinear marks, line and
+/// paragraph separators, soft hyphen, byte-order mark.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
@@ -110,7 +112,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// What is written next stands for the character at `place`; those before it that were not written stand here too.
+    /// What is written next stands for the character at `place`; those before it that were not
+    /// written stand here too.
     fn at(&mut self, place: usize) {
         self.places.resize(place.saturating_add(1), self.length);
     }

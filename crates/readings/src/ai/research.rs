@@ -54,13 +54,16 @@ pub enum ResearchError {
 }
 
 impl Findings {
-    /// The answer that is passed on: the text sanitised, citations and pages checked, each of them once.
+    /// The answer that is passed on: the text sanitised, citations and pages checked, each of them
+    /// once.
     ///
-    /// An answer without citations is an answer; whether it is worth anything is its seller's to say.
+    /// An answer without citations is an answer; whether it is worth anything is its seller's to
+    /// say.
     ///
     /// # Errors
     ///
-    /// A text that is empty or far too long. It is not cut: half an answer can say the opposite of the whole one.
+    /// A text that is empty or far too long. It is not cut: half an answer can say the opposite of
+    /// the whole one.
     pub fn check(self) -> Result<Research, ResearchError> {
         let observed = self.text.chars().count();
         if observed > markdown::MAX_CHARS {

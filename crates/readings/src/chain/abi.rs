@@ -1,8 +1,9 @@
-//! Calldata against a signature: the arguments, when the calldata is exactly what encoding them gives.
+//! Calldata against a signature: the arguments, when the calldata is exactly what encoding them
+//! gives.
 //!
-//! A selector is four bytes and collides; spammers register signatures for it. What proves a signature is that the calldata
-//! is the one canonical encoding of the arguments it reads: offsets in order without gaps or sharing, clean padding, and the
-//! same bytes when encoded again.
+//! A selector is four bytes and collides; spammers register signatures for it. What proves a
+//! signature is that the calldata is the one canonical encoding of the arguments it reads: offsets
+//! in order without gaps or sharing, clean padding, and the same bytes when encoded again.
 
 mod canonical;
 mod declaration;
@@ -23,7 +24,8 @@ const MAX_SIGNATURE_CHARS: usize = 1024;
 const MAX_PARAMETERS: usize = 128;
 /// Deepest nesting of tuples and arrays.
 const MAX_DEPTH: usize = 8;
-/// Longest array of a fixed length, and most words that a type occupies without any length in the data.
+/// Longest array of a fixed length, and most words that a type occupies without any length in the
+/// data.
 const MAX_FIXED_WORDS: usize = 4096;
 
 /// A function as it was declared: its name and its parameters.
@@ -46,8 +48,8 @@ pub struct Decoded {
 }
 
 impl Signature {
-    /// Reads `transfer(address,uint256)` or `transfer(address to, uint256 amount)`; `None` for what is malformed or beyond
-    /// the bounds.
+    /// Reads `transfer(address,uint256)` or `transfer(address to, uint256 amount)`; `None` for what
+    /// is malformed or beyond the bounds.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_SIGNATURE_CHARS {
@@ -57,7 +59,8 @@ impl Signature {
         Self::declared(name, &inputs)
     }
 
-    /// The signature of an entry of a contract's interface, a function or an error; `None` beyond the bounds.
+    /// The signature of an entry of a contract's interface, a function or an error; `None` beyond
+    /// the bounds.
     #[must_use]
     pub fn declared(name: &str, inputs: &[Param]) -> Option<Self> {
         let name = identifier(name)?.to_owned();
@@ -102,7 +105,8 @@ impl Signature {
         self.selector
     }
 
-    /// The arguments of `data`, selector included, if its beginning is their canonical encoding; what follows is counted.
+    /// The arguments of `data`, selector included, if its beginning is their canonical encoding;
+    /// what follows is counted.
     #[must_use]
     pub fn decode(&self, data: &[u8]) -> Option<Decoded> {
         let body = data.strip_prefix(self.selector.as_slice())?;
@@ -160,8 +164,8 @@ fn within_bounds(inputs: &[Param], depth: usize, left: &mut usize) -> Option<()>
     Some(())
 }
 
-/// Words that a type occupies at least, its own head included; `None` for a type without any, of which data of no length
-/// could hold any number.
+/// Words that a type occupies at least, its own head included; `None` for a type without any, of
+/// which data of no length could hold any number.
 fn words(ty: &DynSolType) -> Option<usize> {
     match ty {
         DynSolType::Array(inner) => words(inner).map(|_| 2),

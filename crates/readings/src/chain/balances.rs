@@ -38,8 +38,8 @@ pub struct Change {
 /// The system account of zkSync that takes the fee and gives back what is left of it.
 const BOOTLOADER: Address = address!("0000000000000000000000000000000000008001");
 
-/// The native coin that the transaction itself moves: what a deposit makes for its sender, and what it carries to its
-/// target.
+/// The native coin that the transaction itself moves: what a deposit makes for its sender, and what
+/// it carries to its target.
 #[must_use]
 pub fn own_moves(record: &Record) -> Vec<Transfer> {
     let minted = record.transaction.minted.filter(|minted| !minted.is_zero());
@@ -56,7 +56,8 @@ pub fn own_moves(record: &Record) -> Vec<Transfer> {
     minted.into_iter().chain(carried(record)).collect()
 }
 
-/// Whether the logs name every movement of the native coin: then the fee and the carried coin are among them.
+/// Whether the logs name every movement of the native coin: then the fee and the carried coin are
+/// among them.
 #[must_use]
 pub fn native_is_logged(record: &Record, events: &Events) -> bool {
     record.network.native_ledger.is_some()
@@ -84,8 +85,9 @@ fn carried(record: &Record) -> Option<Transfer> {
     })
 }
 
-/// The changes, as the logs, the carried coin and the fee tell them; accounts whose gains and losses cancel out are left
-/// out. The second number counts holdings whose sums are beyond any real amount.
+/// The changes, as the logs, the carried coin and the fee tell them; accounts whose gains and
+/// losses cancel out are left out. The second number counts holdings whose sums are beyond any real
+/// amount.
 #[must_use]
 pub fn changes(record: &Record, events: &Events, fee: Option<&Fee>) -> (Vec<Change>, usize) {
     summed(record, events, Cost::Paid(fee))
@@ -115,7 +117,8 @@ fn summed(record: &Record, events: &Events, cost: Cost<'_>) -> (Vec<Change>, usi
             token: transfer.token,
             token_id: transfer.token_id,
         };
-        // What is made comes from nobody, what is destroyed goes to nobody; wrapped coins stay with their contract.
+        // What is made comes from nobody, what is destroyed goes to nobody; wrapped coins stay with
+        // their contract.
         if !transfer.from.is_zero() {
             nets.entry(holding(transfer.from))
                 .or_default()

@@ -1,4 +1,5 @@
-//! Functions of common standards: what they are called, what they do, and which of them carry further calls.
+//! Functions of common standards: what they are called, what they do, and which of them carry
+//! further calls.
 
 pub mod calls;
 mod carried;

@@ -1,4 +1,5 @@
-//! Transfers and approvals, as logs tell them. A contract can log what it likes: a log says what its contract claims.
+//! Transfers and approvals, as logs tell them. A contract can log what it likes: a log says what
+//! its contract claims.
 
 mod executions;
 
@@ -121,7 +122,8 @@ impl Grant {
 }
 
 impl Approval {
-    /// Whether it takes back what was allowed. Of an NFT one account is allowed at a time, and nobody is the zero address.
+    /// Whether it takes back what was allowed. Of an NFT one account is allowed at a time, and
+    /// nobody is the zero address.
     #[must_use]
     pub fn is_revocation(&self) -> bool {
         match self.grant {
@@ -155,7 +157,8 @@ pub fn read(network: &Network, logs: &[Log]) -> Events {
     events
 }
 
-/// The contracts that logged a transfer or an approval of a fungible or other token, each once, in order of appearance.
+/// The contracts that logged a transfer or an approval of a fungible or other token, each once, in
+/// order of appearance.
 #[must_use]
 pub fn tokens(network: &Network, logs: &[Log]) -> Vec<Address> {
     let events = read(network, logs);
@@ -299,7 +302,8 @@ fn multi(log: &Log, words: Option<&[B256]>) -> Option<Vec<Transfer>> {
         .collect()
 }
 
-/// The wrapping contract makes a token for each coin that it takes, and destroys one for each that it gives.
+/// The wrapping contract makes a token for each coin that it takes, and destroys one for each that
+/// it gives.
 fn wrapped(log: &Log, deposit: bool, events: &mut Events) {
     let read = || {
         let [account] = addresses(log.topics.get(1..).filter(|words| words.len() == 1)?)?;

@@ -81,7 +81,8 @@ pub struct Explanation {
     pub transfers: Option<Vec<ShownTransfer>>,
     /// Who may spend what; none while nothing can have changed.
     pub approvals: Option<Vec<ShownApproval>>,
-    /// Who has more and who has less; none while nothing can have changed, and where nobody can tell.
+    /// Who has more and who has less; none while nothing can have changed, and where nobody can
+    /// tell.
     pub balance_changes: Option<Vec<ShownChange>>,
     /// The contracts that took part.
     pub contracts: Vec<Contract>,
@@ -145,13 +146,15 @@ pub struct Contract {
     /// What stands at this address on every chain, when it is known for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'static str>,
-    /// Whether source code is published whose compilation is the deployed code; absent when nobody was asked.
+    /// Whether source code is published whose compilation is the deployed code; absent when nobody
+    /// was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
     /// Contracts that it delegates to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implementations: Vec<String>,
-    /// Whether the code of one of these is verified; absent when there are none, or when it could not be looked up.
+    /// Whether the code of one of these is verified; absent when there are none, or when it could
+    /// not be looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_verified: Option<bool>,
 }

@@ -34,8 +34,8 @@ pub struct Fee {
 ///
 /// # Errors
 ///
-/// `pending` before there is a receipt, `gas_price_not_stated` or `l1_fee_not_stated` when a part is missing,
-/// `operator_fee_not_computed` when a rollup's operator takes a fee of its own.
+/// `pending` before there is a receipt, `gas_price_not_stated` or `l1_fee_not_stated` when a part
+/// is missing, `operator_fee_not_computed` when a rollup's operator takes a fee of its own.
 pub fn fee(record: &Record) -> Result<Fee, &'static str> {
     let receipt = record.receipt.as_ref().ok_or("pending")?;
     let deposit = record.transaction.kind == DEPOSIT_KIND;

@@ -23,7 +23,8 @@ const MAX_SELECTORS: usize = 12;
 /// Most tokens whose symbols and decimals are looked for.
 const MAX_TOKENS: usize = 40;
 
-/// Everything that is known beside the transaction. What is not in it was not asked for, or could not be had.
+/// Everything that is known beside the transaction. What is not in it was not asked for, or could
+/// not be had.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
     /// Contracts by address.
@@ -45,7 +46,8 @@ pub struct ContractFacts {
     pub verified: bool,
     /// Contracts that it delegates to, as far as known.
     pub implementations: Vec<Address>,
-    /// The same of one of the contracts that it delegates to; `None` when there are none, or when it is not known.
+    /// The same of one of the contracts that it delegates to; `None` when there are none, or when
+    /// it is not known.
     pub implementation_verified: Option<bool>,
     functions: BTreeMap<Selector, Signature>,
     errors: BTreeMap<Selector, Signature>,
@@ -99,8 +101,8 @@ pub struct Needs {
 }
 
 impl ContractFacts {
-    /// A contract with this interface, the ABI in JSON, of verified code. Entries that cannot be read are left out; `None`
-    /// when it is no list.
+    /// A contract with this interface, the ABI in JSON, of verified code. Entries that cannot be
+    /// read are left out; `None` when it is no list.
     #[must_use]
     pub fn verified(abi: &str) -> Option<Self> {
         let entries: Vec<&RawValue> = serde_json::from_str(abi).ok()?;
@@ -126,7 +128,8 @@ impl ContractFacts {
         Some(facts)
     }
 
-    /// Adds the interface of a contract that this one delegates to; `None` when it could not be looked up.
+    /// Adds the interface of a contract that this one delegates to; `None` when it could not be
+    /// looked up.
     pub fn delegates_to(&mut self, address: Address, implementation: Option<&Self>) {
         let told = implementation.map(|implementation| implementation.verified);
         let known = self.implementation_verified;
@@ -188,8 +191,9 @@ fn function() -> String {
 }
 
 impl Needs {
-    /// What would help to read `record` beyond what is known. Ask again with what was found: calls inside calls show only
-    /// when the outer one is read. Bounded, however large the transaction is.
+    /// What would help to read `record` beyond what is known. Ask again with what was found: calls
+    /// inside calls show only when the outer one is read. Bounded, however large the transaction
+    /// is.
     #[must_use]
     pub fn of(record: &Record, known: &Knowledge) -> Self {
         let mut needs = Self::default();
@@ -235,7 +239,8 @@ impl Needs {
     }
 }
 
-/// The contract of a call of a token standard: of a transaction that is pending or reverted no log names the token.
+/// The contract of a call of a token standard: of a transaction that is pending or reverted no log
+/// names the token.
 fn token_of_call(record: &Record) -> Option<Address> {
     let root = calls::root(&record.transaction, &Knowledge::default())?;
     let row = root.reading.as_ref()?.row?;

@@ -17,9 +17,11 @@ pub struct Network {
     pub wrapped_logs: bool,
     /// The deployed `Multicall3`.
     pub multicall3: Address,
-    /// Whether each receipt names a fee for the data on layer 1 beside the gas, so that a receipt without one is not complete.
+    /// Whether each receipt names a fee for the data on layer 1 beside the gas, so that a receipt
+    /// without one is not complete.
     pub l1_data_fee: bool,
-    /// The system contract whose `Transfer` logs are movements of the native coin, where there is one.
+    /// The system contract whose `Transfer` logs are movements of the native coin, where there is
+    /// one.
     pub native_ledger: Option<Address>,
 }
 

@@ -46,7 +46,8 @@ pub struct BlockRef {
 pub struct Transaction {
     /// Its hash.
     pub hash: B256,
-    /// EIP-2718 type: 0 legacy, 2 with a priority fee, 3 with blobs, 4 with delegations, 0x7e a deposit of a rollup.
+    /// EIP-2718 type: 0 legacy, 2 with a priority fee, 3 with blobs, 4 with delegations, 0x7e a
+    /// deposit of a rollup.
     pub kind: u64,
     /// The account that sent it.
     pub from: Address,
@@ -54,7 +55,8 @@ pub struct Transaction {
     pub to: Option<Address>,
     /// Native coin that it carries, in wei.
     pub value: U256,
-    /// Native coin that a deposit from layer 1 makes for its sender, in wei, whatever comes of the call.
+    /// Native coin that a deposit from layer 1 makes for its sender, in wei, whatever comes of the
+    /// call.
     pub minted: Option<U256>,
     /// Its calldata.
     pub input: Bytes,
@@ -66,13 +68,16 @@ pub struct Transaction {
     pub delegations: usize,
 }
 
-/// The type of a transaction that layer 1 puts into a rollup of the OP stack; its gas is paid there.
+/// The type of a transaction that layer 1 puts into a rollup of the OP stack; its gas is paid
+/// there.
 pub const DEPOSIT_KIND: u64 = 0x7e;
 
 impl Transaction {
-    /// Why its value, its logs and its fee do not tell what it does to balances; `None` when they do.
+    /// Why its value, its logs and its fee do not tell what it does to balances; `None` when they
+    /// do.
     ///
-    /// Deposits of Arbitrum and zkSync make coins, and move them between accounts, in ways that no node writes down.
+    /// Deposits of Arbitrum and zkSync make coins, and move them between accounts, in ways that no
+    /// node writes down.
     #[must_use]
     pub fn untold_balances(&self) -> Option<&'static str> {
         match self.kind {
@@ -100,7 +105,8 @@ pub struct Receipt {
     pub l1_fee: Option<U256>,
     /// Gas and price of its blobs, in wei.
     pub blobs: Option<(U256, U256)>,
-    /// Whether the node names an operator's fee of the rollup that is not zero; its rule differs between upgrades.
+    /// Whether the node names an operator's fee of the rollup that is not zero; its rule differs
+    /// between upgrades.
     pub operator_fee: bool,
     /// The contract that it created.
     pub created: Option<Address>,

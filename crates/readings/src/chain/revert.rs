@@ -30,8 +30,8 @@ const SHARED: [&str; 14] = [
     "InsufficientBalance(uint256 balance, uint256 needed)",
 ];
 
-/// The reason in words: a text of the contract, a panic of the compiler's checks, or an error by its name. Texts are cleaned
-/// and untrusted.
+/// The reason in words: a text of the contract, a panic of the compiler's checks, or an error by
+/// its name. Texts are cleaned and untrusted.
 #[must_use]
 pub fn reason(data: &[u8], facts: Option<&ContractFacts>) -> String {
     if data.is_empty() {

@@ -13,11 +13,11 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The source code of the contract, or of its implementation, is published, its compilation is the deployed code, and it
-    /// has the function.
+    /// The source code of the contract, or of its implementation, is published, its compilation is
+    /// the deployed code, and it has the function.
     VerifiedAbi,
-    /// A list of signatures has one with this selector, and the calldata is its exact encoding. What the contract does under
-    /// that name is not known.
+    /// A list of signatures has one with this selector, and the calldata is its exact encoding.
+    /// What the contract does under that name is not known.
     SignatureDb,
     /// Nothing that is known fits.
     Unknown,
@@ -38,9 +38,9 @@ pub struct Reading {
     pub others: Vec<String>,
 }
 
-/// The signature of a call to a contract of which `facts` are known. The interface of verified code comes first, then the
-/// standards known here, then `candidates` of signature databases: those that occur in verified code first, then in the
-/// order given.
+/// The signature of a call to a contract of which `facts` are known. The interface of verified code
+/// comes first, then the standards known here, then `candidates` of signature databases: those that
+/// occur in verified code first, then in the order given.
 #[must_use]
 pub fn read(
     data: &[u8],

@@ -3,8 +3,8 @@
 /// Most characters of a symbol in a sentence.
 const SHOWN_CHARS: usize = 16;
 
-/// A symbol that may stand in a sentence as it is: short, one word, no address of a page. Others are data to be quoted,
-/// never part of a text that somebody, or something, acts on.
+/// A symbol that may stand in a sentence as it is: short, one word, no address of a page. Others
+/// are data to be quoted, never part of a text that somebody, or something, acts on.
 #[must_use]
 pub fn shown_symbol(symbol: &str) -> Option<&str> {
     let plain =

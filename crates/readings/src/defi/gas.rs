@@ -18,8 +18,8 @@ pub struct GasPrice {
 }
 
 impl GasPrice {
-    /// From the price of a unit in wei and of the coin in dollars. `None` when it overflows, or when
-    /// a price is none.
+    /// From the price of a unit in wei and of the coin in dollars. `None` when it overflows, or
+    /// when a price is none.
     #[must_use]
     pub fn new(wei: U256, coin_usd: Decimal) -> Option<Self> {
         if coin_usd <= Decimal::ZERO {

@@ -136,8 +136,8 @@ pub const ESTABLISHED: [&str; 22] = [
 ];
 
 impl Appetite {
-    /// Whether `market` is within it. A low appetite takes none that impermanent loss is possible in, and none of which
-    /// nobody says that it is not.
+    /// Whether `market` is within it. A low appetite takes none that impermanent loss is possible
+    /// in, and none of which nobody says that it is not.
     #[must_use]
     pub fn takes(self, market: &Market) -> bool {
         self.takes_grade(market.risk_grade)
@@ -168,7 +168,8 @@ impl Grade {
         }
     }
 
-    /// What a yield weighs in a ranking, in percent: a risky one has to be much higher to come first.
+    /// What a yield weighs in a ranking, in percent: a risky one has to be much higher to come
+    /// first.
     #[must_use]
     pub fn weight_pct(self) -> u8 {
         match self {

@@ -117,8 +117,8 @@ impl Earner {
     }
 }
 
-/// Balances of at least a dollar (or without a price) that earn nothing, the largest first, each with
-/// the best market of `markets` that is of low risk and ten times as large as the balance.
+/// Balances of at least a dollar (or without a price) that earn nothing, the largest first, each
+/// with the best market of `markets` that is of low risk and ten times as large as the balance.
 #[must_use]
 pub fn idle(holdings: &[Holding], markets: &[Market]) -> Vec<Idle> {
     let dust = |usd: &Figure| usd.0 < Decimal::from(MIN_USD);
@@ -147,7 +147,8 @@ pub fn idle(holdings: &[Holding], markets: &[Market]) -> Vec<Idle> {
     rows
 }
 
-/// The sum of what has a price, in dollars. `None` when there is something and nothing of it has a price.
+/// The sum of what has a price, in dollars. `None` when there is something and nothing of it has a
+/// price.
 #[must_use]
 pub fn total_usd(rows: &[Idle]) -> Option<Figure> {
     if !rows.is_empty() && rows.iter().all(|row| row.usd.is_none()) {

@@ -35,11 +35,13 @@ pub struct Market {
     pub project: String,
     /// Its assets.
     pub symbol: String,
-    /// The yield that is counted, in percent a year: a reward is part of it only when its token can be sold.
+    /// The yield that is counted, in percent a year: a reward is part of it only when its token can
+    /// be sold.
     pub apy_pct: Figure,
     /// The base yield, as the source has it; `None` when it states one yield without a split.
     pub apy_base_pct: Option<Figure>,
-    /// The reward, as the source has it, counted or not; [`Self::reward_known`] tells none from unknown.
+    /// The reward, as the source has it, counted or not; [`Self::reward_known`] tells none from
+    /// unknown.
     pub apy_reward_pct: Option<Figure>,
     /// Value in it, in dollars.
     pub tvl_usd: Figure,
@@ -94,12 +96,13 @@ pub struct Quoted {
     pub underlying: Option<String>,
     /// The yield, in percent a year.
     pub apy_pct: Decimal,
-    /// Whether that is the base alone, beside which rewards may be paid; otherwise it may contain them.
+    /// Whether that is the base alone, beside which rewards may be paid; otherwise it may contain
+    /// them.
     pub is_base: bool,
     /// Value in it, in dollars; of a lending market what is not lent out.
     pub tvl_usd: Decimal,
-    /// Whether prices of its assets moving apart costs something; `None` where the source does not say it and nothing rules
-    /// it out.
+    /// Whether prices of its assets moving apart costs something; `None` where the source does not
+    /// say it and nothing rules it out.
     pub il_risk: Option<bool>,
     /// The source.
     pub source: &'static str,
@@ -247,7 +250,8 @@ impl Market {
             && same_asset
     }
 
-    /// Whether a yield is far from both the base and what is counted: other sources state one or the other.
+    /// Whether a yield is far from both the base and what is counted: other sources state one or
+    /// the other.
     fn differs_from(&self, apy_pct: Decimal) -> bool {
         let ours = [Some(self.apy_pct), self.apy_base_pct];
         ours.iter().flatten().all(|ours| far_apart(ours.0, apy_pct))

@@ -1,7 +1,8 @@
-//! What an amount earns in one product after every cost of placing it, and which product comes first.
+//! What an amount earns in one product after every cost of placing it, and which product comes
+//! first.
 //!
-//! A cost that is not known is not zero: the figures that rest on it are `None`, and the product comes after those whose
-//! figures are known.
+//! A cost that is not known is not zero: the figures that rest on it are `None`, and the product
+//! comes after those whose figures are known.
 
 use std::cmp::Reverse;
 
@@ -70,8 +71,8 @@ impl Unfit {
     }
 }
 
-/// The one market that a reviewed product is: by the market's id, or, of Aave v3, by chain and asset. Two that fit are none:
-/// which of them the product is would be a guess.
+/// The one market that a reviewed product is: by the market's id, or, of Aave v3, by chain and
+/// asset. Two that fit are none: which of them the product is would be a guess.
 #[must_use]
 pub fn market_of<'a>(
     markets: &'a [Market],
@@ -99,7 +100,8 @@ pub fn market_of<'a>(
     })
 }
 
-/// What `worth` is below `paid`, in basis points, rounded up. Zero where it is not below. `None` of nothing.
+/// What `worth` is below `paid`, in basis points, rounded up. Zero where it is not below. `None` of
+/// nothing.
 #[must_use]
 pub fn slippage_bps(paid: U256, worth: U256) -> Option<Figure> {
     // Basis points with four digits are parts of 10^8.
@@ -148,8 +150,8 @@ pub fn earnings(market: &Market, terms: &Terms, appetite: Appetite) -> Result<Ea
     })
 }
 
-/// A key that sorts the best first: by net yield times the weight of the grade; those whose net yield is not known come last,
-/// by the yield before costs.
+/// A key that sorts the best first: by net yield times the weight of the grade; those whose net
+/// yield is not known come last, by the yield before costs.
 #[must_use]
 pub fn order(market: &Market, earnings: &Earnings) -> impl Ord + use<> {
     let net = earnings.net_apy_pct;
@@ -184,7 +186,8 @@ mod tests {
     #[test]
     fn gas_and_slippage_are_taken_from_the_yield() {
         let market = market("p", "USDG", "5.2", "18400000");
-        // 6.5 dollars of gas on 1000 are 0.65 %, 10 basis points 0.1 %; 52 dollars a year earn 7.5 in 52.644 days.
+        // 6.5 dollars of gas on 1000 are 0.65 %, 10 basis points 0.1 %; 52 dollars a year earn 7.5
+        // in 52.644 days.
         let earned = earnings(&market, &terms(1_000, "10", "10"), Appetite::Low).unwrap();
         assert_eq!(told(earned.net_apy_pct), "4.45");
         assert_eq!(told(earned.est_gas_usd), "6.5");

@@ -79,8 +79,9 @@ pub enum Exclusion {
 }
 
 impl Pool {
-    /// The yield that counts: the base, and the reward if every one of its tokens is on the reviewed
-    /// list of liquid ones ([`assets::is_liquid_reward`]). A reward that nobody can sell is no yield.
+    /// The yield that counts: the base, and the reward if every one of its tokens is on the
+    /// reviewed list of liquid ones ([`assets::is_liquid_reward`]). A reward that nobody can sell
+    /// is no yield.
     ///
     /// `None` when nothing that counts is known.
     #[must_use]

@@ -50,8 +50,8 @@ pub struct Position {
 pub struct OnChain {
     /// The rows.
     pub positions: Vec<Position>,
-    /// Whether the rows cover the totals that the protocol itself states of the account. When they do
-    /// not, the account is in a reserve that was not read.
+    /// Whether the rows cover the totals that the protocol itself states of the account. When they
+    /// do not, the account is in a reserve that was not read.
     pub complete: bool,
 }
 
@@ -119,8 +119,8 @@ pub fn lacks_health(positions: &[Position]) -> bool {
         .any(|position| position.side == Side::Borrow && position.health.is_none())
 }
 
-/// What is placed less what is owed, in dollars. `None` when the value of one position is not known:
-/// a sum of the others would be a wrong total.
+/// What is placed less what is owed, in dollars. `None` when the value of one position is not
+/// known: a sum of the others would be a wrong total.
 #[must_use]
 pub fn total_usd(positions: &[Position]) -> Option<Figure> {
     let signed = positions.iter().map(|position| {

@@ -42,19 +42,21 @@ pub enum MoveKind {
 pub struct Gain {
     /// The product, with its chain.
     pub product: (u64, String),
-    /// What came out less what went in, over closed positions; `None` where nothing was closed, or where not every move
-    /// of a closed position is known exactly.
+    /// What came out less what went in, over closed positions; `None` where nothing was closed, or
+    /// where not every move of a closed position is known exactly.
     pub gain: Option<Figure>,
 }
 
 #[derive(Default)]
 struct Position {
-    /// What came out less what went in since the wallet had nothing; `None` where that is not known.
+    /// What came out less what went in since the wallet had nothing; `None` where that is not
+    /// known.
     open: Option<Decimal>,
     closed: Option<Option<Decimal>>,
 }
 
-/// The gains, by product. A gain is claimed only of a position that was opened and closed by the moves.
+/// The gains, by product. A gain is claimed only of a position that was opened and closed by the
+/// moves.
 #[must_use]
 pub fn gains(moves: &[Move]) -> Vec<Gain> {
     let mut positions: BTreeMap<&(u64, String), Position> = BTreeMap::new();

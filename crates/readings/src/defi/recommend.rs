@@ -66,10 +66,11 @@ pub struct Recommendation {
     pub amount_usd: Figure,
     /// The yield before gas, in percent a year.
     pub apy_pct: Figure,
-    /// The yield over a year less gas, in percent; `None` when gas is not known. What [`Self::not_counted`] names is not taken
-    /// off.
+    /// The yield over a year less gas, in percent; `None` when gas is not known. What
+    /// [`Self::not_counted`] names is not taken off.
     pub apy_after_gas_pct: Option<Figure>,
-    /// The yield over a year less every cost that placing the amount has, in percent; `None` when one of them is not known.
+    /// The yield over a year less every cost that placing the amount has, in percent; `None` when
+    /// one of them is not known.
     pub net_apy_pct: Option<Figure>,
     /// Costs that are not known: gas, the swap into the other assets, impermanent loss.
     pub not_counted: Vec<&'static str>,
@@ -115,7 +116,8 @@ pub fn recommend(
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The same for what an account holds: each reviewed token on its chain, the best rows over all first.
+/// The same for what an account holds: each reviewed token on its chain, the best rows over all
+/// first.
 #[must_use]
 pub fn recommend_for(
     holdings: &[Holding],

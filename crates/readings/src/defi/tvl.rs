@@ -95,7 +95,8 @@ pub struct ProtocolRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Analytics {
     /// Value locked on all chains, or in the one protocol that was asked for, in dollars. `None`
-    /// when the chains are not known: a sum over protocols would count deposits of one in another twice.
+    /// when the chains are not known: a sum over protocols would count deposits of one in another
+    /// twice.
     pub total_tvl_usd: Option<Figure>,
     /// The largest chains first.
     pub chains: Option<Vec<ChainRow>>,
@@ -257,7 +258,8 @@ fn chain_rows(mut chains: Vec<ChainTvl>, total: Option<Decimal>, extent: Extent)
     chains.into_iter().map(row).collect()
 }
 
-/// Protocols that moved in the direction that `wanted` names, the strongest first, and how many there are.
+/// Protocols that moved in the direction that `wanted` names, the strongest first, and how many
+/// there are.
 fn movers(
     protocols: &[&Protocol],
     wanted: fn(&Decimal) -> bool,

@@ -28,8 +28,8 @@ pub struct Depth {
 pub struct BookImpact {
     /// Its size in dollars.
     pub usd: u32,
-    /// The mean price paid above the middle, in percent of the middle; `None` where the part of the book that is known is
-    /// smaller.
+    /// The mean price paid above the middle, in percent of the middle; `None` where the part of the
+    /// book that is known is smaller.
     pub buy_pct: Option<Figure>,
     /// The mean price got below the middle, likewise.
     pub sell_pct: Option<Figure>,
@@ -44,7 +44,8 @@ pub struct Band {
     pub bid_usd: Figure,
     /// Dollars that sell.
     pub ask_usd: Figure,
-    /// Whether the part of the book that is known reaches so far on both sides; otherwise there may be more.
+    /// Whether the part of the book that is known reaches so far on both sides; otherwise there may
+    /// be more.
     pub complete: bool,
 }
 

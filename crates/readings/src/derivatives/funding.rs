@@ -64,7 +64,8 @@ pub struct Funding {
     pub apr_pct: Figure,
     /// The next payment.
     pub next_at: Option<Timestamp>,
-    /// Which source stated the rate; another one than the venue's own when the venue did not answer.
+    /// Which source stated the rate; another one than the venue's own when the venue did not
+    /// answer.
     pub source: &'static str,
 }
 

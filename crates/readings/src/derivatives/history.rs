@@ -70,9 +70,10 @@ pub struct Page {
     pub next: Option<Cursor>,
 }
 
-/// The page of `items` that follows `from`, of at most `limit` items. `items` are everything that is
-/// known within `covered`, in any order; what appears twice counts once. `wanted` is the earliest time
-/// that the caller wants: when it lies before `covered`, the page after the last one goes on there.
+/// The page of `items` that follows `from`, of at most `limit` items. `items` are everything that
+/// is known within `covered`, in any order; what appears twice counts once. `wanted` is the
+/// earliest time that the caller wants: when it lies before `covered`, the page after the last one
+/// goes on there.
 #[must_use]
 pub fn page(
     mut items: Vec<HistoryItem>,

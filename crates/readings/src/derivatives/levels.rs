@@ -1,4 +1,5 @@
-//! What candles show: the range, the mean price that was paid, how far prices move, and the prices at which they turned.
+//! What candles show: the range, the mean price that was paid, how far prices move, and the prices
+//! at which they turned.
 
 use serde::Serialize;
 
@@ -9,7 +10,8 @@ use crate::{Decimal, Extent, Figure, mean, percent_change, sum};
 const BESIDE: usize = 2;
 /// Most levels of a side.
 const MOST: usize = 4;
-/// Turning points that are closer to each other than this share of the usual range of a candle are one level.
+/// Turning points that are closer to each other than this share of the usual range of a candle are
+/// one level.
 const SAME: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
 const PLACES: u32 = 4;
 
@@ -54,7 +56,8 @@ pub struct PriceLevel {
     pub distance_pct: Option<Figure>,
 }
 
-/// What `candles`, oldest first, show, with the nearest levels or all of them; `None` of fewer than five.
+/// What `candles`, oldest first, show, with the nearest levels or all of them; `None` of fewer than
+/// five.
 #[must_use]
 pub fn structure(candles: &[Candle], extent: Extent) -> Option<Structure> {
     if candles.len() < 2 * BESIDE + 1 {

@@ -9,7 +9,8 @@ use crate::{Decimal, Figure, median, percent_change};
 const RATE_PLACES: u32 = 12;
 /// Decimal places of basis points.
 const BPS_PLACES: u32 = 4;
-/// Venues whose mark is further from the middle than so many percent list another coin of that name.
+/// Venues whose mark is further from the middle than so many percent list another coin of that
+/// name.
 const SAME_COIN_PCT: i64 = 20;
 
 /// One coin, with what each venue says of it.
@@ -134,11 +135,11 @@ fn conflicting(venues: &[VenueReading]) -> Vec<Venue> {
 pub struct RankedBy {
     /// The figure.
     pub by: &'static str,
-    /// The venues whose open interest is counted before the first coins are chosen. A coin that is large at another venue
-    /// only may be missing from them.
+    /// The venues whose open interest is counted before the first coins are chosen. A coin that is
+    /// large at another venue only may be missing from them.
     pub venues: Vec<Venue>,
-    /// Coins that a venue lists and that have no place in the ranking: no venue that lists them states an open interest that
-    /// counts. The first by name.
+    /// Coins that a venue lists and that have no place in the ranking: no venue that lists them
+    /// states an open interest that counts. The first by name.
     pub unranked: Vec<String>,
     /// How many those are.
     pub unranked_total: usize,

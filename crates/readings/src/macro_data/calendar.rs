@@ -31,7 +31,8 @@ pub enum Market {
     UsEquities,
     /// The VIX index: until 16:15 in New York.
     UsVolatility,
-    /// US treasuries: 8:00 to 17:00 in New York; the curve is of 15:30 and published in the evening.
+    /// US treasuries: 8:00 to 17:00 in New York; the curve is of 15:30 and published in the
+    /// evening.
     UsTreasuries,
     /// Oil in New York: 9:00 to 14:30.
     Oil,
@@ -41,9 +42,10 @@ pub enum Market {
     /// Shares and indices as perpetuals reference them, day and night from Sunday 20:00 to Friday
     /// 20:00 in New York, without the holidays of the exchanges.
     EquitiesDayAndNight,
-    /// Metals and energy as futures trade: Sunday 18:00 to Friday 17:00 in New York with a break from
-    /// 17:00 to 18:00, not at New Year, Good Friday and Christmas. On other holidays and short days of
-    /// the exchanges they halt early, each contract at its own time: none is taken for open after 13:00.
+    /// Metals and energy as futures trade: Sunday 18:00 to Friday 17:00 in New York with a break
+    /// from 17:00 to 18:00, not at New Year, Good Friday and Christmas. On other holidays and short
+    /// days of the exchanges they halt early, each contract at its own time: none is taken for open
+    /// after 13:00.
     CommodityFutures,
 }
 
@@ -103,8 +105,8 @@ impl Market {
         }
     }
 
-    /// [`Self::valued_at`] for a value that a source states: a weekday that the rules take for a holiday
-    /// has the usual time. A weekend has none.
+    /// [`Self::valued_at`] for a value that a source states: a weekday that the rules take for a
+    /// holiday has the usual time. A weekend has none.
     #[must_use]
     pub fn stated_at(self, date: Date) -> Option<Timestamp> {
         if is_weekend(date) {
@@ -239,8 +241,8 @@ fn at(zone: &TimeZone, clock: DateTime) -> Option<Timestamp> {
     zone.to_timestamp(clock).ok()
 }
 
-/// The session from 20:00 of one day to 20:00 of the next belongs to the next; on a holiday there is
-/// none.
+/// The session from 20:00 of one day to 20:00 of the next belongs to the next; on a holiday there
+/// is none.
 fn is_holiday_session(date: Date, clock: Time) -> bool {
     let session = if clock >= time(20, 0, 0, 0) {
         date.tomorrow()
@@ -250,8 +252,8 @@ fn is_holiday_session(date: Date, clock: Time) -> bool {
     session.is_ok_and(us_holiday)
 }
 
-/// Whether futures of metals and energy trade. The session from 18:00 of one day to 17:00 of the next
-/// belongs to the next.
+/// Whether futures of metals and energy trade. The session from 18:00 of one day to 17:00 of the
+/// next belongs to the next.
 fn futures_trade(date: Date, clock: Time) -> bool {
     let short = us_holiday(date) || early_close(date);
     let halts = time(if short { 13 } else { 17 }, 0, 0, 0);
@@ -263,7 +265,8 @@ fn futures_trade(date: Date, clock: Time) -> bool {
     session.is_some_and(|day| !is_weekend(day) && !futures_rest(day))
 }
 
-/// Days without a session of futures: New Year, Good Friday and Christmas, as the exchanges keep them.
+/// Days without a session of futures: New Year, Good Friday and Christmas, as the exchanges keep
+/// them.
 fn futures_rest(date: Date) -> bool {
     let year = date.year();
     let rules = [
@@ -322,8 +325,8 @@ fn ecb_holiday(date: Date) -> bool {
     fixed || [near_easter(-2), near_easter(1)].contains(&Some(date))
 }
 
-/// Days on which shares close at 13:00: the day after Thanksgiving, the eves of Independence Day and
-/// Christmas.
+/// Days on which shares close at 13:00: the day after Thanksgiving, the eves of Independence Day
+/// and Christmas.
 fn early_close(date: Date) -> bool {
     let friday = nth(date.year(), 11, 4, Weekday::Thursday).and_then(|day| day.tomorrow().ok());
     friday == Some(date) || [(7, 3), (12, 24)].contains(&(date.month(), date.day()))

@@ -1,5 +1,6 @@
-//! What is scheduled for the next days: decisions of the Federal Reserve, days on which US markets are closed or close early,
-//! and expiries of options. Every entry is of a published calendar or rule; what no calendar names is not guessed.
+//! What is scheduled for the next days: decisions of the Federal Reserve, days on which US markets
+//! are closed or close early, and expiries of options. Every entry is of a published calendar or
+//! rule; what no calendar names is not guessed.
 
 use jiff::{
     SignedDuration, Timestamp, ToSpan,
@@ -9,8 +10,8 @@ use serde::Serialize;
 
 use super::calendar;
 
-/// Second days of the meetings of the Federal Open Market Committee, as it announced them in August 2024 and September 2025.
-/// The statement is released at 14:00 in New York.
+/// Second days of the meetings of the Federal Open Market Committee, as it announced them in August
+/// 2024 and September 2025. The statement is released at 14:00 in New York.
 const FOMC: [Date; 16] = [
     date(2026, 1, 28),
     date(2026, 3, 18),
@@ -62,8 +63,8 @@ pub enum CatalystKind {
     OptionsExpiry,
 }
 
-/// How far ahead is looked, and how far what is told reaches. Holidays and expiries follow rules and have no end; decisions
-/// are known as far as they were announced.
+/// How far ahead is looked, and how far what is told reaches. Holidays and expiries follow rules
+/// and have no end; decisions are known as far as they were announced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CalendarReach {
     /// The end of the days that are looked ahead.

@@ -26,8 +26,8 @@ pub struct Observation {
     pub as_of: Timestamp,
     /// Which source.
     pub source: &'static str,
-    /// How long after the market a source that follows it publishes, in minutes. Of one that does not, the calendar says how
-    /// far behind it is.
+    /// How long after the market a source that follows it publishes, in minutes. Of one that does
+    /// not, the calendar says how far behind it is.
     pub delayed_minutes: u32,
     /// How many sessions the source is usually behind.
     pub lag_sessions: usize,
@@ -64,8 +64,8 @@ pub struct Reading {
     pub stale: bool,
     /// Which source.
     pub source: &'static str,
-    /// How many minutes the value is behind its market: behind the newest value that the market has made, and where the source
-    /// follows the open market, behind the present.
+    /// How many minutes the value is behind its market: behind the newest value that the market has
+    /// made, and where the source follows the open market, behind the present.
     pub delayed_minutes: u32,
     /// `direct`, or `derived` for what is computed here.
     pub method: &'static str,
@@ -147,8 +147,9 @@ impl Reading {
     }
 }
 
-/// How far a value is behind its market. A source that does not follow it is behind by the time between its value and the
-/// newest one that the market has made: days, for a source that publishes once a week.
+/// How far a value is behind its market. A source that does not follow it is behind by the time
+/// between its value and the newest one that the market has made: days, for a source that publishes
+/// once a week.
 fn delayed_minutes(instrument: &Instrument, observation: &Observation, now: Timestamp) -> u32 {
     if observation.live {
         return observation.delayed_minutes;

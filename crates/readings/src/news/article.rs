@@ -21,7 +21,8 @@ pub struct Article {
     pub title: String,
     /// Where it stands: see [`canonical_url`].
     pub url: String,
-    /// When it was published; `None` when no source says so credibly, and then `date_flag` says why.
+    /// When it was published; `None` when no source says so credibly, and then `date_flag` says
+    /// why.
     pub published_at: Option<Timestamp>,
     /// What was wrong with the time.
     pub date_flag: Option<DateFlag>,

@@ -11,7 +11,8 @@ const FILLERS: &[&str] = &[
     "was", "will", "with",
 ];
 
-/// Names of one thing: the first stands for all. A title is about as many things as it has of these.
+/// Names of one thing: the first stands for all. A title is about as many things as it has of
+/// these.
 const ASSETS: &[&[&str]] = &[
     &["bitcoin", "btc", "xbt"],
     &["ethereum", "eth", "ether"],

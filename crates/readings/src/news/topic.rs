@@ -13,8 +13,8 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// The topic that `text` names: its phrases if it is a known one, otherwise the words themselves.
-    /// `None` without a letter or digit.
+    /// The topic that `text` names: its phrases if it is a known one, otherwise the words
+    /// themselves. `None` without a letter or digit.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let asked = words(text);

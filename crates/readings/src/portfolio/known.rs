@@ -1,4 +1,5 @@
-//! Tokens that are worth looking for when no index can be asked: the dollars and the wrapped coins of each chain.
+//! Tokens that are worth looking for when no index can be asked: the dollars and the wrapped coins
+//! of each chain.
 
 use alloy_primitives::{Address, address};
 

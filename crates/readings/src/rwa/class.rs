@@ -54,8 +54,8 @@ impl AssetClass {
     }
 }
 
-/// Assets by the name after the dex, for markets that the venue has no category for. It lists what is
-/// well known and nothing that could be two things.
+/// Assets by the name after the dex, for markets that the venue has no category for. It lists what
+/// is well known and nothing that could be two things.
 const KNOWN: [(AssetClass, &[&str]); 4] = [
     (
         AssetClass::Equities,

@@ -15,7 +15,8 @@ use crate::{
 /// Decimal places of basis points.
 const BPS_PLACES: u32 = 2;
 
-/// Whether the market that an oracle follows is open, by the calendar of its class. Nobody asked the oracle.
+/// Whether the market that an oracle follows is open, by the calendar of its class. Nobody asked
+/// the oracle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OracleState {
@@ -37,7 +38,8 @@ pub struct RwaRow {
     pub mark: Figure,
     /// Price of the oracle.
     pub oracle: Figure,
-    /// Mark over oracle; `null` while the market behind the oracle is closed, and when nobody trades.
+    /// Mark over oracle; `null` while the market behind the oracle is closed, and when nobody
+    /// trades.
     pub premium_bps: Option<Figure>,
     /// Funding of a year without compounding, in percent.
     pub funding_apr_pct: Option<Figure>,
@@ -49,7 +51,8 @@ pub struct RwaRow {
     pub change_24h_pct: Option<Figure>,
     /// Whether the market that the oracle follows is open.
     pub oracle_state: OracleState,
-    /// What that rests on: always `calendar`, the trading hours and holidays of the class. The oracle itself is not asked.
+    /// What that rests on: always `calendar`, the trading hours and holidays of the class. The
+    /// oracle itself is not asked.
     pub oracle_state_basis: &'static str,
     /// What makes the mark a weak price: `no_volume`, `volume_unknown`, `one_sided_book`.
     pub labels: Vec<&'static str>,
@@ -133,8 +136,8 @@ impl Tokenized {
     }
 }
 
-/// The real-world assets among `markets` at `now`, and everything that is left out. Delisted markets
-/// and crypto assets are not part of it.
+/// The real-world assets among `markets` at `now`, and everything that is left out. Delisted
+/// markets and crypto assets are not part of it.
 #[must_use]
 pub fn tokenized(
     markets: &[PerpContext],

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::{Check, Concentration, Judgement, Scan, TradeSide, Traded, Trades};
 
-/// What a verdict over a contract rests on: who looked, and for how much of what there is to look for.
+/// What a verdict over a contract rests on: who looked, and for how much of what there is to look
+/// for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Basis {
     /// The scanners that had finished.
@@ -13,8 +14,8 @@ pub struct Basis {
     pub checks_made: usize,
     /// Checks that there are.
     pub checks_total: usize,
-    /// Severe checks that no finished scan made, worst first: while there is one, the verdict is not
-    /// `safe`.
+    /// Severe checks that no finished scan made, worst first: while there is one, the verdict is
+    /// not `safe`.
     pub severe_unknown: Vec<Check>,
     /// What a vetting rests on beside the contract.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -51,7 +52,8 @@ impl Basis {
         }
     }
 
-    /// With what a vetting rests on beside the contract; `holder_count` is how many holders there are.
+    /// With what a vetting rests on beside the contract; `holder_count` is how many holders there
+    /// are.
     #[must_use]
     pub fn with_market(
         self,

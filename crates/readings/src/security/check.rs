@@ -80,8 +80,8 @@ checks! {
 }
 
 impl Check {
-    /// The checks without which nobody should call a token safe: each is a way to take or to lock what a
-    /// holder has.
+    /// The checks without which nobody should call a token safe: each is a way to take or to lock
+    /// what a holder has.
     pub const SEVERE: [Self; 7] = [
         Self::CannotSellAll,
         Self::HiddenOwner,

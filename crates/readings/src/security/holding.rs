@@ -26,7 +26,8 @@ const BURNS: [Address; 2] = [
     address!("000000000000000000000000000000000000dEaD"),
     address!("dEAD000000000000000042069420694206942069"),
 ];
-/// Below are the zero address, precompiled contracts and system addresses: what is sent there stays.
+/// Below are the zero address, precompiled contracts and system addresses: what is sent there
+/// stays.
 const SYSTEM_BELOW: u64 = 0x1_0000;
 
 /// One holder.
@@ -57,7 +58,8 @@ pub enum HolderKind {
 pub struct Holding {
     /// The figure, if the lists allow one.
     pub concentration: Option<Concentration>,
-    /// Why there is none: `no_holder_list`, `holder_lists_disagree` or `holder_shares_exceed_whole`.
+    /// Why there is none: `no_holder_list`, `holder_lists_disagree` or
+    /// `holder_shares_exceed_whole`.
     pub missing: Option<&'static str>,
 }
 
@@ -74,8 +76,8 @@ pub struct Concentration {
 }
 
 impl Concentration {
-    /// Whether the figure is a lower bound: fewer than ten holders were counted, and there are more than were listed,
-    /// or nobody says how many there are.
+    /// Whether the figure is a lower bound: fewer than ten holders were counted, and there are more
+    /// than were listed, or nobody says how many there are.
     #[must_use]
     pub fn is_lower_bound(&self, holder_count: Option<u64>) -> bool {
         let listed = self.counted.saturating_add(self.excluded.len());
@@ -220,8 +222,8 @@ impl Holding {
     }
 
     /// What the shares of the largest holders and of the creator (in percent) say against a token:
-    /// half in ten hands, a fifth or half in the creator's; and that the largest holders are not known, where
-    /// `holder_count` says how many holders there are.
+    /// half in ten hands, a fifth or half in the creator's; and that the largest holders are not
+    /// known, where `holder_count` says how many holders there are.
     #[must_use]
     pub fn signs(&self, creator_pct: Option<Figure>, holder_count: Option<u64>) -> Vec<Sign> {
         let half = Decimal::from(50);

@@ -106,7 +106,8 @@ pub struct LiquidityReport {
     /// How many pools are known; [`Self::pools`] has the largest ones.
     #[serde(skip)]
     pub pools_total: usize,
-    /// Share of the liquidity that is locked or burned, in percent; the lower one where sources differ.
+    /// Share of the liquidity that is locked or burned, in percent; the lower one where sources
+    /// differ.
     pub lp_locked_pct: Option<Figure>,
 }
 

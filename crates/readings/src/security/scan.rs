@@ -104,9 +104,9 @@ pub struct Pool {
 }
 
 impl Scan {
-    /// What a market says against a token by where it is from: that it is a honeypot, that its creator emptied other
-    /// pools, that it is a risk. Only what speaks against it, since a market that says nothing has not looked: `None`
-    /// when that is nothing.
+    /// What a market says against a token by where it is from: that it is a honeypot, that its
+    /// creator emptied other pools, that it is a risk. Only what speaks against it, since a market
+    /// that says nothing has not looked: `None` when that is nothing.
     #[must_use]
     pub fn of_origin(source: &'static str, origin: &TokenOrigin) -> Option<Self> {
         let tagged = |tag: &str| {
@@ -145,8 +145,8 @@ impl Scan {
         self.findings.get(&check).copied()
     }
 
-    /// Whether it says enough to rule a honeypot out: it is complete, looked for one and found none,
-    /// and either rates the token as a whole or also saw the source and the tax on a sale.
+    /// Whether it says enough to rule a honeypot out: it is complete, looked for one and found
+    /// none, and either rates the token as a whole or also saw the source and the tax on a sale.
     #[must_use]
     pub fn clears(&self) -> bool {
         let saw_enough = self.rating.is_some_and(|rating| rating.readable)
@@ -154,8 +154,8 @@ impl Scan {
         self.complete && self.finding(Check::Honeypot) == Some(false) && saw_enough
     }
 
-    /// Whether it says nothing at all of the contract. That nobody owns it is no scan: a scanner that has lost its data writes
-    /// an empty owner, too.
+    /// Whether it says nothing at all of the contract. That nobody owns it is no scan: a scanner
+    /// that has lost its data writes an empty owner, too.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut findings = self.findings.keys();

@@ -52,8 +52,8 @@ pub struct Quoted {
     pub received_decimals: Option<u8>,
 }
 
-/// Both ways at one size. The sale is of what the purchase would give; where nothing can be bought, of an amount that
-/// is worth about as much.
+/// Both ways at one size. The sale is of what the purchase would give; where nothing can be bought,
+/// of an amount that is worth about as much.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// Dollars that go in.
@@ -143,8 +143,9 @@ impl Trades {
             .checked_div(decimal(quote.amount_out_atoms)?)
     }
 
-    /// Dollars that one token brings when what the smallest purchase gives is sold again, when the token's unit is stated.
-    /// `None` where the way there and back loses more than ten percent: nobody can say then what it is worth.
+    /// Dollars that one token brings when what the smallest purchase gives is sold again, when the
+    /// token's unit is stated. `None` where the way there and back loses more than ten percent:
+    /// nobody can say then what it is worth.
     #[must_use]
     pub fn traded_price_usd(&self) -> Option<Decimal> {
         let probe = self.probes.first()?;
@@ -222,7 +223,8 @@ impl Trades {
         signs
     }
 
-    /// Whether the exchange has a way for a small size and answered that it has none for a larger one.
+    /// Whether the exchange has a way for a small size and answered that it has none for a larger
+    /// one.
     fn ends_below_the_largest(&self, side: TradeSide) -> bool {
         let mut outcomes = self.probes.iter().map(|probe| probe.side(side));
         let quoted = outcomes.position(|outcome| matches!(outcome, Traded::Quoted(_)));
@@ -241,8 +243,8 @@ impl Trades {
     }
 }
 
-/// How many atoms of a token of so many decimals are worth `usd` dollars at `price_usd` for a whole one; rounded down, and
-/// never none.
+/// How many atoms of a token of so many decimals are worth `usd` dollars at `price_usd` for a whole
+/// one; rounded down, and never none.
 #[must_use]
 pub fn atoms_worth(usd: u32, price_usd: Decimal, decimals: u8) -> Option<U256> {
     let tokens = Decimal::from(usd).checked_div(price_usd)?;
@@ -258,8 +260,8 @@ pub fn one_token(decimals: u8) -> Option<U256> {
     U256::from(10).checked_pow(U256::from(decimals))
 }
 
-/// An amount as a decimal. Amounts beyond 28 digits lose their last digits: what is computed of them
-/// is a ratio.
+/// An amount as a decimal. Amounts beyond 28 digits lose their last digits: what is computed of
+/// them is a ratio.
 fn decimal(atoms: U256) -> Option<Decimal> {
     atoms.to_string().parse().ok()
 }

@@ -78,8 +78,8 @@ impl Judgement {
         Self::from_signs(all, cleared, least, severe)
     }
 
-    /// The verdict over `signs`; `cleared` says whether a honeypot was ruled out, and `least` is the
-    /// lowest level that the verdict may show.
+    /// The verdict over `signs`; `cleared` says whether a honeypot was ruled out, and `least` is
+    /// the lowest level that the verdict may show.
     fn from_signs(
         signs: impl IntoIterator<Item = Sign>,
         cleared: bool,

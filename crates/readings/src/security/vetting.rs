@@ -12,8 +12,8 @@ pub struct Vetting {
     pub contract: Judgement,
 }
 
-/// Judges a token by its contract, its holders (with its creator's share in percent, and their number) and its
-/// market.
+/// Judges a token by its contract, its holders (with its creator's share in percent, and their
+/// number) and its market.
 ///
 /// It is never better than the verdict over the contract alone, and never `safe` while no sale was
 /// quoted, a way there and back was not quoted, or the largest holders are not known.

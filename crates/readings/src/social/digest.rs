@@ -1,5 +1,5 @@
-//! What opinion leaders said within a day, and how that differs from the day before: topics, stances and claims, each with
-//! the posts behind it, in our own words.
+//! What opinion leaders said within a day, and how that differs from the day before: topics,
+//! stances and claims, each with the posts behind it, in our own words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +88,8 @@ pub struct Stance {
     pub bearish: Vec<String>,
     /// Authors who name it without leaning.
     pub neutral: Vec<String>,
-    /// The mean tone of the day before; `null` when nothing was posted about it or that is not known.
+    /// The mean tone of the day before; `null` when nothing was posted about it or that is not
+    /// known.
     pub score_yesterday: Option<Figure>,
     /// At least one.
     pub evidence_urls: Vec<String>,
@@ -124,8 +125,8 @@ pub struct Change {
     pub gone: Vec<String>,
 }
 
-/// The digest of the day up to `now`, with the first rows of its lists or all of them; `None` when no post of it says
-/// anything.
+/// The digest of the day up to `now`, with the first rows of its lists or all of them; `None` when
+/// no post of it says anything.
 #[must_use]
 pub fn digest(read: &Posts, now: Timestamp, extent: Extent) -> Option<PostDigest> {
     let since = now.checked_sub(DAY).unwrap_or(Timestamp::MIN);

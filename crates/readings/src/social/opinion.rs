@@ -117,8 +117,8 @@ pub struct LeaderToken {
     pub label: MoodLabel,
 }
 
-/// The opinions of the most followed accounts: of those whose posts were read, and of those whom `talking` names besides.
-/// `None` when fewer than [`LEAST_LEADERS`] of them have one.
+/// The opinions of the most followed accounts: of those whose posts were read, and of those whom
+/// `talking` names besides. `None` when fewer than [`LEAST_LEADERS`] of them have one.
 #[must_use]
 pub fn opinions(read: &Posts, talking: &[TokenVoices], now: Timestamp) -> Option<Opinions> {
     let since = now.checked_sub(WINDOW).unwrap_or(Timestamp::MIN);

@@ -1,5 +1,5 @@
-//! What a post says, taken from its text: which tokens, which topics, which stance, which claims. The text itself is not
-//! kept: it is not ours to sell.
+//! What a post says, taken from its text: which tokens, which topics, which stance, which claims.
+//! The text itself is not kept: it is not ours to sell.
 
 mod claim;
 
@@ -63,8 +63,9 @@ pub struct Content {
 }
 
 impl Content {
-    /// Reads a text, clause by clause: "BTC looks strong, ETH weak" is for one and against the other. A clause without a
-    /// tone of its own has that of the whole text when the text names no other token.
+    /// Reads a text, clause by clause: "BTC looks strong, ETH weak" is for one and against the
+    /// other. A clause without a tone of its own has that of the whole text when the text names no
+    /// other token.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let clauses: Vec<(Vec<String>, Decimal, &str)> = clauses(text)

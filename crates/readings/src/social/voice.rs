@@ -1,4 +1,5 @@
-//! Opinion leaders: who talks about a token. What they think of it is judged in [`opinions`](super::opinions).
+//! Opinion leaders: who talks about a token. What they think of it is judged in
+//! [`opinions`](super::opinions).
 
 use jiff::Timestamp;
 

@@ -70,8 +70,8 @@ pub struct Board {
     pub tokens: Vec<BoardRow>,
     /// What moved. Tokens worth a dollar and tokens with hardly any liquidity are left out.
     pub movers: Movers,
-    /// Dollars traded within a day, over the rows with a volume; `None` when there is none. A swap between two of the
-    /// tokens is in the volume of both, and counts twice here.
+    /// Dollars traded within a day, over the rows with a volume; `None` when there is none. A swap
+    /// between two of the tokens is in the volume of both, and counts twice here.
     pub total_volume_24h_usd: Option<Figure>,
     /// How much of it stands on data.
     pub coverage: Coverage,

@@ -11,7 +11,8 @@ use crate::{Decimal, Figure, median, percent_change, symbol::SymbolKey};
 /// Most other coins that are named beside the one that was chosen.
 pub const MAX_ALTERNATIVES: usize = 10;
 
-/// Perpetuals whose mark is further from a coin's price, in percent of it, are of another coin of that name.
+/// Perpetuals whose mark is further from a coin's price, in percent of it, are of another coin of
+/// that name.
 const SAME_COIN_PCT: Decimal = Decimal::from_parts(20, 0, 0, false, 0);
 
 /// A coin: the core of what there is to say about a symbol.
@@ -123,8 +124,8 @@ impl Coin {
             .find(|contract| contract.chain_id == Some(chain_id))
     }
 
-    /// Whether perpetuals with these marks (dollars for one coin) can be of this coin: a symbol alone does not say so, a
-    /// price does. `None` while one side has no price.
+    /// Whether perpetuals with these marks (dollars for one coin) can be of this coin: a symbol
+    /// alone does not say so, a price does. `None` while one side has no price.
     #[must_use]
     pub fn is_marked_at(&self, marks: &[Decimal]) -> Option<bool> {
         let price = self.price_usd?.get();

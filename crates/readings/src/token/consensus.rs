@@ -7,8 +7,8 @@ use crate::{Decimal, Figure, median};
 
 /// Sources that differ by more than this much of the lower one do not confirm each other.
 pub const TOLERANCE_PCT: Decimal = Decimal::TWO;
-/// Sources that differ by more than this much of the lower one contradict each other: unless most of them agree, there is
-/// no price.
+/// Sources that differ by more than this much of the lower one contradict each other: unless most
+/// of them agree, there is no price.
 pub const CONTRADICTION_PCT: Decimal = Decimal::from_parts(5, 0, 0, false, 0);
 /// A price that was observed longer ago confirms nothing about now.
 pub const MAX_AGE_SECONDS: i64 = 600;
@@ -26,8 +26,8 @@ pub struct Quote {
     pub source: &'static str,
     /// Dollars for one whole token, above zero.
     pub price_usd: Figure,
-    /// When the source observed it; `None` when it does not say, and then it confirms nothing. Of a pool the time after
-    /// which the last trade was.
+    /// When the source observed it; `None` when it does not say, and then it confirms nothing. Of a
+    /// pool the time after which the last trade was.
     #[serde(
         serialize_with = "super::written",
         skip_serializing_if = "Option::is_none"
@@ -63,7 +63,8 @@ pub enum Weakness {
 pub enum Confidence {
     /// All sources agree within [`TOLERANCE_PCT`]; there are at least two.
     Confirmed,
-    /// Sources differ by more. The price is that of most of them where most agree, otherwise the median.
+    /// Sources differ by more. The price is that of most of them where most agree, otherwise the
+    /// median.
     Disputed,
     /// Sources differ by more than [`CONTRADICTION_PCT`] and most do not agree: there is no price.
     Contradicted,
@@ -127,8 +128,8 @@ impl Quote {
 
 /// The price that `quotes` give together, the preferred source first; `None` of nothing.
 ///
-/// While the sources agree, or most of them do, the preferred one's own digits are the price. Weak quotes count only
-/// when there is no other.
+/// While the sources agree, or most of them do, the preferred one's own digits are the price. Weak
+/// quotes count only when there is no other.
 #[must_use]
 pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
     let strong: Vec<Quote> = quotes

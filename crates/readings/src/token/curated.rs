@@ -13,8 +13,8 @@ pub struct Curated {
     pub stable: bool,
 }
 
-/// The curated tokens of chain 196, November 2026: the assets of its lending market (address book of
-/// Aave) and USDC. The native coin is represented by its wrapper, which is what pools hold.
+/// The curated tokens of chain 196, November 2026: the assets of its lending market (address book
+/// of Aave) and USDC. The native coin is represented by its wrapper, which is what pools hold.
 pub const XLAYER: [Curated; 10] = [
     listed(address!("e538905cf8410324e03A5A23C1c177a474D59b2b"), "WOKB"),
     stable(

@@ -63,8 +63,8 @@ pub fn pool_impact<'a>(pairs: impl IntoIterator<Item = &'a DexPair>) -> Option<P
     })
 }
 
-/// Dollars on the side that has fewer of them. Sides are far from equal where liquidity is concentrated: the smaller one runs
-/// out first.
+/// Dollars on the side that has fewer of them. Sides are far from equal where liquidity is
+/// concentrated: the smaller one runs out first.
 fn smaller_side(pair: &DexPair) -> Option<(Decimal, &'static str)> {
     let stated = || {
         let usd = pair.price_usd?.get();

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{Decimal, Figure, symbol::SymbolKey};
 
-/// A token that is known by its pools alone needs this many dollars in them: anybody can open a pool
-/// for a token with a well-known symbol.
+/// A token that is known by its pools alone needs this many dollars in them: anybody can open a
+/// pool for a token with a well-known symbol.
 const LEAST_LIQUIDITY_USD: Decimal = Decimal::from_parts(50_000, 0, 0, false, 0);
 /// Digits of a price that is computed from two others.
 const DERIVED_DIGITS: u32 = 15;
@@ -39,8 +39,8 @@ pub struct DexPair {
     pub quote_reserve: Option<Figure>,
     /// Dollars traded within a day.
     pub volume_24h_usd: Option<Figure>,
-    /// Within how many seconds before the source looked the pair was traded last, by the shortest window in which there was
-    /// a trade or a volume; `None` when none is known.
+    /// Within how many seconds before the source looked the pair was traded last, by the shortest
+    /// window in which there was a trade or a volume; `None` when none is known.
     pub traded_within_seconds: Option<u64>,
     /// Change of the base token's price over an hour, in percent.
     pub change_1h_pct: Option<Figure>,
@@ -115,8 +115,8 @@ pub fn spot(platform: &str, address: &str, pairs: &[DexPair]) -> Option<DexPrice
 }
 
 impl DexPair {
-    /// The time up to which nobody is known to have traded in it, where the source looked at `seen`: its price is that old at
-    /// most. `None` when no window has a trade.
+    /// The time up to which nobody is known to have traded in it, where the source looked at
+    /// `seen`: its price is that old at most. `None` when no window has a trade.
     #[must_use]
     pub fn traded_at(&self, seen: Timestamp) -> Option<Timestamp> {
         traded_at(self.traded_within_seconds, seen)
@@ -141,14 +141,14 @@ impl DexPair {
     }
 }
 
-/// The token of `pairs` with exactly the symbol `query` that has the most dollars in its pools, with the
-/// price of the deepest one and the volume of all; other tokens of the symbol are its alternatives.
-/// Tokens with little liquidity, those whose deepest pool nobody is known to have traded within a day, and imitations are
-/// left out. None is ranked: a pool says nothing about
-/// who is meant by a symbol.
+/// The token of `pairs` with exactly the symbol `query` that has the most dollars in its pools,
+/// with the price of the deepest one and the volume of all; other tokens of the symbol are its
+/// alternatives. Tokens with little liquidity, those whose deepest pool nobody is known to have
+/// traded within a day, and imitations are left out. None is ranked: a pool says nothing about who
+/// is meant by a symbol.
 ///
-/// The source looked at `seen`. The coin is as old as the last trade can be: that its pool was read now says nothing of when
-/// anybody paid the price.
+/// The source looked at `seen`. The coin is as old as the last trade can be: that its pool was read
+/// now says nothing of when anybody paid the price.
 #[must_use]
 pub fn deepest(query: &SymbolKey, pairs: &[DexPair], seen: Timestamp) -> Option<Coin> {
     let mut tokens: BTreeMap<(&str, &str), Vec<&DexPair>> = BTreeMap::new();

@@ -94,8 +94,8 @@ pub fn likeness(query: &SymbolKey, symbol: &str) -> Likeness {
     }
 }
 
-/// Whether a symbol is written with letters of another alphabet that look like those of ours, so that
-/// it reads as a symbol which it is not. `USD₮0` is none: its `₮` is read as `T` everywhere.
+/// Whether a symbol is written with letters of another alphabet that look like those of ours, so
+/// that it reads as a symbol which it is not. `USD₮0` is none: its `₮` is read as `T` everywhere.
 #[must_use]
 pub fn is_imitation(symbol: &str) -> bool {
     let Some(key) = SymbolKey::new(symbol) else {

@@ -97,10 +97,11 @@ struct Candidate<'a> {
     mentioned: Option<(usize, &'a MentionedSymbol)>,
 }
 
-/// The coins that most rankings name, the first [`MAX_ROWS`] or all of them, and how many are named at all; among equals the better places. Bitcoin,
-/// what is meant to be worth a dollar, wrapped and staked forms, imitations and tokens of a high risk
-/// are left out. A symbol that is only talked about is no coin, and what is said of a symbol is not said
-/// of a token of an exchange that bears it.
+/// The coins that most rankings name, the first [`MAX_ROWS`] or all of them, and how many are named
+/// at all; among equals the better places. Bitcoin, what is meant to be worth a dollar, wrapped and
+/// staked forms, imitations and tokens of a high risk are left out. A symbol that is only talked
+/// about is no coin, and what is said of a symbol is not said of a token of an exchange that bears
+/// it.
 #[must_use]
 pub fn trending(rankings: Rankings<'_>, extent: Extent) -> (Vec<TrendingRow>, usize) {
     let mut found = candidates(rankings);
@@ -142,8 +143,8 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
     for (place, mention) in numbered(rankings.mentioned) {
         let key = SymbolKey::new(&mention.symbol);
         let candidate = key.and_then(|key| by_symbol.get_mut(&key));
-        // Mentions are counted by symbol: they are of the coin that a catalogue lists under it, never of a token of an
-        // exchange that bears it.
+        // Mentions are counted by symbol: they are of the coin that a catalogue lists under it,
+        // never of a token of an exchange that bears it.
         if let Some(candidate) = candidate.filter(|candidate| candidate.searched.is_some()) {
             candidate.mentioned.get_or_insert((place, mention));
         }

@@ -1,4 +1,5 @@
-//! Quotes and readings through the real adapters, and what becomes of them on the chains of dev-chain.
+//! Quotes and readings through the real adapters, and what becomes of them on the chains of
+//! dev-chain.
 
 #![allow(
     clippy::unwrap_used,

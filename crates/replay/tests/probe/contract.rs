@@ -1,5 +1,6 @@
-//! Every member of every recorded answer is dropped, renamed and retyped, one at a time, under the real adapters. From what
-//! becomes of the readings `forms.json` is written (`UPDATE_FORMS=1`), by which the probe names what has changed.
+//! Every member of every recorded answer is dropped, renamed and retyped, one at a time, under the
+//! real adapters. From what becomes of the readings `forms.json` is written (`UPDATE_FORMS=1`), by
+//! which the probe names what has changed.
 
 use std::collections::BTreeMap;
 use std::path::Path;

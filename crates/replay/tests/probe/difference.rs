@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-/// Members without which, or with another kind of which, a reading says something else than that something is missing: the
-/// beginning of the source, the path or its last member, and why that is right.
+/// Members without which, or with another kind of which, a reading says something else than that
+/// something is missing: the beginning of the source, the path or its last member, and why that is
+/// right.
 pub(crate) const REVIEWED: [(&str, &str, &str); 13] = [
     (
         "sourcify.abi",
@@ -72,7 +73,8 @@ pub(crate) const REVIEWED: [(&str, &str, &str); 13] = [
     ),
 ];
 
-/// The answer with the details of positions: where one of these cannot be read, positions are told by platform instead.
+/// The answer with the details of positions: where one of these cannot be read, positions are told
+/// by platform instead.
 const DETAIL: &str = "okx.defi /api/v6/defi/user/asset/platform/detail";
 #[rustfmt::skip]
 const OF_DETAIL: [&str; 35] = [
@@ -126,7 +128,8 @@ pub(crate) fn is_at(path: &str, looked_at: &str) -> bool {
     path == looked_at || (looked_at.starts_with('.') && path.ends_with(looked_at))
 }
 
-/// A path that is empty would look at every member of a source, and none would be noticed that reads as something else.
+/// A path that is empty would look at every member of a source, and none would be noticed that
+/// reads as something else.
 #[test]
 fn every_reviewed_member_is_named() {
     for (source, path, why) in all_reviewed() {
@@ -147,8 +150,9 @@ pub(crate) fn reviewed(name: &str, path: &str) -> bool {
     known.any(|(source, at, _)| name.starts_with(source) && is_at(path, at))
 }
 
-/// Words and values of a reading that the reading of the unchanged answer does not have, or has elsewhere. Words that say
-/// that something is missing, and values that the changed answer itself states, are none.
+/// Words and values of a reading that the reading of the unchanged answer does not have, or has
+/// elsewhere. Words that say that something is missing, and values that the changed answer itself
+/// states, are none.
 pub(crate) fn news(base: &str, told: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !(c.is_alphanumeric() || ".-_$₮".contains(c)))

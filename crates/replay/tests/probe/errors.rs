@@ -135,7 +135,8 @@ async fn a_spent_quota_asks_nobody() {
 
 type New<T> = fn(&Transport, SourceConfig, Arc<dyn Clock>) -> Result<T, TransportError>;
 
-/// The rows of a model's upstream that answers everything alike, and the addresses that were asked for.
+/// The rows of a model's upstream that answers everything alike, and the addresses that were asked
+/// for.
 async fn model<T: Probed>(new: New<T>, response: ResponseTemplate) -> (Vec<Row>, Vec<String>) {
     let server = MockServer::start().await;
     Mock::given(any())
@@ -156,7 +157,8 @@ async fn model<T: Probed>(new: New<T>, response: ResponseTemplate) -> (Vec<Row>,
     (rows, paths.collect())
 }
 
-/// The list of models costs nothing: a wrong key is found out, and nothing is drawn or written for it.
+/// The list of models costs nothing: a wrong key is found out, and nothing is drawn or written for
+/// it.
 #[tokio::test]
 async fn a_wrong_key_of_a_model_is_found_out_for_nothing() {
     let recorded = |file: &str| {

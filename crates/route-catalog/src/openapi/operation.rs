@@ -45,8 +45,8 @@ pub(super) fn paid(route: &Route, network: Network, offering: &Offering) -> Json
     operation
 }
 
-/// What registries read: the structured form, and beside it `pricingMode` and `network` for readers of the flat form that
-/// the service document declares.
+/// What registries read: the structured form, and beside it `pricingMode` and `network` for readers
+/// of the flat form that the service document declares.
 fn payment_info(route: &Route, network: Network) -> Json {
     json!({
         "price": {"mode": "fixed", "currency": "USD", "amount": route.price.to_string()},
@@ -74,8 +74,8 @@ fn description(route: &Route, unserved: Option<&Unserved>) -> String {
     text
 }
 
-/// A parameter object of OpenAPI. Only what the example call has carries an example: taken together, the examples of an
-/// operation are a call that is served.
+/// A parameter object of OpenAPI. Only what the example call has carries an example: taken
+/// together, the examples of an operation are a call that is served.
 pub(super) fn query_parameter(parameter: &Parameter, shown: bool) -> Json {
     let mut object = json!({
         "name": parameter.name,

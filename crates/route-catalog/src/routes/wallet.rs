@@ -81,7 +81,8 @@ pub(super) const PRINCIPAL_AUTH: Parameter = Parameter::optional(
     "Brings what the sub-wallet lacks, at least the shortfall, from the payer (EIP-3009).",
 );
 
-/// What an action answers with, as `api-server` renders an intent: its operation, its transactions, its result.
+/// What an action answers with, as `api-server` renders an intent: its operation, its transactions,
+/// its result.
 macro_rules! action {
     ($operation:literal, [$($before:literal),*], $result:literal) => {
         concat!(

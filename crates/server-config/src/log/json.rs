@@ -12,11 +12,11 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Writes `timestamp`, `level`, `target`, the event's fields (its text is `message`) and, inside spans, `spans` from the
-/// outermost to the innermost, each with its `name` and its fields.
+/// Writes `timestamp`, `level`, `target`, the event's fields (its text is `message`) and, inside
+/// spans, `spans` from the outermost to the innermost, each with its `name` and its fields.
 ///
-/// A field that has the name of another member gets an underscore at its end, so that readers that refuse or drop doubled
-/// members see both.
+/// A field that has the name of another member gets an underscore at its end, so that readers that
+/// refuse or drop doubled members see both.
 pub(super) struct JsonLines;
 
 impl<S> FormatEvent<S, JsonFields> for JsonLines

@@ -29,7 +29,8 @@ pub struct ServerSection {
     /// Bytes of a request's head.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_header_bytes: usize,
-    /// Browser origins that are served; `*` for all. Each server has its own default. No answer depends on cookies.
+    /// Browser origins that are served; `*` for all. Each server has its own default. No answer
+    /// depends on cookies.
     #[serde(deserialize_with = "lenient::optional_list")]
     pub allowed_origins: Option<Vec<String>>,
     /// `Host` values that are answered; what an empty list means is for each server to say.
@@ -44,7 +45,8 @@ pub struct ServerSection {
     /// Seconds that a client may leave an answer unread.
     #[serde(deserialize_with = "lenient::scalar")]
     pub write_timeout_seconds: u64,
-    /// Seconds that the server goes on accepting requests after SIGTERM, while it says that it is not ready.
+    /// Seconds that the server goes on accepting requests after SIGTERM, while it says that it is
+    /// not ready.
     #[serde(deserialize_with = "lenient::scalar")]
     pub drain_seconds: u64,
     /// Seconds that requests in flight may still take after that.
@@ -53,8 +55,8 @@ pub struct ServerSection {
     /// Hours between two probes of each upstream; 0 for none.
     #[serde(deserialize_with = "lenient::scalar")]
     pub probe_hours: u64,
-    /// The header whose last entry is the client's address, as the operator's own proxy writes it; the connection's peer
-    /// when absent.
+    /// The header whose last entry is the client's address, as the operator's own proxy writes it;
+    /// the connection's peer when absent.
     pub client_address_header: Option<String>,
 }
 
@@ -89,7 +91,8 @@ impl ServerSection {
         (seconds > 0).then(|| Duration::from_secs(seconds))
     }
 
-    /// The name under which `binary` asks upstreams: the service, and where it is reached or who answers for it.
+    /// The name under which `binary` asks upstreams: the service, and where it is reached or who
+    /// answers for it.
     #[must_use]
     pub fn user_agent(&self, binary: &str, version: &str) -> String {
         let plain = |c: &char| c.is_ascii_alphanumeric() || "._-".contains(*c);

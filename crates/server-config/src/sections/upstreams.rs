@@ -47,7 +47,8 @@ const NAMES: [&str; 32] = [
     "x_api",
 ];
 
-/// Servers that can share an upstream: with more, the share of one is less than a single call may weigh.
+/// Servers that can share an upstream: with more, the share of one is less than a single call may
+/// weigh.
 const MOST_SERVERS: u32 = 8;
 
 /// More blocks than anybody can wait for with an open connection.
@@ -298,11 +299,12 @@ pub struct ChainTable {
     /// JSON-RPC endpoints in order of preference.
     #[serde(deserialize_with = "lenient::list")]
     pub rpc_urls: Vec<String>,
-    /// Blocks above the one that holds a transaction, before the transaction counts, where its purpose has no number of its own.
+    /// Blocks above the one that holds a transaction, before the transaction counts, where its
+    /// purpose has no number of its own.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
-    /// Milliseconds between two blocks: how soon and how often is looked for the block of a transaction. What is usual for the chain
-    /// when absent.
+    /// Milliseconds between two blocks: how soon and how often is looked for the block of a
+    /// transaction. What is usual for the chain when absent.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub block_time_ms: Option<u64>,
     /// `live`, or `replay` when the endpoints serve recorded answers; answers then say so.
@@ -322,7 +324,8 @@ impl Chains {
         table.map_or(&[], |table| &table.rpc_urls)
     }
 
-    /// How many blocks must stand above a transaction's on this chain; `None` when the table does not say.
+    /// How many blocks must stand above a transaction's on this chain; `None` when the table does
+    /// not say.
     #[must_use]
     pub fn confirmations(&self, chain_id: u64) -> Option<u64> {
         self.0.get(&chain_id.to_string())?.confirmations

@@ -1,4 +1,5 @@
-//! Whatever a facilitator answers: a payment is valid or settled only when every word of the answer says so.
+//! Whatever a facilitator answers: a payment is valid or settled only when every word of the answer
+//! says so.
 
 use alloy_primitives::hex;
 use proptest::prelude::*;

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::Head;
 use crate::Cause;
 
-/// How far the machine's clock and the chain's may be apart, in seconds. Windows of payments are judged by the
-/// one and settled by the other.
+/// How far the machine's clock and the chain's may be apart, in seconds. Windows of payments are
+/// judged by the one and settled by the other.
 const TOLERANCE_SECONDS: u64 = 30;
 
 /// A clock that tells unix seconds.
@@ -46,9 +46,9 @@ impl fmt::Debug for Clock {
 
 /// Compares the times of blocks with the machine's clock.
 ///
-/// A block from the future is a contradiction at any time. An old one is not: a chain that nobody uses makes no
-/// blocks. But a block that the previous look did not see is younger than that look, so its time is compared
-/// with the time of that look.
+/// A block from the future is a contradiction at any time. An old one is not: a chain that nobody
+/// uses makes no blocks. But a block that the previous look did not see is younger than that look,
+/// so its time is compared with the time of that look.
 #[derive(Debug, Default)]
 pub(crate) struct HeadWatch {
     last: Mutex<Option<Look>>,
@@ -107,7 +107,8 @@ mod tests {
 
     use super::*;
 
-    /// Looks at blocks (number, time) at times of the machine's clock; whether the last look found a contradiction.
+    /// Looks at blocks (number, time) at times of the machine's clock; whether the last look found
+    /// a contradiction.
     fn apart(looks: &[(u64, u64, u64)]) -> bool {
         let watch = HeadWatch::default();
         for &(number, time, now) in looks {

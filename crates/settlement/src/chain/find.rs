@@ -7,8 +7,8 @@ use super::proof::{Purpose, of_logs};
 use super::{ChainReader, Head, Proof, RpcFault, TransactionOutcome};
 use crate::{Cause, Receipt};
 
-/// How far the chain's clock must be past `validBefore`, in seconds, before an unused authorization is
-/// given up: a reorganisation may replace the last blocks by earlier ones.
+/// How far the chain's clock must be past `validBefore`, in seconds, before an unused authorization
+/// is given up: a reorganisation may replace the last blocks by earlier ones.
 const EXPIRY_MARGIN_SECONDS: u64 = 30;
 
 /// What the chain says about a payment that may have been settled.
@@ -25,8 +25,8 @@ pub enum Finding {
 }
 
 impl ChainReader {
-    /// What became of a payment, read from the chain: from the named transaction first, then from the
-    /// state of the authorization and the logs of its use.
+    /// What became of a payment, read from the chain: from the named transaction first, then from
+    /// the state of the authorization and the logs of its use.
     ///
     /// # Errors
     /// When the chain cannot be read, or the use is not in the logs.
@@ -101,7 +101,8 @@ impl ChainReader {
         Ok(outcome.is_some_and(|outcome| shown(&purpose, &outcome) == Proof::Spent))
     }
 
-    /// What a transaction proves; `None` when it is not in a canonical block. One that failed has left no trace.
+    /// What a transaction proves; `None` when it is not in a canonical block. One that failed has
+    /// left no trace.
     pub(crate) async fn prove(
         &self,
         payment: &Payment,
@@ -111,9 +112,9 @@ impl ChainReader {
         Ok(outcome.map(|outcome| proof(payment, &outcome)))
     }
 
-    /// What a transaction did; `None` until it stands in a canonical block with the configured number of blocks
-    /// above it. A receipt alone is not enough: nodes hand out receipts of blocks that are only proposed, and
-    /// such a block may never become one.
+    /// What a transaction did; `None` until it stands in a canonical block with the configured
+    /// number of blocks above it. A receipt alone is not enough: nodes hand out receipts of blocks
+    /// that are only proposed, and such a block may never become one.
     pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, Cause> {
         let (outcome, head) = tokio::join!(self.rpc().outcome(hash), self.rpc().head());
         let outcome = outcome.map_err(RpcFault::cause)?;

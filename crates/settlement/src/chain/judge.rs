@@ -1,5 +1,5 @@
-//! Judging a payment before the work: its authorization, its payer's balance, and its signature where the payer
-//! has code.
+//! Judging a payment before the work: its authorization, its payer's balance, and its signature
+//! where the payer has code.
 
 use alloy_eips::BlockId;
 use alloy_primitives::U256;
@@ -21,12 +21,13 @@ pub(crate) struct State {
 }
 
 impl ChainReader {
-    /// What the chain says about a payment before the work: the authorization is unused (which a simulation does
-    /// not show for every token), the payer has `committed` and this payment's amount, and the signature is the
-    /// payer's. Of an `aggr_deferred` payment only the authorization's state is looked at.
+    /// What the chain says about a payment before the work: the authorization is unused (which a
+    /// simulation does not show for every token), the payer has `committed` and this payment's
+    /// amount, and the signature is the payer's. Of an `aggr_deferred` payment only the
+    /// authorization's state is looked at.
     ///
-    /// The key of an account without code signs for itself. When the payer has code, the token decides, as it
-    /// will when the payment is settled: the transfer is simulated.
+    /// The key of an account without code signs for itself. When the payer has code, the token
+    /// decides, as it will when the payment is settled: the transfer is simulated.
     pub async fn verify(&self, payment: &Payment, committed: U256) -> Verification {
         let judged = async {
             let State { refusal, has_code } = self.state(payment, committed).await?;
@@ -149,7 +150,8 @@ impl ChainReader {
     }
 }
 
-/// What is wrong with the signature of a payer without code: a wallet that is still to be deployed has none.
+/// What is wrong with the signature of a payer without code: a wallet that is still to be deployed
+/// has none.
 fn key_signature(judged: &Result<SignatureStanding, x402_wire::Invalid>) -> Option<Reason> {
     match judged {
         Ok(SignatureStanding::Recovered | SignatureStanding::Session) => None,

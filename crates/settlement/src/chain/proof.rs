@@ -55,9 +55,9 @@ impl Purpose {
 
 /// Reads the logs of one transaction, in their order.
 ///
-/// A successful status proves nothing: some tokens answer a used authorization with an event and return.
-/// And a transaction may hold several authorizations, so the transfer must be the one that belongs to
-/// this: EIP-3009 tokens log the use and its transfer next to each other.
+/// A successful status proves nothing: some tokens answer a used authorization with an event and
+/// return. And a transaction may hold several authorizations, so the transfer must be the one that
+/// belongs to this: EIP-3009 tokens log the use and its transfer next to each other.
 pub(crate) fn of_logs(purpose: &Purpose, logs: &[Log]) -> Proof {
     let events: Vec<Event> = logs
         .iter()
@@ -244,8 +244,8 @@ mod tests {
         assert_eq!(forged, Proof::Nothing);
     }
 
-    /// The payer signs the nonce twice, once for a transfer to itself, and pays another call in the same
-    /// transaction: that transfer must not count for both.
+    /// The payer signs the nonce twice, once for a transfer to itself, and pays another call in the
+    /// same transaction: that transfer must not count for both.
     #[test]
     fn the_transfer_of_another_authorization_is_not_borrowed() {
         let asset = payment().requirements().asset;

@@ -1,5 +1,5 @@
-//! JSON-RPC over the crate's own HTTP client: answers are bounded, and neither the endpoint (which may hold
-//! a key) nor a body ever reaches a log or an error.
+//! JSON-RPC over the crate's own HTTP client: answers are bounded, and neither the endpoint (which
+//! may hold a key) nor a body ever reaches a log or an error.
 
 mod endpoints;
 mod fault;
@@ -78,8 +78,8 @@ impl Head {
     }
 }
 
-/// A transaction's receipt, as far as it is needed here: chains add members and transaction types of their
-/// own.
+/// A transaction's receipt, as far as it is needed here: chains add members and transaction types
+/// of their own.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TransactionOutcome {
@@ -152,7 +152,8 @@ impl Rpc {
             .collect()
     }
 
-    /// Asks each endpoint that has not said yet which chain it serves. Those that do not answer are not used until they have.
+    /// Asks each endpoint that has not said yet which chain it serves. Those that do not answer are
+    /// not used until they have.
     pub(crate) async fn confirm(&self, expected: u64) -> Result<(), Cause> {
         let mut failure = None;
         for Each { endpoint, provider } in self.each.iter() {

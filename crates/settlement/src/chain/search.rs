@@ -14,8 +14,8 @@ use crate::{Call, Cause, Malformation};
 pub struct LogSearch {
     /// Blocks in one request. A node that refuses as many is asked for fewer.
     pub blocks_per_request: u64,
-    /// The searched time in seconds, counted back from the end of the authorization. Blocks are found by their
-    /// times: a chain may make one a second, or five.
+    /// The searched time in seconds, counted back from the end of the authorization. Blocks are
+    /// found by their times: a chain may make one a second, or five.
     pub seconds: u64,
 }
 
@@ -36,8 +36,8 @@ const MIN_BLOCKS: u64 = 16;
 const PRECISION: u64 = 64;
 
 impl LogSearch {
-    /// The newest transaction that used or cancelled the authorization while it was valid, as of the block
-    /// `head`. `Ok(None)` when there is none in the searched time.
+    /// The newest transaction that used or cancelled the authorization while it was valid, as of
+    /// the block `head`. `Ok(None)` when there is none in the searched time.
     pub(crate) async fn find(
         self,
         rpc: &Rpc,
@@ -64,7 +64,8 @@ impl LogSearch {
             let from = to.saturating_sub(width.saturating_sub(1)).max(oldest);
             match rpc.logs(&base.clone().from_block(from).to_block(to)).await {
                 Ok(logs) => {
-                    // Nodes that ignore a filter exist: whatever is found is judged by its receipt later.
+                    // Nodes that ignore a filter exist: whatever is found is judged by its receipt
+                    // later.
                     if let Some(hash) = logs.iter().rev().find_map(|log| log.transaction_hash) {
                         return Ok(Some(hash));
                     }
@@ -82,8 +83,8 @@ impl LogSearch {
     }
 }
 
-/// A block that is not younger than `time` (unix seconds), or the first one: at most [`PRECISION`] before the
-/// first block at or after that time.
+/// A block that is not younger than `time` (unix seconds), or the first one: at most [`PRECISION`]
+/// before the first block at or after that time.
 async fn block_at(rpc: &Rpc, time: u64, head: &Head) -> Result<u64, Cause> {
     let is_before = async |number: u64| {
         let block = rpc.block(number).await.map_err(RpcFault::cause)?;

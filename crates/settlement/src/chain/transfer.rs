@@ -7,9 +7,10 @@ use x402_wire::{Authorization, Payment, SignatureStanding};
 use super::abi::Eip3009;
 use super::signature::unwrap_6492;
 
-/// `transferWithAuthorization` for the payment: as `(v, r, s)` when the signature is the payer's own key's,
-/// which every EIP-3009 token takes, and as `(bytes)` for a contract wallet's, of any length: a token may recover
-/// `(v, r, s)` itself without ever asking the wallet. `None` when nobody can have made the signature.
+/// `transferWithAuthorization` for the payment: as `(v, r, s)` when the signature is the payer's
+/// own key's, which every EIP-3009 token takes, and as `(bytes)` for a contract wallet's, of any
+/// length: a token may recover `(v, r, s)` itself without ever asking the wallet. `None` when
+/// nobody can have made the signature.
 pub(crate) fn calldata(payment: &Payment) -> Option<Bytes> {
     let Authorization {
         from,

@@ -50,8 +50,8 @@ impl Code {
     }
 }
 
-/// Opens an answer. Everything but a protocol message or a named refusal of the payment is a cause: the
-/// call failed, and nothing is known about the payment.
+/// Opens an answer. Everything but a protocol message or a named refusal of the payment is a cause:
+/// the call failed, and nothing is known about the payment.
 pub(crate) fn open(call: Call, reply: &Reply) -> Result<Opened, Cause> {
     let Ok(envelope) = serde_json::from_slice::<Envelope>(&reply.body) else {
         return Err(crate::answer::not_protocol(call, reply));

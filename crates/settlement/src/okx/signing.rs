@@ -49,8 +49,8 @@ impl OkxCredentials {
         Ok(())
     }
 
-    /// The headers of one request. `path` begins with `/api` and holds the query; `timestamp` is ISO 8601
-    /// in UTC with milliseconds.
+    /// The headers of one request. `path` begins with `/api` and holds the query; `timestamp` is
+    /// ISO 8601 in UTC with milliseconds.
     pub(crate) fn headers(
         &self,
         timestamp: &str,

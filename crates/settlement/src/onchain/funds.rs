@@ -38,7 +38,8 @@ impl GasState {
 }
 
 impl Funds {
-    /// The account's balance and the present fee. The balance is asked first: without one nothing else matters.
+    /// The account's balance and the present fee. The balance is asked first: without one nothing
+    /// else matters.
     pub(super) async fn read(&self, rpc: &Rpc, account: Address) -> Result<GasState, Cause> {
         let mut last = self.last.lock().await;
         if let Some((at, reading)) = &*last

@@ -1,5 +1,5 @@
-//! The looks before the work and before sending: would the token accept the payment, at what gas, and can our
-//! account pay for it in time?
+//! The looks before the work and before sending: would the token accept the payment, at what gas,
+//! and can our account pay for it in time?
 
 use std::sync::atomic::Ordering;
 
@@ -51,7 +51,8 @@ impl OnchainSettler {
         gas.map(drop)
     }
 
-    /// The last look before sending: the authorization is unused, and the token would accept it now.
+    /// The last look before sending: the authorization is unused, and the token would accept it
+    /// now.
     pub(super) async fn prepare(&self, payment: &Payment) -> Result<Request, Obstacle> {
         let input = self.input(payment)?;
         // This one has begun itself.
@@ -76,7 +77,8 @@ impl OnchainSettler {
             value: U256::ZERO,
             input,
             gas_limit,
-            // The account's cap as it is configured whenever the transaction is looked after, not as it is now.
+            // The account's cap as it is configured whenever the transaction is looked after, not
+            // as it is now.
             max_fee_per_gas: None,
             // The token refuses the authorization from then on, and would take the gas for that.
             not_after: Some(end.saturating_to()),
@@ -84,8 +86,9 @@ impl OnchainSettler {
         })
     }
 
-    /// The outcome when the last look refuses and nothing is sent. Where the words fit a payment that is taken already, by
-    /// an earlier attempt or by somebody who had the authorization first, the chain decides.
+    /// The outcome when the last look refuses and nothing is sent. Where the words fit a payment
+    /// that is taken already, by an earlier attempt or by somebody who had the authorization first,
+    /// the chain decides.
     pub(super) async fn refused_unsent(
         &self,
         payment: &Payment,

@@ -35,8 +35,8 @@ impl Queue {
         Place::take(&self.waiting)
     }
 
-    /// One that came at `since` was sent now, or not. Several may wait for the same answer, so that the time since the last one
-    /// left is what it took.
+    /// One that came at `since` was sent now, or not. Several may wait for the same answer, so that
+    /// the time since the last one left is what it took.
     pub(super) fn left(&self, since: Instant) {
         let now = Instant::now();
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,5 @@
-//! The settlements as transactions of our account: submitted to the sender, and followed until they count.
+//! The settlements as transactions of our account: submitted to the sender, and followed until they
+//! count.
 
 use std::sync::Arc;
 
@@ -14,8 +15,9 @@ use super::queue::Place;
 use crate::chain::RECEIPT;
 use crate::{Call, Cause, ChainReader, GasPolicy, Settlement, Timeouts};
 
-/// How often one payment may be tried. An attempt that a cancellation or somebody else's transaction has ended is followed by another
-/// one; the authorization is the same, and its token accepts it once.
+/// How often one payment may be tried. An attempt that a cancellation or somebody else's
+/// transaction has ended is followed by another one; the authorization is the same, and its token
+/// accepts it once.
 const MAX_ATTEMPTS: u32 = 100;
 
 /// How many polls a transaction waits before the same bytes go to the node again.
@@ -70,7 +72,8 @@ impl OnchainSettler {
         }
     }
 
-    /// The last attempt at the payment. One that was abandoned, or whose nonce somebody else has used, is none.
+    /// The last attempt at the payment. One that was abandoned, or whose nonce somebody else has
+    /// used, is none.
     pub(super) async fn known(&self, payment: &Payment) -> Result<Known, Cause> {
         let payment = payment.key();
         for attempt in 0..MAX_ATTEMPTS {
@@ -110,7 +113,8 @@ impl OnchainSettler {
         }
     }
 
-    /// Waits until the attempt counts, cannot begin, or takes too long. The sender works on whoever follows.
+    /// Waits until the attempt counts, cannot begin, or takes too long. The sender works on whoever
+    /// follows.
     async fn follow(
         &self,
         payment: &Payment,
@@ -136,7 +140,8 @@ impl OnchainSettler {
                 None if Instant::now() >= deadline => return self.late(payment, &record).await,
                 None => {}
             }
-            // It is over, and the node did not answer or is behind: that is read again soon, and then less often.
+            // It is over, and the node did not answer or is behind: that is read again soon, and
+            // then less often.
             let pause = if record.state.is_outcome() {
                 let pause = soon;
                 soon = soon.saturating_mul(2).min(poll);
@@ -208,7 +213,8 @@ impl OnchainSettler {
         Some(self.conclude(payment, &outcome).await)
     }
 
-    /// Nothing has decided in time. What has no nonce is not sent any more; everything else goes on.
+    /// Nothing has decided in time. What has no nonce is not sent any more; everything else goes
+    /// on.
     async fn late(&self, payment: &Payment, record: &Record) -> Settlement {
         let cause = Cause::Timeout {
             call: RECEIPT,

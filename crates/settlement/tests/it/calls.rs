@@ -82,7 +82,8 @@ pub(crate) fn cancel(chain: &DevChain, draft: &Draft) -> B256 {
     send(chain, requirements.asset, call.abi_encode())
 }
 
-/// Somebody sends an authorization with the draft's nonce: the draft's own, or one that pays another.
+/// Somebody sends an authorization with the draft's nonce: the draft's own, or one that pays
+/// another.
 pub(crate) fn transfer(chain: &DevChain, draft: &Draft, to: Address) -> B256 {
     send(chain, draft.requirements().asset, transfer_input(draft, to))
 }

@@ -219,7 +219,8 @@ async fn an_authorization_is_void_when_a_canonical_block_is_past_its_end() {
     assert_eq!(alone.is_void(&unused, end).await, Ok(false));
 }
 
-/// An authorization that was cancelled, or used for another transfer, can never make its own. Nobody has to wait for its end.
+/// An authorization that was cancelled, or used for another transfer, can never make its own.
+/// Nobody has to wait for its end.
 #[tokio::test]
 async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
     let chain = builder().build().unwrap();

@@ -120,8 +120,8 @@ async fn a_receipt_is_compared_with_its_transaction() {
     assert_eq!((receipt.transaction, receipt.payer), (own, BUYER.address));
 }
 
-/// The facilitator holds the authorization, whatever it says: only the chain ends it. The buyer must not be asked to pay again
-/// for what it has paid, or may still pay.
+/// The facilitator holds the authorization, whatever it says: only the chain ends it. The buyer
+/// must not be asked to pay again for what it has paid, or may still pay.
 #[tokio::test]
 async fn a_refusal_is_looked_up() {
     for (reason, open) in [
@@ -171,7 +171,8 @@ async fn a_refusal_is_looked_up() {
     }
 }
 
-/// What was refused is open until the chain ends it, however often and with whatever reason it is refused.
+/// What was refused is open until the chain ends it, however often and with whatever reason it is
+/// refused.
 #[tokio::test]
 async fn a_refusal_ends_nothing_while_the_authorization_can_be_used() {
     let chain = builder().build().unwrap();

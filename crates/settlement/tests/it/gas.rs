@@ -1,4 +1,5 @@
-//! What a settlement of our own may cost: payers whose code burns gas, an account that is empty, a full queue.
+//! What a settlement of our own may cost: payers whose code burns gas, an account that is empty, a
+//! full queue.
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
 use dev_chain::{
@@ -90,7 +91,8 @@ async fn a_wallet_that_is_valid_only_where_gas_is_free_costs_nothing() {
     assert_eq!(chain.native_balance(GAS_PAYER.address), before);
 }
 
-/// It passes every look and burns in the block: that costs the cap at most, and it is not tried again.
+/// It passes every look and burns in the block: that costs the cap at most, and it is not tried
+/// again.
 #[tokio::test]
 async fn a_wallet_that_burns_in_the_block_is_paid_for_once() {
     let chain = builder()

@@ -1,5 +1,5 @@
-//! Behaviour through the public interface: against scripted facilitators that fail in every way they can,
-//! and against an EVM in this process.
+//! Behaviour through the public interface: against scripted facilitators that fail in every way
+//! they can, and against an EVM in this process.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

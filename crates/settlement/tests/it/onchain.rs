@@ -332,7 +332,8 @@ async fn the_mode_needs_its_endpoint_and_its_key() {
     assert!(!format!("{settler:?}").contains(&key[2..]), "{settler:?}");
 }
 
-/// The account is the signer's, whoever holds its key, and its signatures are the ones that are sent.
+/// The account is the signer's, whoever holds its key, and its signatures are the ones that are
+/// sent.
 #[tokio::test]
 async fn a_signer_that_is_no_key_in_the_configuration_pays_the_gas() {
     let chain = builder().build().unwrap();

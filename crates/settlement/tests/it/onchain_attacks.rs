@@ -43,7 +43,8 @@ async fn nothing_is_settled_on_a_preconfirmed_receipt() {
         let reconciled = settler.reconcile(&payment, Some(&hash), NOW).await;
         assert_eq!(reconciled.outcome(), "undecided", "{fate:?}");
 
-        // The account is not stuck: the same transaction comes into a block, and the next one behind it.
+        // The account is not stuck: the same transaction comes into a block, and the next one
+        // behind it.
         chain.drop_preconfirmed(fate);
         let next = Draft::new(USDC).nonce(2).sign();
         let mine = async {
@@ -102,7 +103,8 @@ async fn a_settlement_whose_block_is_taken_back_is_sent_again_as_it_is() {
     }
 }
 
-/// Above the cap nothing new begins, by name; what is on its way waits, and nothing is sent under another number.
+/// Above the cap nothing new begins, by name; what is on its way waits, and nothing is sent under
+/// another number.
 #[tokio::test]
 async fn a_spike_above_the_cap_is_named_and_ends() {
     let chain = builder().mining(Mining::Manual).build().unwrap();

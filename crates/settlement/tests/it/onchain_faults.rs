@@ -25,7 +25,8 @@ fn error(message: &str) -> BadAnswer {
     }
 }
 
-/// The node broadcasts and the answer is lost, or it is lost on the way: the same bytes are sent again, and what counts is the block.
+/// The node broadcasts and the answer is lost, or it is lost on the way: the same bytes are sent
+/// again, and what counts is the block.
 #[tokio::test]
 async fn a_lost_answer_changes_nothing() {
     for fault in [
@@ -81,8 +82,8 @@ async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
     }
 }
 
-/// Whatever a node says when it is shown a transaction, before or after it has taken it: it is no verdict about the payment. The payer is
-/// charged once, for one answer, by one transaction.
+/// Whatever a node says when it is shown a transaction, before or after it has taken it: it is no
+/// verdict about the payment. The payer is charged once, for one answer, by one transaction.
 #[tokio::test]
 async fn no_refusal_of_a_transaction_that_was_shown_is_a_verdict() {
     for message in [
@@ -110,7 +111,8 @@ async fn no_refusal_of_a_transaction_that_was_shown_is_a_verdict() {
     }
 }
 
-/// Its transaction is in a block, failed, and has used nothing: the payer's money went elsewhere in the same block.
+/// Its transaction is in a block, failed, and has used nothing: the payer's money went elsewhere in
+/// the same block.
 #[tokio::test]
 async fn an_own_transaction_that_failed_is_named_as_such() {
     let chain = builder().mining(Mining::Manual).build().unwrap();

@@ -1,4 +1,5 @@
-//! What the records of our account's transactions say, and what the configuration says of them later.
+//! What the records of our account's transactions say, and what the configuration says of them
+//! later.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -104,8 +104,8 @@ async fn forgeries_in_one_name_cost_one_look_up() {
 
 const PAYER_UNSEEN: Address = address!("0x00000000000000000000000000000000000000aa");
 
-/// These tokens ask the code of an account that has some, its own key notwithstanding, so a signature that
-/// recovers to the payer is good or not by what it has delegated to.
+/// These tokens ask the code of an account that has some, its own key notwithstanding, so a
+/// signature that recovers to the payer is good or not by what it has delegated to.
 #[tokio::test]
 async fn a_delegated_account_pays_as_the_token_will_judge() {
     let code = DEV_ACCOUNTS[8].address;

@@ -142,7 +142,8 @@ async fn what_nothing_has_decided_when_the_window_is_over_is_undecidable() {
     }
 }
 
-/// The broker says the same in its envelope, in an error code of it, or by the state of a transaction.
+/// The broker says the same in its envelope, in an error code of it, or by the state of a
+/// transaction.
 #[tokio::test]
 async fn a_brokers_words_mean_the_same() {
     for word in ["settled", "Confirmed", "completed"] {

@@ -45,8 +45,8 @@ pub(super) async fn forged_long(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A payment of a wallet that calls everything valid and burns the gas of whoever settles it. Its signatures are as long as
-/// those of an account, or longer.
+/// A payment of a wallet that calls everything valid and burns the gas of whoever settles it. Its
+/// signatures are as long as those of an account, or longer.
 pub(super) async fn burning(mut attacker: Attacker) -> Acted {
     let forger = Wallet::draw(&mut attacker.chance)?;
     let field = attacker.field.clone();
@@ -69,7 +69,8 @@ pub(super) async fn burning(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A promise of the broker's (`aggr_deferred`) that the broker does not know of. Where nobody lists the scheme it is not offered.
+/// A promise of the broker's (`aggr_deferred`) that the broker does not know of. Where nobody lists
+/// the scheme it is not offered.
 pub(super) async fn deferred(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let field = attacker.field.clone();

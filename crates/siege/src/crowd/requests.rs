@@ -12,7 +12,8 @@ use crate::field::Attacker;
 
 type Acted = Result<Attacker, SiegeError>;
 
-/// Calls that are paid for, asked fresh, about things that nobody knows: upstream work without a charge.
+/// Calls that are paid for, asked fresh, about things that nobody knows: upstream work without a
+/// charge.
 pub(super) async fn new_symbols(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {
@@ -33,7 +34,8 @@ pub(super) async fn new_symbols(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Histories of accounts that nobody has asked for yet: the dearest calls of a venue whose limit is counted by weight.
+/// Histories of accounts that nobody has asked for yet: the dearest calls of a venue whose limit is
+/// counted by weight.
 pub(super) async fn histories(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {

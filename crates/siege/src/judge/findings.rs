@@ -229,7 +229,8 @@ pub(super) fn quotas(calls: &[Call], quotas: &[Quota]) -> Finding {
             .map(|call| (call.at, call.weight))
             .collect();
         asked.sort_unstable();
-        // Calls arrive later than they leave, and not all by the same time: a full window is not exceeded by what arrives at its edge.
+        // Calls arrive later than they leave, and not all by the same time: a full window is not
+        // exceeded by what arrives at its edge.
         let transit = (quota.window / 50).min(Duration::from_secs(1));
         let seen = heaviest(&asked, quota.window.saturating_sub(transit));
         let family = match quota.family {
@@ -297,15 +298,16 @@ fn heaviest(asked: &[(Duration, u32)], window: Duration) -> u64 {
     most
 }
 
-/// What a call of a model costs a payer's credit, or the newcomers' pool, when it ends uncharged: the server's default.
+/// What a call of a model costs a payer's credit, or the newcomers' pool, when it ends uncharged:
+/// the server's default.
 pub(super) const MODEL_CALL_MICRO_USD: u64 = 25_000;
 
 /// What a settlement transaction costs that moves no money: the server's default.
 pub(super) const TRANSACTION_MICRO_USD: u64 = 5_000;
 
-/// Nobody but the crowd asks for models' work or lets transactions fail. What it costs is paid for by the pool and by what the
-/// crowd has paid, for images that were sold among other calls: the bound is a generous one. Failed transactions are the
-/// server's own only where it settles itself.
+/// Nobody but the crowd asks for models' work or lets transactions fail. What it costs is paid for
+/// by the pool and by what the crowd has paid, for images that were sold among other calls: the
+/// bound is a generous one. Failed transactions are the server's own only where it settles itself.
 pub(super) fn idle_work(evidence: &Evidence) -> Finding {
     let honest: BTreeSet<Key> = evidence
         .seen

@@ -18,7 +18,8 @@ pub struct Quota {
     pub window: Duration,
 }
 
-/// What hosts themselves say that they allow, where they do; otherwise our adapters' own limits count.
+/// What hosts themselves say that they allow, where they do; otherwise our adapters' own limits
+/// count.
 const PUBLISHED: [(&str, u32, u64); 6] = [
     ("api.coingecko.com", 30, 60),
     ("api.gopluslabs.io", 30, 60),
@@ -28,8 +29,8 @@ const PUBLISHED: [(&str, u32, u64); 6] = [
     ("li.quest", 75, 7_200),
 ];
 
-/// Hosts with several limits: what the paths begin with that each of them covers, and its name in our adapter. The first that
-/// fits counts.
+/// Hosts with several limits: what the paths begin with that each of them covers, and its name in
+/// our adapter. The first that fits counts.
 const FAMILIES: [(&str, &str, &str); 10] = [
     ("web3.okx.com", "/api/v6/dex/market/social", "social"),
     ("web3.okx.com", "/api/v6/dex/market", "market"),
@@ -43,8 +44,8 @@ const FAMILIES: [(&str, &str, &str); 10] = [
     ("www.okx.com", "/api/v5/public", "public"),
 ];
 
-/// Upstreams with a quota of a day in the paid API's configuration: the adapter's name, its host, and the calls. Kills must
-/// not make it more.
+/// Upstreams with a quota of a day in the paid API's configuration: the adapter's name, its host,
+/// and the calls. Kills must not make it more.
 pub const DAILY: [(&str, &str, u32); 1] = [("coinpaprika", "api.coinpaprika.com", 60)];
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -61,7 +62,8 @@ pub(super) fn family(target: &str) -> &'static str {
         .map_or("", |(_, _, family)| family)
 }
 
-/// How often each host may be asked: as it says itself, or else as our adapters allow themselves, each of their limits by itself.
+/// How often each host may be asked: as it says itself, or else as our adapters allow themselves,
+/// each of their limits by itself.
 pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
     let mut quotas: BTreeMap<(String, &'static str), Quota> = BTreeMap::new();
     for spec in specs {
@@ -130,7 +132,8 @@ mod tests {
             of_host.find(|quota| quota.family == family).unwrap().limit
         };
         assert_eq!((of_okx("market"), of_okx("security")), (240, 60));
-        // Every limit that a host has among others is that of some path, and no path is of a limit that is none.
+        // Every limit that a host has among others is that of some path, and no path is of a limit
+        // that is none.
         let mut named: Vec<_> = FAMILIES.iter().map(|(host, _, of)| (*host, *of)).collect();
         let mut limits: Vec<_> = quotas
             .iter()

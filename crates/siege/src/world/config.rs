@@ -29,8 +29,8 @@ pub(super) struct ApiConfig {
 }
 
 impl ApiConfig {
-    /// Short time limits and a small pool, so that minutes show what otherwise takes hours. Upstreams are live ones to the
-    /// server: it keeps its budgets.
+    /// Short time limits and a small pool, so that minutes show what otherwise takes hours.
+    /// Upstreams are live ones to the server: it keeps its budgets.
     pub(super) fn to_toml(&self) -> String {
         let Self {
             terms,
@@ -105,7 +105,8 @@ filter = "off"
     }
 }
 
-/// Who is paid, and in which assets first, after so many kills: payments for the terms before are known all the same.
+/// Who is paid, and in which assets first, after so many kills: payments for the terms before are
+/// known all the same.
 pub(super) fn terms(kills: u32) -> String {
     let mut assets = Asset::chain_196();
     let payee = match kills % 2 {

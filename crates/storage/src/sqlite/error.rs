@@ -99,7 +99,8 @@ impl DatabaseError {
         | rusqlite::Error::InvalidColumnType(..)
         | rusqlite::Error::QueryReturnedNoRows = error
         {
-            // Only this program writes these rows, so one that cannot be read back is not as it was written.
+            // Only this program writes these rows, so one that cannot be read back is not as it was
+            // written.
             return damaged();
         }
         let Some(code) = error.sqlite_error() else {
@@ -128,8 +129,8 @@ impl DatabaseError {
     }
 }
 
-/// A full disk does not always come as `SQLITE_FULL`: a quota, a size limit of the process, or a file system that
-/// allocates late fail in the write, the sync or the truncation instead.
+/// A full disk does not always come as `SQLITE_FULL`: a quota, a size limit of the process, or a
+/// file system that allocates late fail in the write, the sync or the truncation instead.
 fn is_failed_write(extended_code: i32) -> bool {
     matches!(
         extended_code,

@@ -10,8 +10,8 @@ use std::{
 
 use super::{DatabaseError, private};
 
-/// How long another server may take to go: a supervisor starts the next one the moment the last one has exited, and a
-/// process that was just forked holds the lock until it becomes another program.
+/// How long another server may take to go: a supervisor starts the next one the moment the last one
+/// has exited, and a process that was just forked holds the lock until it becomes another program.
 const LEAVING: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -19,19 +19,20 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct ClaimedFile {
     path: PathBuf,
-    /// The claim is an advisory lock on a file of its own. SQLite's locks live on the database file, and closing any
-    /// other handle of that file would drop them.
+    /// The claim is an advisory lock on a file of its own. SQLite's locks live on the database
+    /// file, and closing any other handle of that file would drop them.
     _lock: File,
 }
 
 impl ClaimedFile {
-    /// Creates the file and its folder where missing, makes the file private and claims it. The address is a path or a
-    /// `sqlite://` URL.
+    /// Creates the file and its folder where missing, makes the file private and claims it. The
+    /// address is a path or a `sqlite://` URL.
     ///
     /// # Errors
     ///
-    /// [`InUse`](DatabaseError::InUse) when another server does not give the file back within half a second,
-    /// [`UnsupportedAddress`](DatabaseError::UnsupportedAddress), [`CannotOpen`](DatabaseError::CannotOpen).
+    /// [`InUse`](DatabaseError::InUse) when another server does not give the file back within half
+    /// a second, [`UnsupportedAddress`](DatabaseError::UnsupportedAddress),
+    /// [`CannotOpen`](DatabaseError::CannotOpen).
     pub fn claim(address: &str) -> Result<Self, DatabaseError> {
         let path = path_of(address)?;
         create(&path)?;
@@ -106,7 +107,8 @@ pub fn path_of(address: &str) -> Result<PathBuf, DatabaseError> {
             });
         }
     };
-    // What is kept has to outlive the process, and SQLite would take such a name for a database in memory.
+    // What is kept has to outlive the process, and SQLite would take such a name for a database in
+    // memory.
     if path.is_empty() || path == ":memory:" {
         return Err(DatabaseError::UnsupportedAddress {
             observed: format!("{path:?}"),

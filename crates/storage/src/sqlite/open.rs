@@ -10,8 +10,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::DatabaseError;
 
-/// How often opening looks again while another instance sets up the same new file. The change to the write-ahead log
-/// is refused at once while anybody else reads, whatever the busy time-out.
+/// How often opening looks again while another instance sets up the same new file. The change to
+/// the write-ahead log is refused at once while anybody else reads, whatever the busy time-out.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What a file is, and how files of earlier versions are brought up.
@@ -19,7 +19,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 pub struct Format {
     /// Tells the file from those of other programs (`PRAGMA application_id`).
     pub application_id: i32,
-    /// The schema's versions. `PRAGMA user_version` counts those that a file has gone through; a change is a new row.
+    /// The schema's versions. `PRAGMA user_version` counts those that a file has gone through; a
+    /// change is a new row.
     pub migrations: &'static [&'static str],
 }
 
@@ -52,14 +53,16 @@ pub struct Settings {
     pub checkpoints: Checkpoints,
 }
 
-/// Opens the file at `path`, which is there already ([`create`](super::create), [`ClaimedFile`](super::ClaimedFile)), and
-/// brings it to the newest schema. Any number of processes may do so at once.
+/// Opens the file at `path`, which is there already ([`create`](super::create),
+/// [`ClaimedFile`](super::ClaimedFile)), and brings it to the newest schema. Any number of
+/// processes may do so at once.
 ///
 /// # Errors
 ///
-/// [`ForeignFile`](DatabaseError::ForeignFile) and [`NewerSchema`](DatabaseError::NewerSchema) before anything is written;
-/// [`Damaged`](DatabaseError::Damaged), [`Busy`](DatabaseError::Busy), [`Full`](DatabaseError::Full),
-/// [`CannotOpen`](DatabaseError::CannotOpen), [`Storage`](DatabaseError::Storage).
+/// [`ForeignFile`](DatabaseError::ForeignFile) and [`NewerSchema`](DatabaseError::NewerSchema)
+/// before anything is written; [`Damaged`](DatabaseError::Damaged), [`Busy`](DatabaseError::Busy),
+/// [`Full`](DatabaseError::Full), [`CannotOpen`](DatabaseError::CannotOpen),
+/// [`Storage`](DatabaseError::Storage).
 pub fn open(
     path: &Path,
     format: &Format,
@@ -179,7 +182,8 @@ fn migrate(connection: &mut Connection, format: &Format) -> rusqlite::Result<()>
         if version(connection)? >= number {
             continue;
         }
-        // The version counts once the write lock is held: of two instances that start together one migrates.
+        // The version counts once the write lock is held: of two instances that start together one
+        // migrates.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if version(&transaction)? < number {
             transaction.execute_batch(migration)?;

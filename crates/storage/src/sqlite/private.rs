@@ -35,7 +35,8 @@ pub(super) fn options() -> OpenOptions {
     options
 }
 
-/// Takes other users' rights from a file that already was there. SQLite gives the same rights to its side files.
+/// Takes other users' rights from a file that already was there. SQLite gives the same rights to
+/// its side files.
 #[cfg(unix)]
 fn restrict(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

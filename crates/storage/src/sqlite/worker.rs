@@ -12,10 +12,11 @@ use tokio::sync::oneshot;
 
 use super::{ClaimedFile, DatabaseError, Format, Settings, create, open};
 
-/// An open database whose operations run one after the other, in a thread of its own, in the order in which they were
-/// asked for.
+/// An open database whose operations run one after the other, in a thread of its own, in the order
+/// in which they were asked for.
 ///
-/// Dropping it finishes what is queued, writes the log back into the file if nobody else has it open, and joins the thread.
+/// Dropping it finishes what is queued, writes the log back into the file if nobody else has it
+/// open, and joins the thread.
 pub struct Worker {
     path: PathBuf,
     queue: Option<Sender<Job>>,
@@ -26,8 +27,8 @@ pub struct Worker {
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
 impl Worker {
-    /// Opens the file at `path`, which several servers on one machine may have open. Creates file and folder if they are
-    /// missing, both readable by their owner only.
+    /// Opens the file at `path`, which several servers on one machine may have open. Creates file
+    /// and folder if they are missing, both readable by their owner only.
     ///
     /// # Errors
     ///
@@ -88,8 +89,8 @@ impl Worker {
         &self.path
     }
 
-    /// Queues an operation and waits until it is done. It is queued at the call, and runs whether or not the future is
-    /// waited for.
+    /// Queues an operation and waits until it is done. It is queued at the call, and runs whether
+    /// or not the future is waited for.
     pub fn submit<T, E, F>(
         &self,
         operation: F,

@@ -4,8 +4,8 @@ use alloy_primitives::B256;
 
 use crate::sqlite::DatabaseError;
 
-/// Everything that can go wrong in the store. Nothing was written when an operation ends in one of these, unless the
-/// machine fails at that very moment.
+/// Everything that can go wrong in the store. Nothing was written when an operation ends in one of
+/// these, unless the machine fails at that very moment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -34,8 +34,8 @@ impl Default for StoreOptions {
 
 /// A store in one SQLite file.
 ///
-/// All work of one handle is done by one thread with one connection, in the order in which it was asked for. Between
-/// handles SQLite's write lock decides.
+/// All work of one handle is done by one thread with one connection, in the order in which it was
+/// asked for. Between handles SQLite's write lock decides.
 ///
 /// Dropping the store finishes what is queued and joins the thread.
 #[derive(Debug)]
@@ -46,8 +46,8 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the store beside the ledger at a path or `sqlite://` URL: `data/service.shelf.db` for
-    /// `sqlite://data/service.db`. Several servers on one machine may have it open. Creates file and folder if they are
-    /// missing, both readable by their owner only.
+    /// `sqlite://data/service.db`. Several servers on one machine may have it open. Creates file
+    /// and folder if they are missing, both readable by their owner only.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl SqliteStore {
         Self::open(beside(ledger)?, options)
     }
 
-    /// Opens the store in the file at `path`, which several servers on one machine may have open. Creates file and folder
-    /// if they are missing.
+    /// Opens the store in the file at `path`, which several servers on one machine may have open.
+    /// Creates file and folder if they are missing.
     ///
     /// # Errors
     ///
@@ -67,8 +67,8 @@ impl SqliteStore {
         Ok(Self { worker, options })
     }
 
-    /// Opens the store at a path or `sqlite://` URL for this server alone: a second one is refused. Creates file and folder
-    /// if they are missing.
+    /// Opens the store at a path or `sqlite://` URL for this server alone: a second one is refused.
+    /// Creates file and folder if they are missing.
     ///
     /// # Errors
     ///
@@ -181,7 +181,8 @@ impl ServerStore for SqliteStore {
     }
 }
 
-/// The file of the store beside a ledger. Its name is older than that of this crate, and stays: files of operators have it.
+/// The file of the store beside a ledger. Its name is older than that of this crate, and stays:
+/// files of operators have it.
 fn beside(ledger: &str) -> Result<PathBuf, StoreError> {
     Ok(sqlite::path_of(ledger)?.with_extension("shelf.db"))
 }

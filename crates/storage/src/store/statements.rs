@@ -1,5 +1,5 @@
-//! The store's rules as SQL. A rule that decides between instances is one conditional statement; what needs two is one
-//! immediate transaction.
+//! The store's rules as SQL. A rule that decides between instances is one conditional statement;
+//! what needs two is one immediate transaction.
 
 use std::path::Path;
 
@@ -277,7 +277,8 @@ impl Statements<'_> {
         })
     }
 
-    /// Runs `work` with the write lock held from the start, so that what it reads still holds when it writes.
+    /// Runs `work` with the write lock held from the start, so that what it reads still holds when
+    /// it writes.
     fn write<T>(
         &mut self,
         operation: &'static str,

@@ -16,7 +16,8 @@ async fn a_crash_loses_nothing_that_was_answered() {
     store.publish("news", record(NOW, "news")).await.unwrap();
     assert!(store.lease("job", "a", NOW, 30).await.unwrap());
 
-    // What a machine would find that lost its power now: the file and its log, without the index of the log.
+    // What a machine would find that lost its power now: the file and its log, without the index of
+    // the log.
     let crashed = Bench::new();
     let log = |path: std::path::PathBuf| path.with_extension("db-wal");
     fs::copy(bench.path(), crashed.path()).unwrap();

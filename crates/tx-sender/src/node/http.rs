@@ -1,4 +1,5 @@
-//! JSON-RPC over HTTP: bounded answers, no redirects, and no URL in any text, for it may hold a key.
+//! JSON-RPC over HTTP: bounded answers, no redirects, and no URL in any text, for it may hold a
+//! key.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -15,7 +16,8 @@ use crate::observe;
 /// The longest answer in bytes. A block with all its transactions is the longest that is asked for.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
-/// Below the idle time-out of common servers, so that a transaction is not sent into a connection that the other side is closing.
+/// Below the idle time-out of common servers, so that a transaction is not sent into a connection
+/// that the other side is closing.
 const POOL_IDLE: Duration = Duration::from_secs(15);
 
 /// An endpoint that cannot be used. Its text is not repeated.

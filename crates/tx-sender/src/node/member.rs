@@ -12,8 +12,8 @@ use super::{Head, Node, NodeFault};
 /// How long a node that did not answer is asked last.
 const REST: Duration = Duration::from_secs(10);
 
-/// How long an answer is waited for before the question is put once more: four times what the last one took, within these bounds, and
-/// twice as long after each that did not come in that time.
+/// How long an answer is waited for before the question is put once more: four times what the last
+/// one took, within these bounds, and twice as long after each that did not come in that time.
 const PATIENCE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(500)..=Duration::from_secs(10);
 
@@ -51,8 +51,9 @@ impl Member {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Waits for an answer. A question that is not answered in the time that this node's answers take is put once more beside the first:
-    /// one lost answer does not cost the whole limit of the transport, and a slow node is still heard.
+    /// Waits for an answer. A question that is not answered in the time that this node's answers
+    /// take is put once more beside the first: one lost answer does not cost the whole limit of the
+    /// transport, and a slow node is still heard.
     pub(super) async fn wait<T, F>(&self, ask: impl Fn() -> F) -> Result<T, NodeFault>
     where
         F: Future<Output = Result<T, NodeFault>>,

@@ -1,6 +1,7 @@
 //! What a node's refusal of a transaction means.
 
-/// Nodes have hardly any codes for these, only words: those of geth, reth, erigon, nethermind and besu.
+/// Nodes have hardly any codes for these, only words: those of geth, reth, erigon, nethermind and
+/// besu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It has the same transaction already.
@@ -17,12 +18,14 @@ pub enum Refusal {
     FeesTooLow,
     /// The transaction itself is not one that any node would take.
     Invalid,
-    /// Anything else. It says nothing about the transaction: a gateway that fails or times out may have passed it on.
+    /// Anything else. It says nothing about the transaction: a gateway that fails or times out may
+    /// have passed it on.
     Unclear,
 }
 
 impl Refusal {
-    /// Reads a node's words. The code says too little: "nonce too low" comes as -32000 and as -32603.
+    /// Reads a node's words. The code says too little: "nonce too low" comes as -32000 and as
+    /// -32603.
     #[must_use]
     pub fn read(message: &str) -> Self {
         let message = message.to_ascii_lowercase();

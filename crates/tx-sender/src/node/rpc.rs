@@ -21,8 +21,8 @@ pub trait Transport: Send + Sync + 'static {
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>>;
 }
 
-/// A node that is asked through a [`Transport`]. Answers are read strictly where something hangs on a member, and further members are
-/// let pass.
+/// A node that is asked through a [`Transport`]. Answers are read strictly where something hangs on
+/// a member, and further members are let pass.
 #[derive(Clone)]
 pub struct RpcNode {
     transport: Arc<dyn Transport>,
@@ -54,7 +54,8 @@ struct ErrorObject {
 }
 
 impl ErrorObject {
-    /// Several calls in one request are what is refused: by the code for what is no request, or in words.
+    /// Several calls in one request are what is refused: by the code for what is no request, or in
+    /// words.
     fn is_of_batches(&self) -> bool {
         matches!(self.code, -32600 | -32700) || self.message.to_ascii_lowercase().contains("batch")
     }
@@ -178,8 +179,9 @@ struct Part {
 }
 
 impl RpcNode {
-    /// The receipts in one request; `None` from a node that takes no batches. What is no answer to several calls, such as text or
-    /// answers without their numbers, says nothing about a single one.
+    /// The receipts in one request; `None` from a node that takes no batches. What is no answer to
+    /// several calls, such as text or answers without their numbers, says nothing about a single
+    /// one.
     async fn receipts_at_once(
         &self,
         hashes: &[B256],
@@ -208,7 +210,8 @@ impl RpcNode {
             return Ok(None);
         }
         let mut receipts = vec![None; hashes.len()];
-        // In whatever order; what a node says of another transaction than the one with this number is nothing.
+        // In whatever order; what a node says of another transaction than the one with this number
+        // is nothing.
         for Part { id, result } in parts {
             if let (Some(receipt), Some(hash)) = (receipts.get_mut(id), hashes.get(id)) {
                 *receipt = result.and_then(|result| result.of(*hash));

@@ -1,4 +1,5 @@
-//! Several nodes of one chain: asked in a fixed order with health, compared with each other where it matters.
+//! Several nodes of one chain: asked in a fixed order with health, compared with each other where
+//! it matters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,8 @@ use super::view::View;
 use super::{Head, Node, NodeFault, NodeFuture, Receipt, Refusal};
 use crate::Hold;
 
-/// How many blocks a node may be behind the newest head that any node shows, and still be asked first.
+/// How many blocks a node may be behind the newest head that any node shows, and still be asked
+/// first.
 const MAX_LAG: u64 = 8;
 
 /// How long the other nodes are waited for after one has answered.
@@ -79,8 +81,8 @@ impl Nodes {
         awake(&confirmed.cloned().collect::<Vec<_>>())
     }
 
-    /// Asks each of them the same at once; the answers in their order. Once one has answered, the others are waited for a little while
-    /// only, and rest when they are silent.
+    /// Asks each of them the same at once; the answers in their order. Once one has answered, the
+    /// others are waited for a little while only, and rest when they are silent.
     async fn ask_all<T: Send + 'static>(
         members: Vec<Arc<Member>>,
         question: impl for<'a> Fn(&'a Member) -> NodeFuture<'a, T> + Send + Sync + Clone + 'static,
@@ -123,8 +125,8 @@ impl Nodes {
             .collect()
     }
 
-    /// The lane from the first node in order that is not behind the others. While its head is that of the `last` view, nothing else is
-    /// asked.
+    /// The lane from the first node in order that is not behind the others. While its head is that
+    /// of the `last` view, nothing else is asked.
     pub(crate) async fn view(&self, account: Address, last: Option<View>) -> Result<View, Hold> {
         let chain_id = self.chain_id;
         let heads = Self::ask_all(self.awake(), move |member| Box::pin(member.head(chain_id)));
@@ -189,8 +191,9 @@ impl Nodes {
         Err(Hold::Nodes(fault))
     }
 
-    /// Compares a member's head with those of the others: each of the two heads must be the other node's block of its number, or an
-    /// ancestor of its head. The heads for which that is known, and the number of the first block about which two nodes differ.
+    /// Compares a member's head with those of the others: each of the two heads must be the other
+    /// node's block of its number, or an ancestor of its head. The heads for which that is known,
+    /// and the number of the first block about which two nodes differ.
     ///
     /// However far a node is ahead, it is not believed against one that has another chain.
     async fn link(
@@ -222,7 +225,8 @@ impl Nodes {
         Ok((linked, None))
     }
 
-    /// Whether the block with this number is the one with this hash, by every node that has one of the number.
+    /// Whether the block with this number is the one with this hash, by every node that has one of
+    /// the number.
     pub(crate) async fn canonical(
         &self,
         view: &View,
@@ -275,8 +279,9 @@ impl Nodes {
         found
     }
 
-    /// Hands signed bytes to the first node that takes them, or to all. The node of the view comes first: the others may be behind. A
-    /// node that has not said that it serves the chain gets nothing.
+    /// Hands signed bytes to the first node that takes them, or to all. The node of the view comes
+    /// first: the others may be behind. A node that has not said that it serves the chain gets
+    /// nothing.
     pub(crate) async fn deliver(&self, view: &View, raw: &Bytes, to_all: bool) -> Delivery {
         let mut delivery = Delivery {
             by_all: true,

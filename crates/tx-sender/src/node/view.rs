@@ -69,8 +69,9 @@ impl View {
         })
     }
 
-    /// The gas that a transfer of nothing to the account itself needs: a quarter more than the node's estimate, for chains whose gas
-    /// also pays for another chain's. What every chain takes at least, where the node does not estimate.
+    /// The gas that a transfer of nothing to the account itself needs: a quarter more than the
+    /// node's estimate, for chains whose gas also pays for another chain's. What every chain takes
+    /// at least, where the node does not estimate.
     pub(crate) async fn noop_gas(&self) -> Result<u64, Hold> {
         let gas = self.noop_gas.get_or_try_init(|| {
             let ask = || async {
@@ -86,8 +87,8 @@ impl View {
         gas.await.copied().map_err(Hold::Nodes)
     }
 
-    /// The transaction of the account that has used a nonce below [`count`](Self::count), as the blocks show it. `None` when
-    /// they cannot be read so far back.
+    /// The transaction of the account that has used a nonce below [`count`](Self::count), as the
+    /// blocks show it. `None` when they cannot be read so far back.
     pub(crate) async fn user_of(
         &self,
         account: Address,

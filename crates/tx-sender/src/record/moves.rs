@@ -1,4 +1,5 @@
-//! The moves: each takes the record as it is and gives the record as it will be. Nothing here has an effect.
+//! The moves: each takes the record as it is and gives the record as it will be. Nothing here has
+//! an effect.
 
 use thiserror::Error;
 
@@ -45,7 +46,8 @@ impl Record {
         }
     }
 
-    /// `claimed → prepared`: the nonce turned out to be used by somebody else before anything was signed for it.
+    /// `claimed → prepared`: the nonce turned out to be used by somebody else before anything was
+    /// signed for it.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -59,8 +61,8 @@ impl Record {
         }
     }
 
-    /// `claimed → signed`, and one more transaction of a nonce that already has some. A request that is being closed is not signed
-    /// again.
+    /// `claimed → signed`, and one more transaction of a nonce that already has some. A request
+    /// that is being closed is not signed again.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -88,8 +90,8 @@ impl Record {
         }
     }
 
-    /// `signed | broadcast → mined`: one of its transactions stands in a canonical block. One that is not its own makes it
-    /// `replaced`.
+    /// `signed | broadcast → mined`: one of its transactions stands in a canonical block. One that
+    /// is not its own makes it `replaced`.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -126,7 +128,8 @@ impl Record {
         }))
     }
 
-    /// Back to where it was, because its block is not canonical any more: `broadcast`, or `claimed` where nothing was signed.
+    /// Back to where it was, because its block is not canonical any more: `broadcast`, or `claimed`
+    /// where nothing was signed.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -155,8 +158,9 @@ impl Record {
         })
     }
 
-    /// The request is not to take effect any more. What has no nonce is abandoned at once; of what has one, the nonce is
-    /// used for nothing, unless one of its transactions gets into a block first.
+    /// The request is not to take effect any more. What has no nonce is abandoned at once; of what
+    /// has one, the nonce is used for nothing, unless one of its transactions gets into a block
+    /// first.
     ///
     /// # Errors
     /// [`IllegalMove`] when a block has it already.
@@ -175,7 +179,8 @@ impl Record {
         }
     }
 
-    /// `claimed → abandoned`: nothing was signed for the nonce, and it is the lane's last one, so that nothing waits for it.
+    /// `claimed → abandoned`: nothing was signed for the nonce, and it is the lane's last one, so
+    /// that nothing waits for it.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -347,8 +352,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked of a record, in whatever order: a nonce that bytes were signed for never changes, nothing signed is ever
-        /// forgotten, and a final record stays as it is.
+        /// Whatever is asked of a record, in whatever order: a nonce that bytes were signed for
+        /// never changes, nothing signed is ever forgotten, and a final record stays as it is.
         #[test]
         fn no_order_of_moves_loses_anything(moves in prop::collection::vec(0u8..11, 0..40)) {
             let mut record = record();

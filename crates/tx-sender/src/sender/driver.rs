@@ -15,8 +15,8 @@ use crate::node::{Delivery, Nodes, View};
 use crate::observe::LaneMetrics;
 use crate::{Fence, Hold, Lane, Policy, Record, StoreError, Takeover, TransactionSigner};
 
-/// How long a lane is leased, in seconds of the wall clock. Who works it without having renewed the lease finds its writes refused as
-/// soon as somebody else has the lane.
+/// How long a lane is leased, in seconds of the wall clock. Who works it without having renewed the
+/// lease finds its writes refused as soon as somebody else has the lane.
 const LEASE_SECONDS: u64 = 30;
 
 /// How long after a renewal the lease is renewed.
@@ -179,7 +179,8 @@ impl Driver {
     /// One look at everything that is open, and what follows from it.
     async fn turn(&mut self) -> Result<Left, Stop> {
         self.hold = None;
-        // Until the lane is ours, somebody else may write: what is read before only tells whether there is anything to do.
+        // Until the lane is ours, somebody else may write: what is read before only tells whether
+        // there is anything to do.
         if !self.is_leased() {
             let records = self.shared.store.live(self.lane).await?;
             if records.is_empty() {
@@ -278,7 +279,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Keeps the first cause that holds the lane in this turn. One that keeps nothing else waiting comes after all others.
+    /// Keeps the first cause that holds the lane in this turn. One that keeps nothing else waiting
+    /// comes after all others.
     pub(super) fn held(&mut self, hold: Hold) {
         if matches!(self.hold, None | Some(Hold::OutcomeUnknown { .. })) {
             self.hold = Some(hold);

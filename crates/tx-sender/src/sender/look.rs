@@ -1,4 +1,5 @@
-//! What the chain says about the lane's records: which blocks are still there, which nonces are used and by what.
+//! What the chain says about the lane's records: which blocks are still there, which nonces are
+//! used and by what.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,8 +26,8 @@ impl Driver {
 
     /// Takes back what rests on a block that is not canonical any more.
     ///
-    /// While the block that was the head at the last check is canonical, so are its ancestors, which hold every inclusion: then one
-    /// call is enough.
+    /// While the block that was the head at the last check is canonical, so are its ancestors,
+    /// which hold every inclusion: then one call is enough.
     async fn watch_blocks(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut blocks: BTreeMap<(u64, B256), Canonical> = records
             .iter()
@@ -85,8 +86,9 @@ impl Driver {
         Ok(())
     }
 
-    /// Puts the anchor at the head, whose ancestors hold every inclusion that was just found canonical. The head was read before that:
-    /// if the node has turned to another chain meanwhile, the inclusions are looked at again in the next turn.
+    /// Puts the anchor at the head, whose ancestors hold every inclusion that was just found
+    /// canonical. The head was read before that: if the node has turned to another chain meanwhile,
+    /// the inclusions are looked at again in the next turn.
     async fn move_anchor(&mut self, view: &View) -> Result<(), Stop> {
         let (number, hash) = (view.head.number, view.head.hash);
         let canonical = self.nodes.canonical_now(number, hash).await?;
@@ -129,7 +131,8 @@ impl Driver {
         self.write(records, changed).await
     }
 
-    /// The record as mined, and as sealed where its block is deep enough already: one write for both.
+    /// The record as mined, and as sealed where its block is deep enough already: one write for
+    /// both.
     fn included(&self, view: &View, record: &Record, inclusion: Inclusion) -> Option<Record> {
         let mined = record.mine(inclusion).ok()?;
         if self.is_deep(&mined, inclusion.number, view, 0) {
@@ -138,9 +141,9 @@ impl Driver {
         Some(mined)
     }
 
-    /// The canonical blocks that hold transactions of these records, by the transaction. A receipt alone is not enough: nodes hand out
-    /// receipts of blocks that are only proposed, and such a block may never become one. All receipts are asked for at once, and each
-    /// block once.
+    /// The canonical blocks that hold transactions of these records, by the transaction. A receipt
+    /// alone is not enough: nodes hand out receipts of blocks that are only proposed, and such a
+    /// block may never become one. All receipts are asked for at once, and each block once.
     async fn own_inclusions(
         &mut self,
         view: &View,
@@ -177,8 +180,8 @@ impl Driver {
         Ok(inclusions.collect())
     }
 
-    /// The record as replaced, when a block shows that a transaction of somebody else has used its nonce. That no receipt shows
-    /// proves nothing.
+    /// The record as replaced, when a block shows that a transaction of somebody else has used its
+    /// nonce. That no receipt shows proves nothing.
     async fn foreign_inclusion(
         &mut self,
         view: &View,
@@ -223,7 +226,8 @@ impl Driver {
         Ok(record.mine(user).ok())
     }
 
-    /// Seals what is deep enough, and takes the eye off what no reorganisation is expected to reach.
+    /// Seals what is deep enough, and takes the eye off what no reorganisation is expected to
+    /// reach.
     async fn settle(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut changed = Vec::new();
         for record in records.iter().filter(|record| !record.is_final) {

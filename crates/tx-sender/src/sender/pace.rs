@@ -1,5 +1,5 @@
-//! When a transaction was last looked after, by a clock that cannot be set back. Nothing here is the truth about a record: a new
-//! process begins anew.
+//! When a transaction was last looked after, by a clock that cannot be set back. Nothing here is
+//! the truth about a record: a new process begins anew.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,8 @@ pub(crate) struct Pace {
     pub(crate) refusal: Option<Refusal>,
     /// What that holds the lane with.
     pub(crate) hold: Option<Hold>,
-    /// How many steps the next raise takes: nodes that want more than the usual one are met in several.
+    /// How many steps the next raise takes: nodes that want more than the usual one are met in
+    /// several.
     pub(crate) step: u32,
     /// Since when its nonce is known to be used while no receipt shows.
     pub(crate) used_since: Option<Instant>,

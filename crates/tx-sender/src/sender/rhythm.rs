@@ -15,8 +15,8 @@ const FIRST_PART: u32 = 50;
 /// For how many blocks is looked so often.
 const QUICK_BLOCKS: u32 = 5;
 
-/// The pauses between looks: short after something has happened, then longer, so that a transaction is seen soon after its block, and
-/// a node is not pestered about one that waits for long.
+/// The pauses between looks: short after something has happened, then longer, so that a transaction
+/// is seen soon after its block, and a node is not pestered about one that waits for long.
 #[derive(Debug, Default)]
 pub(super) struct Rhythm {
     moved_at: Option<Instant>,

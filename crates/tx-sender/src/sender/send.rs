@@ -15,8 +15,9 @@ const LOST_AFTER: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Driver {
-    /// Hands over what no node has, and what waits for long: the same bytes, to all nodes from the second time on. A node that does not
-    /// answer is not waited for. The bytes of a request that is not to take effect any more are handed to nobody.
+    /// Hands over what no node has, and what waits for long: the same bytes, to all nodes from the
+    /// second time on. A node that does not answer is not waited for. The bytes of a request that
+    /// is not to take effect any more are handed to nobody.
     pub(super) async fn send(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut open: Vec<&Record> = records
             .iter()

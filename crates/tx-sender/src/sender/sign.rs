@@ -1,4 +1,5 @@
-//! Signing: which records need another transaction, at what fees, and what is made of the signer's answer.
+//! Signing: which records need another transaction, at what fees, and what is made of the signer's
+//! answer.
 
 use std::sync::Arc;
 
@@ -102,8 +103,9 @@ impl Driver {
             .then(|| (kind, outbid(&record.fees(), market, cap, pace.step)))
     }
 
-    /// Nothing can be raised: the same bytes are sent again. That holds the lane only while they cannot be mined: below the market,
-    /// where nodes want more for them than it asks, and where they are not what the nonce is to be used for.
+    /// Nothing can be raised: the same bytes are sent again. That holds the lane only while they
+    /// cannot be mined: below the market, where nodes want more for them than it asks, and where
+    /// they are not what the nonce is to be used for.
     fn at_cap(&mut self, record: &Record, market: Market, above: AboveCap) {
         let pace = self.paces.of(record);
         let waits = record.newest().is_none_or(|newest| {
@@ -119,8 +121,8 @@ impl Driver {
         }
     }
 
-    /// Has the drafts signed, all at once, and stores the signed bytes before anything is sent. What comes back is only believed when it is what was
-    /// asked for.
+    /// Has the drafts signed, all at once, and stores the signed bytes before anything is sent.
+    /// What comes back is only believed when it is what was asked for.
     pub(super) async fn sign(
         &mut self,
         records: &mut [Record],

@@ -40,7 +40,8 @@ impl Driver {
         self.send(view, records).await
     }
 
-    /// Requests whose time is over are not sent any more, and a nonce that nothing was signed for and nothing waits behind is given back.
+    /// Requests whose time is over are not sent any more, and a nonce that nothing was signed for
+    /// and nothing waits behind is given back.
     async fn close_what_is_over(
         &mut self,
         view: &View,
@@ -69,8 +70,8 @@ impl Driver {
         self.write(records, changed).await
     }
 
-    /// A nonce that no record has, below one that waits: nothing behind it can be mined. It is given to the next request, or after a
-    /// while to a transaction without effect.
+    /// A nonce that no record has, below one that waits: nothing behind it can be mined. It is
+    /// given to the next request, or after a while to a transaction without effect.
     async fn fill_gaps(&mut self, view: &View, records: &mut Vec<Record>) -> Result<(), Stop> {
         let nonces = Self::nonces(records);
         let last = nonces.last().copied().unwrap_or(view.count);
@@ -95,8 +96,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The first transaction in line cannot be raised to what the market asks, and another one that waits could be mined: the first one's
-    /// nonce is used for nothing.
+    /// The first transaction in line cannot be raised to what the market asks, and another one that
+    /// waits could be mined: the first one's nonce is used for nothing.
     async fn clear_the_way(
         &mut self,
         view: &View,
@@ -122,7 +123,8 @@ impl Driver {
         self.write(records, closed.into_iter().collect()).await
     }
 
-    /// Gives nonces to as many requests as may be on their way: each record claims its own, the lowest that is free.
+    /// Gives nonces to as many requests as may be on their way: each record claims its own, the
+    /// lowest that is free.
     async fn admit(
         &mut self,
         view: &View,

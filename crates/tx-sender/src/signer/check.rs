@@ -19,7 +19,8 @@ pub struct Checked {
     pub raw: Bytes,
 }
 
-/// Has a transaction signed for the signer's account: waits for at most `patience`, and believes only what [`check`] lets pass.
+/// Has a transaction signed for the signer's account: waits for at most `patience`, and believes
+/// only what [`check`] lets pass.
 ///
 /// # Errors
 /// What is wrong with the answer, and [`SignError::Unavailable`] when there is none in time.
@@ -33,8 +34,8 @@ pub async fn signed(
     check(&raw, asked, signer.account())
 }
 
-/// Parses what a signer has returned and compares every field with the request. The signature must be the account's, with the lower
-/// `s` (EIP-2).
+/// Parses what a signer has returned and compares every field with the request. The signature must
+/// be the account's, with the lower `s` (EIP-2).
 ///
 /// # Errors
 /// What is wrong with it.
@@ -76,7 +77,8 @@ pub fn check(raw: &Bytes, asked: &Unsigned, account: Address) -> Result<Checked,
             observed,
         });
     }
-    // The bytes that go out are those of the request with this signature, whatever else the answer was.
+    // The bytes that go out are those of the request with this signature, whatever else the answer
+    // was.
     let rebuilt = asked.with_signature(*signature);
     if rebuilt != *raw {
         return Err(SignError::OtherField { member: "encoding" });

@@ -1,4 +1,5 @@
-//! A key in an encrypted file (Web3 Secret Storage, version 3), as `cast wallet import`, geth and eth-account write it.
+//! A key in an encrypted file (Web3 Secret Storage, version 3), as `cast wallet import`, geth and
+//! eth-account write it.
 
 use std::fs;
 use std::io;
@@ -49,8 +50,8 @@ impl KeyFileError {
 const MODE: u32 = 0o600;
 
 impl LocalKey {
-    /// The key of an encrypted file. Takes as long as the file's own parameters ask for, a second or so: call it at the start, and not
-    /// on a thread that serves others.
+    /// The key of an encrypted file. Takes as long as the file's own parameters ask for, a second
+    /// or so: call it at the start, and not on a thread that serves others.
     ///
     /// # Errors
     /// [`KeyFileError`].

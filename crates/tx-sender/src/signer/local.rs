@@ -14,7 +14,8 @@ use crate::SignError;
 #[error("expected a private key of 32 bytes as hexadecimal digits")]
 pub struct InvalidKey;
 
-/// Anything that signs 32 bytes as an Ethereum key does: a key in the process, and the services for which alloy has a client.
+/// Anything that signs 32 bytes as an Ethereum key does: a key in the process, and the services for
+/// which alloy has a client.
 #[derive(Debug, Clone)]
 pub struct HashSigner<S>(S);
 

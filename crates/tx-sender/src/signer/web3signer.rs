@@ -19,8 +19,9 @@ const MAX_WORDS: usize = 200;
 
 /// An account of a Web3Signer instance (`eth_signTransaction`).
 ///
-/// One instance serves one chain: it puts the chain id that it was started with in the place of the request's. A transaction that comes
-/// back for another chain is refused like every other difference ([`check`](super::check)).
+/// One instance serves one chain: it puts the chain id that it was started with in the place of the
+/// request's. A transaction that comes back for another chain is refused like every other
+/// difference ([`check`](super::check)).
 #[derive(Clone)]
 pub struct Web3Signer {
     account: Address,

@@ -1,4 +1,5 @@
-//! Records that last as long as the process: the model that other stores are compared with, and what tests run on.
+//! Records that last as long as the process: the model that other stores are compared with, and
+//! what tests run on.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

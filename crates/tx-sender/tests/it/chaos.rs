@@ -11,7 +11,8 @@ use tx_sender::Sender;
 use crate::kills::{Fuse, process};
 use crate::support::{BASE_FEE, CAP, World, name, recipient, submit};
 
-/// How many schedules an ordinary run goes through; `TX_SENDER_SCHEDULES` and `TX_SENDER_FIRST_SEED` ask for others.
+/// How many schedules an ordinary run goes through; `TX_SENDER_SCHEDULES` and
+/// `TX_SENDER_FIRST_SEED` ask for others.
 const SCHEDULES: u64 = 40;
 
 /// How many of them also run on records in a file.

@@ -1,4 +1,5 @@
-//! What every signer has to pass. The crate of the signers that are services runs this very file over each of them.
+//! What every signer has to pass. The crate of the signers that are services runs this very file
+//! over each of them.
 
 use std::time::Duration;
 
@@ -26,7 +27,8 @@ pub(crate) fn unsigned(fees: Fees) -> Unsigned {
     }
 }
 
-/// Both kinds of transactions come back as they were asked for, by a reading of the bytes that does not use the sender's own check.
+/// Both kinds of transactions come back as they were asked for, by a reading of the bytes that does
+/// not use the sender's own check.
 pub(crate) async fn conforms(signer: &dyn TransactionSigner) {
     for fees in [DYNAMIC, Fees::Legacy { price: 9 }] {
         for nonce in 0..8 {
@@ -98,8 +100,8 @@ pub(crate) enum Behaviour {
     OtherForm,
 }
 
-/// Whatever the service does, what comes of it is a transaction as it was asked for or an error with the right name; and the next
-/// question is answered as if nothing had been.
+/// Whatever the service does, what comes of it is a transaction as it was asked for or an error
+/// with the right name; and the next question is answered as if nothing had been.
 #[allow(dead_code, reason = "not every signer is a service")]
 pub(crate) async fn withstands(signer: &dyn TransactionSigner, behave: impl Fn(Behaviour)) {
     use Behaviour::*;

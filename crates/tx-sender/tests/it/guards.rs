@@ -1,4 +1,5 @@
-//! What single guards of the sender are for: each of these fails when one of them is taken out, and nothing else does.
+//! What single guards of the sender are for: each of these fails when one of them is taken out, and
+//! nothing else does.
 
 mod blocks;
 mod contradictions;

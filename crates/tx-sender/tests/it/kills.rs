@@ -1,4 +1,5 @@
-//! A process that ends before or after any of its writes and sends, and the next one that finds the records.
+//! A process that ends before or after any of its writes and sends, and the next one that finds the
+//! records.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -168,7 +169,8 @@ pub(crate) async fn process(world: &World, fuse: &Arc<Fuse>) -> Sender {
 
 const KEYS: u64 = 3;
 
-/// Submits all keys and cancels the last, while blocks come; whether the process came to the end of it.
+/// Submits all keys and cancels the last, while blocks come; whether the process came to the end of
+/// it.
 async fn live(world: &World, fuse: &Arc<Fuse>) -> bool {
     let sender = process(world, fuse).await;
     let work = async {

@@ -129,7 +129,8 @@ async fn a_gap_is_filled_by_the_next_request() {
     }
 }
 
-/// A node refuses what it has taken: whatever it says, nothing is sent under another nonce, and the outcome is the block's.
+/// A node refuses what it has taken: whatever it says, nothing is sent under another nonce, and the
+/// outcome is the block's.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
     for words in [

@@ -11,7 +11,8 @@ use metrics::{
 
 use crate::support::{BASE_FEE, CAP, World, submit};
 
-/// The value of every gauge and counter, by its name and the labels that tell lanes and causes apart.
+/// The value of every gauge and counter, by its name and the labels that tell lanes and causes
+/// apart.
 #[derive(Debug, Default, Clone)]
 struct Values(Arc<Mutex<BTreeMap<String, f64>>>);
 

@@ -111,7 +111,8 @@ async fn a_node_is_not_pestered() {
         assert_eq!(quick[method], 1, "{quick:?}");
     }
     assert!(!quick.contains_key(RECEIPT), "{quick:?}");
-    // What waits for long is looked for less often: at each poll interval, and a resend or a raise may come between.
+    // What waits for long is looked for less often: at each poll interval, and a resend or a raise
+    // may come between.
     let sends = asked(&world)["eth_sendRawTransaction"];
     tokio::time::sleep(Duration::from_secs(100)).await;
     let later = asked(&world);

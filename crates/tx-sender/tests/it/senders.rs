@@ -41,7 +41,8 @@ async fn two_senders_on_one_store_send_everything_once() {
     assert_eq!(world.state(&name(11)).await, "sealed");
 }
 
-/// Two processes with one key, and none knows of the other's records: they take nonces from each other, and no key takes effect twice.
+/// Two processes with one key, and none knows of the other's records: they take nonces from each
+/// other, and no key takes effect twice.
 #[tokio::test(start_paused = true)]
 async fn two_senders_of_one_key_with_records_of_their_own_settle_every_request_once_or_not() {
     let (one, mut two) = (World::new(), World::new());

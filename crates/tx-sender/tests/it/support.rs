@@ -247,7 +247,8 @@ impl World {
     }
 }
 
-/// The answer of a store that works in a thread of its own. Simulated time would go on while it is waited for.
+/// The answer of a store that works in a thread of its own. Simulated time would go on while it is
+/// waited for.
 pub(crate) fn at_once<T>(answer: StoreFuture<'_, T>) -> Result<T, StoreError> {
     struct Unpark(Thread);
     impl Wake for Unpark {

@@ -1,4 +1,5 @@
-//! Web3Signer by its documented wire form: `eth_signTransaction` with a transaction call object, answered with the signed bytes.
+//! Web3Signer by its documented wire form: `eth_signTransaction` with a transaction call object,
+//! answered with the signed bytes.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};

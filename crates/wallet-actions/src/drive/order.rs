@@ -9,15 +9,16 @@ use crate::intent::Intent;
 use crate::plan::{judge_returned, judge_taken};
 use crate::{StepKind, intent};
 
-/// What is put on top of an estimate, in percent: what a call uses changes with the state that it finds.
+/// What is put on top of an estimate, in percent: what a call uses changes with the state that it
+/// finds.
 const MARGIN_PERCENT: u64 = 30;
 
 /// The most gas that a transaction of an action may use.
 const MOST_GAS: u64 = 4_000_000;
 
 impl Driver {
-    /// Everything that may fail comes first; then the order is written; then the transaction is handed over, by whoever finds
-    /// the order. What cannot be sent halts the intent.
+    /// Everything that may fail comes first; then the order is written; then the transaction is
+    /// handed over, by whoever finds the order. What cannot be sent halts the intent.
     pub(super) async fn order(&self, intent: &Intent, index: usize) -> Result<Step, Fault> {
         let Some(step) = intent.steps.get(index) else {
             return Ok(Step::Wait(self.shared.pace.look));
@@ -50,7 +51,8 @@ impl Driver {
         let chain_steps = intent.steps.iter().filter(|other| {
             other.chain_id == step.chain_id && other.status == intent::Status::Planned
         });
-        // What comes after it is paid for as well, so that an approval does not stand without its call.
+        // What comes after it is paid for as well, so that an approval does not stand without its
+        // call.
         let later = u64::try_from(chain_steps.count().saturating_sub(1)).unwrap_or_default();
         let ahead = limit.saturating_add(later.saturating_mul(ahead_gas(step.kind)));
         match self.shared.fund(intent, step.chain_id, ahead).await? {
@@ -61,14 +63,15 @@ impl Driver {
         }
     }
 
-    /// What cannot be sent halts the intent. A transaction that is sent after a halt is left out instead.
+    /// What cannot be sent halts the intent. A transaction that is sent after a halt is left out
+    /// instead.
     fn stop(&self, intent: &Intent, step: &intent::Step, reason: &str) -> Result<Intent, Fault> {
         tracing::warn!(intent = %intent.id, kind = step.kind.as_str(), reason, "a transaction of an action is not sent");
         Ok(intent.halt(reason)?)
     }
 
-    /// Calls the transaction without sending it, where it is judged by what it returns; the reason when that is too little
-    /// or takes too much.
+    /// Calls the transaction without sending it, where it is judged by what it returns; the reason
+    /// when that is too little or takes too much.
     async fn returns_too_bad(
         &self,
         intent: &Intent,

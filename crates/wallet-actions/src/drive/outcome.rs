@@ -7,8 +7,8 @@ use crate::StepKind;
 use crate::intent::{At, Intent, Status};
 
 impl Driver {
-    /// Hands the transaction over, once more where it was, and waits for its outcome. The sender of transactions knows it by
-    /// its key, so that it takes effect at most once.
+    /// Hands the transaction over, once more where it was, and waits for its outcome. The sender of
+    /// transactions knows it by its key, so that it takes effect at most once.
     pub(super) async fn outcome(&self, intent: &Intent, index: usize) -> Result<Step, Fault> {
         let Some(step) = intent.steps.get(index) else {
             return Ok(Step::Wait(self.shared.pace.look));

@@ -1,4 +1,5 @@
-//! The moves of an intent. Each returns the record to be written, or says why it is none of its moves.
+//! The moves of an intent. Each returns the record to be written, or says why it is none of its
+//! moves.
 
 use alloy_primitives::U256;
 use thiserror::Error;

@@ -1,4 +1,5 @@
-//! What one account has on one chain, read from the chain's nodes. No key and no custody is behind it.
+//! What one account has on one chain, read from the chain's nodes. No key and no custody is behind
+//! it.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall;

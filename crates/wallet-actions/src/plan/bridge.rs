@@ -92,7 +92,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Whether the key would sign what the destination chain needs: USDC is not burned for a mint that nobody may send.
+    /// Whether the key would sign what the destination chain needs: USDC is not burned for a mint
+    /// that nobody may send.
     fn judge_arrival(&self, bridge: &Bridge) -> Result<(), Refused> {
         let mint = crate::drive::mint_step(bridge, Default::default(), Default::default());
         self.judge_call(bridge.chain_id, bridge.transmitter, &mint.input)?;

@@ -1,5 +1,5 @@
-//! A deposit into a product, from an account of anybody: the transactions, and what they bring. Sub-wallets and callers
-//! with keys of their own get the same ones.
+//! A deposit into a product, from an account of anybody: the transactions, and what they bring.
+//! Sub-wallets and callers with keys of their own get the same ones.
 
 use alloy_primitives::{Address, U256};
 
@@ -11,11 +11,12 @@ use crate::amount::{less_bps, whole};
 use crate::intent::{Expected, Step};
 use crate::{Refused, StepKind};
 
-/// How far what a vault gives may fall below its preview: other deposits come between. ERC-4626 has no guard of its own.
+/// How far what a vault gives may fall below its preview: other deposits come between. ERC-4626 has
+/// no guard of its own.
 const PREVIEW_TOLERANCE_BPS: u64 = 10;
 
-/// How far the shares may be worth less than the deposit: fees of the vault. A vault whose empty pool was inflated by a gift
-/// takes more.
+/// How far the shares may be worth less than the deposit: fees of the vault. A vault whose empty
+/// pool was inflated by a gift takes more.
 const MOST_LOSS_BPS: u64 = 100;
 
 /// A deposit that the product takes now.

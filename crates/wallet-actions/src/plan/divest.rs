@@ -18,7 +18,8 @@ const RATIO_DIGITS: u8 = 6;
 const RATIO_ONE: u64 = 1_000_000;
 
 impl Planner<'_> {
-    /// The withdrawal of an amount, or of a share of the position; the whole of it leaves no shares.
+    /// The withdrawal of an amount, or of a share of the position; the whole of it leaves no
+    /// shares.
     pub(super) async fn divest(&self, asked: &DivestOrder) -> Result<Draft, Refused> {
         let product = self.product_of(&asked.product).await?;
         let (shares, balance) = self.shares(&product).await?;
@@ -60,8 +61,8 @@ impl Planner<'_> {
         })
     }
 
-    /// From an Aave v3 pool, whose shares are one unit of the asset each. The largest number means everything, with what
-    /// accrues until then.
+    /// From an Aave v3 pool, whose shares are one unit of the asset each. The largest number means
+    /// everything, with what accrues until then.
     fn out_of_reserve(
         &self,
         product: &Product,

@@ -24,7 +24,8 @@ pub struct ListedProduct {
     pub asset: Address,
 }
 
-/// The transactions of a deposit from an account's own address. They were neither simulated nor signed.
+/// The transactions of a deposit from an account's own address. They were neither simulated nor
+/// signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DepositPlan {
     /// In this order. None carries coins.
@@ -58,8 +59,9 @@ impl ListedProduct {
         nobody.symbol(self.asset).await
     }
 
-    /// Plans the deposit of `amount` whole tokens of the asset from `account`: the same transactions and the same judgement
-    /// as for a sub-wallet. Whether the account holds the amount is not looked at.
+    /// Plans the deposit of `amount` whole tokens of the asset from `account`: the same
+    /// transactions and the same judgement as for a sub-wallet. Whether the account holds the
+    /// amount is not looked at.
     ///
     /// # Errors
     /// [`Refused`]: the amount is none of the asset; the product does not take it now; the chain cannot be read.

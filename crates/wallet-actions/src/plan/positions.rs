@@ -16,7 +16,8 @@ pub struct Position {
     pub product: ListedProduct,
     /// The wallet's shares, in their smallest unit.
     pub shares: U256,
-    /// What they are worth by the product's own word, in the asset's smallest unit. Fees of leaving are not taken off.
+    /// What they are worth by the product's own word, in the asset's smallest unit. Fees of leaving
+    /// are not taken off.
     pub assets: U256,
     /// The asset's decimals.
     pub decimals: u8,
@@ -68,7 +69,8 @@ impl Planner<'_> {
         Ok(positions)
     }
 
-    /// What it holds of the products' assets on the chains on which it acts; none of which it holds nothing.
+    /// What it holds of the products' assets on the chains on which it acts; none of which it holds
+    /// nothing.
     pub(crate) async fn idle(&self) -> Result<Vec<Idle>, Refused> {
         let tokens: BTreeSet<_> = self
             .products()

@@ -13,7 +13,8 @@ use crate::{Order, Principal, Refused, StepKind};
 /// How long an authorization that is asked for is valid.
 const VALID_SECONDS: u64 = 3_600;
 
-/// How much longer an authorization has to be valid than now, so that its transaction can come into a block.
+/// How much longer an authorization has to be valid than now, so that its transaction can come into
+/// a block.
 const MARGIN_SECONDS: u64 = 60;
 
 impl Planner<'_> {
@@ -96,7 +97,8 @@ impl Planner<'_> {
         }))
     }
 
-    /// The EIP-712 domain of a token, by its own words, where they give the separator that the token has.
+    /// The EIP-712 domain of a token, by its own words, where they give the separator that the
+    /// token has.
     async fn domain(&self, chain_id: u64, token: Address) -> Result<Option<Value>, Refused> {
         let separator = self
             .read(chain_id, token, &token::DOMAIN_SEPARATORCall {})
@@ -129,7 +131,8 @@ impl Planner<'_> {
         }))
     }
 
-    /// Whether the authorization is one from the owner to its wallet that brings enough. Its signature is the token's to judge.
+    /// Whether the authorization is one from the owner to its wallet that brings enough. Its
+    /// signature is the token's to judge.
     fn judge_principal(&self, principal: &Principal, missing: U256) -> Result<(), Refused> {
         let wrong = |path, expected: String, observed: String| {
             Err(Refused::invalid(
@@ -207,7 +210,8 @@ impl Planner<'_> {
     }
 }
 
-/// The forms in which tokens take an authorization: a key's signature in three parts, any signature in one piece.
+/// The forms in which tokens take an authorization: a key's signature in three parts, any signature
+/// in one piece.
 fn forms(chain_id: u64, token: Address, principal: &Principal) -> Vec<Step> {
     let &Principal {
         ref signature,

@@ -1,7 +1,8 @@
 //! The slippage that an order allows its deposit, or the end of one.
 //!
-//! What everybody's deposits are judged by stands beside them. Here the caller's own limit is added: against what the product
-//! itself says that shares are worth, so that fees count as slippage.
+//! What everybody's deposits are judged by stands beside them. Here the caller's own limit is
+//! added: against what the product itself says that shares are worth, so that fees count as
+//! slippage.
 
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall;
@@ -15,8 +16,8 @@ use crate::{Order, Refused, StepKind};
 const ALL_BPS: u64 = 10_000;
 
 impl Planner<'_> {
-    /// Narrows what the call of a draft accepts to what the order allows. An Aave v3 pool gives one share for each unit, and
-    /// is judged by that already.
+    /// Narrows what the call of a draft accepts to what the order allows. An Aave v3 pool gives one
+    /// share for each unit, and is judged by that already.
     pub(super) async fn limit_slippage(
         &self,
         order: &Order,

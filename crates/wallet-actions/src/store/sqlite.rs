@@ -34,7 +34,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by their owner only.
+    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by
+    /// their owner only.
     ///
     /// # Errors
     /// What is wrong with the file.

@@ -9,8 +9,9 @@ use crate::plan::{Idle, Planner, Position};
 use crate::{Action, Forbidden, IntentId, Order, Refused, StoreError};
 
 impl WalletActions {
-    /// Sees to it that a payment begins nothing from now on, for ever: also not when the process ends in between. The first
-    /// reason stands. An intent that the payment had bought before goes on; [`Self::give_up`] stops it.
+    /// Sees to it that a payment begins nothing from now on, for ever: also not when the process
+    /// ends in between. The first reason stands. An intent that the payment had bought before goes
+    /// on; [`Self::give_up`] stops it.
     ///
     /// # Errors
     /// The store's: whether it is forbidden is not known then.
@@ -27,8 +28,8 @@ impl WalletActions {
         self.shared.store.forbidden(payment).await
     }
 
-    /// Whether a transaction of the intent was signed, whatever became of it. A transaction whose record the sender has
-    /// thrown away, and that is in no block, counts as not signed.
+    /// Whether a transaction of the intent was signed, whatever became of it. A transaction whose
+    /// record the sender has thrown away, and that is in no block, counts as not signed.
     ///
     /// # Errors
     /// The sender's.
@@ -50,7 +51,8 @@ impl WalletActions {
         Ok(false)
     }
 
-    /// What the owner's wallet has in the reviewed products of the chains on which wallets act. Nothing without a wallet.
+    /// What the owner's wallet has in the reviewed products of the chains on which wallets act.
+    /// Nothing without a wallet.
     ///
     /// # Errors
     /// Something of it cannot be read now.
@@ -72,8 +74,8 @@ impl WalletActions {
         }
     }
 
-    /// Judges a deposit that is to follow on something else: everything but what the wallet holds by then. Nothing is kept
-    /// of it.
+    /// Judges a deposit that is to follow on something else: everything but what the wallet holds
+    /// by then. Nothing is kept of it.
     ///
     /// # Errors
     /// [`Refused`], as the deposit would be refused now; another action than a deposit.

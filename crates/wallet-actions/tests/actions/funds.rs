@@ -122,7 +122,8 @@ fn funder(of_owner: u64) -> Funder {
 #[tokio::test(start_paused = true)]
 async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it() {
     let world = World::with_coins(U256::ZERO);
-    // Without a price a coin of X Layer counts as a thousand dollars: a deposit's gas as about a tenth of one.
+    // Without a price a coin of X Layer counts as a thousand dollars: a deposit's gas as about a
+    // tenth of one.
     world.xlayer.set_base_fee(90_000_000);
     move_tokens(
         &world.xlayer,

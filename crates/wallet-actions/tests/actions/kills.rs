@@ -1,4 +1,5 @@
-//! A process that ends before and after every write and every transaction that it sends; the next one goes on.
+//! A process that ends before and after every write and every transaction that it sends; the next
+//! one goes on.
 
 use std::time::Duration;
 
@@ -32,8 +33,8 @@ fn stage() -> World {
     world
 }
 
-/// Runs an action in a process that ends at its n-th effect, and once more with the same payment in the next one. `None` when
-/// the first process came to the end by itself.
+/// Runs an action in a process that ends at its n-th effect, and once more with the same payment in
+/// the next one. `None` when the first process came to the end by itself.
 async fn killed(action: &Action, effects: i64, after: bool) -> (World, Option<Intent>) {
     let world = stage();
     let fuse = Fuse::new(effects, after);

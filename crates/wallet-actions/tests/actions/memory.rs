@@ -1,4 +1,5 @@
-//! Intents in memory, for simulated time: a file's thread would not wait for it. `stores.rs` holds it against the file.
+//! Intents in memory, for simulated time: a file's thread would not wait for it. `stores.rs` holds
+//! it against the file.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

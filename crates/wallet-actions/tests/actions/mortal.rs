@@ -1,4 +1,5 @@
-//! A process that ends at its n-th effect: nothing that it does later happens, and nothing tells it so.
+//! A process that ends at its n-th effect: nothing that it does later happens, and nothing tells it
+//! so.
 
 use std::pin::Pin;
 use std::sync::Arc;

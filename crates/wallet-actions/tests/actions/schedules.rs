@@ -1,4 +1,5 @@
-//! Seeded schedules: actions of every kind, processes that end and start, nodes that are gone, blocks that are taken back.
+//! Seeded schedules: actions of every kind, processes that end and start, nodes that are gone,
+//! blocks that are taken back.
 //!
 //! `WALLET_SCHEDULES` and `WALLET_FIRST_SEED` set how many are run, and from which seed.
 
@@ -43,8 +44,8 @@ fn action(random: &mut StdRng) -> Action {
     }
 }
 
-/// What the owner and its wallet have of USDG and its deposits, and of USDC on both chains with what it was swapped for, in
-/// millionths of a dollar.
+/// What the owner and its wallet have of USDG and its deposits, and of USDC on both chains with
+/// what it was swapped for, in millionths of a dollar.
 fn wealth(world: &World) -> (u64, u64) {
     let mut usdg = 0;
     let mut usdc = 0;

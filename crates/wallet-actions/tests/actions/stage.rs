@@ -1,4 +1,5 @@
-//! Three chains whose blocks and clock a test controls, wallets of two owners, and processes that act for them.
+//! Three chains whose blocks and clock a test controls, wallets of two owners, and processes that
+//! act for them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -326,7 +327,8 @@ pub(crate) struct Process {
 }
 
 impl World {
-    /// The owner has 1,000 of each token of X Layer and USDC on Base; the wallet has coins for gas, and no tokens.
+    /// The owner has 1,000 of each token of X Layer and USDC on Base; the wallet has coins for gas,
+    /// and no tokens.
     pub(crate) fn new() -> Self {
         Self::with_coins(U256::from(10_u64.pow(18)))
     }

@@ -1,8 +1,8 @@
 //! One mandate that is due: what is done for it, write by write.
 //!
-//! Every write leaves the mandate where the next process can go on: a check and the move that it asks for are one write, and
-//! the mover hears of the move after it. After that write this process does what a process after a restart does: it asks the
-//! mover where the move stands.
+//! Every write leaves the mandate where the next process can go on: a check and the move that it
+//! asks for are one write, and the mover hears of the move after it. After that write this process
+//! does what a process after a restart does: it asks the mover where the move stands.
 
 use jiff::{SignedDuration, Timestamp};
 use readings::defi::market::Market;
@@ -13,9 +13,11 @@ use super::Worker;
 use crate::mandates::stopped_because;
 use crate::{Edition, Kept, Lease, MoveState, Mover, MoverFuture, Stop, StoreError, WatchError};
 
-/// Steps of one mandate in one go, at most: a check, the look at its move, and those that another writer made void.
+/// Steps of one mandate in one go, at most: a check, the look at its move, and those that another
+/// writer made void.
 const STEPS: u32 = 8;
-/// Seconds between two looks at a move that is under way, at least and at most: a quarter of its age lies between.
+/// Seconds between two looks at a move that is under way, at least and at most: a quarter of its
+/// age lies between.
 const LOOK_SECONDS: (i64, i64) = (5, 900);
 
 /// Whether something is left to be done at once.
@@ -118,8 +120,8 @@ impl Worker {
         }
     }
 
-    /// The best market that the wallet can move into, and where its money is. Without yields that could decide something it
-    /// is not asked.
+    /// The best market that the wallet can move into, and where its money is. Without yields that
+    /// could decide something it is not asked.
     async fn wallet(
         &self,
         kept: &Kept,
@@ -148,7 +150,8 @@ impl Worker {
         }
     }
 
-    /// Where the open move stands: its end is recorded, and one that was never begun begins, unless it must not any more.
+    /// Where the open move stands: its end is recorded, and one that was never begun begins, unless
+    /// it must not any more.
     async fn look(
         &self,
         mut kept: Kept,

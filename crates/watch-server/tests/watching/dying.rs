@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use watch_server::{Creation, Kept, Lease, SqliteStore, Store, StoreError, StoreFuture, Write};
 use yield_watch::Record;
 
-/// A store whose process ends at one of its writes: before it, or after it and before anybody learns of it. From then on
-/// nothing answers.
+/// A store whose process ends at one of its writes: before it, or after it and before anybody
+/// learns of it. From then on nothing answers.
 pub struct Dying {
     inner: SqliteStore,
     /// Writes until the end.

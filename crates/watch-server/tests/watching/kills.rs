@@ -7,7 +7,8 @@ use yield_watch::{Event, Mode};
 use crate::dying::Dying;
 use crate::stage::{HOUR, OWNER, Stage, held, market, payment, terms};
 
-/// Creates, checks, moves and cancels in a process that ends at write `left`; then a second one goes on.
+/// Creates, checks, moves and cancels in a process that ends at write `left`; then a second one
+/// goes on.
 async fn killed_at(left: usize, after: bool) -> bool {
     let stage = Stage::new();
     stage.wallet.holds(held("a", "4"));

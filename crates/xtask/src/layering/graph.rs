@@ -146,7 +146,8 @@ impl Graph {
         self.edges.get(&package).into_iter().flatten().copied()
     }
 
-    /// Everything that a package links or builds with, each with the package it was first reached from.
+    /// Everything that a package links or builds with, each with the package it was first reached
+    /// from.
     pub fn reach(&self, start: PackageIndex) -> BTreeMap<PackageIndex, PackageIndex> {
         let mut reached = BTreeMap::new();
         let mut open = vec![start];

@@ -90,7 +90,8 @@ const EFFECTS: &[&str] = &[
 /// What no pure crate reaches.
 const IMPURE: &[&[&str]] = &[NETWORK, STORAGE, MACHINE, EFFECTS];
 
-/// Every crate of the workspace: one that is missing here is refused, and so is a row without a crate.
+/// Every crate of the workspace: one that is missing here is refused, and so is a row without a
+/// crate.
 pub const MEMBERS: &[Member] = &[
     Member {
         name: "x402-wire",
@@ -463,18 +464,19 @@ pub const RESERVED: &[Reserved] = &[
     },
 ];
 
-/// Packages that are never linked, whoever asks: a second TLS stack, and a second user of the SQLite library that
-/// would have to share one lock file with the first.
+/// Packages that are never linked, whoever asks: a second TLS stack, and a second user of the
+/// SQLite library that would have to share one lock file with the first.
 pub const REFUSED: &[&str] = &["native-tls", "openssl", "openssl-sys", "sqlx"];
 
-/// Packages that are never linked, and the members whose tests may use them directly: they judge our own results.
+/// Packages that are never linked, and the members whose tests may use them directly: they judge
+/// our own results.
 pub const ORACLES: &[Reserved] = &[Reserved {
     package: "ethers-core",
     members: &["judges"],
 }];
 
-/// Packages of which everything that is linked shares one copy: hashes and curves whose results must agree, and
-/// types that cross crate borders.
+/// Packages of which everything that is linked shares one copy: hashes and curves whose results
+/// must agree, and types that cross crate borders.
 pub const SINGLE: &[&str] = &[
     "alloy-consensus",
     "alloy-primitives",

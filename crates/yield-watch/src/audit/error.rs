@@ -49,7 +49,8 @@ pub enum AuditError {
         /// The record.
         seq: u64,
     },
-    /// Its inputs have other rules than the creation, or another baseline than the check before left.
+    /// Its inputs have other rules than the creation, or another baseline than the check before
+    /// left.
     #[error("the inputs of record {seq} do not continue those before")]
     Continuity {
         /// The record.

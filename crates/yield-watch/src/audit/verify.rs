@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::{AuditError, Entry, Event, Head, Record, digest, hash_of};
 use crate::{Inputs, Mode, MoveKey, Outcome, Pool, Proposal, Rules};
 
-/// Verifies an audit offline: its records in their order from the first on, as the server gave them. Each check is decided
-/// again from the inputs in its record, which must have the rules of the creation and the baseline of the check before.
-/// Each move must follow the check that asked for it, inside the rules, and end once. What was left out at the end it
-/// cannot see: compare the head with one read before.
+/// Verifies an audit offline: its records in their order from the first on, as the server gave
+/// them. Each check is decided again from the inputs in its record, which must have the rules of
+/// the creation and the baseline of the check before. Each move must follow the check that asked
+/// for it, inside the rules, and end once. What was left out at the end it cannot see: compare the
+/// head with one read before.
 ///
 /// # Errors
 /// The first record that does not hold, and why.

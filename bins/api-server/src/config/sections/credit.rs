@@ -9,15 +9,17 @@ use crate::config::Problem;
 
 /// `[credit]`. Amounts are millionths of a dollar.
 ///
-/// A payer's settled payments earn credit and work that ends uncharged spends it. Payers without credit share a pool.
-/// While the pool is empty, each client address still has a small share of its own.
+/// A payer's settled payments earn credit and work that ends uncharged spends it. Payers without
+/// credit share a pool. While the pool is empty, each client address still has a small share of its
+/// own.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CreditSection {
     /// What one request to a data upstream costs, tries included, in a call that ends uncharged.
     #[serde(deserialize_with = "lenient::scalar")]
     pub upstream_call_micro_usd: u64,
-    /// What one payment costs that was sent to the chain or the facilitator for verification and not settled.
+    /// What one payment costs that was sent to the chain or the facilitator for verification and
+    /// not settled.
     #[serde(deserialize_with = "lenient::scalar")]
     pub verification_micro_usd: u64,
     /// What one request to a model costs, tries included, in a call that ends uncharged.
@@ -26,7 +28,8 @@ pub struct CreditSection {
     /// What one settlement transaction of the server's own account costs that moved no money.
     #[serde(deserialize_with = "lenient::scalar")]
     pub transaction_micro_usd: u64,
-    /// The most that the pool of payers without credit holds. What is missing of it outlives a restart.
+    /// The most that the pool of payers without credit holds. What is missing of it outlives a
+    /// restart.
     #[serde(deserialize_with = "lenient::scalar")]
     pub pool_micro_usd: u64,
     /// What the pool gains each second.

@@ -153,7 +153,8 @@ impl CustodySection {
     }
 }
 
-/// Names the keys that are there and belong to another provider: what is not used is never passed over.
+/// Names the keys that are there and belong to another provider: what is not used is never passed
+/// over.
 fn refuse<const N: usize>(
     problems: &mut Vec<Problem>,
     keys: [(&str, bool); N],
@@ -176,7 +177,8 @@ pub struct WalletsSection {
     /// The reviewed contracts and functions that wallets' keys may call. A relative path starts at
     /// the folder of this file.
     pub reviewed: Option<PathBuf>,
-    /// The key of the account that tops sub-wallets up for gas; without one they pay from what they hold.
+    /// The key of the account that tops sub-wallets up for gas; without one they pay from what they
+    /// hold.
     pub gas_account_key: Option<SecretString>,
     /// The file that holds it.
     pub gas_account_key_file: Option<PathBuf>,

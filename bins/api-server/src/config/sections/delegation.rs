@@ -35,13 +35,16 @@ pub struct DelegationSection {
     pub gas_budget_usd_per_account: Usd,
     /// What the gas of all plans may cost in a day.
     pub gas_budget_usd: Usd,
-    /// The key that redeems the delegations of `eoa7702` accounts and pays their gas; without one the service takes no such grant.
+    /// The key that redeems the delegations of `eoa7702` accounts and pays their gas; without one
+    /// the service takes no such grant.
     pub redeemer_key: Option<SecretString>,
     /// The file that holds it.
     pub redeemer_key_file: Option<PathBuf>,
-    /// The project's own enforcer on the policy's chain; without one delegations are held by the framework's own.
+    /// The project's own enforcer on the policy's chain; without one delegations are held by the
+    /// framework's own.
     pub enforcer: Option<ConfiguredAddress>,
-    /// How many blocks stand above one that counts; that of the chain's own table when absent, and 1 without either.
+    /// How many blocks stand above one that counts; that of the chain's own table when absent, and
+    /// 1 without either.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
     /// How far a plan's minimum may be below what current prices promise, in basis points.

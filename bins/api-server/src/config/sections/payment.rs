@@ -55,7 +55,8 @@ impl Default for PaymentSection {
 }
 
 impl PaymentSection {
-    /// What the service takes on every route; `None` without a receiving address, or with one that cannot be read.
+    /// What the service takes on every route; `None` without a receiving address, or with one that
+    /// cannot be read.
     #[must_use]
     pub fn terms(&self) -> Option<Terms> {
         let assets = self.assets.iter().map(|asset| {

@@ -49,9 +49,11 @@ pub struct SettlementSection {
     pub keystore_password: Option<SecretString>,
     /// A file that holds it.
     pub keystore_password_file: Option<PathBuf>,
-    /// A Web3Signer instance of the chain, which holds the key of `gas_account`. The URL may hold a key itself.
+    /// A Web3Signer instance of the chain, which holds the key of `gas_account`. The URL may hold a
+    /// key itself.
     pub web3signer_url: Option<SecretString>,
-    /// The account that pays gas. Checked against the key; without one the program's own signer signs for it.
+    /// The account that pays gas. Checked against the key; without one the program's own signer
+    /// signs for it.
     pub gas_account: Option<Address>,
     /// The key of `keystore_file`, once it was opened.
     #[serde(skip)]
@@ -65,7 +67,8 @@ pub struct SettlementSection {
     /// Mode `onchain`: the most that one gas may cost, in gwei.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_fee_gwei: u64,
-    /// Blocks above the one that holds a settlement, before the settlement counts; the number of `[chains.ID]` when absent.
+    /// Blocks above the one that holds a settlement, before the settlement counts; the number of
+    /// `[chains.ID]` when absent.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
     /// Milliseconds that one call to a facilitator or an RPC may take.
@@ -195,13 +198,14 @@ impl SettlementSection {
         Some(signer.address())
     }
 
-    /// The account that pays the gas: that of the key, or the one that the program's own signer signs for.
+    /// The account that pays the gas: that of the key, or the one that the program's own signer
+    /// signs for.
     pub(crate) fn payer_of_gas(&self) -> Option<Address> {
         self.key_account().or(self.gas_account)
     }
 
-    /// Who signs for the account that pays the gas, where that is not `private_key`: the key of the encrypted file, or the Web3Signer
-    /// instance.
+    /// Who signs for the account that pays the gas, where that is not `private_key`: the key of the
+    /// encrypted file, or the Web3Signer instance.
     pub(crate) fn signer(&self) -> Option<Arc<dyn TransactionSigner>> {
         if let Some(key) = self.keystore.clone() {
             return Some(Arc::new(key));
@@ -238,8 +242,8 @@ impl SettlementSection {
         }
     }
 
-    /// `settle_budget_seconds` is that of `[payment]`: how long a settlement may take. `has_nodes`: there is a node of the chain, here or
-    /// in the chain's own table.
+    /// `settle_budget_seconds` is that of `[payment]`: how long a settlement may take. `has_nodes`:
+    /// there is a node of the chain, here or in the chain's own table.
     pub(crate) fn check(
         &self,
         settle_budget_seconds: u64,

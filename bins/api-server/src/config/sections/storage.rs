@@ -19,8 +19,8 @@ pub struct StorageSection {
     /// Seconds for which an answer can be fetched again with the same payment.
     #[serde(deserialize_with = "lenient::scalar")]
     pub answer_retention_seconds: u64,
-    /// The same for an answer about the payer's own wallet. It is given again only with the payment identifier that it was bought
-    /// with.
+    /// The same for an answer about the payer's own wallet. It is given again only with the payment
+    /// identifier that it was bought with.
     #[serde(deserialize_with = "lenient::scalar")]
     pub private_answer_seconds: u64,
     /// Days for which the state and the transaction of a payment outlive its answer.
@@ -39,7 +39,8 @@ impl Default for StorageSection {
         Self {
             url: "sqlite://data/service.db".to_owned(),
             answer_retention_seconds: 86_400,
-            // Enough to come back after a lost connection, and little of what anybody's wallet did is kept here.
+            // Enough to come back after a lost connection, and little of what anybody's wallet did
+            // is kept here.
             private_answer_seconds: 3_600,
             payment_retention_days: 30,
             max_bytes: None,

@@ -1,5 +1,5 @@
-//! A server with the fence, and the world around it: an embedded chain with the id of Base, custody in a temporary folder, and the
-//! constructor of plans over quotes of the embedded exchange.
+//! A server with the fence, and the world around it: an embedded chain with the id of Base, custody
+//! in a temporary folder, and the constructor of plans over quotes of the embedded exchange.
 
 use std::io;
 use std::net::SocketAddr;
@@ -97,7 +97,8 @@ pub struct EmbeddedPlan {
     pub envelope: String,
 }
 
-/// A running server with `[delegation]` and `[custody]`. Its clock moves; only recorded data stands still.
+/// A running server with `[delegation]` and `[custody]`. Its clock moves; only recorded data stands
+/// still.
 pub struct FenceStage {
     /// Where it listens.
     pub address: SocketAddr,
@@ -162,7 +163,8 @@ impl FenceStage {
             instance_salt: Self::SALT.to_string(),
             policy: Some(path("policy.json")),
             policy_digest: policy.digest().to_string(),
-            // The prices of the recordings are of their own day: no plan of today is held against them.
+            // The prices of the recordings are of their own day: no plan of today is held against
+            // them.
             max_deviation_bps: 10_000,
             ..DelegationSection::default()
         });

@@ -1,4 +1,5 @@
-//! A server whose sub-wallets act, and the world around it: an embedded chain 196 with everything that they call.
+//! A server whose sub-wallets act, and the world around it: an embedded chain 196 with everything
+//! that they call.
 
 use std::io;
 use std::net::SocketAddr;

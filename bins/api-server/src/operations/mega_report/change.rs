@@ -1,5 +1,5 @@
-//! How the day differs from the one before: news and leaders by what was published, markets, value locked and macro readings by
-//! what this server read a day ago.
+//! How the day differs from the one before: news and leaders by what was published, markets, value
+//! locked and macro readings by what this server read a day ago.
 
 use jiff::Timestamp;
 use readings::Figure;

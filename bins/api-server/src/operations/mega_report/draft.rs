@@ -42,7 +42,8 @@ impl Draft {
         }
     }
 
-    /// Takes over what an answer, or the one `list` of it, says beside its data, and gives the data; it will stand at `place`.
+    /// Takes over what an answer, or the one `list` of it, says beside its data, and gives the
+    /// data; it will stand at `place`.
     pub(super) fn take(
         &mut self,
         name: &str,

@@ -42,7 +42,8 @@ pub(super) async fn of_majors(
     [(one, first), (two, second), (three, third)]
 }
 
-/// Adds the section: an object with a member for each coin. It is missing when none of them could be read.
+/// Adds the section: an object with a member for each coin. It is missing when none of them could
+/// be read.
 pub(super) fn add(draft: &mut Draft, of_majors: OfMajors, now: Timestamp) {
     let mut section = Map::new();
     let mut failed = Vec::new();

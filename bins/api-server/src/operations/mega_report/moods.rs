@@ -1,5 +1,5 @@
-//! What a report knows that its sections do not: whether the moods of its sources agree, and how the day differs from the one
-//! before.
+//! What a report knows that its sections do not: whether the moods of its sources agree, and how
+//! the day differs from the one before.
 
 use jiff::{SignedDuration, Timestamp};
 use readings::news::{Digest, of_title};

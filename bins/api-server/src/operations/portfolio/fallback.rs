@@ -1,5 +1,5 @@
-//! Balances without OKX's index: the native coin and listed tokens from the chain's nodes, all tokens and their prices from
-//! its explorer, where there is one.
+//! Balances without OKX's index: the native coin and listed tokens from the chain's nodes, all
+//! tokens and their prices from its explorer, where there is one.
 
 use data_sources::blockscout::Blockscout;
 use data_sources::evm::{EvmReader, Leg};
@@ -109,7 +109,8 @@ async fn one(
     (chain_id, nodes, indexed)
 }
 
-/// The native coin and the listed tokens, in one batch; a call that failed has no balance, which is not zero.
+/// The native coin and the listed tokens, in one batch; a call that failed has no balance, which is
+/// not zero.
 async fn from_nodes(
     reader: &EvmReader,
     chain_id: u64,

@@ -1,4 +1,5 @@
-//! The chains' own coins: how much an account has where an index lists none, and what they are worth.
+//! The chains' own coins: how much an account has where an index lists none, and what they are
+//! worth.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,8 +22,8 @@ const PATIENCE: Duration = Duration::from_millis(2_500);
 /// How long a price of a native coin counts as fresh: older ones are not taken.
 pub(super) const PRICE_FRESH_SECONDS: u64 = MAX_AGE_SECONDS.unsigned_abs();
 
-/// The readings of chains that an index covers. Where it lists no native balance, a node is asked: an index leaves out what
-/// is zero and what it does not know in the same way.
+/// The readings of chains that an index covers. Where it lists no native balance, a node is asked:
+/// an index leaves out what is zero and what it does not know in the same way.
 pub(super) async fn read(
     context: &Context,
     accounts: &Accounts,

@@ -99,9 +99,9 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Who took part, the core source first, and the parts of the answer: the price, what confirmed it and the liquidity each
-    /// have their time. A source of which nothing is told stands there for the record and does not age
-    /// the answer.
+    /// Who took part, the core source first, and the parts of the answer: the price, what confirmed
+    /// it and the liquidity each have their time. A source of which nothing is told stands there
+    /// for the record and does not age the answer.
     pub(super) fn provenance(
         &self,
         consensus: &Consensus,
@@ -128,7 +128,8 @@ impl<'a> Asked<'a> {
             used.any(|quote| quote.source == source.source)
         };
         let priced = |source: &Provenance| consensus.source.is_none_or(|of| of == source.source);
-        // What only confirms, and the price of a pool that is as old as its last trade can be, may be older.
+        // What only confirms, and the price of a pool that is as old as its last trade can be, may
+        // be older.
         let lasting = u64::try_from(MAX_AGE_SECONDS).unwrap_or(FRESH_SECONDS);
         let pool = |source: &Provenance| source.source == PAIRS;
         let parts = [

@@ -66,8 +66,8 @@ const WATCHED: [(&str, Part, &str, Unit); 9] = [
     ("txs_pct", FLOWS, "/txs_24h", Percent),
 ];
 
-/// Remembers the coin `id` as `parts` tell it, and holds it against the day before. What the coin does not have now, such as
-/// holders of a coin that is no token, has no member.
+/// Remembers the coin `id` as `parts` tell it, and holds it against the day before. What the coin
+/// does not have now, such as holders of a coin that is no token, has no member.
 pub(super) fn since_yesterday(
     memory: &Memory,
     id: &str,

@@ -1,4 +1,5 @@
-//! What the parts of a deep dive say of each other. No part sold singly can: each sees itself alone.
+//! What the parts of a deep dive say of each other. No part sold singly can: each sees itself
+//! alone.
 
 use readings::{Decimal, Figure, median, percent_change};
 use serde_json::{Value, json};

@@ -38,7 +38,8 @@ impl Budget {
         let left = self.ends.saturating_duration_since(Instant::now());
         match timeout(self.part.min(left), work).await {
             Ok(Ok(value)) => Outcome::Ok(value),
-            // The sources answered that there is no such thing; that they have no figure of it is another answer.
+            // The sources answered that there is no such thing; that they have no figure of it is
+            // another answer.
             Ok(Err(refused))
                 if refused.code() == ErrorCode::NotFound
                     && refused.reason() == "symbol_not_found" =>

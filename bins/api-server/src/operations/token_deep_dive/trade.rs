@@ -1,4 +1,5 @@
-//! How a token trades: candles with their levels, the depth of books and pools, who holds it and what flows.
+//! How a token trades: candles with their levels, the depth of books and pools, who holds it and
+//! what flows.
 
 use std::time::Duration;
 
@@ -27,7 +28,8 @@ const CANDLES_FRESH_SECONDS: u64 = 300;
 const FLOWS_FRESH_SECONDS: u64 = 60;
 const PAIRS: &str = "dexscreener.pairs";
 
-/// The market of a coin at the venue that has candles and a book; `NotFound` when it lists no such coin.
+/// The market of a coin at the venue that has candles and a book; `NotFound` when it lists no such
+/// coin.
 async fn listed(
     hyperliquid: &HyperliquidInfo,
     symbol: &SymbolKey,
@@ -51,8 +53,8 @@ async fn listed(
     }
 }
 
-/// The candles that the venue gives, their levels, and the book. Of a `coin` that is known, the market is held against its price:
-/// a venue may list another one under the symbol.
+/// The candles that the venue gives, their levels, and the book. Of a `coin` that is known, the
+/// market is held against its price: a venue may list another one under the symbol.
 pub(in crate::operations) async fn candles(
     context: &Context,
     hyperliquid: &HyperliquidInfo,

@@ -61,8 +61,8 @@ impl Held {
         Holding::of(scans, holders, &pools)
     }
 
-    /// All that speaks for or against the token: the scans, and what its market says against it. The latter is no scan
-    /// that an answer could be made of.
+    /// All that speaks for or against the token: the scans, and what its market says against it.
+    /// The latter is no scan that an answer could be made of.
     pub(in crate::operations) fn with_origin(&self, scans: &[Scan]) -> Vec<Scan> {
         let origin = value(&self.origin).and_then(|origin| Scan::of_origin(ORIGIN, origin));
         scans.iter().cloned().chain(origin).collect()

@@ -83,8 +83,9 @@ impl Trading {
         self.asked.extend(asked);
     }
 
-    /// Asks for the sale where the exchange knows no way to buy: whoever holds the token wants to know. How much is worth a
-    /// probe's dollars follows from a price, without one a whole token is tried.
+    /// Asks for the sale where the exchange knows no way to buy: whoever holds the token wants to
+    /// know. How much is worth a probe's dollars follows from a price, without one a whole token is
+    /// tried.
     pub(in crate::operations) async fn sell_what_cannot_be_bought(
         &mut self,
         okx: &Okx,

@@ -1,7 +1,8 @@
 //! Metals, gas and oil as futures trade: a chart that another market confirms.
 //!
-//! The chart is unofficial and is never believed alone. The other market is a perpetual contract whose oracle follows the
-//! same futures; when the chart is silent, that oracle's price stands in and says what it is.
+//! The chart is unofficial and is never believed alone. The other market is a perpetual contract
+//! whose oracle follows the same futures; when the chart is silent, that oracle's price stands in
+//! and says what it is.
 
 use std::sync::Arc;
 use std::time::Duration;

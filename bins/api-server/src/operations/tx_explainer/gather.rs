@@ -1,5 +1,5 @@
-//! What helps to read a transaction: interfaces of verified contracts, signatures, tokens, the reason of a revert. Each of
-//! it may be missing; the reading then says less.
+//! What helps to read a transaction: interfaces of verified contracts, signatures, tokens, the
+//! reason of a revert. Each of it may be missing; the reading then says less.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ use crate::sources::Chain;
 
 /// Calls inside calls show only when the outer one is read.
 const ROUNDS: usize = 3;
-/// Time for all of it, of all transactions together: without it the answer is poorer, later than this it is none.
+/// Time for all of it, of all transactions together: without it the answer is poorer, later than
+/// this it is none.
 pub(super) const PATIENCE: Duration = Duration::from_millis(3_500);
 
 /// What helps to read a transaction.
@@ -67,7 +68,8 @@ pub(super) async fn gather(
     gathered
 }
 
-/// Asks for everything at once. What one source keeps waiting does not take away what another one gave.
+/// Asks for everything at once. What one source keeps waiting does not take away what another one
+/// gave.
 async fn round(
     context: &Context,
     chain: &Chain,
@@ -225,7 +227,8 @@ async fn interface(
     }
 }
 
-/// What the databases list for selectors: the second one is asked for those of which the first knows nothing.
+/// What the databases list for selectors: the second one is asked for those of which the first
+/// knows nothing.
 async fn signatures(
     chain: &Chain,
     selectors: &[Selector],
@@ -267,8 +270,8 @@ async fn signatures(
     all
 }
 
-/// What `work` gives by the deadline. It runs on afterwards: a source that keeps everybody waiting is found out, and what
-/// it says late serves the next caller.
+/// What `work` gives by the deadline. It runs on afterwards: a source that keeps everybody waiting
+/// is found out, and what it says late serves the next caller.
 async fn by<T: Send + 'static>(
     deadline: Instant,
     source: &'static str,

@@ -1,4 +1,5 @@
-//! The reviewed products that take the asset, each with its yield, its costs and its transactions, the best first.
+//! The reviewed products that take the asset, each with its yield, its costs and its transactions,
+//! the best first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +69,8 @@ pub(super) struct Ranking {
 /// Ranks the products.
 ///
 /// # Errors
-/// 503 without an edition of the yields; 404 where no product takes the asset; 400 for an amount that is none of the asset.
+/// 503 without an edition of the yields; 404 where no product takes the asset; 400 for an amount
+/// that is none of the asset.
 pub(super) async fn ranking(
     context: &Context,
     wallets: &Wallets,
@@ -167,7 +169,8 @@ struct Costs {
     gas: Option<GasPrice>,
 }
 
-/// The plan of a product that takes the deposit; or why there is none, and whether something is not known.
+/// The plan of a product that takes the deposit; or why there is none, and whether something is not
+/// known.
 fn judge(
     product: &ListedProduct,
     symbol: String,
@@ -203,7 +206,8 @@ fn judge(
     })
 }
 
-/// The products on the asked chains that take the asset, with its symbol; and those of which that is not known.
+/// The products on the asked chains that take the asset, with its symbol; and those of which that
+/// is not known.
 async fn taking(
     wallets: &Wallets,
     wish: &Wish<'_>,

@@ -7,7 +7,8 @@ use yield_watch::{MoveKey, Outcome, Proposal, State, Told};
 
 use crate::answer::seconds;
 
-/// A mandate at `now`. Polling it tells what an owner acts on: the last decision, the last opportunity, the moves.
+/// A mandate at `now`. Polling it tells what an owner acts on: the last decision, the last
+/// opportunity, the moves.
 pub(super) fn mandate(kept: &Kept, now: Timestamp) -> Value {
     let watched = &kept.watched;
     let mandate = watched.mandate();

@@ -13,7 +13,8 @@ use crate::sources::Chain;
 use crate::sources::Defi;
 
 /// The price of gas on each of `wanted`, all asked at the same time. A chain of which one half, the
-/// node's price or the coin's, is not known is left out; `fields` are named as what cannot be had there.
+/// node's price or the coin's, is not known is left out; `fields` are named as what cannot be had
+/// there.
 pub(crate) async fn gas_prices(
     context: &Context,
     chain: &Chain,

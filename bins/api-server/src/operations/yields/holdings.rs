@@ -22,7 +22,8 @@ pub(crate) struct Held {
     pub(crate) holdings: Vec<Holding>,
     /// Chains that could not be read: what is there is not known.
     pub(crate) unread: Vec<u64>,
-    /// Chains of which only a part could be read: of other tokens, or of the chain's own coin, nothing is known.
+    /// Chains of which only a part could be read: of other tokens, or of the chain's own coin,
+    /// nothing is known.
     pub(crate) partly_read: Vec<u64>,
     /// Whether the amount of a token that could earn is not known.
     pub(crate) uncertain: bool,
@@ -30,8 +31,8 @@ pub(crate) struct Held {
     pub(crate) parts: Vec<Part>,
 }
 
-/// The balances of `address` on `chains`, or on every chain that is read. What is not known of them is
-/// named as a gap of `field`.
+/// The balances of `address` on `chains`, or on every chain that is read. What is not known of them
+/// is named as a gap of `field`.
 ///
 /// # Errors
 /// 503 `core_data_missing` when no chain could be read.

@@ -127,7 +127,8 @@ async fn work_that_panics_gives_back_what_it_held() {
     assert_eq!(stage.known_credit(&payer), Some((1_000, 0)));
 }
 
-/// The settler says twice that a payment is settled, because the journal could not take it the first time.
+/// The settler says twice that a payment is settled, because the journal could not take it the
+/// first time.
 #[tokio::test(start_paused = true)]
 async fn a_settlement_is_credited_once_however_often_it_is_found() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -210,7 +211,8 @@ async fn a_proven_wallet_is_served_from_its_own_credit_while_the_pool_is_dry() {
     Script::set(&stage.script.work, Work::Answers);
     assert!(!served(stage.buy(&stage.of_wallet(0xcc)).await).again);
 
-    // A wallet without credit is a newcomer: the pool pays for its verification, and does not hold its work.
+    // A wallet without credit is a newcomer: the pool pays for its verification, and does not hold
+    // its work.
     stage.script.forget();
     let payment = stage.of_wallet(0xcd);
     let out = refused(stage.buy(&payment).await);

@@ -27,7 +27,8 @@ async fn states(stage: &Stage, payments: &[PaymentPayload]) -> Vec<State> {
     states
 }
 
-/// A node that never answers about one payment holds up no other one, and not the next round either.
+/// A node that never answers about one payment holds up no other one, and not the next round
+/// either.
 #[tokio::test(start_paused = true)]
 async fn a_payment_of_which_nothing_is_heard_holds_up_nobody() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -94,7 +95,8 @@ async fn a_cancelled_payment_is_given_back_and_may_be_replaced_at_once() {
     let again = declined(stage.buy(&payment).await);
     assert_eq!(again.next, Next::SignNew);
     assert_eq!(stage.script.asked("work"), 0);
-    // A use that the chain cannot show may have been the payment: it is looked up, and not replaced.
+    // A use that the chain cannot show may have been the payment: it is looked up, and not
+    // replaced.
     for cannot_tell in [Ok(false), Err(unreachable())] {
         Script::set(&stage.script.is_spent, cannot_tell);
         let again = declined(stage.buy(&payment).await);
@@ -173,7 +175,8 @@ async fn a_refused_verification_is_paid_for_by_credit() {
     assert_eq!(stage.script.asked("work"), 0);
 }
 
-/// A payload that makes the facilitator fail costs it a call as well. Where nobody could be asked, nobody pays.
+/// A payload that makes the facilitator fail costs it a call as well. Where nobody could be asked,
+/// nobody pays.
 #[tokio::test(start_paused = true)]
 async fn a_verification_that_fails_is_paid_for_by_credit_when_somebody_was_asked() {
     let call = Call::Verify;

@@ -38,7 +38,8 @@ fn deferred(stage: &Stage) -> PaymentPayload {
     written(Payer::new(1).address(), &order, &[7; 65])
 }
 
-/// A price is part of a release of the server; everything else of an offer is the operator's to change.
+/// A price is part of a release of the server; everything else of an offer is the operator's to
+/// change.
 #[tokio::test(start_paused = true)]
 async fn a_known_payment_never_meets_the_challenge_of_another_offer() {
     let [_, second, third] = Asset::chain_196();
@@ -246,7 +247,8 @@ async fn nothing_is_said_of_a_payment_while_the_journal_cannot_be_read() {
     assert!(matches!(ended, Refusal::LedgerUnavailable), "{ended:?}");
 }
 
-/// The same header comes twice. The first call still waits when the second finds that the window has become too short.
+/// The same header comes twice. The first call still waits when the second finds that the window
+/// has become too short.
 #[tokio::test(start_paused = true)]
 async fn a_payment_is_not_replaced_while_another_call_carries_it() {
     let stage = Stage::with(Script::with_gate(0), 1_000_000);
@@ -268,7 +270,8 @@ async fn a_payment_is_not_replaced_while_another_call_carries_it() {
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Settled);
 }
 
-/// What was released between two looks at it may have come to a settlement before, and can still be executed.
+/// What was released between two looks at it may have come to a settlement before, and can still be
+/// executed.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_is_released_while_it_is_looked_up_is_not_replaced() {
     let (stage, payer) = (Stage::new(), Payer::new(1));

@@ -1,5 +1,5 @@
-//! A journal in memory, with the semantics that [`Journal`] documents and no thread: what it does depends on nothing but the
-//! order of the calls.
+//! A journal in memory, with the semantics that [`Journal`] documents and no thread: what it does
+//! depends on nothing but the order of the calls.
 
 mod books;
 

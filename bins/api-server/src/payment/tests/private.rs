@@ -1,4 +1,5 @@
-//! An answer about the payer's own wallet is given again only to whoever has its payment identifier, and not for long.
+//! An answer about the payer's own wallet is given again only to whoever has its payment
+//! identifier, and not for long.
 
 use route_catalog::Operation;
 use settlement::Settlement;
@@ -66,7 +67,8 @@ async fn without_an_identifier_it_is_given_once() {
     }
 }
 
-/// A settlement that is found out later gives its answer to the payer, and to nobody who saw it on the chain.
+/// A settlement that is found out later gives its answer to the payer, and to nobody who saw it on
+/// the chain.
 #[tokio::test(start_paused = true)]
 async fn what_was_unknown_is_as_private() {
     let stage = Stage::new();

@@ -151,7 +151,8 @@ async fn a_payment_whose_transaction_failed_is_kept_and_paid_for_by_credit() {
     assert_eq!(stage.script.asked("settle"), 1);
 }
 
-/// Whoever has refused the payment holds it, and may take it later: then its answer is there for who has paid.
+/// Whoever has refused the payment holds it, and may take it later: then its answer is there for
+/// who has paid.
 #[tokio::test(start_paused = true)]
 async fn a_refused_payment_that_moves_later_is_answered() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -254,7 +255,8 @@ async fn a_wallets_failed_transaction_is_paid_for_by_the_wallet() {
     assert_eq!(stage.missing_of_pool().await, 0);
 }
 
-/// Until its fate is written down, a claimed payment has its call's place: there are never more open entries than places.
+/// Until its fate is written down, a claimed payment has its call's place: there are never more
+/// open entries than places.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -272,7 +274,8 @@ async fn a_payment_that_cannot_be_given_back_keeps_its_place_and_its_owner() {
     assert_eq!(stage.record(&payment).await.unwrap().state, State::Released);
 }
 
-/// However long the journal takes no write: what is not written down yet has its place and its owner.
+/// However long the journal takes no write: what is not written down yet has its place and its
+/// owner.
 #[tokio::test(start_paused = true)]
 async fn a_place_is_kept_for_as_long_as_the_journal_takes_no_write() {
     for (call, settles, ends) in [
@@ -341,7 +344,8 @@ async fn no_more_work_begins_than_the_gas_account_can_settle() {
     assert!(!served(again).again);
 }
 
-/// What only this process knows must not be lost to a full disk: without it the payment would be settled once more.
+/// What only this process knows must not be lost to a full disk: without it the payment would be
+/// settled once more.
 #[tokio::test(start_paused = true)]
 async fn a_failed_transaction_is_written_down_as_soon_as_the_journal_takes_it() {
     let (stage, payer) = (Stage::new(), Payer::new(1));
@@ -378,7 +382,8 @@ async fn a_settled_payment_is_answered_although_it_cannot_be_recorded_at_once() 
     assert!(served(stage.buy(&payment).await).again);
 }
 
-/// A payment that came to a settlement is public: whoever saw it may execute it until it ends, whatever is said of it later.
+/// A payment that came to a settlement is public: whoever saw it may execute it until it ends,
+/// whatever is said of it later.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_came_to_a_settlement_is_never_replaced_before_it_is_void() {
     let (stage, payer) = (Stage::new(), Payer::new(1));

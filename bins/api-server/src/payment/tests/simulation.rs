@@ -1,13 +1,15 @@
 //! The payment path under faults, in an order that a seed decides.
 //!
-//! A schedule is one run of a server with its callers: see [`schedule`]. Around the real payment path everything is a model that
-//! can fail: the journal ([`journal`] over [`super::model_journal`], or over the real one), the settler and its chain ([`settler`],
-//! [`chain`]), the work ([`worker`]), the process itself and its operator ([`server`], [`schedule`]) and the callers ([`buyer`]). Each
-//! call into one of them waits for a moment or a long time before and after it takes effect, and each may fail: those files are
-//! the list of what can go wrong. What must hold nevertheless stands in [`check`].
+//! A schedule is one run of a server with its callers: see [`schedule`]. Around the real payment
+//! path everything is a model that can fail: the journal ([`journal`] over
+//! [`super::model_journal`], or over the real one), the settler and its chain ([`settler`],
+//! [`chain`]), the work ([`worker`]), the process itself and its operator ([`server`],
+//! [`schedule`]) and the callers ([`buyer`]). Each call into one of them waits for a moment or a
+//! long time before and after it takes effect, and each may fail: those files are the list of what
+//! can go wrong. What must hold nevertheless stands in [`check`].
 //!
-//! Time is paused and there is one thread, so a seed decides everything. A schedule that breaks a promise is named by its seed,
-//! with the command that runs it again and what happened in it.
+//! Time is paused and there is one thread, so a seed decides everything. A schedule that breaks a
+//! promise is named by its seed, with the command that runs it again and what happened in it.
 //!
 //! - `PAYMENT_SIMULATION_SEED=N` runs the schedule of one seed and prints what happens.
 //! - `PAYMENT_SIMULATION_COUNT=N` runs so many schedules instead of a few hundred.
@@ -38,7 +40,8 @@ use super::model_journal::ModelJournal;
 const SEED: &str = "PAYMENT_SIMULATION_SEED";
 const COUNT: &str = "PAYMENT_SIMULATION_COUNT";
 
-/// Seeds far beyond the usual ones that found something: a release that came late to the journal gave newcomers the same time twice.
+/// Seeds far beyond the usual ones that found something: a release that came late to the journal
+/// gave newcomers the same time twice.
 const FOUND: [u64; 1] = [97_416];
 
 /// Schedules of an ordinary test run.
@@ -53,7 +56,8 @@ fn run_model(seed: u64, with_notes: bool) -> Outcome {
     run(seed, ModelJournal::new(options()), with_notes)
 }
 
-/// The schedule of a seed over the real journal. Its thread works only while a call waits for it, so it changes nothing.
+/// The schedule of a seed over the real journal. Its thread works only while a call waits for it,
+/// so it changes nothing.
 fn run_sqlite(seed: u64, with_notes: bool) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
@@ -84,7 +88,8 @@ fn fault_of(seed: u64, run: fn(u64, bool) -> Outcome) -> Option<String> {
     Some(fault)
 }
 
-/// The first schedule in which something is wrong. All of them run, on as many threads as the machine has.
+/// The first schedule in which something is wrong. All of them run, on as many threads as the
+/// machine has.
 fn first_fault(count: u64, run: fn(u64, bool) -> Outcome) -> Option<String> {
     let next = AtomicU64::new(1);
     let threads = thread::available_parallelism().map_or(1, usize::from);

@@ -1,5 +1,5 @@
-//! A payment path whose surroundings do what the test says: the settler, the work, the journal and the time. Catalog, payments
-//! and signatures are real.
+//! A payment path whose surroundings do what the test says: the settler, the work, the journal and
+//! the time. Catalog, payments and signatures are real.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -13,7 +13,8 @@ use super::amounts::most_atoms;
 use super::kept::{Half, KeptMove};
 use super::{WalletMover, reason_of, unknown};
 
-/// A position that is worth this much more than the bound, in parts of it, is not taken out whole: it earns until then.
+/// A position that is worth this much more than the bound, in parts of it, is not taken out whole:
+/// it earns until then.
 const SPARE: u64 = 10_000;
 
 impl WalletMover {

@@ -15,7 +15,8 @@ use super::{
 };
 
 impl WalletMover {
-    /// Where a move stands; `None` when it was never begun nor forbidden. A second half that is due begins here.
+    /// Where a move stands; `None` when it was never begun nor forbidden. A second half that is due
+    /// begins here.
     pub(super) async fn stands(&self, key: &MoveKey) -> Result<Option<MoveState>, MoverError> {
         let actions = &self.actions;
         let payment = Half::First.payment(key);
@@ -67,7 +68,8 @@ impl WalletMover {
         })
     }
 
-    /// Begins the second half with what has arrived. Where it cannot be begun for good, the money stays idle in the wallet.
+    /// Begins the second half with what has arrived. Where it cannot be begun for good, the money
+    /// stays idle in the wallet.
     async fn go_on(&self, first: &Intent, kept: &KeptMove) -> Result<MoveState, MoverError> {
         let owner: Owner = first
             .owner

@@ -126,8 +126,8 @@ impl WalletMover {
     }
 }
 
-/// The place to decide about: the one that earns least among those that something better is within reach of, by the rules of
-/// the mandate. Otherwise the product that earns least.
+/// The place to decide about: the one that earns least among those that something better is within
+/// reach of, by the rules of the mandate. Otherwise the product that earns least.
 fn chosen(mut places: Vec<Money>, markets: &[Market], rules: &Rules) -> Option<Money> {
     places.sort_by_key(|money| {
         let apy = money

@@ -14,7 +14,8 @@ use super::{WalletPlans, evidence, request, steps, unreadable};
 impl WalletPlans {
     pub(super) async fn circle_bridge(&self, ask: &BridgeAsk) -> Result<BridgePlan, Refusal> {
         let policy = &self.rules(Rail::Bridge)?.policy;
-        // A plan mints to its own account: the key of a wallet holds the same address on every chain.
+        // A plan mints to its own account: the key of a wallet holds the same address on every
+        // chain.
         if ask.recipient != ask.wallet {
             let message = "a bridge mints to the wallet that burns";
             return Err(Refusal::new(checks::RECIPIENT, message)

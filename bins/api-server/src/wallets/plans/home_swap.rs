@@ -1,4 +1,5 @@
-//! A swap on the home chain: the calldata of `POST /swap`, bound to the wallet, with an approval that is built here.
+//! A swap on the home chain: the calldata of `POST /swap`, bound to the wallet, with an approval
+//! that is built here.
 
 use alloy_primitives::U256;
 use data_sources::{Approvals as _, SwapRequest, Swaps as _};
@@ -8,7 +9,8 @@ use wallet_actions::{PlanCause, PlanRefused, PlannedStep, SwapAsk, SwapPlan};
 
 use super::{WalletPlans, refused};
 
-/// How long a quote is carried out: it ages with every block. What it loses meanwhile is bounded by its least output.
+/// How long a quote is carried out: it ages with every block. What it loses meanwhile is bounded by
+/// its least output.
 const LIFE_SECONDS: u64 = 120;
 
 impl WalletPlans {

@@ -211,7 +211,8 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
             .iter()
             .all(|row| matches!(row["risk_grade"].as_str(), Some("A" | "B")))
     );
-    // A pair whose prices can move apart is not of low risk, and what is known of it is not called net.
+    // A pair whose prices can move apart is not of low risk, and what is known of it is not called
+    // net.
     let pairs = |body: &Value| {
         let rows = rows(body, "recommendations").iter();
         let pair = |row: &&Value| row["asset"].as_str().unwrap().contains("-WETH");

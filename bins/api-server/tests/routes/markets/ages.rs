@@ -8,7 +8,8 @@ use crate::shop::{Moving, Shop, left, section};
 
 const HOUR: i64 = 3600;
 
-/// Lists of names and units are kept for long; figures are read again, and they are what is as old as it is.
+/// Lists of names and units are kept for long; figures are read again, and they are what is as old
+/// as it is.
 #[tokio::test]
 async fn facts_that_name_things_do_not_age_figures() {
     // Times of the recordings are a little ahead of this clock, as those of a venue may be.

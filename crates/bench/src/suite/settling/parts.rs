@@ -1,4 +1,5 @@
-//! Where the time of a settlement goes: its durable writes, its signature, and its questions to the node.
+//! Where the time of a settlement goes: its durable writes, its signature, and its questions to the
+//! node.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -97,7 +98,8 @@ impl Parts {
         Timed(key, Arc::clone(&self.signing))
     }
 
-    /// What each of so many settlements had of them. Parts of settlements that are in flight together overlap.
+    /// What each of so many settlements had of them. Parts of settlements that are in flight
+    /// together overlap.
     pub(super) fn of_each(&self, settlements: u64) -> Each {
         let each = |nanos: Quantity| Duration::from_nanos(nanos / settlements.max(1));
         let (mut sending, mut proof, mut other) = (0, 0, 0_u64);

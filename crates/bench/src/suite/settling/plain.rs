@@ -12,7 +12,8 @@ use x402_wire::Payment;
 use super::POLL;
 use crate::BenchError;
 
-/// Settles one payment after the other, up to and including its receipt: a nonce in memory, nothing kept, and no bump.
+/// Settles one payment after the other, up to and including its receipt: a nonce in memory, nothing
+/// kept, and no bump.
 pub(super) struct Plain {
     node: RpcNode,
     key: LocalKey,

@@ -89,7 +89,8 @@ impl Okx {
     ///
     /// # Errors
     ///
-    /// [`Error::NotPriced`] for a token that is not known; otherwise what makes the answer unusable.
+    /// [`Error::NotPriced`] for a token that is not known; otherwise what makes the answer
+    /// unusable.
     pub async fn market(
         &self,
         token: Address,

@@ -1,4 +1,5 @@
-//! `GET …/token/advanced-info` and `GET …/token/top-liquidity`: where a token is from, and its pools.
+//! `GET …/token/advanced-info` and `GET …/token/top-liquidity`: where a token is from, and its
+//! pools.
 
 use std::{sync::Arc, time::Duration};
 

@@ -87,8 +87,8 @@ impl TokenSearch {
 
 impl Okx {
     /// Tokens of a chain that a symbol, a name or an address finds, in the source's order, at most
-    /// `limit` from `cursor`, which is the `next_cursor` of an earlier page. Nothing found is an empty
-    /// page.
+    /// `limit` from `cursor`, which is the `next_cursor` of an earlier page. Nothing found is an
+    /// empty page.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Nodes: each endpoint of each chain is asked by itself. Transactions are not asked for, because there is none that every
-//! node of a chain keeps.
+//! Nodes: each endpoint of each chain is asked by itself. Transactions are not asked for, because
+//! there is none that every node of a chain keeps.
 
 use serde_json::{Value, json};
 
@@ -86,7 +86,8 @@ impl Probed for RpcReader {
     }
 }
 
-/// A call to one endpoint. Its result is only read as far as there is one: what it means is up to whoever calls.
+/// A call to one endpoint. Its result is only read as far as there is one: what it means is up to
+/// whoever calls.
 fn question(endpoint: &Endpoint, call: Call) -> Question<'_> {
     let Call {
         source,

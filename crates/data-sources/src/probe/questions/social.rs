@@ -1,4 +1,5 @@
-//! News, and who talks of what; models, of which the list is asked for: each other question costs money.
+//! News, and who talks of what; models, of which the list is asked for: each other question costs
+//! money.
 
 use super::{probed, questions, tokens::symbol};
 use crate::{

@@ -52,7 +52,8 @@ async fn a_node_that_knows_it_without_its_outcome_does_not_make_it_unknown() {
         let told = reader(&nodes).transaction(196, HASH, None).await;
         assert_eq!(code(told), "upstream_malformed");
     }
-    // One that says another sender than a whole answer contradicts it, whatever it knows of the outcome.
+    // One that says another sender than a whole answer contradicts it, whatever it knows of the
+    // outcome.
     let other = {
         let mut replies = replies();
         replies.get_mut("eth_getTransactionByHash").unwrap()["result"]["value"] = json!("0x1");

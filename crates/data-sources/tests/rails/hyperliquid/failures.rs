@@ -73,7 +73,8 @@ async fn the_list_of_dexes_starts_with_null() {
     assert_eq!((behind.dex_index, behind.asset_id), (2, 120_002));
 }
 
-/// Only dexes that the venue lists are asked about: `null` about one is its contradiction, and no mistake of the caller's.
+/// Only dexes that the venue lists are asked about: `null` about one is its contradiction, and no
+/// mistake of the caller's.
 #[tokio::test]
 async fn null_about_a_listed_dex_is_malformed() {
     for (kind, coin) in [

@@ -1,4 +1,5 @@
-//! Limit orders of venues. What is said here is what is signed: the members of the order, not a description of it.
+//! Limit orders of venues. What is said here is what is signed: the members of the order, not a
+//! description of it.
 
 use alloy_primitives::U256;
 use serde_json::Value;

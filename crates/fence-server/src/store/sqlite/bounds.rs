@@ -1,4 +1,5 @@
-//! What bounds the records of one account. Every function runs in the transaction of the write that it bounds.
+//! What bounds the records of one account. Every function runs in the transaction of the write that
+//! it bounds.
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::{MOST_GRANT_DAYS, Spent, require_room_for_tombstone};

@@ -11,7 +11,8 @@ use crate::store::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission,
 
 pub(super) const DAY_SECONDS: u64 = 86_400;
 
-/// Looked for every few seconds: each half is read from an index, so that what ended long ago costs nothing.
+/// Looked for every few seconds: each half is read from an index, so that what ended long ago costs
+/// nothing.
 const SENDINGS: &str = "SELECT payload_digest, accepted_at FROM submission WHERE is_open = 1 \
      UNION SELECT payload_digest, accepted_at FROM submission WHERE changed_at >= ?1 \
      ORDER BY accepted_at, payload_digest";
@@ -277,7 +278,8 @@ mod tests {
     use super::*;
     use crate::store::sqlite::{FORMAT, SETTINGS};
 
-    /// The question is asked every few seconds: it must not become slower with every plan that was ever sent.
+    /// The question is asked every few seconds: it must not become slower with every plan that was
+    /// ever sent.
     #[test]
     fn what_there_is_to_do_is_found_without_going_through_all_plans() {
         let folder = tempfile::tempdir().unwrap();

@@ -23,7 +23,8 @@ pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSec
     }) {
         return Ok(());
     }
-    // Not only the last one counts: the grants under any policy that was replaced would come back with it.
+    // Not only the last one counts: the grants under any policy that was replaced would come back
+    // with it.
     let newest = transaction
         .prepare_cached(
             "SELECT name, digest FROM policy WHERE base = ?1 AND version >= ?2 \

@@ -44,7 +44,8 @@ fn report(folder: &Path) -> Vec<Check> {
         .collect()
 }
 
-/// So many checks of a scenario pass, and those alone fail that ask for what this server does not have.
+/// So many checks of a scenario pass, and those alone fail that ask for what this server does not
+/// have.
 async fn check(world: &AgentWorld, name: &str, revision: &str, passed: usize, exempt: &[&str]) {
     let checks = scenario(world, name, revision).await;
     let with = |statuses: &[&str]| -> Vec<&Check> {

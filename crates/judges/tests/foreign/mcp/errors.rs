@@ -1,4 +1,5 @@
-//! What no well-behaved client sends: the answers have the statuses and codes of the specification, and its form.
+//! What no well-behaved client sends: the answers have the statuses and codes of the specification,
+//! and its form.
 
 use serde_json::{Value, json};
 

@@ -23,8 +23,8 @@ pub(crate) struct AgentWorld {
     _surroundings: Surroundings,
 }
 
-/// Who receives the fee of the recorded quotes, in the digits of calldata: an account of local chains, which `mcp-server serve`
-/// refuses to pay.
+/// Who receives the fee of the recorded quotes, in the digits of calldata: an account of local
+/// chains, which `mcp-server serve` refuses to pay.
 const RECORDED_RECIPIENT: &str = "90f79bf6eb2c4f870365e785982e1f101e93b906";
 /// Who receives it under [`FEES`].
 const RECIPIENT: &str = "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
@@ -97,8 +97,8 @@ impl AgentWorld {
         }
     }
 
-    /// Messages are of their revision, by its JSON Schema: `{revision, method, message}` each, with the method of the request
-    /// that the message answers.
+    /// Messages are of their revision, by its JSON Schema: `{revision, method, message}` each, with
+    /// the method of the request that the message answers.
     pub(crate) async fn judge_messages(&self, messages: &[Value]) {
         let node = self.toolchain.node_agent("mcp-schema.mjs");
         let problems: Vec<Vec<String>> = judge(node, &messages).await.unwrap();
@@ -108,8 +108,9 @@ impl AgentWorld {
         }
     }
 
-    /// Every message that the server sent through the proxy is one of the revision that was spoken, by the revision's own
-    /// JSON Schema. Then the server is stopped as an operator would; it must end by itself and well.
+    /// Every message that the server sent through the proxy is one of the revision that was spoken,
+    /// by the revision's own JSON Schema. Then the server is stopped as an operator would; it must
+    /// end by itself and well.
     pub(crate) async fn finish(self, revision: &str) {
         let exchanges = self.recorder.exchanges();
         let messages: Vec<Value> = exchanges
@@ -125,7 +126,8 @@ impl AgentWorld {
     }
 }
 
-/// The message of an answer, for its judge. An answer without one is what the transport says of such an answer.
+/// The message of an answer, for its judge. An answer without one is what the transport says of
+/// such an answer.
 fn message(exchange: &Exchange, revision: &str) -> Option<Value> {
     let method = exchange
         .asked

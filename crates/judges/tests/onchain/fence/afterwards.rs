@@ -31,7 +31,8 @@ async fn what_the_router_does_is_looked_at_afterwards() {
         .unwrap();
     honest.refused(&stage, "allowance-left").await;
     stage.chain.set_code(ROUTER, &router).await.unwrap();
-    // An output token that says 1 to everything: the router believes it, the account has no more than before.
+    // An output token that says 1 to everything: the router believes it, the account has no more
+    // than before.
     let one = Bytes::from(alloy_primitives::hex!("600160005260206000f3"));
     let weth: Bytes = stage
         .chain
@@ -90,7 +91,8 @@ async fn no_more_than_the_approved_amount_is_taken() {
     stage.redeem(&[attack.entry(&stage)]).await.unwrap();
 }
 
-/// A redeemer that is a contract, and redeems a second order in the middle of the first: both would count the same output.
+/// A redeemer that is a contract, and redeems a second order in the middle of the first: both would
+/// count the same output.
 #[tokio::test]
 async fn a_swap_within_a_swap_is_refused() {
     let mut stage = Stage::fenced().await;

@@ -22,7 +22,8 @@ async fn the_call_is_held_to_the_account_and_its_token() {
     let mut call = swap(amount);
     call._receiver = STRANGER.address;
     of(call).await.refused(&stage, "receiver").await;
-    // Several legs, one of which deposits a token that the account had allowed the router without limit.
+    // Several legs, one of which deposits a token that the account had allowed the router without
+    // limit.
     let ether = U256::from(10).pow(U256::from(18));
     stage.mint(WETH, HOLDER.address, ether).await;
     stage.approve(WETH, U256::MAX).await;
@@ -40,7 +41,8 @@ async fn the_call_is_held_to_the_account_and_its_token() {
     let mut call = swap(amount);
     call._swapData[1].sendingAssetId = WETH;
     of(call).await.refused(&stage, "sending-asset").await;
-    // Deposits that are not what is approved: more by an allowance that was there before, twice, or less.
+    // Deposits that are not what is approved: more by an allowance that was there before, twice, or
+    // less.
     stage.approve(USDC, U256::MAX).await;
     Attack::of(&stage, amount, &swap(6_000 * USD))
         .await
@@ -112,7 +114,8 @@ async fn the_function_for_one_leg_is_read_as_well() {
     foreign.refused(&stage, "sending-asset").await;
     let less = Attack::raw(&stage, U256::from(amount + 1), call(USDC), minimum).await;
     less.refused(&stage, "amount").await;
-    // The chain's stand-in of the router has no such function: what the enforcer lets through, the router refuses.
+    // The chain's stand-in of the router has no such function: what the enforcer lets through, the
+    // router refuses.
     let allowed = Attack::raw(&stage, U256::from(amount), call(USDC), minimum).await;
     stage.refused(&[allowed.entry(&stage)], "0x").await;
 }

@@ -61,7 +61,8 @@ async fn the_end_needs_its_beginning() {
     assert_eq!(refused.unwrap_err(), "FenceEnforcer:not-begun");
 }
 
-/// Terms that a grant of this project never has: of another length, or with a function whose legs are not read.
+/// Terms that a grant of this project never has: of another length, or with a function whose legs
+/// are not read.
 #[tokio::test]
 async fn terms_have_one_form() {
     let stage = Stage::fenced().await;

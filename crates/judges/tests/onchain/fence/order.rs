@@ -41,7 +41,8 @@ async fn the_order_says_the_rest() {
             with(&|a| a.order.grant_id = B256::repeat_byte(0x23)),
             "signer",
         ),
-        // Another call than the ordered one, another output token, no minimum or one that the call does not promise.
+        // Another call than the ordered one, another output token, no minimum or one that the call
+        // does not promise.
         (with(&|a| a.order.call_hash = B256::repeat_byte(1)), "call"),
         (with(&|a| a.order.output_token = USDC), "output-token"),
         (with(&|a| a.order.output_token = EXCHANGE), "output-token"),
@@ -104,7 +105,8 @@ async fn the_order_says_the_rest() {
     honest.refused(&stage, "deadline").await;
 }
 
-/// Both entries of one transaction would count the same output: the order is used once, whatever it is put beside.
+/// Both entries of one transaction would count the same output: the order is used once, whatever it
+/// is put beside.
 #[tokio::test]
 async fn an_order_is_used_once_within_a_transaction_too() {
     let stage = Stage::fenced().await;
@@ -114,7 +116,8 @@ async fn an_order_is_used_once_within_a_transaction_too() {
         .await;
 }
 
-/// Another account's delegation, a delegation that its account did not sign, a caveat left out, another redeemer.
+/// Another account's delegation, a delegation that its account did not sign, a caveat left out,
+/// another redeemer.
 #[tokio::test]
 async fn a_delegation_counts_for_its_account_and_redeemer() {
     let stage = Stage::fenced().await;

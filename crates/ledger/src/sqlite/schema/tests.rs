@@ -18,7 +18,8 @@ fn folder_with(write: impl FnOnce(&Connection)) -> (tempfile::TempDir, std::path
     (folder, path)
 }
 
-/// One payer can make any number of released entries with one identifier: they must cost the next claim nothing.
+/// One payer can make any number of released entries with one identifier: they must cost the next
+/// claim nothing.
 #[test]
 fn an_identifier_is_looked_up_without_its_released_entries() {
     let (_folder, path) = folder_with(|_| ());
@@ -98,7 +99,8 @@ fn a_ledger_of_version_1_is_brought_up() {
 
 const ENTRIES: u8 = 29;
 
-/// A file of version 4, with more digests than a start reads otherwise. Entry 3 is in flight, the others are settled.
+/// A file of version 4, with more digests than a start reads otherwise. Entry 3 is in flight, the
+/// others are settled.
 fn version_4() -> (tempfile::TempDir, std::path::PathBuf) {
     folder_with(|connection| {
         for migration in &FORMAT.migrations[..4] {

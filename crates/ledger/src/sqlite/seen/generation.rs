@@ -80,7 +80,8 @@ impl Generation {
         self.last
     }
 
-    /// The entry of an authorization that was in it. Should the entry be deleted by now, the authorization has none.
+    /// The entry of an authorization that was in it. Should the entry be deleted by now, the
+    /// authorization has none.
     pub(super) fn find(
         &self,
         statements: &mut Statements<'_>,
@@ -127,8 +128,8 @@ impl Generation {
     }
 }
 
-/// Bits of a filter. Ten for each digest and four of them set: one in 85 of the digests that are not in it passes. A million
-/// entries take 1.2 MiB of filters.
+/// Bits of a filter. Ten for each digest and four of them set: one in 85 of the digests that are
+/// not in it passes. A million entries take 1.2 MiB of filters.
 const BITS: usize = GENERATION * 10;
 
 /// A Bloom filter. Digests are random, so that four parts of one are as good as four hashes of it.

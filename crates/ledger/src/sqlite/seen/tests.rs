@@ -1,5 +1,5 @@
-//! Batches of claims against what they should mean, with restarts and rollbacks at any point. A generation is 8 digests here, so
-//! that a few dozen claims are several.
+//! Batches of claims against what they should mean, with restarts and rollbacks at any point. A
+//! generation is 8 digests here, so that a few dozen claims are several.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +53,8 @@ enum End {
 /// Open and released entries by nonce.
 type Model = BTreeMap<u8, (EntryId, bool)>;
 
-/// Runs batches in a ledger of their own, in one life of the process after the other. Checks after each of them that the ledger
-/// is as the model, and lets `look` at it.
+/// Runs batches in a ledger of their own, in one life of the process after the other. Checks after
+/// each of them that the ledger is as the model, and lets `look` at it.
 fn run(batches: &[Batch], mut look: impl FnMut(&mut Store<'_>)) -> Model {
     let (folder, mut model) = (tempfile::tempdir().unwrap(), Model::new());
     let mut left = batches.iter();
@@ -92,7 +92,8 @@ fn run(batches: &[Batch], mut look: impl FnMut(&mut Store<'_>)) -> Model {
     }
 }
 
-/// Every nonce is where the model has it, each entry is known in one place, and what is not released is in flight.
+/// Every nonce is where the model has it, each entry is known in one place, and what is not
+/// released is in flight.
 fn check(store: &mut Store<'_>, model: &Model) {
     for nonce in 0..NONCES {
         let claim = claim(nonce);
@@ -247,8 +248,8 @@ fn runs_of_one_claim_are_written_down_as_well() {
     assert_eq!(most, GENERATION - 1);
 }
 
-/// Numbers that are written down must not come back: their entries are not read again. A generation goes when all of its
-/// entries have gone, and not before.
+/// Numbers that are written down must not come back: their entries are not read again. A generation
+/// goes when all of its entries have gone, and not before.
 #[test]
 fn a_number_is_not_used_again_while_it_is_written_down() {
     let all = |make: fn(u8) -> Operation, nonces: std::ops::Range<u8>| nonces.map(make).collect();

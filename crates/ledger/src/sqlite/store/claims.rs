@@ -20,8 +20,8 @@ pub(in crate::sqlite) enum Claimed {
     IdentifierTaken(Taken),
 }
 
-/// The authorization with which a payer has used a payment identifier before. Its payment is parsed by whoever asks, and not in
-/// the writer, whose time all calls share.
+/// The authorization with which a payer has used a payment identifier before. Its payment is parsed
+/// by whoever asks, and not in the writer, whose time all calls share.
 #[derive(Debug)]
 pub(in crate::sqlite) struct Taken {
     transaction: Option<String>,
@@ -43,7 +43,8 @@ impl Taken {
     }
 }
 
-/// The entry of a payer's payment identifier. A released entry has no identifier any more, so there is one at most.
+/// The entry of a payer's payment identifier. A released entry has no identifier any more, so there
+/// is one at most.
 pub(in crate::sqlite) const TAKEN: &str = "SELECT state, answer, receipt, transaction_hash, content
      FROM entry WHERE payer = ?1 AND payment_id = ?2";
 
@@ -108,7 +109,8 @@ impl Store<'_> {
         }))
     }
 
-    /// Makes room for a new reservation of the same authorization. Returns whether a settlement of it was asked for.
+    /// Makes room for a new reservation of the same authorization. Returns whether a settlement of
+    /// it was asked for.
     fn forget_released(&mut self, digest: &Digest, entry: EntryId) -> rusqlite::Result<bool> {
         self.seen()?.0.remove(digest);
         let sql = "SELECT attempted FROM entry WHERE id = ?1";

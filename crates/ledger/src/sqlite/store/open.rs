@@ -51,8 +51,8 @@ impl Sweep {
 }
 
 impl Store<'_> {
-    /// Releases what has not come to settlement, and makes the rest unknown, among the next entries in flight after `after`.
-    /// Returns the entry after which to go on, if there may be more.
+    /// Releases what has not come to settlement, and makes the rest unknown, among the next entries
+    /// in flight after `after`. Returns the entry after which to go on, if there may be more.
     pub(in crate::sqlite) fn close_open(
         &mut self,
         sweep: &Sweep,

@@ -15,13 +15,14 @@ const BATCH: i64 = 128;
 /// Entries that one run looks at, at least.
 const LEAST_OF_A_RUN: i64 = 8_192;
 
-/// Runs in which the whole of a large ledger is looked at. At a run every 15 seconds this is an hour: what is due stays that
-/// much longer at most, and entries that are kept for a month cost next to nothing.
+/// Runs in which the whole of a large ledger is looked at. At a run every 15 seconds this is an
+/// hour: what is due stays that much longer at most, and entries that are kept for a month cost
+/// next to nothing.
 const RUNS_OF_A_ROUND: i64 = 240;
 
-/// How far pruning has come. Entries lie in the order of their numbers and not of their times: a clock may have been wrong. So
-/// all of them are looked at in turn, and none says anything about those behind it. What a rollback undoes is due again in the
-/// next round.
+/// How far pruning has come. Entries lie in the order of their numbers and not of their times: a
+/// clock may have been wrong. So all of them are looked at in turn, and none says anything about
+/// those behind it. What a rollback undoes is due again in the next round.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// The last entry that was looked at.
@@ -66,7 +67,8 @@ impl Aged {
 }
 
 impl Store<'_> {
-    /// What it reads is nobody's working set, so it gets by with few pages: an idle ledger of any size stays small.
+    /// What it reads is nobody's working set, so it gets by with few pages: an idle ledger of any
+    /// size stays small.
     pub(in crate::sqlite) fn prune(&mut self, now: u64) -> Result<Pruned, Failure> {
         schema::hold_pages_of(self.connection(), schema::UPKEEP_KIB)?;
         let pruned = self.prune_batch(now);

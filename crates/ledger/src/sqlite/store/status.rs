@@ -131,7 +131,8 @@ impl Store<'_> {
         }))
     }
 
-    /// The transaction of a settled entry: its receipt's, and when that is deleted, the one that was `kept` of it.
+    /// The transaction of a settled entry: its receipt's, and when that is deleted, the one that
+    /// was `kept` of it.
     pub(super) fn settled_by(
         &mut self,
         receipt: i64,

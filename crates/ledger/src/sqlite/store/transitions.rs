@@ -197,7 +197,8 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Writes down that the payer was not charged, and drops the answer. Returns what is held of the entry's earning.
+    /// Writes down that the payer was not charged, and drops the answer. Returns what is held of
+    /// the entry's earning.
     fn end_uncharged(
         &mut self,
         entry: EntryId,

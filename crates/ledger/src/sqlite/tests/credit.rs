@@ -102,7 +102,8 @@ async fn a_payer_at_the_cap_costs_one_write_for_what_it_has_paid() {
     assert_eq!(ledger.paid(PAYER).await, Ok(8_000));
 }
 
-/// What is earned in memory is undone with the batch, and earned once when its requests are run again one by one.
+/// What is earned in memory is undone with the batch, and earned once when its requests are run
+/// again one by one.
 #[tokio::test]
 async fn a_batch_that_is_rolled_back_earns_once() {
     let (_folder, ledger) = open();

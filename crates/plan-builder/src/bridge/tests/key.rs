@@ -83,7 +83,8 @@ fn an_endpoint_that_fails_is_not_one_that_is_missing() {
         let control = &envelope(&plan.unwrap())["payload"]["destination"]["control"];
         assert_eq!(control, &json!({"kind": "eoa", "source_code": "not_read"}));
     }
-    // Nobody looked whether it is a contract: a plan only where the operator says that this is no matter.
+    // Nobody looked whether it is a contract: a plan only where the operator says that this is no
+    // matter.
     let strict = strict_policy();
     for refused in [
         built_with(&Failing(missing), &strict),

@@ -83,7 +83,8 @@ prop_compose! {
 }
 
 proptest! {
-    /// As far as nothing is escaped that is written in pieces; such a text is never taken for another.
+    /// As far as nothing is escaped that is written in pieces; such a text is never taken for
+    /// another.
     #[test]
     fn what_serde_json_writes_and_nothing_else(
         document in document(),

@@ -122,7 +122,8 @@ fn perp_assets(tables: Vec<PerpAssetTable>, problems: &mut Problems) -> Vec<Revi
             &format!("{key}.coin"),
             "1 to 40 characters, named once",
         );
-        // The ids of the first dex and of the builder-deployed ones do not overlap, and only the latter's coins have a prefix.
+        // The ids of the first dex and of the builder-deployed ones do not overlap, and only the
+        // latter's coins have a prefix.
         let deployed = table.asset >= PERP_DEX_SIZE;
         problems.check(
             is_perpetual(table.asset)

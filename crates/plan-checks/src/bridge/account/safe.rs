@@ -13,9 +13,10 @@ pub const MOST_OWNERS: usize = 64;
 /// Most modules of a Safe: more are not read, and not judged.
 pub const MOST_MODULES: usize = 32;
 
-/// The code of the published singletons of Safe 1.3.0, 1.4.1 and 1.5.0, as keccak-256 (`codeHash` of `safe-deployments`): the
-/// plain contract, and the one for second layers, which logs more. Ethereum and the second layers use different ones, so
-/// that the same Safe may run either. The same code stands at several addresses.
+/// The code of the published singletons of Safe 1.3.0, 1.4.1 and 1.5.0, as keccak-256 (`codeHash`
+/// of `safe-deployments`): the plain contract, and the one for second layers, which logs more.
+/// Ethereum and the second layers use different ones, so that the same Safe may run either. The
+/// same code stands at several addresses.
 const REVIEWED_SINGLETONS: [B256; 6] = [
     b256!("bba688fbdb21ad2bb58bc320638b43d94e7d100f6f3ebaab0a4e4de6304b1c2e"),
     b256!("21842597390c4c6e3c1239e434a682b054bd9548eee5e9b1d6a4482731023c0f"),
@@ -25,8 +26,9 @@ const REVIEWED_SINGLETONS: [B256; 6] = [
     b256!("180193227186ccb85316c94db1f0d156ed932b14712cfaac78901899178572dc"),
 ];
 
-/// The published fallback handlers of Safe 1.3.0, 1.4.1 and 1.5.0 (`safe-deployments`). A Safe calls its handler with the
-/// calldata that anybody gives it: a token as handler would move the Safe's balance for anybody.
+/// The published fallback handlers of Safe 1.3.0, 1.4.1 and 1.5.0 (`safe-deployments`). A Safe
+/// calls its handler with the calldata that anybody gives it: a token as handler would move the
+/// Safe's balance for anybody.
 const REVIEWED_HANDLERS: [Address; 5] = [
     address!("f48f2B2d2a534e402487b3ee7C18c33Aec0Fe5e4"),
     address!("017062a1dE2FE6b99BE3d9d37841FeD19F573804"),
@@ -106,7 +108,8 @@ impl SafeReading {
                 ));
             }
         }
-        // Anybody can set up a Safe that nobody has set up: its threshold is zero, or it has no owners.
+        // Anybody can set up a Safe that nobody has set up: its threshold is zero, or it has no
+        // owners.
         let owners = self.owner_set().len();
         if self.threshold.is_zero() || self.threshold > U256::from(owners) {
             return Err(Violation::new(

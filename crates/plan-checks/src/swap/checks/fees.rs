@@ -52,7 +52,8 @@ pub(super) fn fee_recipient_exact(facts: &SwapFacts) -> Verdict {
     )))
 }
 
-/// Whether there is such a distribution at all, and only one, is [`fee_recipient_set_versioned`]'s to say.
+/// Whether there is such a distribution at all, and only one, is [`fee_recipient_set_versioned`]'s
+/// to say.
 pub(super) fn fee_amount_exact(facts: &SwapFacts) -> Verdict {
     let reviewed = &facts.reviewed;
     let gross = facts.asked.from_amount;
@@ -139,7 +140,8 @@ pub(super) fn fee_recipient_set_versioned(facts: &SwapFacts) -> Verdict {
             ));
         }
     }
-    // Each expected recipient is there once and no other one is: the lengths tell whether the set itself is one.
+    // Each expected recipient is there once and no other one is: the lengths tell whether the set
+    // itself is one.
     same(
         "the fee body names another number of recipients than the reviewed set",
         facts.reviewed.recipients.len().saturating_sub(left_out),

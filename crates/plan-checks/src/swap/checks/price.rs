@@ -7,7 +7,8 @@ use crate::{
     swap::{MAX_PRICE_AGE_SECONDS, SwapFacts},
 };
 
-/// Holds only what is both known and configured. Where that is neither side, there is nothing to judge, and no assertion.
+/// Holds only what is both known and configured. Where that is neither side, there is nothing to
+/// judge, and no assertion.
 pub(super) fn output_price_bound(facts: &SwapFacts) -> Verdict {
     let (quoted, demanded) = (&facts.quoted, &facts.reviewed.price);
     if let Some(price) = &quoted.price {

@@ -145,8 +145,8 @@ pub(super) fn token_amount_bound(facts: &SwapFacts) -> Verdict {
     )))
 }
 
-/// What the exchange legs start from. Where the parts are floors of a shared total, the total leaves the input: what the
-/// parts leave of it stays in the router.
+/// What the exchange legs start from. Where the parts are floors of a shared total, the total
+/// leaves the input: what the parts leave of it stays in the router.
 fn net_input(facts: &SwapFacts) -> Option<U256> {
     let gross = facts.asked.from_amount;
     match (facts.reviewed.rounding, &facts.reviewed.split) {
@@ -193,8 +193,9 @@ fn quote_as_asked(facts: &SwapFacts) -> Result<(), Violation> {
     )
 }
 
-/// The first leg starts from the input token, each further one from what the leg before it ended in, and only the last one
-/// ends in the output token. After a leg the router gives back what is left of its token, so a second leg from it would fail.
+/// The first leg starts from the input token, each further one from what the leg before it ended
+/// in, and only the last one ends in the output token. After a leg the router gives back what is
+/// left of its token, so a second leg from it would fail.
 fn legs_connect(facts: &SwapFacts) -> Result<(), Violation> {
     let (input, output) = (facts.asked.from_token, facts.asked.to_token);
     let mut held = input;

@@ -67,7 +67,8 @@ fn segment<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], ImageError> {
     reader.take(length)
 }
 
-/// Whether a marker begins a frame: C0 to CF without the tables for Huffman and arithmetic coding and the reserved one.
+/// Whether a marker begins a frame: C0 to CF without the tables for Huffman and arithmetic coding
+/// and the reserved one.
 fn is_frame(code: u8) -> bool {
     matches!(code, 0xc0..=0xcf) && !matches!(code, 0xc4 | 0xc8 | 0xcc)
 }
@@ -80,7 +81,8 @@ fn frame(segment: &[u8]) -> Result<(u32, u32), ImageError> {
     Ok((u32::from(width), u32::from(height)))
 }
 
-/// Skips coded pixels up to the next marker, which stays. In them 0xff is followed by 0x00 or is a restart.
+/// Skips coded pixels up to the next marker, which stays. In them 0xff is followed by 0x00 or is a
+/// restart.
 fn skip_scan(reader: &mut Reader<'_>) {
     let mut pairs = reader.rest.windows(2);
     let is_marker =

@@ -1,16 +1,18 @@
-//! The one canonical layout of encoded arguments: each byte is visited once, so that calldata cannot make little data mean
-//! much.
+//! The one canonical layout of encoded arguments: each byte is visited once, so that calldata
+//! cannot make little data mean much.
 
 use alloy_dyn_abi::DynSolType;
 
 const WORD: usize = 32;
 
-/// The length of the canonical encoding of `types` at the beginning of `data`; `None` when `data` does not begin with one.
+/// The length of the canonical encoding of `types` at the beginning of `data`; `None` when `data`
+/// does not begin with one.
 pub(super) fn length(types: &[&DynSolType], data: &[u8]) -> Option<usize> {
     sequence(types.iter().copied(), types.len(), data)
 }
 
-/// Heads, then tails in the order of the heads, with nothing between them. Gives the length of both.
+/// Heads, then tails in the order of the heads, with nothing between them. Gives the length of
+/// both.
 fn sequence<'t>(
     types: impl Iterator<Item = &'t DynSolType> + Clone,
     count: usize,

@@ -16,7 +16,8 @@ pub(super) fn parse(text: &str) -> Option<(&str, Vec<Param>)> {
 
 /// The canonical name of a type, as it stands in the text that a selector is the hash of.
 ///
-/// The library's own name of a tuple with one member has a comma at its end, which no compiler writes.
+/// The library's own name of a tuple with one member has a comma at its end, which no compiler
+/// writes.
 pub(super) fn type_name(ty: &DynSolType) -> String {
     match ty {
         DynSolType::Array(inner) => format!("{}[]", type_name(inner)),

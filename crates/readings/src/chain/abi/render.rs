@@ -1,5 +1,5 @@
-//! Arguments as they are shown: numbers as decimal strings, addresses with their checksum, everything cut at a bound and
-//! marked where it was cut.
+//! Arguments as they are shown: numbers as decimal strings, addresses with their checksum,
+//! everything cut at a bound and marked where it was cut.
 
 use alloy_dyn_abi::DynSolValue;
 use alloy_json_abi::Param;
@@ -25,8 +25,8 @@ pub struct Argument {
     /// Its type.
     #[serde(rename = "type")]
     pub ty: String,
-    /// Its value: numbers are decimal strings, bytes are `0x` and hexadecimal digits, tuples are objects when their members
-    /// have names. What was too long is `{"cut": …}`.
+    /// Its value: numbers are decimal strings, bytes are `0x` and hexadecimal digits, tuples are
+    /// objects when their members have names. What was too long is `{"cut": …}`.
     pub value: Value,
 }
 

@@ -89,7 +89,8 @@ fn shared_and_shuffled_tails_are_refused() {
         data
     };
     assert!(two.decode(&encode(&["40", "60", "0", "0"])).is_some());
-    // Both offsets point to one tail; the second tail stands first; a gap; an offset beyond everything.
+    // Both offsets point to one tail; the second tail stands first; a gap; an offset beyond
+    // everything.
     for words in [
         ["40", "40", "0", "0"],
         ["60", "40", "0", "0"],
@@ -102,7 +103,8 @@ fn shared_and_shuffled_tails_are_refused() {
 
 #[test]
 fn a_bomb_of_shared_arrays_costs_nothing() {
-    // 2,000 offsets at each of three levels, all to the same place, would be eight billion elements.
+    // 2,000 offsets at each of three levels, all to the same place, would be eight billion
+    // elements.
     let bomb = signature("f(uint256[][][])");
     let mut data = bomb.selector().to_vec();
     let word = |n: u32| U256::from(n).to_be_bytes::<32>();

@@ -1,4 +1,5 @@
-//! A transaction as the tree of calls that its calldata asks for. What contracts do beyond that is not in it.
+//! A transaction as the tree of calls that its calldata asks for. What contracts do beyond that is
+//! not in it.
 
 use alloy_primitives::{Address, Selector, U256};
 

@@ -17,8 +17,8 @@ pub(super) struct Carried {
     pub(super) data: Vec<u8>,
 }
 
-/// All calls that a function with this role makes for its arguments; `to` is the contract that was called itself. Who reads
-/// them bounds how many it reads, and counts the others.
+/// All calls that a function with this role makes for its arguments; `to` is the contract that was
+/// called itself. Who reads them bounds how many it reads, and counts the others.
 pub(super) fn carried(role: Role, to: Address, values: &[DynSolValue]) -> Vec<Carried> {
     match role {
         Role::SelfCalls => self_calls(to, values),

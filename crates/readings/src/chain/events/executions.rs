@@ -1,4 +1,5 @@
-//! How calls ended that a contract made for others. The transaction succeeds although what it was sent for failed.
+//! How calls ended that a contract made for others. The transaction succeeds although what it was
+//! sent for failed.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolEvent, sol};
@@ -18,7 +19,8 @@ mod declared {
     }
 }
 
-/// How many of the calls that a contract made for others took effect, and how many did not, as it logs them.
+/// How many of the calls that a contract made for others took effect, and how many did not, as it
+/// logs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Executions {
     /// Those that took effect.

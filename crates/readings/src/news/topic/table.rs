@@ -1,6 +1,7 @@
 //! Topics, and the words under which they are found.
 
-/// Topics: the spellings of their names without spaces and marks, and the phrases that tell of them.
+/// Topics: the spellings of their names without spaces and marks, and the phrases that tell of
+/// them.
 pub(super) const TOPICS: &[(&[&str], &[&str])] = &[
     (
         &["defi", "decentralizedfinance", "decentralisedfinance"],

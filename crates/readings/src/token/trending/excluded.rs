@@ -2,7 +2,8 @@
 
 use crate::symbol::SymbolKey;
 
-/// Symbols of coins that are meant to be worth one unit of a currency and do not say so by their name.
+/// Symbols of coins that are meant to be worth one unit of a currency and do not say so by their
+/// name.
 const STABLE: [&str; 14] = [
     "DAI", "GHO", "FRAX", "USDT", "USDC", "FDUSD", "TUSD", "PYUSD", "USDG", "USDT0", "EURC",
     "EURS", "MIM", "LUSD",

@@ -1,4 +1,5 @@
-//! The endpoints of the chain: asked in the operator's order, those that do not answer or are behind last.
+//! The endpoints of the chain: asked in the operator's order, those that do not answer or are
+//! behind last.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +22,9 @@ use crate::{Call, Cause, Malformation};
 /// How long an endpoint that did not answer, or is behind, is asked last.
 const REST: Duration = Duration::from_secs(10);
 
-/// How long an answer is waited for at least before the question is put once more beside it: to the next endpoint, or again to the
-/// only one. An endpoint whose answers take long is given four times what the last one took.
+/// How long an answer is waited for at least before the question is put once more beside it: to the
+/// next endpoint, or again to the only one. An endpoint whose answers take long is given four times
+/// what the last one took.
 const LEAST_PATIENCE: Duration = Duration::from_millis(500);
 
 /// One endpoint.
@@ -127,7 +129,8 @@ impl tx_sender::Transport for Endpoint {
             .post(call, url, HeaderMap::new(), body, self.timeout);
         Box::pin(async move {
             match reply.await {
-                // Some nodes answer errors with an error status and a JSON-RPC body: the body decides.
+                // Some nodes answer errors with an error status and a JSON-RPC body: the body
+                // decides.
                 Ok(reply) => Ok(reply.body.to_vec()),
                 Err(Cause::Unreachable { .. }) => Err(NodeFault::Unreachable),
                 Err(_) => Err(NodeFault::Lost { method }),
@@ -136,13 +139,15 @@ impl tx_sender::Transport for Endpoint {
     }
 }
 
-/// Reads as an alloy transport: from the first endpoint that answers. What it answers, errors included, is the answer; one that does
-/// not answer, or not soon, is not waited for. Nothing is ever sent through it that may not be asked twice.
+/// Reads as an alloy transport: from the first endpoint that answers. What it answers, errors
+/// included, is the answer; one that does not answer, or not soon, is not waited for. Nothing is
+/// ever sent through it that may not be asked twice.
 #[derive(Clone)]
 pub(super) struct InOrder(pub(super) Arc<[Arc<Endpoint>]>);
 
 impl InOrder {
-    /// Those that rest behind the others; those that are not known to serve the chain only while no other is.
+    /// Those that rest behind the others; those that are not known to serve the chain only while no
+    /// other is.
     fn order(&self) -> Vec<Arc<Endpoint>> {
         let mut order: Vec<_> = self.0.to_vec();
         if order.iter().any(|endpoint| endpoint.is_confirmed()) {

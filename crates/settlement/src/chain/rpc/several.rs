@@ -1,4 +1,5 @@
-//! Questions whose answers decide about money: they are put to every endpoint, and answers that contradict each other are not believed.
+//! Questions whose answers decide about money: they are put to every endpoint, and answers that
+//! contradict each other are not believed.
 
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ use super::fault::fault;
 use super::{BLOCK, Each, Head, Rpc, RpcFault, TransactionOutcome, decoded, request};
 use crate::{Call, Cause, Malformation};
 
-/// How many blocks an endpoint may be behind the newest head that any shows, and still be asked first.
+/// How many blocks an endpoint may be behind the newest head that any shows, and still be asked
+/// first.
 const MAX_LAG: u64 = 8;
 
 impl Rpc {
@@ -112,8 +114,8 @@ impl Rpc {
         Ok(())
     }
 
-    /// Whether the canonical block with this number has this hash, by every endpoint that has a block of the number. One that
-    /// contradicts another is not believed, and neither is the other.
+    /// Whether the canonical block with this number has this hash, by every endpoint that has a
+    /// block of the number. One that contradicts another is not believed, and neither is the other.
     pub(crate) async fn is_canonical(
         &self,
         head: &Head,
@@ -143,7 +145,8 @@ impl Rpc {
         }
     }
 
-    /// What a call answers as of a block, by every endpoint that has the block. Two that contradict each other are not believed.
+    /// What a call answers as of a block, by every endpoint that has the block. Two that contradict
+    /// each other are not believed.
     pub(crate) async fn agreed_view<C: SolCall>(
         &self,
         to: Address,
@@ -190,7 +193,8 @@ impl Rpc {
         Ok(known.is_some())
     }
 
-    /// What the first endpoint that has the transaction says of it; `None` when none that answers has it.
+    /// What the first endpoint that has the transaction says of it; `None` when none that answers
+    /// has it.
     async fn first_known<R: RpcRecv>(
         &self,
         method: &'static str,
@@ -213,8 +217,9 @@ impl Rpc {
     }
 }
 
-/// The block by its hash (EIP-1898): state that is older than the clock would give up a payment that has been
-/// made in between, and a node that lags behind or has another block of this number says so.
+/// The block by its hash (EIP-1898): state that is older than the clock would give up a payment
+/// that has been made in between, and a node that lags behind or has another block of this number
+/// says so.
 fn pinned(head: &Head) -> Result<BlockId, Cause> {
     let hash = head.hash().ok_or(Cause::Malformed {
         call: Call::Rpc(BLOCK),

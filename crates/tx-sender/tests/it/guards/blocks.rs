@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Another node is ahead on a fork, and only it shows a receipt: its block lies above the head by which the lane is seen.
+/// Another node is ahead on a fork, and only it shows a receipt: its block lies above the head by
+/// which the lane is seen.
 #[tokio::test(start_paused = true)]
 async fn a_receipt_from_above_the_head_is_not_believed() {
     let world = World::new();
@@ -63,7 +64,8 @@ async fn an_outcome_is_final_exactly_64_blocks_above_its_own() {
     drop(sender);
 }
 
-/// A node that keeps no old states cannot say who has used a nonce: that proves nothing about our transaction.
+/// A node that keeps no old states cannot say who has used a nonce: that proves nothing about our
+/// transaction.
 #[tokio::test(start_paused = true)]
 async fn a_nonce_whose_user_cannot_be_found_is_not_replaced() {
     let world = World::new();
@@ -88,7 +90,8 @@ async fn a_nonce_whose_user_cannot_be_found_is_not_replaced() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// By the first node somebody else has used the nonce, in a block that the second node does not have.
+/// By the first node somebody else has used the nonce, in a block that the second node does not
+/// have.
 #[tokio::test(start_paused = true)]
 async fn a_block_that_is_contradicted_replaces_nothing() {
     let world = World::new();
@@ -134,7 +137,8 @@ async fn a_replacement_by_somebody_else_has_the_depth_of_an_outcome() {
     drop(sender);
 }
 
-/// A node that has fallen back behind the block says nothing about it; one that has come back on another fork does.
+/// A node that has fallen back behind the block says nothing about it; one that has come back on
+/// another fork does.
 #[tokio::test(start_paused = true)]
 async fn a_node_that_is_behind_the_block_takes_nothing_back() {
     for comes_back in [true, false] {
@@ -224,7 +228,8 @@ async fn a_node_that_shows_another_block_than_the_one_asked_for_is_not_believed(
     assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
 }
 
-/// Reads of the account name the block that they are of: a node that is behind refuses instead of misleading.
+/// Reads of the account name the block that they are of: a node that is behind refuses instead of
+/// misleading.
 #[tokio::test(start_paused = true)]
 async fn the_account_is_read_as_of_the_head() {
     let world = World::new();

@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicU64;
 
 use super::*;
 
-/// The block was canonical when its transaction was found, and another node denies it before it is deep enough.
+/// The block was canonical when its transaction was found, and another node denies it before it is
+/// deep enough.
 #[tokio::test(start_paused = true)]
 async fn depth_seals_nothing_whose_block_is_contradicted() {
     let mut world = World::new();
@@ -127,7 +128,8 @@ async fn a_node_far_behind_on_the_same_chain_holds_nothing() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// Behind one address are two backends: the head is that of one chain, receipts and blocks by their number are another one's.
+/// Behind one address are two backends: the head is that of one chain, receipts and blocks by their
+/// number are another one's.
 #[tokio::test(start_paused = true)]
 async fn an_inclusion_of_another_chain_than_the_heads_is_looked_at_again() {
     let world = World::new();

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Two processes that were started to take over at once do not take the lane from each other for ever.
+/// Two processes that were started to take over at once do not take the lane from each other for
+/// ever.
 #[tokio::test(start_paused = true)]
 async fn a_lane_is_taken_over_at_once_only_once() {
     let world = World::new();
@@ -87,7 +88,8 @@ async fn attempts(world: &World, number: u64) -> Vec<u128> {
     record.fees().iter().map(|fees| fees.most()).collect()
 }
 
-/// Only the first in line can be slow because of its fees, unless the market has left the others behind, too.
+/// Only the first in line can be slow because of its fees, unless the market has left the others
+/// behind, too.
 #[tokio::test(start_paused = true)]
 async fn what_waits_behind_another_is_raised_only_when_its_fees_are_too_low() {
     for spike in [false, true] {
@@ -110,7 +112,8 @@ async fn what_waits_behind_another_is_raised_only_when_its_fees_are_too_low() {
     }
 }
 
-/// A node that wants higher fees is not kept waiting, and one that wants more than the usual raise gets more each time.
+/// A node that wants higher fees is not kept waiting, and one that wants more than the usual raise
+/// gets more each time.
 #[tokio::test(start_paused = true)]
 async fn what_is_refused_for_its_fees_is_raised_at_once_and_in_growing_steps() {
     let world = World::new();
@@ -164,7 +167,8 @@ async fn a_raise_beyond_the_balance_holds_the_lane_by_name() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// A nonce was claimed, and nothing signed for it, when somebody else used it: another one is as good.
+/// A nonce was claimed, and nothing signed for it, when somebody else used it: another one is as
+/// good.
 #[tokio::test(start_paused = true)]
 async fn a_claimed_nonce_that_somebody_else_has_used_is_given_back() {
     let world = World::new();
@@ -235,7 +239,8 @@ async fn a_sender_that_is_started_goes_on_by_itself() {
     assert_eq!(world.hold(&second), None);
 }
 
-/// At its cap, and the market below it: a block will take it. Nothing holds the lane, and nothing is closed for those behind it.
+/// At its cap, and the market below it: a block will take it. Nothing holds the lane, and nothing
+/// is closed for those behind it.
 #[tokio::test(start_paused = true)]
 async fn a_request_at_its_cap_that_the_market_would_take_is_not_in_the_way() {
     let world = World::new();
@@ -256,7 +261,8 @@ async fn a_request_at_its_cap_that_the_market_would_take_is_not_in_the_way() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// The first node has taken it and forgotten it; the second one gets it, too, when it is sent again.
+/// The first node has taken it and forgotten it; the second one gets it, too, when it is sent
+/// again.
 #[tokio::test(start_paused = true)]
 async fn what_waits_is_handed_to_every_node_the_second_time() {
     let world = World::new();

@@ -1,4 +1,5 @@
-//! Guards about causes: whatever keeps a lane waiting has a name, and what has none keeps nothing waiting.
+//! Guards about causes: whatever keeps a lane waiting has a name, and what has none keeps nothing
+//! waiting.
 
 use alloy_consensus::{Transaction, TxEnvelope};
 use alloy_eips::Decodable2718;

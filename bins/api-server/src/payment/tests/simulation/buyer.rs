@@ -1,5 +1,6 @@
-//! Callers. Each of them does what `next` says: it signs a new payment only when it is told to, and keeps every header that it
-//! has signed. Around that it behaves as badly as it likes: it hangs up, sends twice, and sends for other requests.
+//! Callers. Each of them does what `next` says: it signs a new payment only when it is told to, and
+//! keeps every header that it has signed. Around that it behaves as badly as it likes: it hangs up,
+//! sends twice, and sends for other requests.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -32,7 +33,8 @@ pub(super) const MENU: [Wanted; 3] = [
     },
 ];
 
-/// For how long a caller asks again when nothing goes wrong any more, in seconds, and how often at most.
+/// For how long a caller asks again when nothing goes wrong any more, in seconds, and how often at
+/// most.
 const PATIENCE_SECONDS: u64 = 3_600;
 const MOST_TRIES: u32 = 600;
 

@@ -1,4 +1,5 @@
-//! The model of the chain: a token that moves the money of an authorization at most once, before its window ends.
+//! The model of the chain: a token that moves the money of an authorization at most once, before
+//! its window ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -199,7 +200,8 @@ impl Chain {
         })
     }
 
-    /// Others get to see an authorization. Some of them execute it, at any time until it ends. Returns whether somebody does.
+    /// Others get to see an authorization. Some of them execute it, at any time until it ends.
+    /// Returns whether somebody does.
     pub(super) fn publish(
         &self,
         payment: &Payment,

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use alloy_primitives::B256;
 
-/// A generator of numbers (SplitMix64). One schedule has one, and all its parts draw from it in the order in which they run:
-/// since nothing else decides that order, a seed stands for a whole schedule.
+/// A generator of numbers (SplitMix64). One schedule has one, and all its parts draw from it in the
+/// order in which they run: since nothing else decides that order, a seed stands for a whole
+/// schedule.
 pub(super) struct Chance(Mutex<u64>);
 
 impl Chance {

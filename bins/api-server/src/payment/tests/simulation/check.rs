@@ -173,7 +173,8 @@ pub(super) fn check_stopped<J: Journal>(server: &Server<J>, process: &Process<J>
     }
 }
 
-/// A process that begins goes on with what is missing of the newcomers' pool, as the journal has it.
+/// A process that begins goes on with what is missing of the newcomers' pool, as the journal has
+/// it.
 pub(super) fn check_pool_at_start<J: Journal>(server: &Server<J>, process: &Process<J>) {
     let world = &server.world;
     let pool = policy().credit.newcomers.pool;
@@ -192,7 +193,8 @@ pub(super) fn check_pool_at_start<J: Journal>(server: &Server<J>, process: &Proc
     }
 }
 
-/// What newcomers have spent in one process is missing in the next one, when the journal has taken every write.
+/// What newcomers have spent in one process is missing in the next one, when the journal has taken
+/// every write.
 pub(super) fn check_pool_goes_on<J: Journal>(
     server: &Server<J>,
     stopped: PoolAtStop,
@@ -238,7 +240,8 @@ pub(super) fn check_credit<J: Journal>(
     if held != 0 {
         world.violation(format!("{held} of the credit of {payer} are still held"));
     }
-    // It may know of less: the journal has taken a write that it called failed, or the credit was read while it changed.
+    // It may know of less: the journal has taken a write that it called failed, or the credit was
+    // read while it changed.
     if credit > kept {
         world.violation(format!(
             "{payer} has a credit of {credit}, the journal says {kept}"

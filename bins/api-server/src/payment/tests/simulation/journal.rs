@@ -14,10 +14,12 @@ use x402_wire::AuthorizationKey;
 
 use super::world::{Life, World};
 
-/// A journal whose calls take a while before and after they take effect, and fail before or after it.
+/// A journal whose calls take a while before and after they take effect, and fail before or after
+/// it.
 ///
-/// [`LedgerError`] promises that nothing was written when an operation fails. A disk that fails at the very moment of a
-/// commit breaks that promise, so here a call may fail although it was written.
+/// [`LedgerError`] promises that nothing was written when an operation fails. A disk that fails at
+/// the very moment of a commit breaks that promise, so here a call may fail although it was
+/// written.
 pub(super) struct FaultyJournal<J> {
     pub(super) world: Arc<World>,
     pub(super) life: Life,
@@ -46,7 +48,8 @@ impl<J: Journal> FaultyJournal<J> {
     }
 }
 
-/// Finishes a call of a journal before anything else happens. The thread of a real journal goes on meanwhile.
+/// Finishes a call of a journal before anything else happens. The thread of a real journal goes on
+/// meanwhile.
 pub(super) fn at_once<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl std::task::Wake for Unpark {

@@ -47,7 +47,8 @@ impl Account {
         }
     }
 
-    /// The same authorization with a signature that is not the payer's: as long as a key's, or as a wallet's.
+    /// The same authorization with a signature that is not the payer's: as long as a key's, or as a
+    /// wallet's.
     pub(super) fn forged(&self, order: &Order, long: bool) -> PaymentPayload {
         let length = if long { 66 } else { 65 };
         written(self.address(), order, &vec![0x11; length])

@@ -21,8 +21,8 @@ pub(super) struct Outcome {
     pub(super) violations: Vec<String>,
 }
 
-/// Runs the schedule of a seed over an empty journal, on a runtime of one thread whose time is paused: it moves on only when
-/// nobody has anything to do.
+/// Runs the schedule of a seed over an empty journal, on a runtime of one thread whose time is
+/// paused: it moves on only when nobody has anything to do.
 pub(super) fn run<J: Journal>(seed: u64, journal: J, with_notes: bool) -> Outcome {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().start_paused(true).build().unwrap();
@@ -88,7 +88,8 @@ fn accounts(world: &World) -> Vec<Arc<Account>> {
     accounts.into_iter().map(Arc::new).collect()
 }
 
-/// The operator, and the machine: processes are stopped or crash, and are started again, perhaps with other terms.
+/// The operator, and the machine: processes are stopped or crash, and are started again, perhaps
+/// with other terms.
 async fn operate<J: Journal>(server: &Arc<Server<J>>, accounts: &[Arc<Account>]) {
     let world = &server.world;
     for _ in 0..world.chance.below(4) {

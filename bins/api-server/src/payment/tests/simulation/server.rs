@@ -1,4 +1,5 @@
-//! The server: one process after the other over the same journal and chain, and what a caller hears of it.
+//! The server: one process after the other over the same journal and chain, and what a caller hears
+//! of it.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,7 +73,8 @@ pub(super) struct Process<J> {
 }
 
 impl<J: Journal> Process<J> {
-    /// Decides what the previous process left open, as often as it takes, and begins to take payments.
+    /// Decides what the previous process left open, as often as it takes, and begins to take
+    /// payments.
     async fn start(world: &Arc<World>, journal: &Arc<J>, catalog: Arc<Catalog>) -> Self {
         let life = Life::default();
         let faulty = || FaultyJournal {

@@ -43,8 +43,8 @@ fn over() -> Reason {
     Reason::InvalidExactEvmPayloadAuthorizationValidBefore
 }
 
-/// Whether a batch of the broker's pays: then nobody else can execute the authorization, its payer cannot cancel it, and the
-/// chain tells nothing.
+/// Whether a batch of the broker's pays: then nobody else can execute the authorization, its payer
+/// cannot cancel it, and the chain tells nothing.
 fn is_deferred(payment: &Payment) -> bool {
     payment.scheme() == Scheme::AggrDeferred
 }

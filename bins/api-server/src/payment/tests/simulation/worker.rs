@@ -18,7 +18,8 @@ pub(super) struct SimulatedWorker {
 }
 
 impl Worker for SimulatedWorker {
-    /// The answer names the request and the number of this piece of work, so that no two pieces have the same.
+    /// The answer names the request and the number of this piece of work, so that no two pieces
+    /// have the same.
     async fn answer(&self, _call: &Call, request: B256) -> Result<Answer, ErrorReply> {
         self.life.step(&self.world).await;
         if self.world.goes_wrong(self.world.rates.worker) {

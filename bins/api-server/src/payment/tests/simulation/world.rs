@@ -40,8 +40,8 @@ pub(super) struct World {
     pub(super) chance: Chance,
     pub(super) rates: Rates,
     pub(super) chain: Chain,
-    /// Whether the settler reads the chain. Otherwise it is a facilitator that knows only what it has done itself, and may
-    /// say that a payment was refused although it was taken.
+    /// Whether the settler reads the chain. Otherwise it is a facilitator that knows only what it
+    /// has done itself, and may say that a payment was refused although it was taken.
     pub(super) reads_chain: bool,
     pub(super) ids: RequestIds,
     pub(super) clock: Arc<VirtualClock>,
@@ -64,7 +64,8 @@ impl Clock for VirtualClock {
 }
 
 impl World {
-    /// The world of a seed. Every part of it is drawn here, so that small seeds differ in kind and not only in detail.
+    /// The world of a seed. Every part of it is drawn here, so that small seeds differ in kind and
+    /// not only in detail.
     pub(super) fn new(seed: u64, with_notes: bool) -> Self {
         let chance = Chance::new(seed);
         let rates = Rates {
@@ -151,7 +152,8 @@ impl World {
     }
 }
 
-/// One life of the server process. What it does not survive are its calls and its memory; journal and chain remain.
+/// One life of the server process. What it does not survive are its calls and its memory; journal
+/// and chain remain.
 #[derive(Clone, Default)]
 pub(super) struct Life(CancellationToken);
 
@@ -218,11 +220,12 @@ pub(super) fn options() -> Options {
     }
 }
 
-/// The most credit of one payer, in millionths of a dollar. Nobody reaches it: at the cap, the order in which credit is earned and
-/// spent would decide how much is left.
+/// The most credit of one payer, in millionths of a dollar. Nobody reaches it: at the cap, the
+/// order in which credit is earned and spent would decide how much is left.
 const CREDIT_CAP: u64 = 1_000_000;
 
-/// The operator's terms, of which a restart may take others: another payee, another window, other assets.
+/// The operator's terms, of which a restart may take others: another payee, another window, other
+/// assets.
 pub(super) fn catalogs() -> &'static [Arc<Catalog>] {
     static CATALOGS: OnceLock<Vec<Arc<Catalog>>> = OnceLock::new();
     CATALOGS.get_or_init(|| {

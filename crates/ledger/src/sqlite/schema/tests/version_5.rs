@@ -19,7 +19,8 @@ use crate::{
 const NOW: u64 = 1_000_000;
 const NONE: i64 = 1 << 40;
 
-/// An entry with the number of its digest, asked for by request `[number; 32]`, paid by address `[9; 20]`.
+/// An entry with the number of its digest, asked for by request `[number; 32]`, paid by address
+/// `[9; 20]`.
 fn entry(connection: &Connection, number: u8, state: State, open: bool) {
     let has_answer = matches!(state, State::Settling | State::Unknown | State::Settled);
     let answer = NONE + i64::from(number);
@@ -104,7 +105,8 @@ fn version_5() -> (tempfile::TempDir, std::path::PathBuf) {
     })
 }
 
-/// The digest of entry `number`'s authorization; of what follows the 16 bytes that are kept, nothing is known.
+/// The digest of entry `number`'s authorization; of what follows the 16 bytes that are kept,
+/// nothing is known.
 fn digest(number: u8) -> alloy_primitives::B256 {
     alloy_primitives::B256::repeat_byte(number)
 }

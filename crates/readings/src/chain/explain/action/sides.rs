@@ -35,7 +35,8 @@ impl View<'_> {
         }
     }
 
-    /// The same by a function of which nothing says that it trades: it may as well be a deposit that gives shares.
+    /// The same by a function of which nothing says that it trades: it may as well be a deposit
+    /// that gives shares.
     pub(super) fn exchange(&self, call: &Call, to: Address) -> Option<Deed> {
         let (given, taken) = self.one_for_one()?;
         let how = match function(call) {
@@ -106,8 +107,8 @@ impl View<'_> {
         (given, taken)
     }
 
-    /// Whether a contract that was given native coins may have given some of them back: nothing logs that. What the
-    /// wrapping contract holds is accounted for by its tokens.
+    /// Whether a contract that was given native coins may have given some of them back: nothing
+    /// logs that. What the wrapping contract holds is accounted for by its tokens.
     fn native_may_return(&self, changes: &[Change]) -> bool {
         let network = self.record.network;
         network.native_ledger.is_none()

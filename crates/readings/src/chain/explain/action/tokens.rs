@@ -12,7 +12,8 @@ use crate::chain::{
 };
 
 impl View<'_> {
-    /// A transfer that a token was asked for: it happened only when the token logged it, with the amount that it logged.
+    /// A transfer that a token was asked for: it happened only when the token logged it, with the
+    /// amount that it logged.
     pub(super) fn moved(
         &self,
         call: &Call,
