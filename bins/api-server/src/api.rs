@@ -272,10 +272,10 @@ impl Operations {
 }
 
 impl Worker for Operations {
-    async fn answer(&self, call: &Call, request: B256) -> Result<Answer, ErrorReply> {
+    async fn answer(&self, call: &Call, _request: B256) -> Result<Answer, ErrorReply> {
         let sources = &self.0;
         let answered = operations::answer(sources, call).await?;
-        Ok(answered.at(call, sources.now(), sources.beginnings.of(request)))
+        Ok(answered.at(call, sources.now()))
     }
 }
 
