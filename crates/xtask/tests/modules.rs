@@ -134,9 +134,9 @@ fn the_list_may_only_shrink() {
         circle: circle.clone(),
         most,
     };
-    assert_eq!(check(&[five.clone()], &[]), [grown(&five, 3)]);
+    assert_eq!(check(std::slice::from_ref(&five), &[]), [grown(&five, 3)]);
     let six = circle(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs", "f.rs"]);
-    assert_eq!(check(&[six.clone()], LISTED), [grown(&six, 5)]);
+    assert_eq!(check(std::slice::from_ref(&six), LISTED), [grown(&six, 5)]);
     let shrunk = |observed| CircleFault::Shrunk {
         folder: "crates/made",
         file: "b.rs",

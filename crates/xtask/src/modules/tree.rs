@@ -210,7 +210,8 @@ fn is_for_tests(item: &TokenStream) -> bool {
         let [first, rest @ ..] = words.as_slice() else {
             continue;
         };
-        if *first == "test" || (*first == "cfg" && rest.contains(&"test")) {
+        if *first == "test" || (*first == "cfg" && rest.contains(&"test") && !rest.contains(&"not"))
+        {
             return true;
         }
     }
@@ -243,51 +244,38 @@ fn name_of(item: &Item) -> Option<String> {
     Some(name.to_string())
 }
 
-/// Every path in some code, names alone too, what macros get included. A group after `::` is
-/// that of a `use`.
+/// Every path in some code, names alone too, what macros get included. A group after `::` is that
+/// of a `use`, and `before` is the way to it.
 fn paths_in(tokens: TokenStream, before: &[String], paths: &mut BTreeSet<Segments>) {
-    let mut tokens = tokens.into_iter().peekable();
     let mut path = before.to_vec();
-    let mut colons = 0;
-    let mut end = |path: &mut Segments| {
-        if path.len() > before.len() {
-            paths.insert(path.clone());
+    let mut colons = 0_u8;
+    for token in tokens {
+        let is_continued = colons == 2;
+        if matches!(&token, TokenTree::Punct(mark) if mark.as_char() == ':') {
+            colons = colons.saturating_add(1);
+            continue;
         }
-        path.truncate(before.len());
-    };
-    let mut groups = Vec::new();
-    while let Some(token) = tokens.next() {
+        colons = 0;
+        if !is_continued {
+            end(&mut path, before, paths);
+        }
         match token {
-            TokenTree::Ident(name) => {
-                if colons != 2 {
-                    end(&mut path);
-                }
-                path.push(name.to_string());
-                colons = 0;
-            }
-            TokenTree::Punct(mark) if mark.as_char() == ':' => colons += 1,
+            TokenTree::Ident(name) => path.push(name.to_string()),
             TokenTree::Group(group) => {
-                let way = if colons == 2 {
-                    path.clone()
-                } else {
-                    Vec::new()
-                };
-                if colons == 2 {
-                    path.truncate(before.len());
-                } else {
-                    end(&mut path);
-                }
-                groups.push((group.stream(), way));
-                colons = 0;
+                let way = if is_continued { path.as_slice() } else { &[] };
+                paths_in(group.stream(), way, paths);
+                path.truncate(before.len());
             }
-            _ => {
-                end(&mut path);
-                colons = 0;
-            }
+            _ => end(&mut path, before, paths),
         }
     }
-    end(&mut path);
-    for (stream, way) in groups {
-        paths_in(stream, &way, paths);
+    end(&mut path, before, paths);
+}
+
+/// Notes a path that ends, unless nothing came after `before`.
+fn end(path: &mut Segments, before: &[String], paths: &mut BTreeSet<Segments>) {
+    if path.len() > before.len() {
+        paths.insert(path.clone());
     }
+    path.truncate(before.len());
 }
