@@ -79,19 +79,10 @@ impl Service<AnySettler, SqliteLedger> {
             max_artifact_bytes: storage.artifact_max_bytes,
         };
         let store = SqliteStore::beside(&storage.url, options)?;
-        let mut settlement = settlement_config(config);
-        settlement.signer = signer.or(settlement.signer);
-        if settlement.mode == settlement::Mode::Onchain {
-            // Beside the ledger, which this server has claimed for itself.
-            let path = path_of(&storage.url).map_err(ServeError::Records)?;
-            let path = path.with_extension("sender.db");
-            let records = TransactionRecords::open(path).map_err(ServeError::Records)?;
-            settlement.records = Some(Arc::new(records));
-        }
         // The settler's series exist from here on.
         observe::METRICS.install();
         observe::count_tolerated_of(Sources::specs().into_iter().map(|spec| spec.name));
-        let settler = AnySettler::connect(settlement, &terms).await?;
+        let settler = open_settler(config, signer, &terms).await?;
         // Read without custody, too: a list that cannot be used is never passed over.
         let policy = signing::policy(config)?;
         let custody = open_custody(config, policy.clone()).await?;
@@ -105,10 +96,7 @@ impl Service<AnySettler, SqliteLedger> {
             None => sources,
         };
         let sources = sources.with_store(Arc::new(store));
-        let path = path_of(&storage.url).map_err(ServeError::Mandates)?;
-        let mandates = MandateStore::open(path.with_extension("watch.db"));
-        let mandates = mandates.map_err(ServeError::Mandates)?;
-        let sources = sources.with_mandates(Arc::new(mandates));
+        let sources = sources.with_mandates(Arc::new(open_mandates(&storage.url)?));
         sources.keep_limits().await;
         let prices = sources.accounts.defillama.clone();
         let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
@@ -156,6 +144,30 @@ impl Service<AnySettler, SqliteLedger> {
             _ => service,
         })
     }
+}
+
+/// Who settles. Records of own transactions are beside the ledger, which this server has claimed for
+/// itself.
+async fn open_settler(
+    config: &Config,
+    signer: Option<Arc<dyn TransactionSigner>>,
+    terms: &Terms,
+) -> Result<AnySettler, ServeError> {
+    let mut settlement = settlement_config(config);
+    settlement.signer = signer.or(settlement.signer);
+    if settlement.mode == settlement::Mode::Onchain {
+        let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
+        let path = path.with_extension("sender.db");
+        let records = TransactionRecords::open(path).map_err(ServeError::Records)?;
+        settlement.records = Some(Arc::new(records));
+    }
+    Ok(AnySettler::connect(settlement, terms).await?)
+}
+
+/// The mandates, beside the ledger.
+fn open_mandates(ledger: &str) -> Result<MandateStore, ServeError> {
+    let path = path_of(ledger).map_err(ServeError::Mandates)?;
+    MandateStore::open(path.with_extension("watch.db")).map_err(ServeError::Mandates)
 }
 
 /// Whoever holds the keys of sub-wallets, behind the policy of what they sign. A wrong secret ends
