@@ -146,8 +146,7 @@ impl Service<AnySettler, SqliteLedger> {
     }
 }
 
-/// Who settles. Records of own transactions are beside the ledger, which this server has claimed for
-/// itself.
+/// Who settles. Records of own transactions are beside the ledger, which this server has claimed.
 async fn open_settler(
     config: &Config,
     signer: Option<Arc<dyn TransactionSigner>>,
