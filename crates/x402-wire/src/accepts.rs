@@ -4,10 +4,11 @@ use std::fmt;
 
 use alloy_primitives::{Address, U256};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize, Serializer, ser};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
+use crate::codec::RawJson;
 use crate::offer::{PAYMENT_FLOW, TRANSFER_METHOD};
 use crate::{AssetName, HeaderError, Network, PaymentRequirements, Scheme, clip, strict};
 
@@ -121,8 +122,7 @@ impl fmt::Debug for AcceptsEntry {
 
 impl Serialize for AcceptsEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(&self.json).map_err(ser::Error::custom)?;
-        raw.serialize(serializer)
+        RawJson(&self.json).serialize(serializer)
     }
 }
 

@@ -10,14 +10,17 @@
 //! 4. The `PAYMENT-RESPONSE` becomes an [`Outcome`].
 //!
 //! The module never opens a socket, reads a clock, draws a random number or sees a key: the caller
-//! passes time, nonce and signature in. Four rules keep a buyer's money:
+//! passes time, nonce and signature in. Five rules keep a buyer's money:
 //!
 //! - Nothing is signed that the policy does not name: network, asset, payee, amount.
 //! - An authorization ends within the policy's [window](SpendPolicy::with_window).
 //! - One purchase is one signed payment. A second challenge that asks for another price, payee or
 //!   asset is [`TermsChanged`]; one that asks for the same gets the same header.
+//! - The seller's word is not proof: an [`Outcome`] is what the seller says.
 //! - A lost answer is not a refusal: send the header again, and keep the amount out of the budget
 //!   until the authorization has ended and the chain shows it unused.
+//!
+//! It does not compare `resource.url` with the request: only the caller knows what it asked for.
 //!
 //! # Example
 //! The page of the crate shows a purchase. This is the answer to a second challenge:

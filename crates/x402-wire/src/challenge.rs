@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::{
-    AcceptsEntry, HeaderError, PaymentRequirements, X402_VERSION, ascii_json, codec, decode_header,
-    encode_header,
+    AcceptsEntry, Extensions, HeaderError, PaymentRequirements, X402_VERSION, ascii_json, codec,
+    decode_header, encode_header,
 };
 
 /// What is paid for: `resource` of a challenge (x402 v2 section 5.1.2).
@@ -58,7 +57,7 @@ impl Resource {
 /// assert_eq!(challenge.options().count(), 1);
 /// # Ok::<(), x402_wire::HeaderError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", try_from = "Wire")]
 #[non_exhaustive]
 pub struct PaymentRequired {
@@ -72,7 +71,7 @@ pub struct PaymentRequired {
     /// The offers, in the seller's order of preference.
     pub accepts: Vec<AcceptsEntry>,
     /// Extensions by name, each `{info, schema}`.
-    pub extensions: Map<String, Value>,
+    pub extensions: Extensions,
 }
 
 impl PaymentRequired {
@@ -84,7 +83,7 @@ impl PaymentRequired {
             error: None,
             resource,
             accepts: options.into_iter().map(AcceptsEntry::from).collect(),
-            extensions: Map::new(),
+            extensions: Extensions::default(),
         }
     }
 
@@ -133,7 +132,7 @@ struct Wire {
     error: Option<String>,
     resource: Resource,
     accepts: Vec<Box<RawValue>>,
-    extensions: Option<Map<String, Value>>,
+    extensions: Option<Extensions>,
 }
 
 impl TryFrom<Wire> for PaymentRequired {

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
-use serde::Deserialize;
+use serde::ser::{Error as _, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::X402_VERSION;
@@ -87,6 +89,16 @@ pub(crate) fn not_this_version(json: &str, error: &serde_json::Error) -> HeaderE
         _ => HeaderError::Schema {
             detail: error.to_string(),
         },
+    }
+}
+
+/// JSON text that is written as it is.
+pub(crate) struct RawJson<'a>(pub(crate) &'a str);
+
+impl Serialize for RawJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(self.0).map_err(S::Error::custom)?;
+        raw.serialize(serializer)
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{
 /// assert_eq!(schemes[..3], ["exact"; 3]);
 /// assert_eq!(schemes[3..], ["aggr_deferred"; 3]);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     options: Vec<Arc<PaymentOption>>,
 }

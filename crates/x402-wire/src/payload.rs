@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// One decoded payment with its exact JSON text, so that a facilitator gets members that this crate
-/// does not know byte for byte.
+/// does not know byte for byte. Two payments are equal when their texts are.
 #[derive(Clone)]
 pub struct PaymentPayload {
     raw: String,
@@ -109,6 +109,14 @@ impl PaymentPayload {
         self.message.payment_id()
     }
 }
+
+impl PartialEq for PaymentPayload {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw
+    }
+}
+
+impl Eq for PaymentPayload {}
 
 impl fmt::Debug for PaymentPayload {
     /// Leaves the signature out: whoever holds it can settle the payment.

@@ -20,7 +20,7 @@ pub const MAX_WINDOW_SECONDS: u64 = 86_400;
 
 /// A payment bound to one of the seller's own options. The option decides amount, payee, asset and
 /// domain. The caller's copy equals it and is not read again.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
     payload: Arc<PaymentPayload>,
     option: Arc<PaymentOption>,

@@ -7,9 +7,6 @@ use alloy_primitives::hex;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The name of the extension, as `extensions` has it.
-pub(crate) const EXTENSION: &str = "payment-identifier";
-
 /// A buyer's identifier of one purchase: 16 to 128 characters of `A-Z a-z 0-9 _ -`.
 ///
 /// A seller answers the same identifier with the stored answer and charges once, also when a fresh

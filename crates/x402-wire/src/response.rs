@@ -51,6 +51,15 @@ pub struct SettlementResponse {
     pub extra: Option<Box<RawValue>>,
 }
 
+/// Two receipts are equal when they are written alike.
+impl PartialEq for SettlementResponse {
+    fn eq(&self, other: &Self) -> bool {
+        ascii_json(self) == ascii_json(other)
+    }
+}
+
+impl Eq for SettlementResponse {}
+
 impl SettlementResponse {
     /// A settled payment.
     #[must_use]

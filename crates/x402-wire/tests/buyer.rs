@@ -294,7 +294,7 @@ fn digest_and_typed_data_are_those_of_the_published_vectors() {
     let payload = signed.payload().unwrap();
     let sent: Value = serde_json::from_str(payload.raw()).unwrap();
     if !challenge.extensions.is_empty() {
-        expected["extensions"] = json!(challenge.extensions);
+        expected["extensions"] = serde_json::to_value(&challenge.extensions).unwrap();
     }
     assert_eq!(sent, expected);
 }
@@ -307,6 +307,31 @@ fn the_payment_echoes_the_entry_with_members_that_this_crate_does_not_know() {
     assert_eq!(sent["accepted"], challenge()["accepts"][3]);
     assert_eq!(sent["resource"], challenge()["resource"]);
     assert_eq!(sent["extensions"], challenge()["extensions"]);
+}
+
+/// A parser would write other numbers.
+#[test]
+fn extensions_and_the_entry_come_back_byte_for_byte() {
+    let text = include_str!("data/challenge.json");
+    let numbers = r#"{ "info": { "a": 1.10, "b": 123456789012345678901234567890, "c": 1E+2 } }"#;
+    let text = text.replacen(
+        r#""bazaar": {"#,
+        &format!(r#""numbers": {numbers}, "bazaar": {{"#),
+        1,
+    );
+    let text = text.replacen(r#""future": ["#, r#""price": 0.10, "future": ["#, 1);
+    let challenge = PaymentRequired::from_json(text.as_bytes()).unwrap();
+    let choice = policy().choose(&challenge, &budget()).unwrap();
+    let purchase = purchase().with_id(PaymentId::from_random([1; 16]));
+    let unsigned = choice.authorize(purchase, &mut budget()).unwrap();
+    let payment = unsigned.sign(sign(unsigned.digest())).unwrap();
+    let payload = payment.payload().unwrap();
+    assert!(payload.raw().contains(numbers), "{}", payload.raw());
+    assert!(
+        payload.raw().contains(r#""price": 0.10"#),
+        "{}",
+        payload.raw()
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
     reason = "a command-line tool"
 )]
 
+pub mod api;
 pub mod cache;
 pub mod cli;
 pub mod command;
@@ -15,6 +16,7 @@ pub mod layering;
 pub mod licences;
 pub mod session;
 mod steps;
+pub mod wasm;
 
 pub use cli::Cli;
 pub use error::XtaskError;

@@ -9,7 +9,7 @@ use cargo_metadata::MetadataCommand;
 use crate::cli::{Cli, Steps, Task};
 use crate::counts::Counts;
 use crate::session::Session;
-use crate::{XtaskError, command, foreign, layering, licences};
+use crate::{XtaskError, api, command, foreign, layering, licences, wasm};
 
 /// Runs one task to its end.
 pub fn run(cli: Cli) -> ExitCode {
@@ -56,6 +56,7 @@ pub fn run(cli: Cli) -> ExitCode {
             let mut tests = cargo(["test", "--workspace", "--locked", "generated_docs"]);
             command::run(tests.env("UPDATE_DOCS", "1"))
         }),
+        Task::Api => single_step("public interfaces", || api::write(&root())),
     }
 }
 
@@ -72,6 +73,7 @@ fn quick(session: &mut Session) {
             Err(XtaskError::Layering(violations))
         }
     });
+    session.step("public interfaces", |_| api::check(&root()));
     session.step("lints", |_| {
         let mut clippy = cargo(["clippy", "--workspace", "--all-targets", "--all-features"]);
         command::run(clippy.args(["--locked", "--", "--deny", "warnings"]))
@@ -79,6 +81,14 @@ fn quick(session: &mut Session) {
 }
 
 fn slow(session: &mut Session) {
+    match wasm::target() {
+        Ok(()) => session.step("pure crates for wasm", |_| {
+            let mut check = cargo(["check", "--locked", "--target", wasm::TARGET]);
+            let packages = wasm::CRATES.iter().flat_map(|name| ["--package", name]);
+            command::run(check.args(packages))
+        }),
+        Err(reason) => session.skip("pure crates for wasm", &reason.to_string()),
+    }
     session.step("docs", |_| {
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--locked"]);
         command::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))

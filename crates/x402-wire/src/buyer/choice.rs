@@ -1,18 +1,17 @@
 //! The chosen offer, and what makes an authorization of it.
 
 use alloy_primitives::{Address, B256, U256};
-use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::{Budget, BudgetExceeded, NotChosen, UnsignedPayment};
-use crate::payment_id::EXTENSION;
+use crate::extensions::Identifier;
 use crate::{
-    AcceptsEntry, AssetName, Authorization, PaymentId, PaymentRequired, PaymentRequirements,
-    Resource, Scheme, clip,
+    AcceptsEntry, AssetName, Authorization, Extensions, PaymentId, PaymentRequired,
+    PaymentRequirements, Resource, Scheme, clip,
 };
 
 /// The offer that a [`SpendPolicy`](super::SpendPolicy) chose.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     index: usize,
     offer: PaymentRequirements,
@@ -20,7 +19,7 @@ pub struct Choice {
     others: Vec<NotChosen>,
     window: u64,
     resource: Resource,
-    extensions: Map<String, Value>,
+    extensions: Extensions,
 }
 
 /// What the caller adds to an offer to pay it.
@@ -158,7 +157,7 @@ impl Choice {
     /// Whether the seller takes a payment identifier.
     #[must_use]
     pub fn takes_payment_id(&self) -> bool {
-        self.extensions.get(EXTENSION).is_some_and(Value::is_object)
+        self.extensions.payment_identifier().is_some()
     }
 
     /// Makes the authorization, and takes its amount out of the budget. It is valid from 1970 to
@@ -171,10 +170,9 @@ impl Choice {
         purchase: Purchase,
         budget: &mut Budget,
     ) -> Result<UnsignedPayment, AuthorizeError> {
-        let payment_id = purchase.payment_id.filter(|_| self.takes_payment_id());
-        let required = self.extensions.get(EXTENSION);
-        let required = required.and_then(|extension| extension.pointer("/info/required"));
-        if required == Some(&Value::Bool(true)) && payment_id.is_none() {
+        let taken = self.extensions.payment_identifier();
+        let payment_id = purchase.payment_id.filter(|_| taken.is_some());
+        if taken == Some(Identifier::Required) && payment_id.is_none() {
             return Err(AuthorizeError::PaymentIdRequired);
         }
         let PaymentRequirements {
@@ -243,17 +241,11 @@ impl Choice {
         &self.resource
     }
 
-    /// The seller's extensions with the buyer's identifier in them: the protocol wants all of them
-    /// back.
-    pub(super) fn extensions(&self, id: Option<&PaymentId>) -> Map<String, Value> {
-        let mut extensions = self.extensions.clone();
-        if let Some(id) = id
-            && let Some(Value::Object(extension)) = extensions.get_mut(EXTENSION)
-            && let info = extension.entry("info").or_insert_with(|| Map::new().into())
-            && let Value::Object(info) = info
-        {
-            info.insert("id".to_owned(), id.as_str().into());
-        }
-        extensions
+    /// The seller's extensions, which the protocol wants back, with the buyer's identifier.
+    pub(super) fn extensions(&self, id: Option<&PaymentId>) -> Extensions {
+        id.map_or_else(
+            || self.extensions.clone(),
+            |id| self.extensions.with_payment_id(id),
+        )
     }
 }

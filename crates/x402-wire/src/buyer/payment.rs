@@ -4,18 +4,18 @@ use std::fmt;
 
 use alloy_primitives::{Address, B256, Bytes, hex};
 use serde::Serialize;
-use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Choice, Outcome, OutcomeError, TermsChanged};
+use crate::codec::RawJson;
 use crate::signature::key_signature;
 use crate::{
-    Authorization, AuthorizationKey, HeaderError, Invalid, PaymentId, PaymentRequired,
+    Authorization, AuthorizationKey, Extensions, HeaderError, Invalid, PaymentId, PaymentRequired,
     PaymentRequirements, Resource, SettlementResponse, X402_VERSION, ascii_json, encode_header,
 };
 
 /// An authorization that waits for its signature.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsignedPayment {
     choice: Choice,
     authorization: Authorization,
@@ -123,7 +123,7 @@ impl UnsignedPayment {
 ///
 /// Keep [`Self::header`] before it is sent first: should the answer get lost, the same value gets the
 /// answer without a second charge. It is a bearer of money, so `Debug` leaves it out.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SignedPayment {
     unsigned: UnsignedPayment,
     header: String,
@@ -139,7 +139,7 @@ impl SignedPayment {
         let message = Message {
             x402_version: X402_VERSION,
             resource: choice.resource(),
-            accepted: Echo(choice),
+            accepted: RawJson(choice.offer_json()),
             payload,
             extensions: choice.extensions(unsigned.payment_id.as_ref()),
         };
@@ -236,21 +236,10 @@ impl fmt::Debug for SignedPayment {
 struct Message<'a> {
     x402_version: u64,
     resource: &'a Resource,
-    accepted: Echo<'a>,
+    accepted: RawJson<'a>,
     payload: Payload<'a>,
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    extensions: Map<String, Value>,
-}
-
-/// The entry of `accepts` as it came.
-struct Echo<'a>(&'a Choice);
-
-impl Serialize for Echo<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue =
-            serde_json::from_str(self.0.offer_json()).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
-    }
+    #[serde(skip_serializing_if = "Extensions::is_empty")]
+    extensions: Extensions,
 }
 
 #[derive(Serialize)]
