@@ -160,8 +160,8 @@ impl Choice {
         self.extensions.payment_identifier().is_some()
     }
 
-    /// Makes the authorization, and takes its amount out of the budget. It is valid from 1970 to
-    /// `now` and the offer's time or the policy's window, whichever is shorter.
+    /// Makes the authorization, and takes its amount out of the budget. The authorization is valid at
+    /// once, and ends after the offer's time or the policy's window, whichever is shorter.
     ///
     /// # Errors
     /// [`AuthorizeError`]; the budget is unchanged.
