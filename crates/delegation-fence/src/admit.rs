@@ -8,8 +8,8 @@ mod record;
 mod rules;
 
 use alloy_primitives::{Address, B256, U256, keccak256};
+use calldata_checks::{BasisPoints, Decimal, Rail, Step, UtcSeconds};
 use plan_builder::{AccountKind as PlanAccountKind, Request, Verified, verify};
-use plan_checks::{BasisPoints, Decimal, Rail, Step, UtcSeconds};
 use serde::Deserialize;
 
 pub use self::{

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use alloy_primitives::{U256, keccak256};
+use calldata_checks::UtcSeconds;
 use clap::Args;
 use delegation_fence::{Grant, LEAST_LIFE_SECONDS, Order, PlanFacts, TypedData, judge_plan};
-use plan_checks::UtcSeconds;
 
 pub use crate::signing::{Attach, Sign};
 use crate::{

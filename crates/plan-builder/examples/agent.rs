@@ -18,8 +18,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{FeeDocument, Moment, Policy, Request, ports::NoSimulator, swap, verify};
-use plan_checks::{Rail, UtcSeconds};
 use recorded::Recorded;
 use serde_json::Value;
 

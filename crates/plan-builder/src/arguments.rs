@@ -7,7 +7,7 @@ mod reader;
 use std::fmt;
 
 use alloy_primitives::{Address, B256, U256};
-use plan_checks::Decimal;
+use calldata_checks::Decimal;
 use serde::Serialize;
 use serde_json::{Value, json};
 

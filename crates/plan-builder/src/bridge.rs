@@ -16,7 +16,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use plan_checks::{
+use calldata_checks::{
     Commitment, Failure, UtcSeconds, Violation,
     bridge::{BridgeFacts, Context, chains::TOKEN_MESSENGER, checks},
 };

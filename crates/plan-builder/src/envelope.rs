@@ -6,7 +6,7 @@ mod along;
 
 use std::borrow::Cow;
 
-use plan_checks::{Assertion, CheckReport, Rail};
+use calldata_checks::{Assertion, CheckReport, Rail};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 use crate::{

@@ -14,7 +14,9 @@ mod triggers;
 
 use std::borrow::Cow;
 
-use plan_checks::{Commitment, Failure, FeePolicy, UtcSeconds, Violation, perp_order as checks};
+use calldata_checks::{
+    Commitment, Failure, FeePolicy, UtcSeconds, Violation, perp_order as checks,
+};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::request::PROPERTIES;

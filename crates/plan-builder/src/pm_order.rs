@@ -11,7 +11,7 @@ mod request;
 
 use std::borrow::Cow;
 
-use plan_checks::{Commitment, Decimal, Failure, UtcSeconds, Violation, pm_order as checks};
+use calldata_checks::{Commitment, Decimal, Failure, UtcSeconds, Violation, pm_order as checks};
 use serde::{Deserialize, Serialize};
 
 use self::payload::{BuilderFee, PmOrderPayload, Venue};

@@ -2,7 +2,7 @@
 
 mod fees;
 
-use plan_checks::{FeePolicy, UtcSeconds, commitment::MAX_LIFE_SECONDS};
+use calldata_checks::{FeePolicy, UtcSeconds, commitment::MAX_LIFE_SECONDS};
 
 pub(crate) use self::fees::is_tool_key;
 pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem};

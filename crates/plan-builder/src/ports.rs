@@ -4,8 +4,8 @@
 use std::{future::Future, time::Duration};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-pub use plan_checks::pm_order::PmBuilderFee;
-use plan_checks::{BasisPoints, Decimal, Step, UtcSeconds, swap::PriceReading};
+pub use calldata_checks::pm_order::PmBuilderFee;
+use calldata_checks::{BasisPoints, Decimal, Step, UtcSeconds, swap::PriceReading};
 
 /// Why a port gave nothing usable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, num::NonZeroU32, time::Duration};
 
-use plan_checks::Failure;
+use calldata_checks::Failure;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{

@@ -2,7 +2,7 @@
 //! it into an envelope.
 
 use alloy_primitives::{B256, hex};
-use plan_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
+use calldata_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
 use serde::Serialize;
 
 use crate::{

@@ -6,7 +6,7 @@ mod revert;
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::{Step, StepKind, UtcSeconds};
+use calldata_checks::{Step, StepKind, UtcSeconds};
 
 pub(crate) use self::record::Simulation;
 use self::record::{BalanceChange, MOST_GAS};

@@ -9,7 +9,7 @@ pub mod whitelist;
 
 use std::borrow::Cow;
 
-use plan_checks::{
+use calldata_checks::{
     Commitment, Failure, UtcSeconds, Violation,
     fees::ReviewedChain,
     swap::{SwapFacts, calldata::SwapCall, checks, decode},

@@ -3,7 +3,7 @@
 mod as_written;
 
 use alloy_primitives::B256;
-use plan_checks::{
+use calldata_checks::{
     CheckReport, Commitment, DigestStanding, Failure, Rail, Step, UtcSeconds, Violation,
     commitment::{ARTIFACT_EXPIRY, CLOCK_TOLERANCE_SECONDS, MAX_LIFE_SECONDS, PAYLOAD_DIGEST},
     judge,

@@ -5,7 +5,7 @@ mod eip55;
 use std::{borrow::Cow, fmt};
 
 use alloy_primitives::{B256, Bytes, U256, hex};
-use plan_checks::{Decimal, Step, StepKind, UtcSeconds};
+use calldata_checks::{Decimal, Step, StepKind, UtcSeconds};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error, Visitor},

@@ -19,11 +19,11 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{
     FeeDocument, Moment, Policy, Refusal, Request, Sealed, bridge, perp_order, pm_order,
     ports::NoSimulator, rail_of_plan, swap, verify,
 };
-use plan_checks::{Rail, UtcSeconds};
 use recorded::Recorded;
 use serde_json::{Value, json};
 

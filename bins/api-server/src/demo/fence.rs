@@ -9,12 +9,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
+use calldata_checks::UtcSeconds;
 use delegation_fence::{
     AccountKind, Domain, Grant, LEAST_LIFE_SECONDS, Message, Name, Order, Revocation, Signature,
     Signed, TypedData, VerifiedLog, verify_log,
 };
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevAccount, base};
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 pub use self::stage::{EmbeddedPlan, FenceStage, FenceStageError};

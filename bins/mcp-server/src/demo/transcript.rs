@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use alloy_primitives::U256;
+use calldata_checks::UtcSeconds;
 use dev_chain::base;
 use jiff::Timestamp;
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 use super::execution::{self, Sent, Standing};

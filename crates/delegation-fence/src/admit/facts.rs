@@ -1,12 +1,12 @@
 //! What the bytes of a verified plan say, as the fence reads them.
 
 use alloy_primitives::{Address, Selector, U256};
-use plan_builder::{AccountKind, Request, Verified};
-use plan_checks::{
+use calldata_checks::{
     Step, Steps,
     step::Allowance,
     swap::calldata::{SwapCall, SwapData},
 };
+use plan_builder::{AccountKind, Request, Verified};
 
 use crate::{Refusal, Rule};
 

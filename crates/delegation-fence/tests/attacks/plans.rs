@@ -2,9 +2,9 @@
 //! confirmations.
 
 use alloy_primitives::{U256, hex, keccak256};
+use calldata_checks::{BasisPoints, Rail};
 use delegation_fence::{Peg, Phase, Rule};
 use plan_builder::{Request, verify};
-use plan_checks::{BasisPoints, Rail};
 use serde_json::{Value, json};
 
 use crate::{
@@ -180,7 +180,7 @@ fn another_input_token_is_refused() {
 #[test]
 fn a_second_deposit_of_another_token_is_refused() {
     use alloy_sol_types::SolCall as _;
-    use plan_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call as Swap;
+    use calldata_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call as Swap;
     let stage = resealed(|plan| {
         edit_data(plan, 2, |data| {
             let mut call = Swap::abi_decode(data).unwrap();

@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use calldata_checks::UtcSeconds;
 use clap::Args;
 use plan_builder::{
     FeeDocument, Policy, Refusal, Request, SimulationMode, Verified, rail_of_plan,
     verify as verify_plan,
 };
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 use super::{Emit, Words, emit, json_of, lines, parse, plan_of};

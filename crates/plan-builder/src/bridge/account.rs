@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::{
+use calldata_checks::{
     Failure, Violation,
     bridge::{
         AccountKind, Asked,

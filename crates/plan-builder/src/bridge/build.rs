@@ -1,6 +1,6 @@
 //! Builds a bridge plan from what is asked and what is read now.
 
-use plan_checks::bridge::{Asked, TransferSpeed, fees::RouteFees};
+use calldata_checks::bridge::{Asked, TransferSpeed, fees::RouteFees};
 
 use super::{
     BridgeRail, BridgeRequest, account,

@@ -2,7 +2,7 @@
 
 use alloy_primitives::U256;
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::bridge::chains::TOKEN_MESSENGER;
+use calldata_checks::bridge::chains::TOKEN_MESSENGER;
 
 use crate::{
     Refusal,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use alloy_primitives::U256;
-use plan_checks::{
+use calldata_checks::{
     Failure, UtcSeconds, Violation,
     bridge::{
         Asked, TransferSpeed,

@@ -1,7 +1,7 @@
 //! The arguments of the bridge constructor.
 
 use alloy_primitives::{Address, U256};
-use plan_checks::{
+use calldata_checks::{
     Violation,
     bridge::{
         self, Asked, TransferSpeed,

@@ -1,6 +1,6 @@
 //! The order action in wire order: one declaration gives its JSON and its msgpack.
 
-use plan_checks::perp_order::{WireAction, WireBuilder, WireOrder, WireOrderKind};
+use calldata_checks::perp_order::{WireAction, WireBuilder, WireOrder, WireOrderKind};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::envelope::Text;

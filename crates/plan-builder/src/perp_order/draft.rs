@@ -3,7 +3,7 @@
 
 use alloy_primitives::B256;
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
-use plan_checks::{
+use calldata_checks::{
     Decimal, FeePolicy, Violation,
     perp_order::{
         AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, ENDPOINT, Grouping, KIND, PRIMARY_TYPE,
@@ -166,7 +166,7 @@ impl Draft<'_> {
                 let tolerance = self.fees.perp_max_trigger_slippage;
                 worst_price(side, trigger_price, tolerance, self.asset.size_decimals).ok_or_else(
                     || {
-                        Refusal::from(plan_checks::Failure::new(
+                        Refusal::from(calldata_checks::Failure::new(
                             "perp_tpsl_limit_bound",
                             Violation::new(
                                 "the limit price of a market trigger has too many digits",

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use alloy_primitives::{Address, hex};
-use plan_checks::perp_order as checks;
+use calldata_checks::perp_order as checks;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error, Visitor},

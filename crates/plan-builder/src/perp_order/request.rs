@@ -1,7 +1,7 @@
 //! The arguments of `prepare_perp_order`.
 
 use alloy_primitives::{Address, B128};
-use plan_checks::{Decimal, perp_order as checks};
+use calldata_checks::{Decimal, perp_order as checks};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 

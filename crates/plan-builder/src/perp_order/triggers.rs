@@ -1,7 +1,7 @@
 //! The limit price of a market trigger: the worst price it takes.
 
 use alloy_primitives::U256;
-use plan_checks::{BasisPoints, Decimal, perp_order::Side};
+use calldata_checks::{BasisPoints, Decimal, perp_order::Side};
 
 /// Most significant figures of a price that is not an integer.
 const FIGURES: i64 = 5;
@@ -51,7 +51,7 @@ fn power(exponent: u8) -> U256 {
 
 #[cfg(test)]
 mod tests {
-    use plan_checks::perp_order::{self as checks, price_on_tick};
+    use calldata_checks::perp_order::{self as checks, price_on_tick};
     use proptest::prelude::*;
 
     use super::*;

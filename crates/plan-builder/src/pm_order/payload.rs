@@ -6,7 +6,7 @@
 mod market;
 mod text;
 
-use plan_checks::pm_order::Side;
+use calldata_checks::pm_order::Side;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::market::{BuilderFee, Market};

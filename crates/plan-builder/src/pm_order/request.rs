@@ -1,7 +1,7 @@
 //! The arguments of `prepare_pm_order`.
 
 use alloy_primitives::{B256, U256};
-use plan_checks::{Decimal, pm_order as checks};
+use calldata_checks::{Decimal, pm_order as checks};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use alloy_primitives::{Address, U256};
-use plan_checks::UtcSeconds;
+use calldata_checks::UtcSeconds;
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, refuse};

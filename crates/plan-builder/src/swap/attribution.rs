@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use alloy_primitives::U256;
-use plan_checks::{
+use calldata_checks::{
     BasisPoints, Failure, FeePolicy, Violation,
     swap::{SwapFacts, checks},
 };

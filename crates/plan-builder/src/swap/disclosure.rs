@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use alloy_primitives::U256;
-use plan_checks::{BasisPoints, FeePolicy, swap::SwapFacts};
+use calldata_checks::{BasisPoints, FeePolicy, swap::SwapFacts};
 use serde::{Deserialize, Serialize};
 
 use crate::{

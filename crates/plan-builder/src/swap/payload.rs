@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use plan_checks::{
+use calldata_checks::{
     Step, StepKind,
     fees::ReviewedChain,
     step,

@@ -1,7 +1,7 @@
 //! The arguments of `prepare_swap` (service document 4.2).
 
 use alloy_primitives::{Address, U256};
-use plan_checks::{
+use calldata_checks::{
     BasisPoints,
     swap::{SwapAsked, checks},
 };

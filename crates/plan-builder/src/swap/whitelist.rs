@@ -3,7 +3,7 @@
 
 use alloy_primitives::{Address, Selector};
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::fees::{FeePolicy, ReviewedChain};
+use calldata_checks::fees::{FeePolicy, ReviewedChain};
 
 use crate::ports::{Accounts, PortError};
 

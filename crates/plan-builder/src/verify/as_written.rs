@@ -4,8 +4,8 @@
 //! however a part was picked, it is the one that stands there.
 
 use alloy_primitives::B256;
+use calldata_checks::{Commitment, DigestStanding, UtcSeconds};
 use memchr::{memmem, memrchr};
-use plan_checks::{Commitment, DigestStanding, UtcSeconds};
 use serde::de::DeserializeOwned;
 
 use super::{Verified, judge_labels, judge_payload, steps};

@@ -1,8 +1,8 @@
 //! Plans that hold: what they say, and that anyone can verify them.
 
 use alloy_primitives::{Address, B256, Bytes};
+use calldata_checks::{Rail, UtcSeconds, perp_order::hash};
 use plan_builder::verify;
-use plan_checks::{Rail, UtcSeconds, perp_order::hash};
 use serde_json::{Value, json};
 
 use crate::venue::{

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use plan_builder::{LifeSeconds, Moment};
-use plan_checks::{
+use calldata_checks::{
     Facts,
     pm_order::{COLLATERAL, CONDITIONAL_TOKENS, Exchange, MAX_SALT, PmOrderFacts},
 };
+use plan_builder::{LifeSeconds, Moment};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The arguments: what is read, what is refused, and by which name.
 
+use calldata_checks::Rail;
 use plan_builder::{ExportSet, Refusal, Request};
-use plan_checks::Rail;
 use serde_json::{Value, json};
 
 use crate::sample::{ACCOUNT, BASE, USDC, WETH, arguments, build, parse};

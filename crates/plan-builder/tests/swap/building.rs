@@ -1,12 +1,12 @@
 //! What a plan says, and what becomes of a port's failure.
 
 use alloy_primitives::U256;
+use calldata_checks::{BasisPoints, UtcSeconds, swap::calldata::FeeDistribution};
 use plan_builder::{
     Request,
     ports::{NoSimulator, PortError, PortErrorReason, SwapAsk},
     swap, verify,
 };
-use plan_checks::{BasisPoints, UtcSeconds, swap::calldata::FeeDistribution};
 use serde_json::{Value, json};
 
 use crate::sample::{

@@ -1,11 +1,11 @@
 //! A bridge of native USDC: burned here, minted there, by the protocol itself.
 
 use alloy_primitives::Address;
+use calldata_checks::bridge::calldata::Burn;
+use calldata_checks::bridge::chains::{self, BridgeChain, MESSAGE_TRANSMITTER};
+use calldata_checks::bridge::checks;
+use calldata_checks::{Failure, Rail, Steps};
 use plan_builder::{Refusal, Request, verify};
-use plan_checks::bridge::calldata::Burn;
-use plan_checks::bridge::chains::{self, BridgeChain, MESSAGE_TRANSMITTER};
-use plan_checks::bridge::checks;
-use plan_checks::{Failure, Rail, Steps};
 use serde_json::{Value, json};
 use wallet_actions::{BridgeAsk, BridgePlan};
 

@@ -1,11 +1,11 @@
 //! A swap through LI.FI's router, on the chains of the fee configuration.
 
 use alloy_primitives::U256;
+use calldata_checks::{Rail, Steps, swap::calldata::SwapCall};
 use data_sources::defillama::Defillama;
 use data_sources::lifi::Lifi;
 use plan_builder::ports::{IndependentPrice, PortError, SwapQuote, SwapQuotes};
 use plan_builder::{Refusal, Request, verify};
-use plan_checks::{Rail, Steps, swap::calldata::SwapCall};
 use serde_json::{Value, json};
 use wallet_actions::{SwapAsk, SwapPlan};
 

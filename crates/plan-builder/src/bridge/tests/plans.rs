@@ -1,5 +1,5 @@
 use alloy_primitives::{U256, hex};
-use plan_checks::{
+use calldata_checks::{
     Facts, UtcSeconds,
     bridge::{BridgeFacts, chains::CHAINS},
 };

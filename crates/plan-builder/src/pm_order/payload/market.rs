@@ -1,6 +1,6 @@
 //! The market as it was read, in its wire form.
 
-use plan_checks::{
+use calldata_checks::{
     UtcSeconds,
     pm_order::{PmBuilderFee, PmMarketFacts},
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use addresses::ConfiguredAddress;
 use alloy_primitives::Address;
-use plan_checks::{
+use calldata_checks::{
     fees::{BasisPoints, FeePolicy, PerpBuilder, ReviewedPerpAsset},
     perp_order::{PERP_DEX_SIZE, is_perpetual},
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use addresses::ConfiguredAddress;
 use alloy_primitives::{Address, Selector};
-use plan_checks::{
+use calldata_checks::{
     fees::{ReviewedChain, ReviewedLeg, SwapPricePolicy},
     swap::calldata::IMPLEMENTED,
 };
