@@ -7,6 +7,7 @@ pub mod commitment;
 mod decimal;
 mod engine;
 pub mod fees;
+pub mod okx;
 pub mod perp_order;
 pub mod pm_order;
 pub mod step;

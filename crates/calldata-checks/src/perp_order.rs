@@ -90,6 +90,12 @@ impl PerpOrderFacts {
     pub const fn action(&self) -> &Action {
         &self.action
     }
+
+    /// The plan, and what its decoded bytes say.
+    #[must_use]
+    pub fn into_parts(self) -> (Plan, Action) {
+        (self.plan, self.action)
+    }
 }
 
 /// Decodes `action_msgpack`: the text on the wire, and what it says.

@@ -96,7 +96,7 @@ pub fn new(arguments: &New) -> Result<Outcome, Failure> {
         .into());
     }
     let last = verified
-        .valid_until
+        .valid_until()
         .unix()
         .saturating_sub(LEAST_LIFE_SECONDS);
     let deadline = arguments.deadline.map_or(last, UtcSeconds::unix);
@@ -107,11 +107,11 @@ pub fn new(arguments: &New) -> Result<Outcome, Failure> {
                 .into(),
         );
     }
-    let call = verified.steps.last().map(|step| keccak256(&step.data));
+    let call = verified.steps().last().map(|step| keccak256(&step.data));
     let order = Order {
         account: grant.account,
         grant_id: grant.grant_id,
-        payload_digest: verified.payload_digest,
+        payload_digest: verified.payload_digest(),
         call_hash: call.unwrap_or_default(),
         output_token: facts.output_token,
         min_amount_out: least,

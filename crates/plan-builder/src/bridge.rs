@@ -16,6 +16,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+use alloy_primitives::Address;
 use calldata_checks::{
     Commitment, Failure, UtcSeconds, Violation,
     bridge::{BridgeFacts, Context, chains::TOKEN_MESSENGER, checks},
@@ -26,11 +27,11 @@ use self::payload::{BridgePayload, Readings};
 pub(crate) use self::request::PROPERTIES;
 pub use self::{build::build, request::BridgeRequest};
 use crate::{
-    AccountKind, Policy, Refusal,
+    AccountKind, Policy, Refusal, VerifiedBridge, VerifiedPlan,
     envelope::Text,
     policy::LifeSeconds,
     rail::{Evm, RailPlan, Terms},
-    simulation::Effect,
+    simulation::{Effect, Simulation},
     wire::{self, Digits},
 };
 
@@ -107,6 +108,35 @@ impl RailPlan for BridgeRail {
             onchain_replay_boundary: "signer_account_nonce",
             typed_data: None,
         })
+    }
+
+    fn content(
+        payload: &BridgePayload,
+        facts: BridgeFacts,
+        simulation: Option<&Simulation>,
+    ) -> Option<VerifiedPlan> {
+        let BridgeFacts {
+            context,
+            steps,
+            burn,
+        } = facts;
+        let source = context.asked.source().ok()?;
+        let destination = context.asked.destination().ok()?;
+        Some(VerifiedPlan::Bridge(VerifiedBridge {
+            steps: wire::three_steps(&payload.steps)?,
+            simulated_gas: simulation.and_then(Simulation::gas_used),
+            token: burn.burn_token,
+            amount: burn.amount,
+            max_fee: burn.max_fee,
+            spender: steps.approve.spender,
+            source_domain: source.domain,
+            destination_domain: burn.destination_domain,
+            destination_chain_id: destination.chain_id,
+            destination_token: destination.usdc,
+            recipient: Address::from_word(burn.mint_recipient),
+            speed: context.asked.speed,
+            forward: burn.hook.is_some(),
+        }))
     }
 
     fn read_at(payload: &BridgePayload) -> UtcSeconds {

@@ -4,6 +4,7 @@ mod arguments;
 pub mod bridge;
 mod device;
 mod digest;
+mod edit;
 mod envelope;
 mod exports;
 pub mod perp_order;
@@ -18,6 +19,7 @@ mod seal;
 mod simulation;
 mod strict;
 pub mod swap;
+mod verified;
 mod verify;
 pub mod wire;
 
@@ -34,5 +36,7 @@ pub use self::{
     refusal::Refusal,
     seal::Sealed,
     strict::parse as parse_strict_json,
-    verify::Verified,
+    verified::{
+        Verified, VerifiedBridge, VerifiedPerpOrder, VerifiedPlan, VerifiedPmOrder, VerifiedSwap,
+    },
 };

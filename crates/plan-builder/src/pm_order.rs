@@ -18,12 +18,13 @@ use self::payload::{BuilderFee, PmOrderPayload, Venue};
 pub(crate) use self::request::PROPERTIES;
 pub use self::request::PmOrderRequest;
 use crate::{
-    Moment, Policy, Refusal, Sealed,
+    Moment, Policy, Refusal, Sealed, VerifiedPlan, VerifiedPmOrder,
     envelope::Text,
     policy::LifeSeconds,
     ports::PmVenue,
     rail::{RailPlan, Terms, TypedDataHashes},
     seal::Judged,
+    simulation::Simulation,
     wire::{Exact, Word},
 };
 
@@ -31,7 +32,7 @@ use crate::{
 ///
 /// # Errors
 /// The venue's failure, or the first check that does not hold.
-pub async fn build<V: PmVenue>(
+pub async fn build<V: PmVenue + ?Sized>(
     request: &PmOrderRequest,
     venue: &V,
     policy: &Policy,
@@ -66,7 +67,7 @@ impl RailPlan for PmOrderRail {
         let salt = payload.post.body_template.order.salt.to_string();
         checks::PmOrderFacts::decode(
             &payload.text(&salt),
-            request.as_asked(),
+            request.asked(),
             payload.market.as_facts(),
             checks::PmBuilder {
                 code: policy.fees.pm_builder_code,
@@ -114,6 +115,25 @@ impl RailPlan for PmOrderRail {
                 is_readable: true,
             }),
         })
+    }
+
+    fn content(
+        payload: &PmOrderPayload,
+        facts: checks::PmOrderFacts,
+        _: Option<&Simulation>,
+    ) -> Option<VerifiedPlan> {
+        let checks::PmOrderFacts {
+            decoded, builder, ..
+        } = facts;
+        Some(VerifiedPlan::PmOrder(VerifiedPmOrder {
+            order: decoded.order,
+            domain: decoded.domain,
+            order_hash: decoded.order_hash,
+            post_only: decoded.post_only,
+            approval: decoded.approval,
+            builder,
+            typed_data: serde_json::to_string(&payload.typed_data).ok()?,
+        }))
     }
 
     fn read_at(payload: &PmOrderPayload) -> UtcSeconds {

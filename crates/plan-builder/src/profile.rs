@@ -59,6 +59,26 @@ pub struct AccountProfile {
 }
 
 impl AccountProfile {
+    /// An account with a key.
+    #[must_use]
+    pub const fn eoa(address: Address, chain_id: u64) -> Self {
+        Self {
+            address,
+            chain_id,
+            kind: AccountKind::Eoa,
+        }
+    }
+
+    /// A Safe-type contract account.
+    #[must_use]
+    pub const fn safe(address: Address, chain_id: u64) -> Self {
+        Self {
+            address,
+            chain_id,
+            kind: AccountKind::Safe,
+        }
+    }
+
     /// Reads the member `accountProfile`; a missing chain id becomes `default_chain_id`, where
     /// there is one.
     pub(crate) fn read(

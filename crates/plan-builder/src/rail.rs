@@ -7,7 +7,11 @@ use calldata_checks::{Commitment, Facts, Failure, Rail, UtcSeconds};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Policy, Refusal, exports::ExportSet, policy::LifeSeconds, simulation::Effect, swap::Disclosure,
+    Policy, Refusal, VerifiedPlan,
+    exports::ExportSet,
+    policy::LifeSeconds,
+    simulation::{Effect, Simulation},
+    swap::Disclosure,
     wire::StepRecord,
 };
 
@@ -46,6 +50,14 @@ pub(crate) trait RailPlan {
         policy: &Policy,
         facts: &Self::Facts,
     ) -> Result<Terms<Self::Fees>, Failure>;
+
+    /// The content as typed values, once everything of the plan holds. `None` for a payload that no
+    /// check can have passed.
+    fn content(
+        payload: &Self::Payload,
+        facts: Self::Facts,
+        simulation: Option<&Simulation>,
+    ) -> Option<VerifiedPlan>;
 
     /// When the reading was taken that the payload is built on.
     fn read_at(payload: &Self::Payload) -> UtcSeconds;

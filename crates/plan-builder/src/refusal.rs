@@ -3,7 +3,7 @@
 use std::{borrow::Cow, num::NonZeroU32, time::Duration};
 
 use calldata_checks::Failure;
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
     arguments::Problem,
@@ -275,9 +275,71 @@ impl Serialize for Refusal {
     }
 }
 
+impl<'de> Deserialize<'de> for Refusal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Document {
+            refused: Members,
+        }
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Members {
+            check: String,
+            message: String,
+            #[serde(default)]
+            expected: Option<String>,
+            #[serde(default)]
+            observed: Option<String>,
+            #[serde(default)]
+            request_path: Option<String>,
+            #[serde(default)]
+            retry_after: Option<NonZeroU32>,
+            #[serde(default)]
+            problems: Vec<Problem>,
+        }
+        let Document { refused } = Document::deserialize(deserializer)?;
+        Ok(Self {
+            check: Cow::Owned(refused.check),
+            message: refused.message,
+            expected: refused.expected,
+            observed: refused.observed,
+            request_path: refused.request_path,
+            problems: refused.problems,
+            retry_after: refused.retry_after,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_is_read_as_it_was_written() {
+        let problem = Problem {
+            path: "$.amount".to_owned(),
+            expected: "digits".to_owned(),
+            observed: "\"1e3\"".to_owned(),
+        };
+        for refusal in [
+            Refusal::new(Refusal::QUOTE_STALE, "old"),
+            Refusal::of_input(vec![problem]),
+            Refusal::new(Refusal::RATE_LIMITED, "later")
+                .comparing(1, 2)
+                .after(7),
+        ] {
+            let text = refusal.to_json();
+            assert_eq!(serde_json::from_str::<Refusal>(&text).unwrap(), refusal);
+        }
+        for text in [
+            r#"{"refused": {"check": "c"}}"#,
+            r#"{"refused": {"check": "c", "message": "m", "plan": {}}}"#,
+            r#"{"check": "c", "message": "m"}"#,
+        ] {
+            assert!(serde_json::from_str::<Refusal>(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_rate_limit_says_when_to_come_back() {

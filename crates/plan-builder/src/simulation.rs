@@ -71,7 +71,7 @@ impl Effect {
 /// # Errors
 /// `simulation_as_planned`: a step fails, or something else moves than the plan says.
 /// `simulation_unavailable`: a simulation is required, and there is none.
-pub(crate) async fn run<S: Simulator>(
+pub(crate) async fn run<S: Simulator + ?Sized>(
     simulator: &S,
     mode: SimulationMode,
     now: UtcSeconds,

@@ -1,5 +1,6 @@
 //! How values stand in an envelope: one text form each, and nothing else is read.
 
+mod convert;
 mod eip55;
 
 use std::{borrow::Cow, fmt};
@@ -11,6 +12,7 @@ use serde::{
     de::{Error, Visitor},
 };
 
+pub(crate) use self::convert::{As, Wire};
 pub use self::eip55::Eip55;
 
 /// Text that is read without a copy where the input allows it.
@@ -270,6 +272,12 @@ impl From<&StepRecord> for Step {
 #[must_use]
 pub fn steps(records: &[StepRecord]) -> Vec<Step> {
     records.iter().map(Step::from).collect()
+}
+
+/// The three steps of a payload.
+pub(crate) fn three_steps(records: &[StepRecord]) -> Option<[Step; 3]> {
+    let records: &[StepRecord; 3] = records.try_into().ok()?;
+    Some(records.each_ref().map(Step::from))
 }
 
 /// The digits after `0x`, as far as they have no upper case; whether they are digits is for the

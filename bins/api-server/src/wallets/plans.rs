@@ -152,11 +152,11 @@ fn step(step: &Step) -> PlannedStep {
 /// What proves the judgement of a verified plan.
 fn evidence(verified: &Verified, artifact_id: &str) -> Value {
     json!({
-        "rail": verified.rail.as_str(),
+        "rail": verified.rail().as_str(),
         "artifact_id": artifact_id,
-        "payload_digest": verified.payload_digest.to_string(),
-        "valid_until": verified.valid_until.to_string(),
-        "checks": names(&verified.report),
+        "payload_digest": verified.payload_digest().to_string(),
+        "valid_until": verified.valid_until().to_string(),
+        "checks": names(&verified.report()),
     })
 }
 

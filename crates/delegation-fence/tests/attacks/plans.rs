@@ -199,7 +199,7 @@ fn the_steps_that_are_sent_are_those_that_were_judged() {
     let request = Request::parse(Rail::Swap, &stage.request).unwrap();
     let verified = verify(&request, &stage.envelope, now(), &policy()).unwrap();
     let admitted = stage.admit().unwrap();
-    assert_eq!(admitted.steps.to_vec(), verified.steps);
+    assert_eq!(admitted.steps.to_vec(), verified.steps());
     assert_eq!(
         keccak256(&admitted.steps[2].data),
         stage.order.message().call_hash

@@ -59,7 +59,7 @@ const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
 /// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address,
 /// or it is a Safe and cannot be read on both chains. The port's failure, when there is an endpoint
 /// for the source chain and it does not say what is at an account with a key.
-pub(super) async fn control<A: Accounts>(
+pub(super) async fn control<A: Accounts + ?Sized>(
     accounts: &A,
     asked: &Asked,
     allow_unread: bool,
@@ -99,7 +99,7 @@ pub(super) async fn control<A: Accounts>(
     Ok(control)
 }
 
-async fn safe<A: Accounts>(
+async fn safe<A: Accounts + ?Sized>(
     accounts: &A,
     chain_id: u64,
     address: Address,

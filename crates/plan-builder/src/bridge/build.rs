@@ -20,7 +20,7 @@ use crate::{
 /// # Errors
 /// The first check that does not hold, by name; `quote_unavailable`, `quote_malformed` or
 /// `rate_limited` when the fees cannot be read; `simulation_as_planned`.
-pub async fn build<F: BridgeFees, A: Accounts, S: Simulator>(
+pub async fn build<F: BridgeFees + ?Sized, A: Accounts + ?Sized, S: Simulator + ?Sized>(
     request: &BridgeRequest,
     fees: &F,
     accounts: &A,
@@ -42,7 +42,7 @@ pub async fn build<F: BridgeFees, A: Accounts, S: Simulator>(
 }
 
 /// Reads the account and the fees at once. What is wrong with the account is told first.
-async fn read<F: BridgeFees, A: Accounts>(
+async fn read<F: BridgeFees + ?Sized, A: Accounts + ?Sized>(
     asked: &Asked,
     fees: &F,
     accounts: &A,

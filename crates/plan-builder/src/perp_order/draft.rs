@@ -12,12 +12,13 @@ use calldata_checks::{
 };
 
 use super::{
-    PerpOrderRequest, SIGNING_CHAIN_ID, TriggerRequest,
+    PerpOrderRequest, SIGNING_CHAIN_ID,
     action::{ActionRecord, BuilderRecord, KindRecord, LimitRecord, OrderRecord, TriggerRecord},
     payload::{
         CollateralRecord, Disclosures, DomainRecord, ExampleRecord, LowerAddress, Member, Message,
         PerpOrderPayload, RecipeRecord, Types, VenueRecord,
     },
+    request::TriggerRequest,
     triggers::worst_price,
 };
 use crate::{

@@ -159,6 +159,11 @@ impl Simulation {
         self.outcome == Outcome::AsPlanned
     }
 
+    /// Gas of each of three steps, where they were run.
+    pub(crate) fn gas_used(&self) -> Option<[u64; 3]> {
+        self.gas_used.as_slice().try_into().ok()
+    }
+
     /// Whether a plan with this record, or with none, satisfies a mode.
     pub(crate) fn satisfies(record: Option<&Self>, mode: SimulationMode) -> bool {
         mode != SimulationMode::Required

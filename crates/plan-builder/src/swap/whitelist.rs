@@ -34,7 +34,7 @@ pub struct Listing {
 
 /// Asks the router of one chain about everything that is reviewed there. A node that fails is not
 /// asked further.
-pub async fn of_chain<A: Accounts>(
+pub async fn of_chain<A: Accounts + ?Sized>(
     accounts: &A,
     policy: &FeePolicy,
     chain: &ReviewedChain,
@@ -77,7 +77,7 @@ fn reviewed(chain: &ReviewedChain) -> Vec<(String, Address, Selector)> {
     all
 }
 
-async fn is_listed<A: Accounts>(
+async fn is_listed<A: Accounts + ?Sized>(
     accounts: &A,
     chain: &ReviewedChain,
     contract: Address,

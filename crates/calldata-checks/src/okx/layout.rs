@@ -57,8 +57,6 @@ alloy_sol_types::sol! {
     function unxswapByOrderId(uint256 srcToken, uint256 amount, uint256 minReturn, bytes32[] pools);
     function unxswapTo(uint256 srcToken, uint256 amount, uint256 minReturn, address receiver, bytes32[] pools);
     function uniswapV3SwapTo(uint256 receiver, uint256 amount, uint256 minReturn, uint256[] pools);
-
-    function approve(address spender, uint256 amount);
 }
 
 #[cfg(test)]
@@ -78,8 +76,7 @@ mod tests {
             unxswapToCall::SELECTOR,
             uniswapV3SwapToCall::SELECTOR,
         ];
-        let reviewed = crate::ReviewedContracts::default().selectors;
+        let reviewed = crate::okx::ReviewedContracts::default().selectors;
         assert_eq!(reviewed.iter().map(|s| s.0).collect::<Vec<_>>(), ours);
-        assert_eq!(approveCall::SELECTOR, [0x09, 0x5e, 0xa7, 0xb3]);
     }
 }

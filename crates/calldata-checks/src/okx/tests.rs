@@ -1,12 +1,21 @@
+use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
+use alloy_sol_types::SolCall as _;
+
 use super::{
-    layout::{PmmRequest, approveCall},
+    bind::bind,
+    decode::MAX_CALLDATA,
+    layout::{
+        BaseRequest, PmmRequest, RouterPath, dagSwapByOrderIdCall, dagSwapToCall,
+        smartSwapByOrderIdCall, smartSwapToCall, uniswapV3SwapToCall, unxswapByOrderIdCall,
+        unxswapToCall,
+    },
     *,
 };
-use crate::{ReviewedContracts, SwapRequest, reviewed::NATIVE_COIN};
-use alloy_primitives::{B256, Bytes, address, hex};
+use crate::step::approveCall;
 
-mod fees;
+mod figures;
 mod properties;
+mod suffix;
 
 const NOW: u64 = 1_795_222_800;
 const USER: Address = address!("1111111111111111111111111111111111111111");
@@ -16,16 +25,14 @@ const WOKB: Address = address!("e538905cf8410324e03A5A23C1c177a474D59b2b");
 const QUOTED: u64 = 120_273_456;
 const MIN: u64 = 119_070_721;
 
-fn request() -> SwapRequest {
-    SwapRequest::parse(
-        USDT0,
-        WOKB,
-        "12.5",
-        USER,
-        None,
-        &ReviewedContracts::default(),
-    )
-    .unwrap()
+fn asked() -> SwapAsked {
+    SwapAsked {
+        account: USER,
+        from_token: USDT0,
+        to_token: WOKB,
+        amount: U256::from(12_500_000),
+        slippage: SlippageTolerance::default(),
+    }
 }
 
 fn word(address: Address) -> U256 {
@@ -81,12 +88,12 @@ fn attribution() -> Vec<u8> {
     .concat()
 }
 
-fn judge(data: &[u8]) -> Result<SwapFacts, Refusal> {
-    judge_offer(|offered| offered.data = data)
+fn judged(data: &[u8]) -> Result<SwapFacts, Refusal> {
+    judged_call(|offered| offered.data = data)
 }
 
-fn judge_offer<'a>(change: impl FnOnce(&mut Offered<'a>)) -> Result<SwapFacts, Refusal> {
-    let mut offered = Offered {
+fn judged_call<'a>(change: impl FnOnce(&mut OfferedCall<'a>)) -> Result<SwapFacts, Refusal> {
+    let mut offered = OfferedCall {
         to: address!("7c5bEE2a8091C3ef39072f64F18Fac913060AEaF"),
         from: USER,
         value: U256::ZERO,
@@ -95,7 +102,7 @@ fn judge_offer<'a>(change: impl FnOnce(&mut Offered<'a>)) -> Result<SwapFacts, R
         min_output: U256::from(MIN),
     };
     change(&mut offered);
-    bind(&offered, &request(), &ReviewedContracts::default(), NOW)
+    bind(&offered, &asked(), &ReviewedContracts::default(), NOW)
 }
 
 fn code(result: Result<SwapFacts, Refusal>) -> &'static str {
@@ -129,7 +136,7 @@ fn functions_that_name_both_tokens_are_accepted() {
         (smart(None), "smartSwapByOrderId"),
         (smart(Some(USER)), "smartSwapTo"),
     ] {
-        let facts = judge(&data).unwrap();
+        let facts = judged(&data).unwrap();
         assert_eq!(
             (facts.function, facts.trailing_bytes, facts.trim),
             (function, 0, None)
@@ -157,7 +164,10 @@ fn functions_that_name_pools_cannot_prove_a_token() {
         (facts.input_token, facts.output_token, facts.deadline),
         (Some(USDT0), None, None)
     );
-    assert_eq!(code(judge(&by_order.abi_encode())), "output_token_unproven");
+    assert_eq!(
+        code(judged(&by_order.abi_encode())),
+        "output_token_unproven"
+    );
     let to = unxswapToCall {
         srcToken: source,
         amount,
@@ -165,12 +175,12 @@ fn functions_that_name_pools_cannot_prove_a_token() {
         receiver: USER,
         pools: pools.clone(),
     };
-    assert_eq!(code(judge(&to.abi_encode())), "output_token_unproven");
+    assert_eq!(code(judged(&to.abi_encode())), "output_token_unproven");
     let stolen = unxswapToCall {
         receiver: THIEF,
         ..to
     };
-    assert_eq!(code(judge(&stolen.abi_encode())), "receiver_mismatch");
+    assert_eq!(code(judged(&stolen.abi_encode())), "receiver_mismatch");
     let v3 = uniswapV3SwapToCall {
         receiver: word(USER) | (U256::from(77) << 160),
         amount,
@@ -181,15 +191,15 @@ fn functions_that_name_pools_cannot_prove_a_token() {
         decode(&v3.abi_encode()).unwrap().receiver,
         Receiver::Address(USER)
     );
-    assert_eq!(code(judge(&v3.abi_encode())), "input_token_unproven");
+    assert_eq!(code(judged(&v3.abi_encode())), "input_token_unproven");
 }
 
 #[test]
 fn every_lie_in_the_transaction_has_its_name() {
     let data = dag().abi_encode();
-    assert_eq!(code(judge(&data)), "accepted");
-    let offer = |change: fn(&mut Offered<'_>)| {
-        code(judge_offer(|offered| {
+    assert_eq!(code(judged(&data)), "accepted");
+    let offer = |change: fn(&mut OfferedCall<'_>)| {
+        code(judged_call(|offered| {
             offered.data = &data;
             change(offered);
         }))
@@ -217,7 +227,7 @@ fn every_lie_in_the_calldata_has_its_name() {
     let base_of = |change: fn(&mut BaseRequest)| {
         let mut call = dag();
         change(&mut call.baseRequest);
-        code(judge(&call.abi_encode()))
+        code(judged(&call.abi_encode()))
     };
     assert_eq!(
         base_of(|b| b.fromToken = word(WOKB)),
@@ -253,11 +263,11 @@ fn every_lie_in_the_calldata_has_its_name() {
         ..dag()
     };
     assert_eq!(
-        code(judge(&other_path.abi_encode())),
+        code(judged(&other_path.abi_encode())),
         "input_token_mismatch"
     );
     assert_eq!(
-        code(judge(
+        code(judged(
             &dagSwapByOrderIdCall {
                 paths: vec![],
                 ..dag()
@@ -273,7 +283,7 @@ fn every_lie_in_the_calldata_has_its_name() {
             baseRequest: base(),
             paths: vec![path()],
         };
-        assert_eq!(code(judge(&to.abi_encode())), "receiver_mismatch");
+        assert_eq!(code(judged(&to.abi_encode())), "receiver_mismatch");
     }
 }
 
@@ -281,34 +291,34 @@ fn every_lie_in_the_calldata_has_its_name() {
 fn odd_encodings_are_refused() {
     let data = dag().abi_encode();
     for short in 0..data.len() {
-        assert_ne!(code(judge(&data[..short])), "accepted", "{short} bytes");
+        assert_ne!(code(judged(&data[..short])), "accepted", "{short} bytes");
     }
     // An offset that points one word further, with the gap filled: the chain would read it happily.
     let mut gap = data.clone();
     let offset = 4 + 32 * 6;
     gap[offset + 30..offset + 32].copy_from_slice(&[1, 0]);
     gap.splice(offset + 32..offset + 32, [0u8; 32]);
-    assert_eq!(code(judge(&gap)), "calldata_not_canonical");
+    assert_eq!(code(judged(&gap)), "calldata_not_canonical");
     // Dirt above an address.
     let mut dirty = data.clone();
     dirty[4 + 32 * 2] = 1;
     assert!(matches!(
-        code(judge(&dirty)),
+        code(judged(&dirty)),
         "calldata_not_canonical" | "calldata_malformed"
     ));
     assert_eq!(
-        code(judge(&[&hex!("e1842255")[..], &data[4..]].concat())),
+        code(judged(&[&hex!("e1842255")[..], &data[4..]].concat())),
         "selector_unreviewed"
     );
     assert_eq!(
-        code(judge(&vec![0xf2; MAX_CALLDATA + 1])),
+        code(judged(&vec![0xf2; MAX_CALLDATA + 1])),
         "calldata_malformed"
     );
     let narrow = ReviewedContracts {
         selectors: vec![],
         ..ReviewedContracts::default()
     };
-    let offered = Offered {
+    let offered = OfferedCall {
         to: narrow.routers[0],
         from: USER,
         value: U256::ZERO,
@@ -317,40 +327,35 @@ fn odd_encodings_are_refused() {
         min_output: U256::from(MIN),
     };
     assert_eq!(
-        code(bind(&offered, &request(), &narrow, NOW)),
+        code(bind(&offered, &asked(), &narrow, NOW)),
         "selector_unreviewed"
     );
 }
 
 #[test]
 fn an_approval_is_exactly_an_approve_call() {
-    let spender = ReviewedContracts::default().spender;
+    let reviewed = ReviewedContracts::default();
+    let spender = reviewed.spender;
     let amount = U256::from(10_000_000);
-    let data = approveCall { spender, amount }.abi_encode();
-    assert_eq!(bind_approval(&data, spender, amount), Ok(()));
-    let code = |data: &[u8]| bind_approval(data, spender, amount).unwrap_err().code();
-    assert_eq!(code(&[&data[..], &[0]].concat()), "approval_calldata");
-    assert_eq!(code(&data[..67]), "approval_calldata");
-    assert_eq!(
-        code(
-            &approveCall {
-                spender: THIEF,
-                amount
-            }
-            .abi_encode()
-        ),
-        "spender_unreviewed"
-    );
-    assert_eq!(
-        code(
-            &approveCall {
-                spender,
-                amount: U256::MAX
-            }
-            .abi_encode()
-        ),
-        "approval_amount"
-    );
+    let of = |stated: Address, data: &[u8]| {
+        let offered = OfferedApproval {
+            spender: stated,
+            data,
+        };
+        judge_approval(&offered, amount, &reviewed).map_err(|refusal| refusal.code())
+    };
+    let call = |spender, amount| approveCall { spender, amount }.abi_encode();
+    let data = call(spender, amount);
+    assert_eq!(of(spender, &data), Ok(()));
+    assert_eq!(of(THIEF, &data), Err("spender_unreviewed"));
+    for (data, code) in [
+        ([&data[..], &[0]].concat(), "approval_calldata"),
+        (data[..67].to_vec(), "approval_calldata"),
+        (call(THIEF, amount), "spender_unreviewed"),
+        (call(spender, U256::MAX), "approval_amount"),
+    ] {
+        assert_eq!(of(spender, &data), Err(code));
+    }
 }
 
 /// Offsets that all point to the same array: 18 kB of calldata that decode to sixteen million

@@ -9,10 +9,10 @@ proptest! {
     #[test]
     fn a_changed_byte_gives_the_same_facts_or_a_named_refusal(at in any::<prop::sample::Index>(), by in 1u8..) {
         let mut data = [dag().abi_encode(), trim_words(QUOTED, 10)].concat();
-        let whole = judge(&data).unwrap();
+        let whole = judged(&data).unwrap();
         let at = at.index(data.len());
         data[at] ^= by;
-        match judge(&data) {
+        match judged(&data) {
             Ok(facts) => {
                 prop_assert!(facts.deadline.unwrap() <= U256::from(NOW + 86_400));
                 let trim = facts.trim.clone().unwrap();
@@ -42,6 +42,6 @@ proptest! {
             ..path()
         };
         let call = dagSwapByOrderIdCall { orderId: U256::from_be_bytes(order), paths: vec![path], ..dag() };
-        prop_assert_eq!(judge(&call.abi_encode()), judge(&dag().abi_encode()));
+        prop_assert_eq!(judged(&call.abi_encode()), judged(&dag().abi_encode()));
     }
 }

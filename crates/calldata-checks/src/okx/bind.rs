@@ -1,14 +1,28 @@
-//! Comparison of what a quote's bytes do with what the caller asked for.
+//! Comparison of the decoded calldata with the request and the reviewed set.
 
 use alloy_primitives::{Address, U256};
-use alloy_sol_types::SolCall;
 
-use super::{Receiver, Refusal, SwapFacts, approveCall, decode};
-use crate::{ports::SwapRequest, reviewed::ReviewedContracts};
+use super::{Receiver, Refusal, ReviewedContracts, SlippageTolerance, SwapFacts, decode};
+use crate::{abi, step::approveCall};
 
-/// The transaction a quote offers, with the two amounts the quote states about it.
+/// A swap as it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwapAsked {
+    /// The wallet that signs, sends and receives.
+    pub account: Address,
+    /// Token to spend.
+    pub from_token: Address,
+    /// Token to receive; [`NATIVE_COIN`](super::NATIVE_COIN) for the native coin.
+    pub to_token: Address,
+    /// Amount to spend, in the unit of `from_token`.
+    pub amount: U256,
+    /// How far the output may fall below the quoted one.
+    pub slippage: SlippageTolerance,
+}
+
+/// The transaction that a quote offers, with the two amounts that the quote states about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offered<'a> {
+pub struct OfferedCall<'a> {
     /// Call target.
     pub to: Address,
     /// Sender it was built for.
@@ -23,15 +37,14 @@ pub struct Offered<'a> {
     pub min_output: U256,
 }
 
-/// Decodes the calldata of `offered` and compares it with `request`; the facts are returned when
-/// every comparison holds.
+/// Decodes the calldata of `offered` and compares it with `asked`. Returns the facts when every
+/// comparison holds.
 ///
 /// # Errors
-///
-/// The [`Refusal`] that names the first comparison that does not hold.
-pub fn bind(
-    offered: &Offered<'_>,
-    request: &SwapRequest,
+/// The [`Refusal`] that names the first comparison that fails.
+pub(super) fn bind(
+    offered: &OfferedCall<'_>,
+    asked: &SwapAsked,
     reviewed: &ReviewedContracts,
     now: u64,
 ) -> Result<SwapFacts, Refusal> {
@@ -45,9 +58,9 @@ pub fn bind(
             observed: offered.value,
         });
     }
-    if offered.from != request.user {
+    if offered.from != asked.account {
         return Err(Refusal::SenderMismatch {
-            expected: request.user,
+            expected: asked.account,
             observed: offered.from,
         });
     }
@@ -57,21 +70,21 @@ pub fn bind(
             observed: facts.selector,
         });
     }
-    // A receiver that is the sender is the user: the sender was compared above. The router also
-    // takes the zero address for the sender, but nobody who means the user writes it.
+    // `Receiver::Sender` is the account: the sender is compared above. The router also reads the
+    // zero address as the sender; an answer that means the account does not write it.
     match facts.receiver {
-        Receiver::Address(receiver) if receiver != request.user => {
+        Receiver::Address(receiver) if receiver != asked.account => {
             return Err(Refusal::ReceiverMismatch {
-                expected: request.user,
+                expected: asked.account,
                 observed: receiver,
             });
         }
         _ => {}
     }
     match facts.input_token {
-        Some(observed) if observed != request.from_token => {
+        Some(observed) if observed != asked.from_token => {
             return Err(Refusal::InputTokenMismatch {
-                expected: request.from_token,
+                expected: asked.from_token,
                 observed,
             });
         }
@@ -83,9 +96,9 @@ pub fn bind(
         }
     }
     match facts.output_token {
-        Some(observed) if observed != request.to_token => {
+        Some(observed) if observed != asked.to_token => {
             return Err(Refusal::OutputTokenMismatch {
-                expected: request.to_token,
+                expected: asked.to_token,
                 observed,
             });
         }
@@ -96,19 +109,19 @@ pub fn bind(
             });
         }
     }
-    if facts.amount != request.amount {
+    if facts.amount != asked.amount {
         return Err(Refusal::AmountMismatch {
-            expected: request.amount,
+            expected: asked.amount,
             observed: facts.amount,
         });
     }
-    outputs(&facts, offered, request)?;
+    outputs(&facts, offered, asked)?;
     deadline(&facts, reviewed, now)?;
     Ok(facts)
 }
 
-fn outputs(facts: &SwapFacts, offered: &Offered<'_>, request: &SwapRequest) -> Result<(), Refusal> {
-    let floor = request
+fn outputs(facts: &SwapFacts, offered: &OfferedCall<'_>, asked: &SwapAsked) -> Result<(), Refusal> {
+    let floor = asked
         .slippage
         .floor_of(offered.quoted_output)
         .filter(|floor| !floor.is_zero())
@@ -150,23 +163,34 @@ fn deadline(facts: &SwapFacts, reviewed: &ReviewedContracts, now: u64) -> Result
     Ok(())
 }
 
-/// Checks that `data` is exactly `approve(spender, amount)`, without a byte before or after.
+/// An approval that the aggregator offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferedApproval<'a> {
+    /// The spender that the answer names beside the calldata.
+    pub spender: Address,
+    /// Calldata.
+    pub data: &'a [u8],
+}
+
+/// Checks that an approval names the reviewed spender, and that its calldata is exactly
+/// `approve(spender, amount)`, without a byte before or after.
 ///
 /// # Errors
-///
-/// [`Refusal::ApprovalCalldata`], [`Refusal::SpenderUnreviewed`] or [`Refusal::ApprovalAmount`].
-pub fn bind_approval(data: &[u8], spender: Address, amount: U256) -> Result<(), Refusal> {
-    let call = data
-        .strip_prefix(&approveCall::SELECTOR)
-        .and_then(|arguments| approveCall::abi_decode_raw(arguments).ok())
-        .filter(|call| call.abi_encode() == data)
-        .ok_or(Refusal::ApprovalCalldata)?;
-    if call.spender != spender {
-        return Err(Refusal::SpenderUnreviewed {
-            expected: spender,
-            observed: call.spender,
-        });
-    }
+/// [`Refusal::SpenderUnreviewed`], [`Refusal::ApprovalCalldata`] or [`Refusal::ApprovalAmount`].
+pub fn judge_approval(
+    offered: &OfferedApproval<'_>,
+    amount: U256,
+    reviewed: &ReviewedContracts,
+) -> Result<(), Refusal> {
+    let expected = reviewed.spender;
+    let reviewed_spender = |observed| match observed == expected {
+        true => Ok(()),
+        false => Err(Refusal::SpenderUnreviewed { expected, observed }),
+    };
+    reviewed_spender(offered.spender)?;
+    let call =
+        abi::decode_call::<approveCall>(offered.data).map_err(|_| Refusal::ApprovalCalldata)?;
+    reviewed_spender(call.spender)?;
     if call.amount != amount {
         return Err(Refusal::ApprovalAmount {
             expected: amount,

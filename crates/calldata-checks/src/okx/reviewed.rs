@@ -1,37 +1,33 @@
-//! The versioned set of contracts and tokens that were reviewed: what a quote may point a caller
-//! at.
+//! The versioned set of reviewed contracts, functions and tokens.
 
 use alloy_primitives::{Address, FixedBytes, address, fixed_bytes};
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-/// The chain all four swap routes work on.
+/// The chain of the reviewed aggregator.
 pub const CHAIN_ID: u64 = 196;
 
 /// The address that stands for the chain's native coin in OKX's interface. It is no ERC-20 token.
 pub const NATIVE_COIN: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee");
 
-/// What was reviewed, as data that the operator can replace: OKX publishes new routers before it
-/// uses them.
+/// The reviewed set. It is data, so that an operator can replace it: OKX publishes new routers
+/// before it uses them.
 ///
-/// A quote whose router, spender or function is not in here is refused, however plausible it looks.
+/// A quote whose router, spender or function is not in the set is refused, however plausible it
+/// looks.
 ///
 /// ```
-/// use data_sources::ReviewedContracts;
+/// use calldata_checks::okx::ReviewedContracts;
 /// let reviewed = ReviewedContracts::default();
 /// assert!(!reviewed.routers.contains(&reviewed.spender), "approvals never go to the router");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewedContracts {
     /// Name of this set; part of every answer that relied on it.
     pub version: String,
     /// The chain the set is for.
     pub chain_id: u64,
     /// The approve proxy: the only spender an approval may name.
-    #[serde(deserialize_with = "checked")]
     pub spender: Address,
     /// Routers a swap may be sent to.
-    #[serde(deserialize_with = "all_checked")]
     pub routers: Vec<Address>,
     /// Router functions a swap may call: those of the public router source whose layout hashes to
     /// the selector. The default leaves out `0xe1842255` and `0x7f086579`, which some lists give
@@ -40,14 +36,14 @@ pub struct ReviewedContracts {
     /// Tokens a swap may start from.
     pub source_tokens: Vec<SourceToken>,
     /// Tokens whose `approve` refuses to change one non-zero allowance into another.
-    #[serde(deserialize_with = "all_checked")]
     pub allowance_reset_tokens: Vec<Address>,
-    /// How far ahead of now a deadline inside calldata may lie, in seconds.
+    /// The furthest that a deadline inside calldata may lie ahead of now, in seconds.
     pub max_deadline_seconds: u64,
 }
 
 impl ReviewedContracts {
-    /// What keeps the set from being used, in words; nothing when it can be.
+    /// Why the set cannot be used, in words; `None` for a usable one.
+    #[must_use]
     pub fn problem(&self) -> Option<String> {
         let forbidden = |address: &Address| address.is_zero() || *address == NATIVE_COIN;
         let said = if self.version.trim().is_empty() || self.version.len() > 64 {
@@ -69,6 +65,7 @@ impl ReviewedContracts {
     }
 
     /// The source token at `address`.
+    #[must_use]
     pub fn source_token(&self, address: Address) -> Option<&SourceToken> {
         self.source_tokens
             .iter()
@@ -117,29 +114,14 @@ impl Default for ReviewedContracts {
 }
 
 /// A token that a swap may start from (service document 2.2: USDT or USDG).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceToken {
     /// Its contract.
-    #[serde(deserialize_with = "checked")]
     pub address: Address,
     /// Its symbol, for people.
     pub symbol: String,
     /// Its unit: the caller's amount is converted with it.
     pub decimals: u8,
-}
-
-/// An address whose digits of both cases are those of its checksum (EIP-55): a slip would review
-/// another contract.
-fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    addresses::parse(&text).map_err(D::Error::custom)
-}
-
-fn all_checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Address>, D::Error> {
-    let texts: Vec<String> = Vec::deserialize(deserializer)?;
-    let read = |text: &String| addresses::parse(text).map_err(D::Error::custom);
-    texts.iter().map(read).collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Fees that OKX's router reads from the **end** of its calldata, wherever the arguments stop.
 //!
-//! The public router source takes the last 32-byte words: a commission (`3ca20afc2aaa…` and five
-//! relatives) pays a third party, from the input token even on top of the swapped amount; a trim
-//! (`777777771111…`,
-//! `777777772222…`) keeps a share of the output above an expected amount. Nothing else binds them,
-//! so they are read here exactly as the router reads them, over the whole calldata.
+//! The public router source reads the last 32-byte words. A commission (`3ca20afc2aaa…` and five
+//! relatives) pays a third party; from the input token it comes even on top of the swapped amount.
+//! A trim (`777777771111…`, `777777772222…`) keeps a share of the output above an expected amount.
+//! No argument binds them, so this module reads them exactly as the router does, over the whole
+//! calldata.
 
 use alloy_primitives::{Address, U256};
 
@@ -31,15 +31,15 @@ const ATTRIBUTION: [u8; 16] = [
     0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21, 0x80, 0x21,
 ];
 
-/// What the aggregator keeps of an output that is better than quoted. The caller still gets at
+/// The share that the aggregator keeps of an output above the quoted one. The caller still gets at
 /// least the least output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
-    /// Output from which on something is kept, in the output token's unit.
+    /// Output above which the aggregator keeps a share, in the output token's unit.
     pub above: U256,
     /// Largest share of the output that is kept, per mille.
     pub rate_per_mille: u64,
-    /// Who keeps it.
+    /// Its recipient.
     pub recipient: Address,
     /// A second recipient of the kept amount.
     pub charge: Option<TrimCharge>,
@@ -56,12 +56,12 @@ pub struct TrimCharge {
 
 /// Reads the fees of `data`, of which the last `trailing` bytes follow the arguments.
 pub(super) fn read(data: &[u8], trailing: &[u8]) -> Result<Option<Trim>, Refusal> {
-    // What the router will see.
+    // The word that the router reads.
     if let Some(side) = data.last_chunk::<WORD>().and_then(commission) {
         return Err(Refusal::CommissionPresent { side });
     }
     let marked = data.last_chunk::<WORD>().is_some_and(is_trim);
-    // What an honest encoder appended.
+    // The words that an honest encoder appends.
     if let Some(side) = words(trailing).find_map(commission) {
         return Err(Refusal::CommissionPresent { side });
     }

@@ -1,9 +1,10 @@
-//! Checks that an upstream's quote or approval can fail, each with its own name.
+//! The comparisons that an answer of the aggregator can fail, each with its own stable code.
 
 use alloy_primitives::{Address, FixedBytes, U256};
 
-/// A check of ours that an upstream's answer did not pass. The answer is withheld.
+/// The comparison that an answer of the aggregator fails. Such an answer is not passed on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// The calldata cannot be read.
     #[error("calldata cannot be read: {reason}")]
@@ -11,7 +12,7 @@ pub enum Refusal {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The arguments decode but not from the one encoding they have.
+    /// The arguments decode, but their canonical encoding has other bytes.
     #[error("calldata arguments are not in canonical encoding")]
     CalldataNotCanonical,
     /// The function is not in the reviewed set.
@@ -26,7 +27,8 @@ pub enum Refusal {
         /// How many.
         bytes: usize,
     },
-    /// A fee marker where the router finds it but no honest encoder puts it: inside the arguments.
+    /// A fee marker inside the arguments: the router finds it there, and no honest encoder writes
+    /// it there.
     #[error("a fee marker is hidden inside the arguments")]
     FeeMarkerInArguments,
     /// The calldata pays a commission to a third party.
@@ -71,7 +73,7 @@ pub enum Refusal {
         /// Sender observed.
         observed: Address,
     },
-    /// The output goes to somebody else.
+    /// The output goes to another account.
     #[error("output goes to {observed} instead of {expected}")]
     ReceiverMismatch {
         /// The caller's wallet.
@@ -139,7 +141,7 @@ pub enum Refusal {
         /// Deadline observed, unix seconds.
         observed: U256,
     },
-    /// The deadline is too far away to protect anybody.
+    /// The deadline is too far away to protect the caller.
     #[error("deadline {observed} is after {latest}")]
     DeadlineAbsurd {
         /// Latest deadline taken, unix seconds.
@@ -168,7 +170,7 @@ pub enum Refusal {
     QuoteChain {
         /// Our chain.
         expected: u64,
-        /// Chain observed, cleaned and shortened.
+        /// Chain observed, visible ASCII, shortened.
         observed: String,
     },
     /// The quote describes another token than the request.
@@ -208,7 +210,7 @@ pub enum Refusal {
     PriceSubject {
         /// What was asked for, `chain:token`.
         expected: String,
-        /// What was answered, cleaned and shortened.
+        /// What was answered, visible ASCII, shortened.
         observed: String,
     },
     /// An approval names a spender that is not the reviewed one.

@@ -1,34 +1,22 @@
-//! From the bytes a caller is asked to sign to the facts they stand for.
-//!
-//! OKX's answer describes a swap twice: in JSON for people and in calldata for the chain. Only the
-//! calldata moves money, so it is decoded here, argument by argument, and [`bind`] compares every
-//! fact with the request. Arguments must re-encode to the very bytes they came from; what follows
-//! them must be one of the documented suffixes, because the router reads fees from the end of its
-//! calldata.
-
-mod bind;
-mod fees;
-mod layout;
-mod refusal;
+//! Calldata of the router to the facts that it proves.
 
 use alloy_primitives::{Address, FixedBytes, U256};
 use alloy_sol_types::{SolCall, abi::AbiDecoderConfig};
 
-pub(crate) use self::layout::approveCall;
-use self::layout::{
-    BaseRequest, RouterPath, dagSwapByOrderIdCall, dagSwapToCall, smartSwapByOrderIdCall,
-    smartSwapToCall, uniswapV3SwapToCall, unxswapByOrderIdCall, unxswapToCall,
-};
-pub use self::{
-    bind::{Offered, bind, bind_approval},
-    fees::{Trim, TrimCharge},
-    refusal::Refusal,
+use super::{
+    Refusal, Trim,
+    layout::{
+        BaseRequest, RouterPath, dagSwapByOrderIdCall, dagSwapToCall, smartSwapByOrderIdCall,
+        smartSwapToCall, uniswapV3SwapToCall, unxswapByOrderIdCall, unxswapToCall,
+    },
+    suffix,
 };
 
 /// Longest calldata that is decoded: real swaps take a few kilobytes.
-const MAX_CALLDATA: usize = 128 * 1024;
+pub(super) const MAX_CALLDATA: usize = 128 * 1024;
 
-/// What a router call does, as far as its bytes prove it.
+/// What a router call does, as far as its bytes prove it. A fact that the bytes do not prove is
+/// `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwapFacts {
     /// First four bytes.
@@ -37,9 +25,9 @@ pub struct SwapFacts {
     pub function: &'static str,
     /// Who receives the output.
     pub receiver: Receiver,
-    /// The token that is spent; `None` where the calldata names only pools.
+    /// The token that is spent; `None` for functions that name pools only.
     pub input_token: Option<Address>,
-    /// The token that is received; `None` where the calldata names only pools.
+    /// The token that is received; `None` for functions that name pools only.
     pub output_token: Option<Address>,
     /// Amount spent, in the input token's unit.
     pub amount: U256,
@@ -66,8 +54,8 @@ pub enum Receiver {
 ///
 /// # Errors
 ///
-/// A [`Refusal`] when the function is unknown, the arguments are not canonical, a commission is
-/// hidden in the bytes, or something follows the arguments that is not understood.
+/// A [`Refusal`] when the function is unknown, the arguments are not canonical, the bytes contain a
+/// commission, or an unknown suffix follows the arguments.
 pub fn decode(data: &[u8]) -> Result<SwapFacts, Refusal> {
     if data.len() > MAX_CALLDATA {
         return Err(Refusal::CalldataMalformed {
@@ -178,8 +166,8 @@ const MAX_DECODED_BYTES: usize = 32 * 128 * 1024;
 /// The arguments of `data` and how many bytes they and the selector take.
 fn arguments<C: SolCall>(data: &[u8]) -> Result<(C, usize), Refusal> {
     let body = data.get(4..).unwrap_or_default();
-    // Aliased offsets make a decoder copy the same words again and again; real arguments decode to
-    // little more than they are.
+    // Aliased offsets make a decoder copy the same words again and again. Real arguments decode to
+    // little more than their own length.
     let config = AbiDecoderConfig::new().memory_limit(MAX_DECODED_BYTES);
     let call =
         C::abi_decode_raw_with_config(body, config).map_err(|_| Refusal::CalldataMalformed {
@@ -259,7 +247,7 @@ fn facts(
         amount,
         min_output,
         deadline: None,
-        trim: fees::read(data, trailing)?,
+        trim: suffix::read(data, trailing)?,
         trailing_bytes: trailing.len(),
     })
 }
@@ -280,6 +268,3 @@ fn exact_address(word: U256) -> Result<Address, Refusal> {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn words_after_the_arguments_are_understood_or_refused() {
-    let after = |trailing: &[u8]| judge(&[&dag().abi_encode()[..], trailing].concat());
+    let after = |trailing: &[u8]| judged(&[&dag().abi_encode()[..], trailing].concat());
     let facts = after(&trim_words(QUOTED, 10)).unwrap();
     assert_eq!(facts.trailing_bytes, 64);
     let trim = facts.trim.unwrap();
@@ -71,7 +71,7 @@ fn commissions_are_refused_wherever_the_router_would_find_them() {
         commission.extend_from_slice(THIEF.as_slice());
         let token = [&hex!("800000000000000000000000")[..], USDT0.as_slice()].concat();
         let appended = [dag().abi_encode(), token.clone(), commission.clone()].concat();
-        assert_eq!(code(judge(&appended)), "commission_present", "{flag}");
+        assert_eq!(code(judged(&appended)), "commission_present", "{flag}");
         // The same words as the end of the last argument: nothing follows the arguments, the router
         // pays all the same.
         let extra = Bytes::from([token.clone(), commission.clone()].concat());
@@ -83,14 +83,14 @@ fn commissions_are_refused_wherever_the_router_would_find_them() {
             ..dag()
         };
         assert_eq!(
-            code(judge(&hidden.abi_encode())),
+            code(judged(&hidden.abi_encode())),
             "commission_present",
             "{flag}"
         );
         // Behind an attribution the router does not find them, but nobody puts them there for
         // nothing.
         let masked = [dag().abi_encode(), token, commission, attribution()].concat();
-        assert_eq!(code(judge(&masked)), "commission_present", "{flag}");
+        assert_eq!(code(judged(&masked)), "commission_present", "{flag}");
     }
     for words in [trim_words(0, 100), trim_words(0, 100)[32..].to_vec()] {
         let path = RouterPath {
@@ -101,6 +101,9 @@ fn commissions_are_refused_wherever_the_router_would_find_them() {
             paths: vec![path],
             ..dag()
         };
-        assert_eq!(code(judge(&hidden.abi_encode())), "fee_marker_in_arguments");
+        assert_eq!(
+            code(judged(&hidden.abi_encode())),
+            "fee_marker_in_arguments"
+        );
     }
 }
