@@ -230,7 +230,19 @@ pub const MEMBERS: &[Member] = &[
             "plan-builder",
             "readings",
         ],
-        must_not_reach: &[STORAGE, &["revm"]],
+        must_not_reach: &[
+            STORAGE,
+            &["revm"],
+            // Its adapters are for embedders, too: they bring nothing about payments.
+            &[
+                "alloy-signer",
+                "alloy-signer-local",
+                "ledger",
+                "route-catalog",
+                "settlement",
+                "x402-wire",
+            ],
+        ],
     },
     Member {
         name: "server-config",
