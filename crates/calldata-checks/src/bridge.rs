@@ -11,9 +11,11 @@ pub mod calldata;
 pub mod chains;
 pub mod checks;
 pub mod fees;
+mod kinds;
 
 use alloy_primitives::{Address, B256, U256};
 
+pub use self::kinds::{AccountKind, TransferSpeed};
 use self::{
     account::DestinationControl,
     calldata::{Burn, FORWARD_HOOK},
@@ -102,44 +104,6 @@ pub struct Asked {
     pub min_amount_out: Option<U256>,
     /// Whether the protocol's relayer submits the mint.
     pub forward: bool,
-}
-
-/// What kind of account a bridge is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AccountKind {
-    /// An account with a key: it is the same on every chain.
-    Eoa,
-    /// A Safe: it exists on one chain only, until somebody deploys it on another.
-    Safe,
-}
-
-/// How final a burn has to be before it is attested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TransferSpeed {
-    /// Confirmed, within seconds, for a fee.
-    Fast,
-    /// Finalized.
-    Standard,
-}
-
-impl TransferSpeed {
-    /// `minFinalityThreshold`: 1000 is confirmed, 2000 is finalized.
-    #[must_use]
-    pub const fn finality_threshold(self) -> u32 {
-        match self {
-            Self::Fast => 1000,
-            Self::Standard => 2000,
-        }
-    }
-
-    /// The name in a request.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::Standard => "standard",
-        }
-    }
 }
 
 impl Asked {

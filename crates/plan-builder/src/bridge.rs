@@ -28,11 +28,11 @@ pub(crate) use self::request::PROPERTIES;
 pub use self::{build::build, request::BridgeRequest};
 use crate::{
     AccountKind, Policy, Refusal, VerifiedBridge, VerifiedPlan,
-    envelope::Text,
     policy::LifeSeconds,
-    rail::{Evm, RailPlan, Terms},
-    simulation::{Effect, Simulation},
-    wire::{self, Digits},
+    rail::{RailPlan, Terms},
+    signing::{Effect, Evm},
+    simulation::Simulation,
+    wire::{self, Digits, Text},
 };
 
 /// The rail's plans.

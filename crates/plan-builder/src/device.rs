@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AccountKind, digest,
-    envelope::Text,
-    rail::{Evm, TypedDataHashes},
-    wire::{KindRecord, StepRecord, Word},
+    signing::{Evm, TypedDataHashes},
+    wire::{KindRecord, StepRecord, Text, Word},
 };
 
 /// The descriptors that were read.

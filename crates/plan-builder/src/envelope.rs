@@ -10,19 +10,18 @@ use calldata_checks::{Assertion, CheckReport, Rail};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 use crate::{
+    AccountKind,
     device::DeviceDisplay,
     digest,
     exports::Exports,
-    rail::{AccountKind, RailPlan},
+    rail::RailPlan,
     simulation::Simulation,
     swap::Disclosure,
-    wire::{Eip55, Time, Word},
+    wire::{Eip55, Text, Time, Word},
 };
 
 /// The version of this form.
 pub(crate) const SCHEMA_VERSION: &str = "1.2";
-
-pub(crate) type Text = Cow<'static, str>;
 
 /// Everything that is returned. With `submission.payload_digest` empty it is the preimage of the
 /// digest.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod account_kind;
 mod arguments;
 pub mod bridge;
 mod device;
@@ -16,6 +17,7 @@ mod profile;
 mod rail;
 mod refusal;
 mod seal;
+mod signing;
 mod simulation;
 mod strict;
 pub mod swap;
@@ -24,6 +26,7 @@ mod verify;
 pub mod wire;
 
 pub use self::{
+    account_kind::AccountKind,
     arguments::Problem,
     exports::ExportSet,
     plan::{Request, rail_of_plan, verify},
@@ -32,7 +35,6 @@ pub use self::{
         Validity,
     },
     profile::AccountProfile,
-    rail::AccountKind,
     refusal::Refusal,
     seal::Sealed,
     strict::parse as parse_strict_json,

@@ -28,12 +28,12 @@ use self::{
 };
 use crate::{
     Moment, Policy, Refusal, Sealed, VerifiedPerpOrder, VerifiedPlan,
-    envelope::Text,
     policy::LifeSeconds,
     ports::PerpVenue,
     rail::{RailPlan, Terms},
     seal::Judged,
     simulation::Simulation,
+    wire::Text,
 };
 
 /// Builds the plan of an order from its asset as the venue describes it now.

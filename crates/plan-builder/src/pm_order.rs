@@ -19,13 +19,13 @@ pub(crate) use self::request::PROPERTIES;
 pub use self::request::PmOrderRequest;
 use crate::{
     Moment, Policy, Refusal, Sealed, VerifiedPlan, VerifiedPmOrder,
-    envelope::Text,
     policy::LifeSeconds,
     ports::PmVenue,
-    rail::{RailPlan, Terms, TypedDataHashes},
+    rail::{RailPlan, Terms},
     seal::Judged,
+    signing::TypedDataHashes,
     simulation::Simulation,
-    wire::{Exact, Word},
+    wire::{Exact, Text, Word},
 };
 
 /// Builds the plan of an order from the market of its token as the venue describes it now.

@@ -4,8 +4,8 @@ use alloy_primitives::Address;
 use serde::Serialize;
 
 use crate::{
+    AccountKind,
     arguments::{Argument, Object, Outcome, Property, Reader},
-    rail::AccountKind,
 };
 
 static KIND: Argument<&'static str> = Argument::choice(

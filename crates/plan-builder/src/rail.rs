@@ -2,17 +2,16 @@
 
 use std::borrow::Cow;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::Address;
 use calldata_checks::{Commitment, Facts, Failure, Rail, UtcSeconds};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Policy, Refusal, VerifiedPlan,
-    exports::ExportSet,
+    AccountKind, Policy, VerifiedPlan,
     policy::LifeSeconds,
-    simulation::{Effect, Simulation},
+    signing::{Evm, TypedDataHashes},
+    simulation::Simulation,
     swap::Disclosure,
-    wire::StepRecord,
 };
 
 /// One rail. Sealing and verifying are the same code for all of them.
@@ -81,21 +80,6 @@ pub(crate) const fn rail_of<R: RailPlan>() -> Rail {
     <R::Facts as Facts>::RAIL
 }
 
-/// The transactions of an EVM rail.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Evm<'a> {
-    /// The chain of the steps.
-    pub(crate) chain_id: u64,
-    /// Whose steps they are.
-    pub(crate) account: Address,
-    /// The steps.
-    pub(crate) steps: &'a [StepRecord],
-    /// What was asked for.
-    pub(crate) exports: ExportSet,
-    /// What the steps are meant to do.
-    pub(crate) effect: Effect,
-}
-
 /// The members of an envelope that follow from request, payload and policy.
 #[derive(Debug)]
 pub(crate) struct Terms<F> {
@@ -119,50 +103,4 @@ pub(crate) struct Terms<F> {
     pub(crate) onchain_replay_boundary: &'static str,
     /// What is signed of a plan without transactions.
     pub(crate) typed_data: Option<TypedDataHashes>,
-}
-
-/// The hashes of typed data (EIP-712), by the names of ERC-8213.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TypedDataHashes {
-    /// Domain Hash.
-    pub(crate) domain: B256,
-    /// Message Hash.
-    pub(crate) message: B256,
-    /// EIP-712 Digest: what is signed.
-    pub(crate) digest: B256,
-    /// Whether the message's own members say what is signed, rather than a hash of it.
-    pub(crate) is_readable: bool,
-}
-
-/// What the bound account is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AccountKind {
-    /// An externally owned account.
-    Eoa,
-    /// A Safe-type contract account.
-    Safe,
-}
-
-impl AccountKind {
-    pub(crate) const WORDS: &'static [&'static str] = &["eoa", "safe"];
-
-    /// From its word in the arguments.
-    pub(crate) fn from_word(word: &str) -> Self {
-        if word == "safe" {
-            Self::Safe
-        } else {
-            Self::Eoa
-        }
-    }
-
-    /// The refusal of a Safe-type account on an order rail.
-    pub(crate) fn require_eoa(self, why: &'static str) -> Result<(), Refusal> {
-        match self {
-            Self::Eoa => Ok(()),
-            Self::Safe => Err(Refusal::new(Refusal::ACCOUNT_KIND_UNSUPPORTED, why)
-                .comparing("eoa", "safe")
-                .at("$.accountProfile.kind")),
-        }
-    }
 }

@@ -19,12 +19,13 @@ pub use self::request::SwapRequest;
 use self::{attribution::FeeAttribution, payload::SwapPayload};
 pub(crate) use self::{disclosure::Disclosure, request::PROPERTIES};
 use crate::{
-    Moment, Policy, Refusal, Sealed, VerifiedPlan, VerifiedSwap,
+    AccountKind, Moment, Policy, Refusal, Sealed, VerifiedPlan, VerifiedSwap,
     policy::{LifeSeconds, is_tool_key},
     ports::{Simulator, SwapAsk, SwapQuote, SwapQuotes},
-    rail::{AccountKind, Evm, RailPlan, Terms},
+    rail::{RailPlan, Terms},
     seal::Judged,
-    simulation::{Effect, Simulation},
+    signing::{Effect, Evm},
+    simulation::Simulation,
     wire,
 };
 

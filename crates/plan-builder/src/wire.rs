@@ -16,9 +16,9 @@ pub(crate) use self::convert::{As, Wire};
 pub use self::eip55::Eip55;
 
 /// Text that is read without a copy where the input allows it.
-struct Text<T>(fn(&str) -> Option<T>, &'static str);
+struct TextVisitor<T>(fn(&str) -> Option<T>, &'static str);
 
-impl<T> Visitor<'_> for Text<T> {
+impl<T> Visitor<'_> for TextVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,6 +29,9 @@ impl<T> Visitor<'_> for Text<T> {
         (self.0)(text).ok_or_else(|| E::custom(format_args!("expected {}", self.1)))
     }
 }
+
+/// A text of an envelope: fixed, or read.
+pub(crate) type Text = Cow<'static, str>;
 
 /// A number of up to 256 bits, written as decimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +48,7 @@ impl Serialize for Digits {
 
 impl<'de> Deserialize<'de> for Digits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 let canonical = text == "0" || !text.starts_with('0');
                 let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -75,7 +78,7 @@ impl Serialize for Hex {
 
 impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 lower_hex(text)
                     .and_then(|t| hex::decode(t).ok())
@@ -98,7 +101,7 @@ impl Serialize for Word {
 
 impl<'de> Deserialize<'de> for Word {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 let digits = lower_hex(text)?;
                 (digits.len() == 64)
@@ -122,7 +125,7 @@ impl Serialize for Time {
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| text.parse().ok().map(Self),
             "a time of the form 2026-11-21T15:30:00Z",
         ))
@@ -141,7 +144,7 @@ impl Serialize for Exact {
 
 impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 let value: Decimal = text.parse().ok()?;
                 (value.to_string() == text).then_some(Self(value))
@@ -177,7 +180,7 @@ impl Label {
 
 impl<'de> Deserialize<'de> for Label {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 let label = Self::of(text);
                 (label.as_str() == text).then_some(label)

@@ -9,7 +9,7 @@ mod safe;
 use alloy_primitives::{Address, B256, keccak256};
 
 pub use self::safe::{MOST_MODULES, MOST_OWNERS, SafeReading, SafeReadings};
-use super::AccountKind;
+use super::kinds::AccountKind;
 use crate::{Observed, Verdict, Violation};
 
 /// What is known about the receiving address.

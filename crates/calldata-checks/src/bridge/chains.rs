@@ -3,7 +3,7 @@
 
 use alloy_primitives::{Address, U256, address};
 
-use super::TransferSpeed;
+use super::kinds::TransferSpeed;
 use crate::Violation;
 
 /// One chain of the route set.

@@ -17,7 +17,7 @@
 
 use alloy_primitives::U256;
 
-use super::TransferSpeed;
+use super::kinds::TransferSpeed;
 use crate::Decimal;
 
 /// The fees of a directed route, as they were read.

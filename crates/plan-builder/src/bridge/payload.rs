@@ -16,10 +16,7 @@ use calldata_checks::{
 use serde::{Deserialize, Serialize};
 
 use super::off_route;
-use crate::{
-    envelope::Text,
-    wire::{Digits, Eip55, Exact, StepRecord, Time, Word},
-};
+use crate::wire::{Digits, Eip55, Exact, StepRecord, Text, Time, Word};
 
 /// What was read for a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]

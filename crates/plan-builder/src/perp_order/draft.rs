@@ -23,9 +23,8 @@ use super::{
 };
 use crate::{
     Refusal, digest,
-    envelope::Text,
     ports::PerpAsset,
-    wire::{Eip55, Exact, Hex, Label, Time, Word},
+    wire::{Eip55, Exact, Hex, Label, Text, Time, Word},
 };
 
 sol! {

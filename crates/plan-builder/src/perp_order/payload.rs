@@ -12,9 +12,8 @@ use serde::{
 
 use super::action::{ActionRecord, never_null};
 use crate::{
-    envelope::Text,
-    rail::TypedDataHashes,
-    wire::{Eip55, Exact, Hex, Label, Time, Word},
+    signing::TypedDataHashes,
+    wire::{Eip55, Exact, Hex, Label, Text, Time, Word},
 };
 
 /// The whole payload.

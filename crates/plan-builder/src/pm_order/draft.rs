@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     Moment,
-    envelope::Text,
     ports::{PmBuilderFee, PmMarket},
+    wire::Text,
 };
 
 sol! {

@@ -10,7 +10,7 @@ use calldata_checks::pm_order::Side;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::market::{BuilderFee, Market};
-use crate::envelope::Text;
+use crate::wire::Text;
 
 /// The whole payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

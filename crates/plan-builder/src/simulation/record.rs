@@ -6,9 +6,9 @@ use alloy_primitives::{Address, U256};
 use calldata_checks::UtcSeconds;
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, refuse};
 use crate::{
     Refusal, SimulationMode,
+    signing::Effect,
     wire::{Digits, Eip55, Time},
 };
 
@@ -189,4 +189,8 @@ impl Simulation {
             _ => false,
         }
     }
+}
+
+pub(super) fn refuse(message: &str) -> Refusal {
+    Refusal::new(Refusal::SIMULATION, message)
 }

@@ -10,10 +10,7 @@ use calldata_checks::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    envelope::Text,
-    wire::{Digits, Eip55},
-};
+use crate::wire::{Digits, Eip55, Text};
 
 /// The fee leg is the first leg of the call: the aggregator's forwarder pays each recipient in the
 /// same transaction.

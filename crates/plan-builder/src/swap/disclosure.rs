@@ -7,10 +7,7 @@ use alloy_primitives::U256;
 use calldata_checks::{BasisPoints, FeePolicy, swap::SwapFacts};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    envelope::Text,
-    wire::{Digits, Eip55},
-};
+use crate::wire::{Digits, Eip55, Text};
 
 /// What the minimum is a part of: the aggregator's own quote, not a price of the market.
 const QUOTE_RELATIVE: &str = "quote_relative";

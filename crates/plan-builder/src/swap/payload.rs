@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::SwapRequest;
 use crate::{
-    envelope::Text,
     ports::{IndependentPrice, SwapQuote},
-    wire::{Digits, Eip55, Exact, Label, StepRecord, Time},
+    wire::{Digits, Eip55, Exact, Label, StepRecord, Text, Time},
 };
 
 /// The member `payload`.
