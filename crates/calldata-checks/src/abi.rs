@@ -1,13 +1,14 @@
 //! One strict ABI decoder: bytes are decoded, encoded again, and refused when they differ.
 //!
 //! A decoder alone accepts trailing bytes, gaps, aliased offsets and dirty padding, and the EVM
-//! executes them: a digest over such bytes would be over something nobody read.
+//! executes them: a digest over such bytes would be over values that were never read.
 
 use alloy_primitives::{Selector, hex};
 use alloy_sol_types::SolCall;
 
 /// Why calldata is not the canonical encoding of a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AbiError {
     /// Another function, or none.
     #[error("selector {} where {} is expected", .observed.map_or_else(|| "none".to_owned(), |s| s.to_string()), .expected)]

@@ -27,25 +27,25 @@ use crate::{Commitment, Failure, Observed, Step, Steps, Verdict, Violation, fees
 /// Everything that the checks of a bridge plan look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeFacts {
-    /// What surrounds the bytes.
+    /// The context of the bytes.
     pub context: Context,
     /// The steps.
     pub steps: Steps,
-    /// What the call step's bytes say.
+    /// The burn in the call step's bytes.
     pub burn: Burn,
 }
 
-/// What surrounds the bytes of a bridge plan.
+/// The context of a bridge plan's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
-    /// What was asked for.
+    /// The request.
     pub asked: Asked,
     /// The fees of the route, as they were read.
     pub fees: RouteFees,
-    /// What was left of the protocol's global allowance for fast transfers, in the smallest unit of
+    /// The rest of the protocol's global allowance for fast transfers, in the smallest unit of
     /// USDC, when it was read.
     pub fast_allowance: Option<U256>,
-    /// Who holds the receiving address on the destination chain, as far as it was read.
+    /// The holder of the receiving address on the destination chain, as far as it was read.
     pub control: DestinationControl,
     /// The most a bridge may cost.
     pub caps: BridgeCaps,
@@ -53,7 +53,7 @@ pub struct Context {
     pub allow_unread_accounts: bool,
     /// The chain that the steps are for: `payload.chain_id`.
     pub chain_id: u64,
-    /// What the plan commits to about itself.
+    /// The commitments of the plan about itself.
     pub commitment: Commitment,
 }
 
@@ -78,13 +78,13 @@ impl BridgeFacts {
     }
 }
 
-/// What a bridge was asked to do.
+/// The transfer that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// The caller's account: who pays on the source chain and who receives on the destination
     /// chain.
     pub account: Address,
-    /// What kind of account it is.
+    /// The kind of the account.
     pub account_kind: AccountKind,
     /// The chain that the account was named on.
     pub account_chain_id: u64,
@@ -94,9 +94,9 @@ pub struct Asked {
     pub destination_chain_id: u64,
     /// The token, by its address on the source chain.
     pub token: Address,
-    /// How much leaves, in the smallest unit of USDC.
+    /// The amount that leaves, in the smallest unit of USDC.
     pub amount: U256,
-    /// How final the burn has to be before it is attested.
+    /// The finality that the burn needs before it is attested.
     pub speed: TransferSpeed,
     /// The caller's own limit of the fee, in the smallest unit of USDC.
     pub max_fee: Option<U256>,
@@ -123,7 +123,7 @@ impl Asked {
         chains::reviewed(self.destination_chain_id)
     }
 
-    /// What can be judged before anything is read or built.
+    /// Judges everything that needs no reading and no plan.
     ///
     /// # Errors
     /// `bridge_route_enumerated`, `bridge_amount_bound`, or `bridge_finality_exact` for a fast

@@ -6,20 +6,20 @@ use crate::{Observed, UtcSeconds, Verdict, Violation};
 
 /// Name of the check that the plan is what its digest says.
 pub const PAYLOAD_DIGEST: &str = "payload_digest_committed";
-/// What it establishes.
+/// The fact that it establishes.
 pub const PAYLOAD_DIGEST_ESTABLISHES: &str =
     "the plan is hashed; the digest is submission.payload_digest";
 /// Name of the check that the plan is current and says until when.
 pub const ARTIFACT_EXPIRY: &str = "artifact_expiry_committed";
-/// What it establishes.
+/// The fact that it establishes.
 pub const ARTIFACT_EXPIRY_ESTABLISHES: &str = "valid_until is inside the digest and not yet over";
 
 /// The longest life of a plan, in seconds.
 pub const MAX_LIFE_SECONDS: u64 = 600;
-/// How far a verifier's clock may run behind the builder's, in seconds.
+/// The most that a verifier's clock may run behind the builder's, in seconds.
 pub const CLOCK_TOLERANCE_SECONDS: u64 = 60;
 
-/// What a plan commits to about itself.
+/// The commitments of a plan about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Commitment {
     /// Until when it is current.
@@ -30,7 +30,7 @@ pub struct Commitment {
     pub digest: DigestStanding,
 }
 
-/// What is known about a plan's digest when it is judged.
+/// The state of a plan's digest when it is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestStanding {
     /// The plan is being built: the digest is computed over the report of this judgement.

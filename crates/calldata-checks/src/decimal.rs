@@ -18,6 +18,7 @@ pub struct Decimal {
 
 /// Text that is not a decimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DecimalError {
     /// Something else than digits with at most one point between them.
     #[error("not a plain decimal number (digits, with an optional fraction after one point)")]

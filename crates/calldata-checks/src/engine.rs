@@ -10,7 +10,7 @@ use std::borrow::Cow;
 pub struct Check<F> {
     /// The assertion's name, snake case.
     pub name: &'static str,
-    /// What a passed check establishes, in one clause.
+    /// The fact that a passed check establishes, in one clause.
     pub establishes: &'static str,
     /// The judgement.
     pub judge: fn(&F) -> Verdict,
@@ -20,7 +20,7 @@ pub struct Check<F> {
 /// is violated.
 pub type Verdict = Result<Observed, Violation>;
 
-/// What a check saw that is not violated: a short text for people.
+/// The observation of a check that is not violated: a short text for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     text: Cow<'static, str>,
@@ -69,14 +69,14 @@ impl From<String> for Observed {
     }
 }
 
-/// How a check does not hold.
+/// The way in which a check fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// What is wrong, in one clause.
+    /// The fault, in one clause.
     pub message: Cow<'static, str>,
-    /// What the check requires.
+    /// The value that the check requires.
     pub expected: String,
-    /// What the plan has.
+    /// The value of the plan.
     pub observed: String,
 }
 
@@ -101,7 +101,7 @@ impl Violation {
 pub struct Failure {
     /// The name of the first check that does not hold.
     pub check: &'static str,
-    /// How.
+    /// The violation.
     pub violation: Violation,
 }
 
@@ -118,9 +118,9 @@ impl Failure {
 pub struct Assertion {
     /// The check's name.
     pub name: &'static str,
-    /// What it establishes where it holds.
+    /// The fact that it establishes where it holds.
     pub establishes: &'static str,
-    /// What it saw.
+    /// Its observation.
     pub observed: Observed,
 }
 
@@ -134,7 +134,7 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Which rail's table was run.
+    /// The rail of the table that was run.
     #[must_use]
     pub const fn rail(&self) -> Rail {
         self.rail

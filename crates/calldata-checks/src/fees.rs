@@ -1,5 +1,5 @@
 //! The reviewed, versioned fee configuration, as typed values. Reading it from a file is the
-//! business of whoever embeds this crate.
+//! business of the embedder.
 
 mod split;
 
@@ -7,24 +7,24 @@ use alloy_primitives::{Address, B256, Selector, U256};
 
 pub use self::split::{FeeSplit, Rounding};
 
-/// What was reviewed about fees and swap contracts, as one version.
+/// The reviewed fees and swap contracts, as one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeePolicy {
     /// The version, shown in `fee_attribution`.
     pub version: String,
-    /// How the fee reaches its recipients.
+    /// The way in which the fee reaches its recipients.
     pub fee_model: FeeModel,
     /// The integrator's exact string.
     pub integrator: String,
     /// The most that all recipients together may take.
     pub aggregate_cap: BasisPoints,
-    /// How a recipient's amount is rounded.
+    /// The rounding of a recipient's amount.
     pub rounding: Rounding,
     /// The complete set of recipients, each once; exactly one has the role [`FeePolicy::OWN`].
     pub recipients: Vec<FeeRecipient>,
-    /// What is reviewed, per chain.
+    /// The reviewed contracts, per chain.
     pub chains: Vec<ReviewedChain>,
-    /// What is demanded of a swap's price.
+    /// The demands on a swap's price.
     pub swap: SwapPricePolicy,
     /// The attribution code of prediction-market orders; zero when absent.
     pub pm_builder_code: B256,
@@ -34,7 +34,7 @@ pub struct FeePolicy {
     pub perp_builder: Option<PerpBuilder>,
     /// The most that a market trigger may slip from its trigger price.
     pub perp_max_trigger_slippage: BasisPoints,
-    /// How much worse than the mark price an entry's limit price may be.
+    /// The most that an entry's limit price may be worse than the mark price.
     pub perp_price_band: BasisPoints,
     /// The perpetuals whose asset id was reviewed, each coin and each id once. What the venue says
     /// of another coin is taken as it is.
@@ -53,13 +53,13 @@ impl FeePolicy {
     /// for a market order.
     pub const PERP_PRICE_BAND: BasisPoints = BasisPoints(500);
 
-    /// What is reviewed on a chain.
+    /// The review of a chain.
     #[must_use]
     pub fn chain(&self, chain_id: u64) -> Option<&ReviewedChain> {
         self.chains.iter().find(|chain| chain.chain_id == chain_id)
     }
 
-    /// What is reviewed about a perpetual, by its exact name at the venue.
+    /// The review of a perpetual, by its exact name at the venue.
     #[must_use]
     pub fn perp_asset(&self, coin: &str) -> Option<&ReviewedPerpAsset> {
         self.perp_assets.iter().find(|asset| asset.coin == coin)
@@ -74,7 +74,7 @@ impl FeePolicy {
     }
 }
 
-/// How a swap's fee reaches its recipients.
+/// The way in which a swap's fee reaches its recipients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeeModel {
     /// Pushed in the same transaction by the aggregator's fee forwarder, on the gross input, as the
@@ -160,7 +160,7 @@ impl BasisPoints {
 /// One recipient of the fee.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeeRecipient {
-    /// Whose it is: `own`, `aggregator`, …
+    /// Its owner: `own`, `aggregator`, …
     pub role: String,
     /// The address.
     pub address: Address,
@@ -168,7 +168,7 @@ pub struct FeeRecipient {
     pub bps: BasisPoints,
 }
 
-/// What is reviewed on one chain.
+/// The review of one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedChain {
     /// The chain.
@@ -184,7 +184,7 @@ pub struct ReviewedChain {
 }
 
 impl ReviewedChain {
-    /// What was reviewed of a contract's function; of several rows the one with this spender.
+    /// The review of a contract's function; of several rows the one with this spender.
     #[must_use]
     pub fn leg(
         &self,
@@ -254,7 +254,7 @@ impl ReviewedLeg {
     }
 }
 
-/// What the operator demands of a swap's price.
+/// The operator's demands on a swap's price.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SwapPricePolicy {
     /// The most that the output may be worth less than the input by the quote's own values, fees
@@ -272,7 +272,7 @@ pub struct SwapPricePolicy {
 /// The builder fee of perpetuals orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerpBuilder {
-    /// Who receives it.
+    /// Its recipient.
     pub address: Address,
     /// The fee in tenths of a basis point, at most 100 (0.1 %).
     pub fee_tenth_bps: u16,

@@ -48,12 +48,12 @@ pub struct PerpOrderFacts {
     plan: Plan,
     /// `action_msgpack`, decoded.
     decoded: WireAction,
-    /// What the decoded bytes say.
+    /// The decoded action.
     action: Action,
     builder: Option<PerpBuilder>,
     max_trigger_slippage: BasisPoints,
     price_band: BasisPoints,
-    /// What is reviewed about the requested coin.
+    /// The review of the requested coin.
     reviewed: Option<ReviewedPerpAsset>,
     commitment: Commitment,
 }
@@ -85,7 +85,7 @@ impl PerpOrderFacts {
         })
     }
 
-    /// What the decoded bytes say.
+    /// The decoded action.
     #[must_use]
     pub const fn action(&self) -> &Action {
         &self.action

@@ -50,7 +50,7 @@ pub const VERSION: &str = "pm_version_pinned";
 
 /// The longest life of an order plan, in seconds: a market's tick can change while it trades.
 pub const MAX_LIFE_SECONDS: u64 = 120;
-/// How old the reading of the market may be when the plan ends, in seconds.
+/// The greatest age of the market's reading when the plan ends, in seconds.
 pub const MAX_READING_AGE_SECONDS: u64 = MAX_LIFE_SECONDS + 30;
 /// The largest salt: the post body carries it as a JSON number, which a double must hold.
 pub const MAX_SALT: u64 = (1 << 53) - 1;
@@ -73,19 +73,19 @@ pub const TICKS: [Decimal; 6] = [
 /// Everything that an order plan is judged by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PmOrderFacts {
-    /// What was asked for.
+    /// The request.
     pub request: PmOrderRequest,
     /// The market as the plan discloses it.
     pub market: PmMarketFacts,
     /// The reviewed attribution code, and what the venue takes for it.
     pub builder: PmBuilder,
-    /// What the members of the plan say.
+    /// The decoded members of the plan.
     pub decoded: DecodedOrder,
-    /// What the plan commits to about itself.
+    /// The commitments of the plan about itself.
     pub commitment: Commitment,
 }
 
-/// What was asked for.
+/// The request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PmOrderRequest {
     /// The caller's account.
@@ -135,7 +135,7 @@ pub struct PmMarketFacts {
     pub active: bool,
     /// Whether it is closed.
     pub closed: bool,
-    /// When it was read.
+    /// The time of the reading.
     pub read_at: UtcSeconds,
 }
 
@@ -146,16 +146,16 @@ pub struct PmBuilder {
     pub code: B256,
     /// The most that the venue may take for it.
     pub max_fee: BasisPoints,
-    /// What the venue says that it takes.
+    /// The fee that the venue states.
     pub fee: Option<PmBuilderFee>,
 }
 
-/// What the venue takes for an attribution code, in basis points of what the order is worth.
+/// The venue's fee for an attribution code, in basis points of the order's worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PmBuilderFee {
-    /// When the order is matched by another.
+    /// The fee when another order matches this one.
     pub maker_bps: Decimal,
-    /// When the order matches another.
+    /// The fee when this order matches another one.
     pub taker_bps: Decimal,
 }
 
@@ -164,21 +164,21 @@ pub struct PmBuilderFee {
 pub struct Order {
     /// Makes the order one of its kind.
     pub salt: U256,
-    /// Whose tokens move.
+    /// The account whose tokens move.
     pub maker: Address,
-    /// Who signs.
+    /// The account that signs.
     pub signer: Address,
     /// The outcome token.
     pub token_id: U256,
-    /// What the maker gives, in the smallest unit.
+    /// The amount that the maker gives, in the smallest unit.
     pub maker_amount: U256,
-    /// What the maker gets at least, in the smallest unit.
+    /// The least amount that the maker gets, in the smallest unit.
     pub taker_amount: U256,
     /// Buy or sell.
     pub side: Side,
     /// The kind of signature; 0 for an EOA.
     pub signature_type: u8,
-    /// When it was made, in milliseconds of Unix time.
+    /// The time of its making, in milliseconds of Unix time.
     pub timestamp: U256,
     /// Free for the maker.
     pub metadata: B256,
@@ -242,7 +242,7 @@ impl Side {
             .find(|side| u64::from(side.number()) == number)
     }
 
-    /// What the maker must approve to the exchange.
+    /// The approval that the exchange needs of the maker.
     #[must_use]
     pub const fn approval(self) -> SideApproval {
         match self {

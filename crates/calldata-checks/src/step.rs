@@ -13,9 +13,9 @@ sol! {
 /// One transaction of a plan (service document 2.5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What it is for.
+    /// Its purpose.
     pub kind: StepKind,
-    /// Where it is sent.
+    /// The address that it is sent to.
     pub to: Address,
     /// Native coin it carries, in wei.
     pub value: U256,

@@ -1,8 +1,8 @@
 //! The swap rail: a same-chain ERC-20 swap through the reviewed aggregator router, with the fee as
 //! the first leg.
 //!
-//! The router itself protects nobody from a hostile quote: it pulls any token ever approved to it,
-//! calls what it is told to, binds no integrator, and its fee forwarder checks no recipient.
+//! The router gives no protection from a hostile quote: it pulls any token ever approved to it,
+//! makes any call of the quote, binds no integrator, and its fee forwarder checks no recipient.
 //! [`decode`] reads what the plan's own bytes say; the checks of [`SwapFacts`] compare it with the
 //! request, the quote and the reviewed configuration.
 
@@ -33,7 +33,7 @@ pub struct SwapFacts {
     pub quoted: SwapQuoted,
     /// `payload.chain_id`.
     pub plan_chain_id: u64,
-    /// What is reviewed.
+    /// The reviewed configuration.
     pub reviewed: ReviewedSwap,
     /// The three steps; the calldata of the third is decoded into the members below and left empty
     /// here.
@@ -50,7 +50,7 @@ pub struct SwapFacts {
     pub fee_leg: Option<FeeLeg>,
     /// The exchange legs, at least one.
     pub legs: Vec<ExchangeLeg>,
-    /// What the first exchange leg starts from, in the input token's smallest unit.
+    /// The amount that the first exchange leg starts from, in the input token's smallest unit.
     pub exchanged: U256,
     /// Digest and expiry.
     pub commitment: Commitment,
@@ -63,7 +63,7 @@ impl SwapFacts {
         checked_sum(self.distributions().iter().map(|part| part.amount))
     }
 
-    /// To whom the fee leg pays; nobody without one.
+    /// The recipients of the fee leg; none without one.
     #[must_use]
     pub fn distributions(&self) -> &[Distribution] {
         self.fee_leg
@@ -71,7 +71,7 @@ impl SwapFacts {
             .map_or(&[], |leg| leg.distributions.as_slice())
     }
 
-    /// What is taken off the input but paid to nobody, and stays in the router; `None` past 256
+    /// The amount that is taken off the input and stays in the router, unpaid; `None` past 256
     /// bits.
     #[must_use]
     pub fn left_in_router(&self) -> Option<U256> {
@@ -81,13 +81,13 @@ impl SwapFacts {
             .checked_sub(self.total_fees()?)
     }
 
-    /// By how much the quoted output is worth less than the input, by the quote's own values.
+    /// The share that the quoted output is worth less than the input, by the quote's own values.
     #[must_use]
     pub fn price_impact(&self) -> Option<BasisPoints> {
         price::lost(self.quoted.from_usd?, self.quoted.to_usd?)
     }
 
-    /// By how much an output is worth less than the input, by the independent price.
+    /// The share that an output is worth less than the input, by the independent price.
     #[must_use]
     pub fn price_deviation(&self, output: U256) -> Option<BasisPoints> {
         let reading = self.quoted.price?;
@@ -95,7 +95,7 @@ impl SwapFacts {
     }
 }
 
-/// What was asked for (service document 4.2). Amounts are in the token's smallest unit.
+/// The request (service document 4.2). Amounts are in the token's smallest unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SwapAsked {
     /// The caller's account: sender and receiver.
@@ -116,7 +116,7 @@ pub struct SwapAsked {
     pub min_amount_out: Option<U256>,
 }
 
-/// What the quote says about itself: disclosed, compared, never relied on.
+/// The figures of the quote: disclosed, compared, never relied on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwapQuoted {
     /// The integrator.
@@ -139,23 +139,23 @@ pub struct SwapQuoted {
     pub to_amount: U256,
     /// Least output.
     pub to_amount_min: U256,
-    /// Whom to approve.
+    /// The contract to approve.
     pub approval_address: Address,
-    /// Where the transaction goes.
+    /// The target of the transaction.
     pub call_to: Address,
-    /// Who sends the transaction, when it is said.
+    /// The sender of the transaction, where the quote names it.
     pub call_from: Option<Address>,
     /// The transaction's chain.
     pub call_chain_id: u64,
     /// Native coin that the transaction carries, in wei.
     pub call_value: U256,
-    /// What the input is worth in US dollars, as the quote says.
+    /// The worth of the input in US dollars, as the quote says.
     pub from_usd: Option<Decimal>,
-    /// What the expected output is worth in US dollars, as the quote says.
+    /// The worth of the expected output in US dollars, as the quote says.
     pub to_usd: Option<Decimal>,
     /// The prices of another source.
     pub price: Option<PriceReading>,
-    /// When the quote was received.
+    /// The time at which the quote was received.
     pub read_at: UtcSeconds,
 }
 
@@ -170,9 +170,9 @@ pub struct ReviewedSwap {
     pub own: Address,
     /// Its share of the gross input.
     pub own_share: BasisPoints,
-    /// How the shares are rounded.
+    /// The rounding of the shares.
     pub rounding: Rounding,
-    /// What they are of this input, in the order of `recipients`; `None` past 256 bits.
+    /// The shares of this input, in the order of `recipients`; `None` past 256 bits.
     pub split: Option<FeeSplit>,
     /// The most that all recipients together may take of the gross input.
     pub aggregate_cap: BasisPoints,
@@ -180,7 +180,7 @@ pub struct ReviewedSwap {
     pub router: Address,
     /// Its fee forwarder.
     pub forwarder: Address,
-    /// What is demanded of the price.
+    /// The demands on the price.
     pub price: SwapPricePolicy,
 }
 
@@ -188,17 +188,17 @@ pub struct ReviewedSwap {
 /// decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeeLeg {
-    /// Whom the router lets spend its tokens.
+    /// The contract that the router lets spend its tokens.
     pub spender: Address,
     /// The token that the leg starts from.
     pub sending: Address,
     /// The token that the leg ends in.
     pub receiving: Address,
-    /// What is pulled from the account before the legs run, if anything.
+    /// The amount that is pulled from the account before the legs run, if any.
     pub deposit: Option<U256>,
     /// The token that the forwarder distributes.
     pub token: Address,
-    /// To whom, and how much.
+    /// The recipients with their amounts.
     pub distributions: Vec<Distribution>,
 }
 
@@ -220,16 +220,16 @@ pub struct ExchangeLeg {
     pub selector: Option<Selector>,
     /// Whether anything follows them: the router refuses a call that is a selector only.
     pub has_arguments: bool,
-    /// What was reviewed of this contract and function; `None` when they are not on the chain's
+    /// The review of this contract and function; `None` when they are not on the chain's
     /// list.
     pub review: Option<ReviewedLeg>,
-    /// Whom the router lets spend its tokens.
+    /// The contract that the router lets spend its tokens.
     pub spender: Address,
     /// The token that the leg starts from.
     pub sending: Address,
     /// The token that the leg ends in.
     pub receiving: Address,
-    /// What is pulled from the account before the legs run, if anything.
+    /// The amount that is pulled from the account before the legs run, if any.
     pub deposit: Option<U256>,
 }
 

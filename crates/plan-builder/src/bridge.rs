@@ -183,7 +183,7 @@ struct ProtocolFee {
     max_fee: Digits,
 }
 
-/// What does not hold of a route, by the name of the check that it belongs to.
+/// A violation of a route, by the name of the check that it belongs to.
 fn off_route(violation: Violation) -> Failure {
     Failure::new(checks::ROUTE, violation)
 }

@@ -21,7 +21,8 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
-    /// What was asked for; `None` when nothing was. `created_millis` is a label of the Safe batch.
+    /// The chosen exports; `None` when none was chosen. `created_millis` is a label of the Safe
+    /// batch.
     pub(crate) fn of(evm: Evm<'_>, artifact_id: &str, created_millis: u64) -> Option<Self> {
         let ExportSet {
             eip5792,

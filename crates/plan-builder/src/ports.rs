@@ -1,5 +1,5 @@
-//! The ports of the constructors: quotes, venue facts, reads of accounts, simulation. The adapters of
-//! `data-sources`, or an embedder's own, implement them; nothing here opens a socket.
+//! The ports of the constructors: quotes, venue facts, reads of accounts, simulation. The adapters
+//! of `data-sources`, or an embedder's own, implement them; nothing here opens a socket.
 //!
 //! Each port has a companion that can be a trait object (`DynSwapQuotes` for [`SwapQuotes`]). Every
 //! implementation of a port has it, and `Box<dyn DynSwapQuotes>`, `Arc<dyn DynSwapQuotes>` and
@@ -39,14 +39,14 @@ pub use self::{
     swap::{IndependentPrice, SwapAsk, SwapQuote, SwapQuotes},
 };
 
-/// Why a port gave nothing usable.
+/// The failure of a port.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{source_name}: {reason}")]
 pub struct PortError {
-    /// Which upstream, by its name in a configuration (`lifi`, `circle`, `polymarket`,
+    /// The upstream, by its name in a configuration (`lifi`, `circle`, `polymarket`,
     /// `hyperliquid`, `rpc`).
     pub source_name: &'static str,
-    /// What happened.
+    /// The reason.
     pub reason: PortErrorReason,
 }
 
@@ -78,7 +78,7 @@ pub enum PortErrorReason {
     Malformed {
         /// Where, as a JSON path (`$.estimate.toAmountMin`); `$` for the whole body.
         path: String,
-        /// What is wrong there.
+        /// The fault there.
         detail: String,
     },
     /// The upstream answered that there is no route, pool or quote for this.
@@ -90,7 +90,7 @@ pub enum PortErrorReason {
     /// The upstream does not know the thing asked for (a token, a market, a coin).
     #[error("unknown {subject}")]
     Unknown {
-        /// What.
+        /// The subject.
         subject: String,
     },
     /// The upstream refused the request itself.

@@ -54,7 +54,7 @@ pub struct AccountProfile {
     pub address: Address,
     /// The chain on which it signs.
     pub chain_id: u64,
-    /// What it is.
+    /// The kind of prerequisite.
     pub kind: AccountKind,
 }
 

@@ -1,4 +1,4 @@
-//! What a rail gives so that its plans can be sealed and verified: one implementation per folder.
+//! The interface of a rail for sealing and verifying its plans: one implementation per folder.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub(crate) trait RailPlan {
     type Payload: Serialize + DeserializeOwned;
     /// `fee_attribution`.
     type Fees: Serialize + DeserializeOwned;
-    /// What is decoded of the payload's bytes.
+    /// The decoded facts of the payload's bytes.
     type Facts: Facts;
 
     /// Whether every struct of the payload and the fees declares its members in the order of RFC
@@ -58,13 +58,13 @@ pub(crate) trait RailPlan {
         simulation: Option<&Simulation>,
     ) -> Option<VerifiedPlan>;
 
-    /// When the reading was taken that the payload is built on.
+    /// The time of the reading that the payload is built on.
     fn read_at(payload: &Self::Payload) -> UtcSeconds;
 
-    /// How long a plan lives.
+    /// The life of a plan.
     fn life(policy: &Policy) -> LifeSeconds;
 
-    /// When a plan of this payload ends at the latest, for what only its payload says.
+    /// The latest end of a plan, where its payload sets one.
     fn latest(_payload: &Self::Payload, _policy: &Policy) -> Option<UtcSeconds> {
         None
     }
@@ -83,9 +83,9 @@ pub(crate) const fn rail_of<R: RailPlan>() -> Rail {
 /// The members of an envelope that follow from request, payload and policy.
 #[derive(Debug)]
 pub(crate) struct Terms<F> {
-    /// To whom the plan is bound.
+    /// The account that the plan is bound to.
     pub(crate) account: Address,
-    /// What that account is.
+    /// The kind of that account.
     pub(crate) kind: AccountKind,
     /// The chain on which the account signs.
     pub(crate) chain_id: u64,
@@ -93,14 +93,14 @@ pub(crate) struct Terms<F> {
     pub(crate) roles: &'static [&'static str],
     /// Fees.
     pub(crate) fees: F,
-    /// What the reader should know beside what was checked.
+    /// Facts for the reader beside the checks.
     pub(crate) disclosure: Option<Disclosure>,
-    /// What the caller's signer fills in.
+    /// The fields that the caller's signer fills in.
     pub(crate) adapter_owned_fields: &'static [&'static str],
-    /// What the signer needs.
+    /// The capabilities that the signer needs.
     pub(crate) required_capabilities: Vec<Cow<'static, str>>,
-    /// What keeps a signed plan from running twice.
+    /// The boundary that keeps a signed plan from running twice.
     pub(crate) onchain_replay_boundary: &'static str,
-    /// What is signed of a plan without transactions.
+    /// The hashes that are signed of a plan without transactions.
     pub(crate) typed_data: Option<TypedDataHashes>,
 }

@@ -13,7 +13,7 @@ use crate::{
 /// Most problems that a message spells out; all of them are in `problems`.
 const SPELLED_OUT: usize = 8;
 
-/// Why no plan is given, or why a plan is not accepted. Its JSON form is
+/// The reason why no plan is given, or why a plan is not accepted. Its JSON form is
 /// `{"refused": {"check", "message", "expected"?, "observed"?, "request_path"?, "retry_after"?,
 /// "problems"?}}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,13 +22,13 @@ pub struct Refusal {
     /// The name of the check that does not hold, or of the input or upstream refusal (the constants
     /// of this type).
     pub check: Cow<'static, str>,
-    /// What is wrong, for people.
+    /// The fault, for people.
     pub message: String,
-    /// What was required.
+    /// The required value.
     pub expected: Option<String>,
-    /// What was there instead.
+    /// The observed value.
     pub observed: Option<String>,
-    /// Which argument it is about, as a path: `$.accountProfile.address`.
+    /// The argument that it is about, as a path: `$.accountProfile.address`.
     pub request_path: Option<String>,
     /// Every problem of the arguments, when it is about those.
     pub problems: Vec<Problem>,
@@ -67,7 +67,7 @@ impl Refusal {
     pub const PLAN_REBUILT: &'static str = "plan_rebuilt_exact";
     /// A simulation that does not do what the plan says.
     pub const SIMULATION: &'static str = "simulation_as_planned";
-    /// A simulation that is required and that nobody could run.
+    /// A required simulation that could not be run.
     pub const SIMULATION_UNAVAILABLE: &'static str = "simulation_unavailable";
 
     /// Every name that is not a check of a table, with what it says: for documentation.

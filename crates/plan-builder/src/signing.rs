@@ -1,4 +1,4 @@
-//! What a signer gets of a plan: its transactions with their intended effect, or the hashes of its
+//! The parts of a plan that a signer gets: transactions with their intended effect, or hashes of
 //! typed data. Exports, simulation and device display are made of these.
 
 use alloy_primitives::{Address, B256, U256};
@@ -10,13 +10,13 @@ use crate::{exports::ExportSet, wire::StepRecord};
 pub(crate) struct Evm<'a> {
     /// The chain of the steps.
     pub(crate) chain_id: u64,
-    /// Whose steps they are.
+    /// The account of the steps.
     pub(crate) account: Address,
     /// The steps.
     pub(crate) steps: &'a [StepRecord],
-    /// What was asked for.
+    /// The request.
     pub(crate) exports: ExportSet,
-    /// What the steps are meant to do.
+    /// The intended effect of the steps.
     pub(crate) effect: Effect,
 }
 
@@ -25,12 +25,12 @@ pub(crate) struct Evm<'a> {
 pub(crate) struct Effect {
     /// The token that is spent.
     pub(crate) spent_token: Address,
-    /// How much of it, at most.
+    /// The most of it.
     pub(crate) spent: U256,
     /// Whether all of it is spent: a swap's router returns what its exchanges leave over, and what
     /// lay in it before.
     pub(crate) spent_exactly: bool,
-    /// Who is approved for it.
+    /// The approved spender.
     pub(crate) spender: Address,
     /// The token that is received on this chain, and the least of it.
     pub(crate) received: Option<(Address, U256)>,

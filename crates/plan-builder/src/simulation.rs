@@ -27,7 +27,7 @@ sol! {
 /// ERC-20 `Transfer(address,address,uint256)`.
 const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// How the input moves between two balances, where the plan allows that. Whoever left tokens in
+/// The change of the input between two balances, where the plan allows it. Tokens that were left in
 /// the router gave them to its next caller: the account then spends less, or even gains.
 fn change(effect: Effect, before: U256, after: U256) -> Option<BalanceChange> {
     if let Some(gained) = after.checked_sub(before).filter(|gained| !gained.is_zero()) {

@@ -57,7 +57,7 @@ pub async fn build<Q: SwapQuotes + ?Sized, S: Simulator + ?Sized>(
             None => return Err(refusal),
             Some(tool) => {
                 ask.deny_tools.push(tool);
-                // Where there is no other quote, the first one's refusal says why.
+                // Without another quote, the first one's refusal says why.
                 let Ok(other) = quotes.quote(&ask).await else {
                     return Err(refusal);
                 };

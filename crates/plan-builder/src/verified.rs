@@ -1,8 +1,8 @@
 //! A verified plan as typed values: what [`verify`](crate::verify) judged, and nothing else.
 //!
 //! Every value here is decoded from the bytes that the checks judged, or is the request's own where
-//! a check has compared the two. Whoever signs by these values signs what was verified, and does
-//! not have to read the envelope's JSON again.
+//! a check has compared the two. A signer of these values signs what was verified, and does not
+//! have to read the envelope's JSON again.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::{

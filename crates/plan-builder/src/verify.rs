@@ -122,7 +122,7 @@ fn taken_apart<R: RailPlan>(
     })
 }
 
-/// What the payload's own bytes have given.
+/// The results of judging the payload's own bytes.
 struct JudgedPayload<R: RailPlan> {
     report: CheckReport,
     terms: Terms<R::Fees>,
@@ -239,7 +239,7 @@ fn judge_artifact_id<R: RailPlan>(id: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Which member differs, at the top of the envelope.
+/// The member that differs, at the top of the envelope.
 fn first_difference(expected: &str, observed: &str) -> Refusal {
     let (Ok(Value::Object(expected)), Ok(Value::Object(observed))) = (
         serde_json::from_str(expected),

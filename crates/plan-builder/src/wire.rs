@@ -1,4 +1,4 @@
-//! How values stand in an envelope: one text form each, and nothing else is read.
+//! The text forms of values in an envelope: one for each, and no other is read.
 
 mod convert;
 mod eip55;
@@ -160,7 +160,7 @@ impl<'de> Deserialize<'de> for Exact {
 pub struct Label(Cow<'static, str>);
 
 impl Label {
-    /// What can be shown of a foreign text.
+    /// The printable part of a foreign text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self(Cow::Owned(
@@ -209,9 +209,9 @@ pub(crate) fn is_plain(c: char) -> bool {
 pub struct StepRecord {
     /// Calldata.
     pub data: Hex,
-    /// What it is for.
+    /// Its purpose.
     pub kind: KindRecord,
-    /// Where it is sent.
+    /// The address that it is sent to.
     pub to: Eip55,
     /// Native coin, in wei.
     pub value: Digits,

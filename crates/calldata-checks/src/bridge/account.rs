@@ -1,4 +1,4 @@
-//! Who holds the receiving address on the destination chain.
+//! The holder of the receiving address on the destination chain.
 //!
 //! A key holds its address on every chain. A Safe does not: the same address on another chain is
 //! empty until somebody deploys there, and who does may set other owners. USDC minted to it is then
@@ -12,7 +12,7 @@ pub use self::safe::{MOST_MODULES, MOST_OWNERS, SafeReading, SafeReadings};
 use super::kinds::AccountKind;
 use crate::{Observed, Verdict, Violation};
 
-/// What is known about the receiving address.
+/// The readings of the receiving address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DestinationControl {
     /// An account with a key.
@@ -24,7 +24,7 @@ pub enum DestinationControl {
     Safe(Box<SafeReadings>),
 }
 
-/// What is at an address.
+/// The code at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountCode {
     /// Nothing.

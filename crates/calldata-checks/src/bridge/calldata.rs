@@ -40,23 +40,23 @@ sol! {
 pub const FORWARD_HOOK: [u8; 32] =
     hex!("636374702d666f72776172640000000000000000000000000000000000000000");
 
-/// What a burn says.
+/// A decoded burn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Burn {
-    /// How much is burned, in the smallest unit of USDC.
+    /// The amount that is burned, in the smallest unit of USDC.
     pub amount: U256,
     /// The protocol domain that it is minted on.
     pub destination_domain: u32,
-    /// Who it is minted to: an address, padded with zeros on the left. The destination chain drops
-    /// the upper twelve bytes without looking.
+    /// The recipient of the mint: an address, padded with zeros on the left. The destination chain
+    /// drops the upper twelve bytes without looking.
     pub mint_recipient: B256,
-    /// What is burned.
+    /// The token that is burned.
     pub burn_token: Address,
-    /// Who may submit the mint; anybody when it is zero.
+    /// The account that may submit the mint; zero for any.
     pub destination_caller: B256,
     /// The most that the mint may deduct, in the smallest unit of USDC.
     pub max_fee: U256,
-    /// How final the burn has to be before it is attested.
+    /// The finality that the burn needs before it is attested.
     pub min_finality_threshold: u32,
     /// The hook; `None` for the function without one.
     pub hook: Option<Bytes>,

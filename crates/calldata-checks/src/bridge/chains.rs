@@ -28,7 +28,7 @@ pub struct BridgeChain {
 /// A token that looks like native USDC and is not.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BridgedToken {
-    /// What people call it.
+    /// Its usual name.
     pub symbol: &'static str,
     /// Its address.
     pub address: Address,

@@ -37,6 +37,7 @@ pub struct RouteFees {
 
 /// Why a fee cannot be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FeeError {
     /// The reading has no fee of a fast transfer.
     #[error("no fast fee was read for this route")]

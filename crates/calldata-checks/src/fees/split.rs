@@ -1,10 +1,10 @@
-//! What a gross input is charged: the recipients' parts under the named rounding rules.
+//! The charge on a gross input: the recipients' parts under the named rounding rules.
 
 use alloy_primitives::U256;
 
 use super::{BasisPoints, FeePolicy};
 
-/// How the recipients' amounts are rounded. The aggregator has two kinds of contracts: each party
+/// The rounding of the recipients' amounts. The aggregator has two kinds of contracts: each party
 /// has a rate of its own (FIXED), or the parties share one total (SHARED); of the latter two
 /// roundings are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,17 +48,17 @@ impl Rounding {
     }
 }
 
-/// What a gross input is charged.
+/// The charge on a gross input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeeSplit {
     /// Each recipient's part, in the order of the configuration.
     pub parts: Vec<U256>,
-    /// What leaves the input, at least the sum of the parts.
+    /// The amount that leaves the input, at least the sum of the parts.
     pub total: U256,
 }
 
 impl FeePolicy {
-    /// What a gross input is charged, in the input token's smallest unit. `None` past 256 bits, and
+    /// The charge on a gross input, in the input token's smallest unit. `None` past 256 bits, and
     /// without an own recipient.
     #[must_use]
     pub fn split(&self, gross: U256) -> Option<FeeSplit> {

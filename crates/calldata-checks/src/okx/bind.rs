@@ -16,7 +16,7 @@ pub struct SwapAsked {
     pub to_token: Address,
     /// Amount to spend, in the unit of `from_token`.
     pub amount: U256,
-    /// How far the output may fall below the quoted one.
+    /// The most that the output may fall below the quoted one.
     pub slippage: SlippageTolerance,
 }
 

@@ -44,7 +44,7 @@ pub struct SwapFacts {
 /// Who receives the output of a swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiver {
-    /// Whoever sends the transaction.
+    /// The sender of the transaction.
     Sender,
     /// An explicit argument.
     Address(Address),

@@ -201,7 +201,7 @@ pub struct Trigger {
     pub is_market: bool,
     /// The mark price that fires it.
     pub price: Decimal,
-    /// What it is for.
+    /// Its purpose.
     pub kind: Protection,
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Observed, Verdict, Violation};
 
-/// What the payload is.
+/// The kind of payload.
 pub const KIND: &str = "hl_l1_action";
 /// Where a signed order is posted, on the main network.
 pub const ENDPOINT: &str = "https://api.hyperliquid.xyz/exchange";

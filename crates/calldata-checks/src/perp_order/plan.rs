@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Decimal, UtcSeconds};
 
-/// What was asked for.
+/// The request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
     /// The account that the order is for: a master account.
@@ -23,7 +23,7 @@ pub struct Ask {
     pub price: Decimal,
     /// The size in units of the coin.
     pub size: Decimal,
-    /// How long it stays.
+    /// Its time in force.
     pub tif: TimeInForce,
     /// Whether it may only reduce a position.
     pub reduce_only: bool,
@@ -158,6 +158,6 @@ pub struct Venue {
     pub mark_price: Option<Decimal>,
     /// The highest fee that the account has approved for the builder, in tenths of a basis point.
     pub approved_builder_fee: Option<u64>,
-    /// When it was read.
+    /// The time of the reading.
     pub read_at: UtcSeconds,
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Failure, Violation};
 
-/// What the members of a plan say.
+/// The decoded members of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodedOrder {
     /// The domain that is signed in.
@@ -28,16 +28,16 @@ pub struct DecodedOrder {
     pub approval: DecodedApproval,
 }
 
-/// What a prerequisite says.
+/// A decoded prerequisite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodedApproval {
     /// The token contract.
     pub contract: Address,
     /// The side whose orders need the function that is called.
     pub side: Side,
-    /// Who may move the tokens.
+    /// The contract that may move the tokens.
     pub spender: Address,
-    /// How much is moved at most, in the smallest unit.
+    /// The most that is moved, in the smallest unit.
     pub amount: U256,
 }
 

@@ -1,4 +1,4 @@
-//! What is reviewed of the venue: its two exchanges, its collateral and its outcome tokens, on
+//! The review of the venue: its two exchanges, its collateral and its outcome tokens, on
 //! Polygon.
 
 use alloy_primitives::{Address, address};
@@ -53,7 +53,7 @@ impl Exchange {
             .find(|exchange| exchange.address() == address)
     }
 
-    /// What it is called in a judgement.
+    /// Its name in a judgement.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,19 +1,19 @@
 //! An order as it stands in a plan: every member as typed, nothing judged.
 //!
-//! This crate reads no JSON; whoever does hands the members over in these types. A JSON number
+//! This crate reads no JSON; its caller does, and passes the members in these types. A JSON number
 //! stays a number, a JSON string stays text, so that the decoder sees what the caller's signer and
 //! the venue will see.
 
 /// Everything in a plan that the order's facts are decoded from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedOrder<'a> {
-    /// What the caller signs.
+    /// The message that the caller signs.
     pub typed_data: TypedData<'a>,
     /// The order in the form of the venue's clients.
     pub order: RestOrder<'a>,
     /// The announced order hash.
     pub order_hash: &'a str,
-    /// What the caller posts.
+    /// The body that the caller posts.
     pub post: Post<'a>,
     /// The approval that the order needs.
     pub approval: Approval<'a>,
@@ -136,8 +136,8 @@ pub struct Approval<'a> {
     pub contract: &'a str,
     /// The signature of the function that is called.
     pub function: &'a str,
-    /// Who may move the tokens.
+    /// The contract that may move the tokens.
     pub spender: &'a str,
-    /// How much is moved at most, in the smallest unit.
+    /// The most that is moved, in the smallest unit.
     pub amount: &'a str,
 }

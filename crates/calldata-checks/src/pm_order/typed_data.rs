@@ -77,7 +77,7 @@ impl Order {
         ])
     }
 
-    /// What is signed, and what the venue and the exchange know the order by.
+    /// The digest that is signed; the venue and the exchange know the order by it.
     #[must_use]
     pub fn hash(&self, domain: &Domain) -> B256 {
         let mut bytes = [0; 66];

@@ -80,6 +80,7 @@ mod interface {
 
 /// Why calldata is not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CalldataError {
     /// Not the canonical encoding of the function.
     #[error(transparent)]
@@ -98,7 +99,7 @@ pub enum CalldataError {
     TooMany {
         /// The most that are read.
         limit: usize,
-        /// How many the bytes name; `None` when their place is outside the bytes.
+        /// The number in the bytes; `None` when its place is outside the bytes.
         observed: Option<U256>,
     },
 }

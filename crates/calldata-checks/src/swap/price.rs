@@ -1,10 +1,10 @@
-//! What a swap is worth: by the quote's own values, and by the prices of another source.
+//! The worth of a swap: by the quote's own values, and by the prices of another source.
 
 use alloy_primitives::{U256, Uint};
 
 use crate::{BasisPoints, Decimal, UtcSeconds};
 
-/// How far the time of an independent price may lie from the quote's, in seconds.
+/// The greatest distance of an independent price's time from the quote's, in seconds.
 pub const MAX_PRICE_AGE_SECONDS: u64 = 900;
 
 /// Room for an amount, a price and the decimals of both tokens: no product of them overflows.
@@ -27,8 +27,8 @@ pub struct PriceReading {
 }
 
 impl PriceReading {
-    /// By how much `output` is worth less than `input`; `None` when the input is worth nothing or a
-    /// token has more than 36 decimals.
+    /// The share that `output` is worth less than `input`; `None` when the input is worth nothing,
+    /// or a token has more than 36 decimals.
     #[must_use]
     pub fn deviation(&self, input: U256, output: U256) -> Option<BasisPoints> {
         let (from, to) = (self.from_decimals, self.to_decimals);
@@ -48,7 +48,7 @@ impl PriceReading {
     }
 }
 
-/// By how much `received` is less than `spent`, rounded up; `None` of nothing.
+/// The share that `received` is less than `spent`, rounded up; `None` of nothing.
 pub(super) fn lost(spent: Decimal, received: Decimal) -> Option<BasisPoints> {
     let scale = spent.scale().max(received.scale());
     lost_of(

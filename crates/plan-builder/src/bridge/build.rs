@@ -41,7 +41,7 @@ pub async fn build<F: BridgeFees + ?Sized, A: Accounts + ?Sized, S: Simulator + 
         .seal()
 }
 
-/// Reads the account and the fees at once. What is wrong with the account is told first.
+/// Reads the account and the fees at once. A fault of the account is refused first.
 async fn read<F: BridgeFees + ?Sized, A: Accounts + ?Sized>(
     asked: &Asked,
     fees: &F,

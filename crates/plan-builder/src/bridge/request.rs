@@ -116,7 +116,8 @@ impl BridgeRequest {
     /// use calldata_checks::bridge::TransferSpeed;
     /// use plan_builder::{AccountProfile, bridge::BridgeRequest};
     ///
-    /// let account = AccountProfile::eoa(address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), 8453);
+    /// let holder = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// let account = AccountProfile::eoa(holder, 8453);
     /// let request = BridgeRequest::new(account, 42161, U256::from(5_000_000))?
     ///     .with_speed(TransferSpeed::Fast)?;
     /// assert_eq!(request.asked().destination_chain_id, 42161);
@@ -194,7 +195,7 @@ impl BridgeRequest {
         read_arguments(arguments, PROPERTIES, Given::read)?.resolve()
     }
 
-    /// What the checks compare a plan with.
+    /// The request as the checks read it.
     #[must_use]
     pub fn asked(&self) -> Asked {
         Asked {

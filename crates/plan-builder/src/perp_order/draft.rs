@@ -28,19 +28,19 @@ use crate::{
 };
 
 sol! {
-    /// What a signer of the venue signs.
+    /// The message that a signer of the venue signs.
     struct Agent {
         string source;
         bytes32 connectionId;
     }
 }
 
-/// What a draft is made of.
+/// The parts of a draft.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Draft<'a> {
     pub(super) request: &'a PerpOrderRequest,
     pub(super) asset: &'a PerpAsset,
-    /// What the account has approved for the configured builder, in tenths of a basis point.
+    /// The account's approval for the configured builder, in tenths of a basis point.
     pub(super) approved_builder_fee: Option<u64>,
     pub(super) fees: &'a FeePolicy,
     /// Milliseconds of Unix time.

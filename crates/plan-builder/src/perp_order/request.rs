@@ -121,7 +121,7 @@ pub struct PerpOrderRequest {
     /// The take-profit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) take_profit: Option<TriggerRequest>,
-    /// How long it stays.
+    /// Its time in force.
     #[serde(serialize_with = "tif_text")]
     pub(super) tif: checks::TimeInForce,
     /// The vault or sub-account that it trades for.
@@ -155,8 +155,8 @@ impl PerpOrderRequest {
     ///     .with_stop_loss("85000".parse()?, None)?;
     /// assert_eq!(request.asked().coin, "BTC");
     ///
-    /// let refused = PerpOrderRequest::new(account, "BTC/USD", Side::Buy, price, size).unwrap_err();
-    /// assert_eq!(refused.check, "token_unsupported");
+    /// let pair = PerpOrderRequest::new(account, "BTC/USD", Side::Buy, price, size);
+    /// assert_eq!(pair.unwrap_err().check, "token_unsupported");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -35,7 +35,7 @@ pub(super) fn worst_price(
     Decimal::new(u128::try_from(rounded).ok()?, decimals).ok()
 }
 
-/// How many decimals a price of the size of `digits / 10^scale` may have.
+/// The most decimals that a price of the size of `digits / 10^scale` may have.
 fn tick_decimals(digits: U256, scale: u8, size_decimals: u8) -> Option<u8> {
     let most = DECIMALS.saturating_sub(size_decimals);
     let length = i64::try_from(digits.to_string().len()).ok()?;

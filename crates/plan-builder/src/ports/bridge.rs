@@ -22,7 +22,7 @@ pub trait BridgeFees: Send + Sync {
         forward: bool,
     ) -> impl Future<Output = Result<BridgeFeeReading, PortError>> + Send;
 
-    /// What is left of the global fast allowance, in the smallest unit of USDC.
+    /// The rest of the global fast allowance, in the smallest unit of USDC.
     ///
     /// # Errors
     /// [`PortError`]
@@ -51,7 +51,7 @@ pub struct BridgeFeeReading {
         with = "As::<Option<Digits>>"
     )]
     pub forward_fee: Option<U256>,
-    /// When the answer was received.
+    /// The time at which the answer was received.
     #[serde(with = "As::<Time>")]
     pub read_at: UtcSeconds,
 }

@@ -17,7 +17,7 @@ pub trait PmVenue: Send + Sync {
     /// [`PortError`]
     fn market(&self, token_id: U256) -> impl Future<Output = Result<PmMarket, PortError>> + Send;
 
-    /// What the venue takes for an attribution code, read now.
+    /// The venue's fee for an attribution code, read now.
     ///
     /// # Errors
     /// [`PortError`]
@@ -61,7 +61,7 @@ pub struct PmMarket {
         with = "As::<Option<Exact>>"
     )]
     pub fee_rate: Option<Decimal>,
-    /// When it was read.
+    /// The time of the reading.
     #[serde(with = "As::<Time>")]
     pub read_at: UtcSeconds,
 }
@@ -127,7 +127,7 @@ pub struct PerpAsset {
         with = "As::<Option<Exact>>"
     )]
     pub mark_price: Option<Decimal>,
-    /// When it was read.
+    /// The time of the reading.
     #[serde(with = "As::<Time>")]
     pub read_at: UtcSeconds,
 }

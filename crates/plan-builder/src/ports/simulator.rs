@@ -36,7 +36,7 @@ pub trait Simulator: Send + Sync {
 pub struct SimulatedCall {
     /// Whether it succeeded.
     pub success: bool,
-    /// What it returned, or its revert data.
+    /// Its return data, or its revert data.
     #[serde(with = "As::<Hex>")]
     pub return_data: Bytes,
     /// Gas used.

@@ -136,7 +136,7 @@ pub struct SwapQuote {
         with = "As::<Option<Exact>>"
     )]
     pub to_usd: Option<Decimal>,
-    /// When the answer was received.
+    /// The time at which the answer was received.
     #[serde(with = "As::<Time>")]
     pub read_at: UtcSeconds,
 }

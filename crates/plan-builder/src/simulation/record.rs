@@ -20,7 +20,7 @@ pub(super) const MOST_GAS: u64 = 1 << 53;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Simulation {
-    /// When it was run.
+    /// The time of the run.
     at: Time,
     /// Changes of the account's balances.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -28,11 +28,11 @@ pub(crate) struct Simulation {
     /// Gas of each step, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     gas_used: Vec<u64>,
-    /// How.
+    /// The violation.
     method: Cow<'static, str>,
-    /// What the outcome means to whoever sends the steps.
+    /// The meaning of the outcome for the sender of the steps.
     note: Cow<'static, str>,
-    /// What came of it.
+    /// The outcome.
     outcome: Outcome,
 }
 

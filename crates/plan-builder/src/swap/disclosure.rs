@@ -50,7 +50,7 @@ struct MinimumOutput {
     /// such a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     below_independent_price_bps: Option<u16>,
-    /// How far the minimum is below what the quote expects, rounded up.
+    /// The distance of the minimum below the quote's expectation, rounded up.
     below_quote_bps: u16,
     /// `minAmountOut` of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ struct MinimumOutput {
 }
 
 impl Disclosure {
-    /// What the checked facts disclose; nothing was simulated yet.
+    /// The disclosure of checked facts; nothing was simulated yet.
     pub(super) fn of(facts: &SwapFacts, policy: &FeePolicy) -> Self {
         let minimum = facts.min_amount_out;
         let expected = facts.quoted.to_amount;

@@ -16,7 +16,7 @@ use crate::{
     wire::Digits,
 };
 
-/// What aggregators write where a chain's native coin is meant.
+/// The addresses by which aggregators mean a chain's native coin.
 const NATIVE: [&str; 2] = [
     "0x0000000000000000000000000000000000000000",
     "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee",
@@ -94,7 +94,7 @@ pub struct SwapRequest {
     pub(super) to_token: Address,
 }
 
-/// How far the output may fall below the quoted one.
+/// The most that the output may fall below the quoted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Slippage {
@@ -112,7 +112,8 @@ impl SwapRequest {
     /// use calldata_checks::BasisPoints;
     /// use plan_builder::{AccountProfile, swap::SwapRequest};
     ///
-    /// let account = AccountProfile::eoa(address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), 8453);
+    /// let holder = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// let account = AccountProfile::eoa(holder, 8453);
     /// let usdc = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
     /// let weth = address!("4200000000000000000000000000000000000006");
     /// let slippage = BasisPoints::new(50).ok_or("more than the whole")?;

@@ -84,7 +84,7 @@ fn value<T: DeserializeOwned>(text: &str) -> Option<T> {
     T::deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
 }
 
-/// What follows the first occurrence of a mark.
+/// The text behind the first occurrence of a mark.
 fn behind<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     text.get(memmem::find(text.as_bytes(), mark.as_bytes())? + mark.len()..)
 }

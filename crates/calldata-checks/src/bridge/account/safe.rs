@@ -1,4 +1,4 @@
-//! What a Safe says about itself on two chains, and whether that is one Safe.
+//! A Safe's readings on two chains, and whether they are of one Safe.
 
 use std::collections::BTreeSet;
 
@@ -46,18 +46,18 @@ pub struct SafeReadings {
     pub destination: SafeReading,
 }
 
-/// What a Safe says about itself.
+/// The readings of a Safe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SafeReading {
     /// The code at its address.
     pub code: AccountCode,
-    /// Whom it calls with calldata that is not its own; zero for none.
+    /// The contract that it calls with calldata that is not its own; zero for none.
     pub fallback_handler: Address,
-    /// Who may stop its transactions; zero for none.
+    /// The contract that may stop its transactions; zero for none.
     pub guard: Address,
-    /// Who may stop its modules' transactions (Safe 1.5.0); zero for none.
+    /// The contract that may stop its modules' transactions (Safe 1.5.0); zero for none.
     pub module_guard: Address,
-    /// Who may move what it holds without its owners.
+    /// The contracts that may move its assets without its owners.
     pub modules: Vec<Address>,
     /// `getOwners()`.
     pub owners: Vec<Address>,

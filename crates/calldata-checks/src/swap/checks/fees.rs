@@ -1,4 +1,4 @@
-//! Who integrates, who is paid, and how much.
+//! Integrator, recipients, and their amounts.
 
 use alloy_primitives::{Address, U256};
 
@@ -9,7 +9,7 @@ use crate::{
     swap::{Distribution, SwapFacts},
 };
 
-/// What the aggregator writes when there is no referrer.
+/// The aggregator's text for no referrer.
 const NO_REFERRER: &str = "0x0000000000000000000000000000000000000000";
 
 pub(super) fn integrator_exact(facts: &SwapFacts) -> Verdict {

@@ -1,4 +1,4 @@
-//! What the output is worth.
+//! The worth of the output.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -52,7 +52,7 @@ pub(super) fn output_price_bound(facts: &SwapFacts) -> Verdict {
     })
 }
 
-/// What one source of values says about the output.
+/// The judgement of one source of values about the output.
 enum Side {
     /// It is within what is configured.
     Held {
