@@ -1,8 +1,8 @@
 //! What the signer of a revocation keeps.
 
 use alloy_primitives::B256;
+use calldata_checks::UtcSeconds;
 use plan_builder::wire::{Time, Word};
-use plan_checks::UtcSeconds;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

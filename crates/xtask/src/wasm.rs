@@ -12,7 +12,7 @@ pub const CRATES: [&str; 6] = [
     "addresses",
     "credit",
     "plan-builder",
-    "plan-checks",
+    "calldata-checks",
     "route-catalog",
     "x402-wire",
 ];

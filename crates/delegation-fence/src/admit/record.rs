@@ -1,8 +1,8 @@
 //! An admitted submission as it is stored: a send that was begun is brought to its end whatever
 //! changes meanwhile, so that nothing of it is derived again.
 
+use calldata_checks::Step;
 use plan_builder::wire::{Digits, Eip55, StepRecord, Time, Word};
-use plan_checks::Step;
 use serde::{Deserialize, Serialize};
 
 use super::{Admitted, Landing};

@@ -1,6 +1,6 @@
 //! What the author of a policy should think about again.
 
-use plan_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
+use calldata_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
 
 use alloy_sol_types::SolCall as _;
 

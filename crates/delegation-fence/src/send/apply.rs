@@ -1,6 +1,6 @@
 //! What an event changes, and which events a send can have.
 
-use plan_checks::StepKind;
+use calldata_checks::StepKind;
 
 use super::{Event, Fate, Sending, Transaction, is_effective};
 

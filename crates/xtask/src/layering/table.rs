@@ -106,7 +106,7 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: IMPURE,
     },
     Member {
-        name: "plan-checks",
+        name: "calldata-checks",
         layer: 0,
         may_use: &[],
         must_not_reach: IMPURE,
@@ -127,7 +127,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "plan-builder",
         layer: 1,
-        may_use: &["addresses", "plan-checks"],
+        may_use: &["addresses", "calldata-checks"],
         must_not_reach: IMPURE,
     },
     Member {
@@ -152,7 +152,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "delegation-fence",
         layer: 2,
-        may_use: &["addresses", "plan-builder", "plan-checks"],
+        may_use: &["addresses", "calldata-checks", "plan-builder"],
         must_not_reach: IMPURE,
     },
     // As `readings`: it computes with times that it is given.
@@ -199,7 +199,12 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "fence-server",
         layer: 4,
-        may_use: &["delegation-fence", "plan-builder", "plan-checks", "storage"],
+        may_use: &[
+            "calldata-checks",
+            "delegation-fence",
+            "plan-builder",
+            "storage",
+        ],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
     },
     // Mandates as a server keeps them. Moving money is a port.
@@ -220,12 +225,24 @@ pub const MEMBERS: &[Member] = &[
         layer: 3,
         may_use: &[
             "addresses",
+            "calldata-checks",
             "credit",
             "plan-builder",
-            "plan-checks",
             "readings",
         ],
-        must_not_reach: &[STORAGE, &["revm"]],
+        must_not_reach: &[
+            STORAGE,
+            &["revm"],
+            // Its adapters are for embedders, too: they bring nothing about payments.
+            &[
+                "alloy-signer",
+                "alloy-signer-local",
+                "ledger",
+                "route-catalog",
+                "settlement",
+                "x402-wire",
+            ],
+        ],
     },
     Member {
         name: "server-config",
@@ -255,7 +272,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "chain-reader",
         layer: 4,
-        may_use: &["plan-checks", "tx-sender"],
+        may_use: &["calldata-checks", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // It has effects through ports and crates below, and holds no key.
@@ -263,12 +280,12 @@ pub const MEMBERS: &[Member] = &[
         name: "fence-sending",
         layer: 5,
         may_use: &[
+            "calldata-checks",
             "chain-reader",
             "custody",
             "delegation-fence",
             "fence-server",
             "plan-builder",
-            "plan-checks",
             "tx-sender",
         ],
         must_not_reach: &[&["revm", "x402-wire"]],
@@ -278,9 +295,9 @@ pub const MEMBERS: &[Member] = &[
         name: "wallet-actions",
         layer: 5,
         may_use: &[
+            "calldata-checks",
             "chain-reader",
             "custody",
-            "plan-checks",
             "storage",
             "tx-sender",
         ],
@@ -290,6 +307,7 @@ pub const MEMBERS: &[Member] = &[
         name: "api-server",
         layer: 6,
         may_use: &[
+            "calldata-checks",
             "chain-reader",
             "credit",
             "custody",
@@ -302,7 +320,6 @@ pub const MEMBERS: &[Member] = &[
             "http-edge",
             "ledger",
             "plan-builder",
-            "plan-checks",
             "readings",
             "recorder",
             "replay",
@@ -323,12 +340,12 @@ pub const MEMBERS: &[Member] = &[
         name: "mcp-server",
         layer: 5,
         may_use: &[
+            "calldata-checks",
             "credit",
             "data-sources",
             "dev-chain",
             "http-edge",
             "plan-builder",
-            "plan-checks",
             "recorder",
             "replay",
             "server-config",
@@ -350,10 +367,10 @@ pub const MEMBERS: &[Member] = &[
         layer: 3,
         may_use: &[
             "addresses",
+            "calldata-checks",
             "delegation-fence",
             "keystore",
             "plan-builder",
-            "plan-checks",
         ],
         must_not_reach: &[NETWORK, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
@@ -375,13 +392,13 @@ pub const MEMBERS: &[Member] = &[
         layer: 7,
         may_use: &[
             "api-server",
+            "calldata-checks",
             "data-sources",
             "dev-chain",
             "http-edge",
             "ledger",
             "mcp-server",
             "plan-builder",
-            "plan-checks",
             "replay",
             "route-catalog",
             "settlement",

@@ -4,7 +4,7 @@ use alloy_primitives::Address;
 
 use super::{
     super::{Status, View},
-    Deed, MAX_NAMED, function,
+    DecodedAction, MAX_NAMED, function,
 };
 use crate::chain::{
     builtin::calls::Call,
@@ -13,14 +13,19 @@ use crate::chain::{
 
 impl View<'_> {
     /// What a Safe was asked to do.
-    pub(super) fn safe_execution(&self, call: &Call, safe: Address, target: Address) -> Deed {
+    pub(super) fn safe_execution(
+        &self,
+        call: &Call,
+        safe: Address,
+        target: Address,
+    ) -> DecodedAction {
         let what = call.inner.first().and_then(function).unwrap_or("a call");
         let failed = self.logged(safe).failed > 0;
         let (past, outcome) = match failed {
             true => ("Ran", ", which failed"),
             false => ("Executed", ""),
         };
-        Deed {
+        DecodedAction {
             kind: "safe_execution",
             past,
             infinitive: "execute",
@@ -33,7 +38,7 @@ impl View<'_> {
     }
 
     /// What an entry point of ERC-4337 was asked to do.
-    pub(super) fn user_operations(&self, call: &Call, entry_point: Address) -> Deed {
+    pub(super) fn user_operations(&self, call: &Call, entry_point: Address) -> DecodedAction {
         let count = call.inner.len().saturating_add(call.left_out);
         let accounts: Vec<String> = call
             .inner
@@ -58,7 +63,7 @@ impl View<'_> {
             1 => "operation of a contract account",
             _ => "operations of contract accounts",
         };
-        Deed {
+        DecodedAction {
             kind: "user_operations",
             past,
             infinitive: "execute",

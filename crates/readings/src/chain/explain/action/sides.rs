@@ -4,7 +4,7 @@ use alloy_primitives::Address;
 
 use super::{
     super::{Status, View},
-    Deed, MAX_NAMED, function,
+    DecodedAction, MAX_NAMED, function,
 };
 use crate::chain::{
     balances::{self, Change},
@@ -14,9 +14,9 @@ use crate::chain::{
 
 impl View<'_> {
     /// One thing given and another one taken by the sender, the fee aside.
-    pub(super) fn trade(&self) -> Option<Deed> {
+    pub(super) fn trade(&self) -> Option<DecodedAction> {
         let (given, taken) = self.one_for_one()?;
-        Some(Deed {
+        Some(DecodedAction {
             kind: "swap",
             past: "Swapped",
             infinitive: "swap",
@@ -37,13 +37,13 @@ impl View<'_> {
 
     /// The same by a function of which nothing says that it trades: it may as well be a deposit
     /// that gives shares.
-    pub(super) fn exchange(&self, call: &Call, to: Address) -> Option<Deed> {
+    pub(super) fn exchange(&self, call: &Call, to: Address) -> Option<DecodedAction> {
         let (given, taken) = self.one_for_one()?;
         let how = match function(call) {
             Some(name) => name.to_owned(),
             None => "an unknown function".to_owned(),
         };
-        Some(Deed {
+        Some(DecodedAction {
             kind: "exchange",
             past: "Gave",
             infinitive: "give",

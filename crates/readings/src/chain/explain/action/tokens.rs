@@ -4,7 +4,7 @@ use alloy_primitives::{Address, U256};
 
 use super::{
     super::{Status, View, warnings::Warning},
-    Deed,
+    DecodedAction,
 };
 use crate::chain::{
     builtin::calls::Call,
@@ -21,7 +21,7 @@ impl View<'_> {
         (from, to, amount): (Address, Address, U256),
         how: String,
         warnings: &mut Vec<Warning>,
-    ) -> Deed {
+    ) -> DecodedAction {
         let token = call.to.unwrap_or_default();
         let places = |transfer: &&Transfer| {
             transfer.token == Some(token) && transfer.from == from && transfer.to == to
@@ -55,7 +55,7 @@ impl View<'_> {
             true => String::new(),
             false => format!(" from {}", from.to_checksum(None)),
         };
-        Deed {
+        DecodedAction {
             kind,
             past: "Transferred",
             infinitive: "transfer",
@@ -70,7 +70,7 @@ impl View<'_> {
         spender: Address,
         amount: U256,
         warnings: &mut Vec<Warning>,
-    ) -> Option<Deed> {
+    ) -> Option<DecodedAction> {
         let owner = self.record.transaction.from;
         let places = |approval: &&Approval| {
             approval.token == token && approval.owner == owner && approval.spender == spender
@@ -93,7 +93,7 @@ impl View<'_> {
                     "the right of others to move number {id} of {}",
                     self.token(token)
                 );
-                return Some(Deed {
+                return Some(DecodedAction {
                     kind: "revoke",
                     past: "Took back",
                     infinitive: "take back",
@@ -102,7 +102,7 @@ impl View<'_> {
             }
             Some(Grant::Nft(id)) => {
                 let rest = format!("{spender} to move number {id} of {}", self.token(token));
-                return Some(Deed {
+                return Some(DecodedAction {
                     kind: "approve",
                     past: "Allowed",
                     infinitive: "allow",
@@ -113,19 +113,19 @@ impl View<'_> {
             _ => None,
         };
         Some(match allowed {
-            Some(amount) if amount.is_zero() => Deed {
+            Some(amount) if amount.is_zero() => DecodedAction {
                 kind: "revoke",
                 past: "Took back",
                 infinitive: "take back",
                 rest: format!("the allowance of {spender} for {}", self.token(token)),
             },
-            Some(amount) => Deed {
+            Some(amount) => DecodedAction {
                 kind: "approve",
                 past: "Allowed",
                 infinitive: "allow",
                 rest: format!("{spender} to spend {}", self.allowance(token, amount)),
             },
-            None => Deed {
+            None => DecodedAction {
                 kind: "approve",
                 past: "Changed",
                 infinitive: "change",
