@@ -1,0 +1,184 @@
+//! SIGKILL at any moment of a sub-wallet's action. After the restart on the same files the server
+//! goes on by itself: the action is done once and as a whole, it is paid for once, and the same
+//! payment gets the one answer.
+//!
+//! `KILL_AT_EVERY_REQUEST` strikes at each request of an action, not only at those that matter.
+
+mod desk;
+
+use self::desk::{Act, Desk, invest, swap, withdraw};
+use crate::buyer::Payment;
+use crate::eventually;
+use crate::server::Server;
+use crate::tripwire::{At, Moment};
+
+const SEND: &str = "eth_sendRawTransaction";
+const RECEIPT: &str = "eth_getTransactionReceipt";
+const VERIFY: &str = "facilitator/verify";
+const SETTLE: &str = "facilitator/settle";
+const BOTH: [Moment; 2] = [Moment::Before, Moment::After];
+
+/// Buys an action on a server that is to die; gives the next one, which has done everything, and
+/// whether the first one has died of it.
+async fn strike(desk: &Desk, server: Server, act: &Act, at: At, moment: Moment) -> (Server, bool) {
+    let before = desk.standing(act);
+    let payment = desk.pay(&server, act).await;
+    desk.world.wire.arm(at, moment, server.killer());
+    let answer = desk.send(&server, act, &payment).await;
+    let struck = !desk.world.wire.disarm();
+    assert_eq!(struck, answer.is_none(), "{at:?} {moment:?}: {answer:?}");
+    server.killer().kill();
+    desk.assert_paid_only_for_effect(act, &before);
+    let server = recover(desk, act, &payment).await;
+    let again = desk.answer(&server, act, &payment).await;
+    if let Some(answer) = answer {
+        assert_eq!(again.text, answer.text, "{at:?} {moment:?}");
+    }
+    desk.assert_done_once(act, &before, &again);
+    (server, struck)
+}
+
+/// Starts the next server. What an earlier one has begun goes on, and is charged, without anybody
+/// asking for it; what was not begun is not charged.
+async fn recover(desk: &Desk, act: &Act, payment: &Payment) -> Server {
+    let known = desk.intent(payment).await;
+    let server = desk.start().await;
+    let Some(known) = known else {
+        assert!(!desk.world.is_settled(payment));
+        return server;
+    };
+    let shown = desk.ended(&server, known.id.as_str()).await;
+    assert_eq!(shown["status"], "completed", "{shown}\n{}", server.log());
+    eventually("the charge", async || {
+        desk.world.is_settled(payment).then_some(())
+    })
+    .await;
+    let again = desk.answer(&server, act, payment).await;
+    assert_eq!(again.body()["data"]["intent_id"], known.id.as_str());
+    assert_eq!(again.body()["data"]["steps"], shown["steps"]);
+    server
+}
+
+/// Strikes before and after each of the requests that `at` counts, until an action has no further
+/// ones; how many it has.
+async fn strike_each(
+    desk: &Desk,
+    mut server: Server,
+    act: &Act,
+    at: impl Fn(u64) -> At,
+) -> (Server, u64) {
+    for number in 1.. {
+        let mut struck = false;
+        for moment in BOTH {
+            (server, struck) = strike(desk, server, act, at(number), moment).await;
+        }
+        if !struck {
+            return (server, number - 1);
+        }
+    }
+    unreachable!("an action of endless requests")
+}
+
+/// Strikes at each transaction that is sent, and wherever else something has just become durable or
+/// is about to.
+async fn strike_where_it_matters(act: Act) {
+    let (desk, mut server) = Desk::open().await;
+    let sends;
+    (server, sends) = strike_each(&desk, server, &act, |number| At::Nth(SEND, number)).await;
+    assert!(sends >= 2, "{sends} transactions were struck");
+    for (name, moment) in [
+        // Before the intent is written, and after.
+        ("eth_simulateV1", Moment::Before),
+        ("eth_estimateGas", Moment::Before),
+        (RECEIPT, Moment::After),
+        (VERIFY, Moment::After),
+        // Between the last block and the settlement, and between that and the answer.
+        (SETTLE, Moment::Before),
+        (SETTLE, Moment::After),
+    ] {
+        let struck;
+        (server, struck) = strike(&desk, server, &act, At::Name(name), moment).await;
+        assert!(struck, "no crash at {name}");
+    }
+    if std::env::var_os("KILL_AT_EVERY_REQUEST").is_some() {
+        (server, _) = strike_each(&desk, server, &act, At::Number).await;
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wherever_a_deposit_is_cut_off_it_is_done_once() {
+    strike_where_it_matters(invest()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wherever_a_swap_is_cut_off_it_is_done_once() {
+    strike_where_it_matters(swap()).await;
+}
+
+/// The one that recovers dies as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
+    let (desk, mut server) = Desk::open().await;
+    let act = withdraw();
+    for (first, second) in [
+        ((SEND, Moment::Before), (SEND, Moment::After)),
+        ((SEND, Moment::After), (RECEIPT, Moment::Before)),
+        ((SEND, Moment::After), (SETTLE, Moment::Before)),
+        ((SETTLE, Moment::Before), (VERIFY, Moment::After)),
+        ((SETTLE, Moment::Before), (SETTLE, Moment::After)),
+    ] {
+        let before = desk.standing(&act);
+        let payment = desk.pay(&server, &act).await;
+        let (name, moment) = first;
+        desk.world.wire.arm(At::Name(name), moment, server.killer());
+        let answer = desk.send(&server, &act, &payment).await;
+        assert!(answer.is_none(), "{first:?}: {answer:?}");
+        let (name, moment) = second;
+        let recovering = desk.spawn();
+        let killer = recovering.killer();
+        desk.world.wire.arm(At::Name(name), moment, killer);
+        recovering.ended().await;
+        assert!(!desk.world.wire.disarm(), "no crash at {second:?}");
+        server = recover(&desk, &act, &payment).await;
+        let again = desk.answer(&server, &act, &payment).await;
+        desk.assert_done_once(&act, &before, &again);
+    }
+    server.stop().await;
+}
+
+/// An action that came to nothing was answered as such: no restart takes it up again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_came_to_nothing_is_not_taken_up_again() {
+    let (desk, server) = Desk::open().await;
+    server.stop().await;
+    let act = withdraw();
+    let before = desk.standing(&act);
+    let server = desk.start_without_gas().await;
+    let refused = desk.pay(&server, &act).await;
+    let answer = desk.send(&server, &act, &refused).await.unwrap();
+    assert_eq!(answer.status, 409, "{}", answer.text);
+    assert_eq!(answer.error("reason"), "gas_budget_exhausted");
+    answer.assert_uncharged();
+    server.stop().await;
+
+    // Another one, made later, is cut off and taken up.
+    let server = desk.start().await;
+    let other = desk.pay(&server, &act).await;
+    eprintln!("XXX {}", server.log());
+    let killer = server.killer();
+    desk.world
+        .wire
+        .arm(At::Name(SETTLE), Moment::Before, killer);
+    assert!(desk.send(&server, &act, &other).await.is_none());
+    let server = recover(&desk, &act, &other).await;
+    let again = desk.answer(&server, &act, &other).await;
+    assert!(!desk.world.is_settled(&refused), "{}", server.log());
+    desk.assert_done_once(&act, &before, &again);
+
+    // Its owner may want it again, with the same payment.
+    let before = desk.standing(&act);
+    let again = desk.answer(&server, &act, &refused).await;
+    desk.assert_done_once(&act, &before, &again);
+    server.stop().await;
+}
