@@ -6,6 +6,8 @@
 
 mod desk;
 
+use dev_chain::{BadAnswer, Fault};
+
 use self::desk::{Act, Desk, invest, swap, withdraw};
 use crate::buyer::Payment;
 use crate::eventually;
@@ -17,6 +19,12 @@ const RECEIPT: &str = "eth_getTransactionReceipt";
 const VERIFY: &str = "facilitator/verify";
 const SETTLE: &str = "facilitator/settle";
 const BOTH: [Moment; 2] = [Moment::Before, Moment::After];
+
+/// From now on the server dies at this request.
+fn strike_at(desk: &Desk, server: &Server, (name, moment): (&'static str, Moment)) {
+    let wire = &desk.world.wire;
+    wire.arm(At::Name(name), moment, server.killer());
+}
 
 /// Buys an action on a server that is to die; gives the next one, which has done everything, and
 /// whether the first one has died of it.
@@ -125,19 +133,16 @@ async fn a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
         ((SEND, Moment::Before), (SEND, Moment::After)),
         ((SEND, Moment::After), (RECEIPT, Moment::Before)),
         ((SEND, Moment::After), (SETTLE, Moment::Before)),
-        ((SETTLE, Moment::Before), (VERIFY, Moment::After)),
+        ((SEND, Moment::After), (VERIFY, Moment::After)),
         ((SETTLE, Moment::Before), (SETTLE, Moment::After)),
     ] {
         let before = desk.standing(&act);
         let payment = desk.pay(&server, &act).await;
-        let (name, moment) = first;
-        desk.world.wire.arm(At::Name(name), moment, server.killer());
+        strike_at(&desk, &server, first);
         let answer = desk.send(&server, &act, &payment).await;
         assert!(answer.is_none(), "{first:?}: {answer:?}");
-        let (name, moment) = second;
         let recovering = desk.spawn();
-        let killer = recovering.killer();
-        desk.world.wire.arm(At::Name(name), moment, killer);
+        strike_at(&desk, &recovering, second);
         recovering.ended().await;
         assert!(!desk.world.wire.disarm(), "no crash at {second:?}");
         server = recover(&desk, &act, &payment).await;
@@ -160,25 +165,45 @@ async fn what_came_to_nothing_is_not_taken_up_again() {
     assert_eq!(answer.status, 409, "{}", answer.text);
     assert_eq!(answer.error("reason"), "gas_budget_exhausted");
     answer.assert_uncharged();
-    server.stop().await;
 
-    // Another one, made later, is cut off and taken up.
-    let server = desk.start().await;
+    // Another one, made later, is done, cut off before its charge, and taken up.
+    desk.give_coins();
     let other = desk.pay(&server, &act).await;
-    eprintln!("XXX {}", server.log());
-    let killer = server.killer();
-    desk.world
-        .wire
-        .arm(At::Name(SETTLE), Moment::Before, killer);
+    strike_at(&desk, &server, (SETTLE, Moment::Before));
     assert!(desk.send(&server, &act, &other).await.is_none());
     let server = recover(&desk, &act, &other).await;
     let again = desk.answer(&server, &act, &other).await;
-    assert!(!desk.world.is_settled(&refused), "{}", server.log());
     desk.assert_done_once(&act, &before, &again);
+    assert!(!desk.world.is_settled(&refused), "{}", server.log());
+    let id = answer.error("intent_id");
+    assert!(!server.log().contains(id.as_str().unwrap()), "{}", server.log());
 
     // Its owner may want it again, with the same payment.
     let before = desk.standing(&act);
     let again = desk.answer(&server, &act, &refused).await;
+    desk.assert_done_once(&act, &before, &again);
+    server.stop().await;
+}
+
+/// What stands is charged even when the first try cannot settle it and its caller never comes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_charge_that_fails_at_first_is_tried_again() {
+    let (desk, server) = Desk::open().await;
+    let act = withdraw();
+    desk.give_coins();
+    let before = desk.standing(&act);
+    let payment = desk.pay(&server, &act).await;
+    strike_at(&desk, &server, (RECEIPT, Moment::After));
+    assert!(desk.send(&server, &act, &payment).await.is_none());
+    let reverted = BadAnswer::Error {
+        code: 3,
+        message: "execution reverted".to_owned(),
+    };
+    // The facilitator asks the chain whether the payment would settle.
+    let chain = &desk.world.chain;
+    chain.inject(Fault::new("eth_estimateGas", reverted));
+    let server = recover(&desk, &act, &payment).await;
+    let again = desk.answer(&server, &act, &payment).await;
     desk.assert_done_once(&act, &before, &again);
     server.stop().await;
 }

@@ -160,6 +160,17 @@ chains.196.block_time_ms = 50
         Server::spawn(&self.config(), &[])
     }
 
+    /// Gives the sub-wallet coins for gas.
+    pub(crate) fn give_coins(&self) {
+        let send = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
+            "params": [{ "from": DEV_ACCOUNTS[6].address, "to": self.wallet, "value": "0xde0b6b3a7640000" }],
+        });
+        let chain = &self.world.chain;
+        drop(chain.answer(send.to_string().as_bytes()));
+        assert!(!chain.native_balance(self.wallet).is_zero());
+    }
+
     pub(crate) async fn pay(&self, server: &Server, act: &Act) -> Payment {
         let url = server.url(act.route);
         let unpaid = self.world.buyer.try_post(&url, &act.body, None).await;
