@@ -20,7 +20,8 @@ use x402_wire::{MAX_WINDOW_SECONDS, PaymentPayload};
 
 use crate::payment::{PaidCall, PaymentProcessor, Request, Worker};
 
-/// The pause before a call is taken again whose payment could not be settled.
+/// The pause before a call is taken again whose payment could not be settled; each next one is
+/// twice as long.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// A paid call, as an intent keeps it.
@@ -100,6 +101,7 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
     id: &IntentId,
     kept: &KeptCall,
 ) {
+    let mut pause = PAUSE;
     while let Some((call, payload)) = kept.again() {
         let is_over = payload.authorization().valid_before <= U256::from(actions.now());
         let intent = actions.find(id).await;
@@ -115,7 +117,8 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
             // Somebody else is at it, or it cannot be known now.
             Ok(_) | Err(_) => {}
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(pause).await;
+        pause = pause.saturating_mul(2);
     }
 }
 

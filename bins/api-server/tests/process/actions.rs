@@ -29,6 +29,7 @@ fn strike_at(desk: &Desk, server: &Server, (name, moment): (&'static str, Moment
 /// Buys an action on a server that is to die; gives the next one, which has done everything, and
 /// whether the first one has died of it.
 async fn strike(desk: &Desk, server: Server, act: &Act, at: At, moment: Moment) -> (Server, bool) {
+    let act = &desk.funded(&server, act).await;
     let before = desk.standing(act);
     let payment = desk.pay(&server, act).await;
     desk.world.wire.arm(at, moment, server.killer());
@@ -75,35 +76,32 @@ async fn strike_each(
     act: &Act,
     at: impl Fn(u64) -> At,
 ) -> (Server, u64) {
-    for number in 1.. {
-        let mut struck = false;
+    let mut number = 1;
+    loop {
         for moment in BOTH {
+            let struck;
             (server, struck) = strike(desk, server, act, at(number), moment).await;
+            if !struck {
+                return (server, number - 1);
+            }
         }
-        if !struck {
-            return (server, number - 1);
-        }
+        number += 1;
     }
-    unreachable!("an action of endless requests")
 }
 
 /// Strikes at each transaction that is sent, and wherever else something has just become durable or
 /// is about to.
-async fn strike_where_it_matters(act: Act) {
-    let (desk, mut server) = Desk::open().await;
+async fn strike_where_it_matters(
+    desk: Desk,
+    mut server: Server,
+    act: Act,
+    least: u64,
+    others: &[(&'static str, Moment)],
+) {
     let sends;
     (server, sends) = strike_each(&desk, server, &act, |number| At::Nth(SEND, number)).await;
-    assert!(sends >= 2, "{sends} transactions were struck");
-    for (name, moment) in [
-        // Before the intent is written, and after.
-        ("eth_simulateV1", Moment::Before),
-        ("eth_estimateGas", Moment::Before),
-        (RECEIPT, Moment::After),
-        (VERIFY, Moment::After),
-        // Between the last block and the settlement, and between that and the answer.
-        (SETTLE, Moment::Before),
-        (SETTLE, Moment::After),
-    ] {
+    assert!(sends >= least, "{sends} transactions were struck");
+    for &(name, moment) in others {
         let struck;
         (server, struck) = strike(&desk, server, &act, At::Name(name), moment).await;
         assert!(struck, "no crash at {name}");
@@ -116,18 +114,36 @@ async fn strike_where_it_matters(act: Act) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wherever_a_deposit_is_cut_off_it_is_done_once() {
-    strike_where_it_matters(invest()).await;
+    let (desk, server) = Desk::open().await;
+    desk.earn_gas(&server).await;
+    let others = [
+        // Before the intent is written, and after.
+        ("eth_simulateV1", Moment::Before),
+        ("eth_estimateGas", Moment::Before),
+        (RECEIPT, Moment::After),
+        (VERIFY, Moment::After),
+        // Between the last block and the settlement, and between that and the answer.
+        (SETTLE, Moment::Before),
+        (SETTLE, Moment::After),
+    ];
+    // Coins for gas, the principal, the approval, the deposit.
+    strike_where_it_matters(desk, server, invest(), 4, &others).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wherever_a_swap_is_cut_off_it_is_done_once() {
-    strike_where_it_matters(swap()).await;
+    let (desk, server) = Desk::open().await;
+    desk.endow();
+    let others = BOTH.map(|moment| (SETTLE, moment));
+    // The reset, the approval, the swap.
+    strike_where_it_matters(desk, server, swap(), 3, &others).await;
 }
 
 /// The one that recovers dies as well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
     let (desk, mut server) = Desk::open().await;
+    desk.endow();
     let act = withdraw();
     for (first, second) in [
         ((SEND, Moment::Before), (SEND, Moment::After)),
@@ -157,6 +173,7 @@ async fn a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
 async fn what_came_to_nothing_is_not_taken_up_again() {
     let (desk, server) = Desk::open().await;
     server.stop().await;
+    desk.give_usdg();
     let act = withdraw();
     let before = desk.standing(&act);
     let server = desk.start_without_gas().await;
@@ -176,7 +193,11 @@ async fn what_came_to_nothing_is_not_taken_up_again() {
     desk.assert_done_once(&act, &before, &again);
     assert!(!desk.world.is_settled(&refused), "{}", server.log());
     let id = answer.error("intent_id");
-    assert!(!server.log().contains(id.as_str().unwrap()), "{}", server.log());
+    assert!(
+        !server.log().contains(id.as_str().unwrap()),
+        "{}",
+        server.log()
+    );
 
     // Its owner may want it again, with the same payment.
     let before = desk.standing(&act);
@@ -190,7 +211,7 @@ async fn what_came_to_nothing_is_not_taken_up_again() {
 async fn a_charge_that_fails_at_first_is_tried_again() {
     let (desk, server) = Desk::open().await;
     let act = withdraw();
-    desk.give_coins();
+    desk.endow();
     let before = desk.standing(&act);
     let payment = desk.pay(&server, &act).await;
     strike_at(&desk, &server, (RECEIPT, Moment::After));

@@ -19,7 +19,7 @@ fn deposit(protocol: &str) -> Value {
 
 /// A stage whose sub-wallet has 100 USDG, and coins on chain 196.
 async fn stage() -> Stage {
-    let stage = Box::pin(Stage::open()).await;
+    let stage = Box::pin(Stage::fast()).await;
     stage.give_usdg(100_000_000);
     stage.give_coins(&stage.world.chain);
     stage
@@ -28,11 +28,7 @@ async fn stage() -> Stage {
 impl Stage {
     /// Lets something happen right before the sub-wallet's transaction with this selector reaches
     /// the node: after everything was judged and signed.
-    fn before_sent(
-        &self,
-        selector: [u8; 4],
-        mut happens: impl FnMut(&DevChain) + Send + 'static,
-    ) {
+    fn before_sent(&self, selector: [u8; 4], mut happens: impl FnMut(&DevChain) + Send + 'static) {
         let (chain, happened) = (self.world.chain.clone(), AtomicBool::new(false));
         let selector = hex::encode(selector);
         self.nodes[0].meddle(move |method, params| {
@@ -159,10 +155,7 @@ async fn a_transaction_that_asks_for_too_much_gas_is_not_sent() {
         input.is_some_and(|input| input.starts_with("0x617ba037"))
     };
     let too_much = || Some(json!("0x3d0901"));
-    assert_eq!(
-        AavePool::supplyCall::SELECTOR,
-        fixed_bytes!("617ba037").0
-    );
+    assert_eq!(AavePool::supplyCall::SELECTOR, fixed_bytes!("617ba037").0);
     stage.nodes[0].meddle(move |method, _| match method {
         "eth_estimateGas" => too_much(),
         _ => None,
@@ -203,7 +196,7 @@ async fn a_transaction_that_asks_for_too_much_gas_is_not_sent() {
 /// wallet to itself takes its place. That is no effect, and costs nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_that_every_node_refuses_costs_nothing() {
-    let stage = Box::pin(Stage::open()).await;
+    let stage = Box::pin(Stage::fast()).await;
     stage.give_usdc(20_000_000);
     stage.give_coins(&stage.base);
     let refusal = BadAnswer::Error {

@@ -27,7 +27,7 @@ async fn pass_time() {
 
 /// A stage whose sub-wallet has 20 USDC and coins on Base.
 async fn stage() -> Stage {
-    let stage = Box::pin(Stage::open()).await;
+    let stage = Box::pin(Stage::fast()).await;
     stage.give_usdc(20_000_000);
     stage.give_coins(&stage.base);
     stage
@@ -61,7 +61,11 @@ async fn a_transaction_on_its_way_is_charged_and_followed_to_its_end() {
     assert_eq!(data["steps"][0]["status"], "in_flight");
     // The wallet is busy, and another action is not begun.
     let busy = stage
-        .refuses(ROUTE, &withdraw(), (429, "rate_limited", "action_in_flight"))
+        .refuses(
+            ROUTE,
+            &withdraw(),
+            (429, "rate_limited", "action_in_flight"),
+        )
         .await;
     assert_eq!(busy["intent_id"], data["intent_id"]);
 
@@ -97,9 +101,7 @@ async fn nothing_is_signed_without(method: &str) {
         seen.fetch_or(method == of, std::sync::atomic::Ordering::SeqCst);
         None
     });
-    stage
-        .base
-        .inject(Fault::new(method, fault).times(u32::MAX));
+    stage.base.inject(Fault::new(method, fault).times(u32::MAX));
     let is_asked = || asked.load(std::sync::atomic::Ordering::SeqCst);
     let answer = late(&stage, &payment, is_asked).await;
     answer.is_refused(503, "upstream_unavailable");

@@ -40,7 +40,9 @@ async fn a_quote_that_pays_another_receiver_is_refused() {
 async fn an_approval_of_a_spender_that_nobody_reviewed_is_refused() {
     let stage = Box::pin(Stage::over("spender_unreviewed", |_, _| {})).await;
     stage.give_usdg(100_000_000);
-    let error = stage.refuses("/auto-swap", &home_swap(), CHECK_FAILED).await;
+    let error = stage
+        .refuses("/auto-swap", &home_swap(), CHECK_FAILED)
+        .await;
     assert_eq!(error["check"], "spender_unreviewed", "{error}");
 }
 
@@ -92,7 +94,9 @@ async fn a_transaction_of_the_aggregator_that_is_another_one_is_refused() {
         (3, "amount_mismatch"),
     ] {
         lie.store(number, Ordering::SeqCst);
-        let error = stage.refuses("/auto-swap", &home_swap(), CHECK_FAILED).await;
+        let error = stage
+            .refuses("/auto-swap", &home_swap(), CHECK_FAILED)
+            .await;
         assert_eq!(error["check"], check, "{number}: {error}");
     }
     lie.store(9, Ordering::SeqCst);
@@ -109,7 +113,10 @@ async fn a_product_that_is_another_contract_is_refused() {
     // The vault is the position token of the market, and the market is the vault.
     let swapped = text
         .replace(&xlayer::STATA_USDG.to_string(), &xlayer::A_USDC.to_string())
-        .replace(&xlayer::AAVE_POOL.to_string(), &xlayer::STATA_USDG.to_string());
+        .replace(
+            &xlayer::AAVE_POOL.to_string(),
+            &xlayer::STATA_USDG.to_string(),
+        );
     assert_ne!(swapped, text);
     std::fs::write(&list, swapped).unwrap();
     let open = Stage::open_with(|config| config.wallets.reviewed = Some(list));
@@ -119,14 +126,16 @@ async fn a_product_that_is_another_contract_is_refused() {
         let invest =
             json!({ "chain_id": "196", "protocol": protocol, "asset": "USDG", "amount": "5" });
         let unreadable = (422, "unsupported", "product_unreadable");
-        stage.refuses("/auto-defi-invest", &invest, unreadable).await;
+        stage
+            .refuses("/auto-defi-invest", &invest, unreadable)
+            .await;
     }
 }
 
 /// A node that makes the sub-wallet richer than it is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_balance_that_is_not_there_is_not_spent() {
-    let stage = Box::pin(Stage::open()).await;
+    let stage = Box::pin(Stage::fast()).await;
     stage.give_coins(&stage.world.chain);
     let call = balanceOfCall {
         account: stage.wallet,

@@ -17,7 +17,7 @@ async fn post(buyer: &Buyer, route: &str, body: &Value) -> Answer {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payer_reaches_no_wallet_but_its_own() {
-    let stage = Box::pin(Stage::open()).await;
+    let stage = Box::pin(Stage::fast()).await;
     let chain = &stage.world.chain;
     give(chain, USDT0, OTHER.address, 10_000_000);
     stage.give_usdg(50_000_000);
@@ -97,7 +97,7 @@ async fn a_payer_reaches_no_wallet_but_its_own() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_authorization_for_something_else_brings_nothing() {
-    let stage = Box::pin(Stage::open()).await;
+    let stage = Box::pin(Stage::fast()).await;
     let chain = &stage.world.chain;
     give(chain, xlayer::USDG, OTHER.address, 100_000_000);
     let route = "/auto-defi-invest";
@@ -119,7 +119,10 @@ async fn an_authorization_for_something_else_brings_nothing() {
     let (paid, sent) = (stage.world.paid(), stage.sent().len());
     for (principal, path) in [
         // Of somebody else, with its own signature: nobody brings another's money.
-        (sign_as(&OTHER, &foreign), "principal_auth.authorization.from"),
+        (
+            sign_as(&OTHER, &foreign),
+            "principal_auth.authorization.from",
+        ),
         (
             edited("to", json!(OTHER.address)),
             "principal_auth.authorization.to",
@@ -172,7 +175,7 @@ async fn an_authorization_for_something_else_brings_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_policy_does_not_let_a_key_sign_is_refused_by_the_name_of_its_check() {
-    let stage = Box::pin(Stage::open()).await;
+    let stage = Box::pin(Stage::fast()).await;
     let chain = &stage.world.chain;
     crate::stage::give_of(xlayer::DEX_ROUTER, chain, xlayer::WOKB, stage.wallet, 7);
     let token = xlayer::WOKB.to_string();

@@ -36,7 +36,7 @@ impl Stage {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_market_that_is_closed_takes_nothing() {
-    let stage = Box::pin(Stage::open()).await;
+    let stage = Box::pin(Stage::fast()).await;
     stage.give_usdg(100_000_000);
     let (pool, asset) = (xlayer::AAVE_POOL, xlayer::USDG);
     stage.change(pool, &AavePool::setPausedCall { asset, on: true });
@@ -72,7 +72,7 @@ async fn a_market_that_is_closed_takes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_vault_that_gives_less_than_it_promises_takes_nothing() {
-    let stage = Box::pin(Stage::open()).await;
+    let stage = Box::pin(Stage::fast()).await;
     stage.give_usdg(100_000_000);
     let to = xlayer::STATA_USDG;
     let fees = |on_deposit: u64| TokenVault::setFeesCall {
@@ -100,7 +100,9 @@ async fn a_vault_that_gives_less_than_it_promises_takes_nothing() {
     let chain = &stage.world.chain;
     // A gift makes small deposits worth nothing.
     give_of(xlayer::DEX_ROUTER, chain, xlayer::USDG, to, 999_000_000_000);
-    stage.is_a_trap(&vault("0.000009"), "preview_zero_shares").await;
+    stage
+        .is_a_trap(&vault("0.000009"), "preview_zero_shares")
+        .await;
     let data = stage.done("/auto-defi-invest", &vault("50")).await;
     assert_eq!(data["status"], "completed", "{data}");
 }

@@ -50,7 +50,24 @@ fn now() -> u64 {
 }
 
 impl Stage {
+    /// As an operator sets it up, with an owner who has paid for enough gas.
     pub(crate) async fn open() -> Self {
+        let usual = |config: &mut Config| {
+            for table in config.chains.0.values_mut() {
+                (table.confirmations, table.block_time_ms) = (None, None);
+            }
+        };
+        let stage = Box::pin(Self::open_with(usual)).await;
+        // An owner is topped up for gas with no more than it has paid, and coins without a price
+        // count as much.
+        for _ in 0..15 {
+            stage.buy_sub_wallet().await;
+        }
+        stage
+    }
+
+    /// One where transactions count as soon as they stand in a block.
+    pub(crate) async fn fast() -> Self {
         Box::pin(Self::open_with(|_| {})).await
     }
 
@@ -77,8 +94,7 @@ impl Stage {
         let any = || ([127, 0, 0, 1], 0).into();
         let node = arbitrum.serve(any()).await.unwrap();
         let circle = iris.serve(any()).await.unwrap();
-        let (path, circle_url, arbitrum_url) =
-            (folder.path().to_owned(), circle.url(), node.url());
+        let (path, circle_url, arbitrum_url) = (folder.path().to_owned(), circle.url(), node.url());
         let xlayer = DevChain::with_xlayer_stage().unwrap();
         // As cheap as rollups are: what an owner is topped up with is bounded by what it has paid.
         for chain in [&base, &arbitrum, &xlayer] {
@@ -113,6 +129,7 @@ impl Stage {
                     let table = config.chains.0.entry(id.to_owned()).or_default();
                     table.rpc_urls = vec![url];
                     table.mode = None;
+                    (table.confirmations, table.block_time_ms) = (Some(0), Some(50));
                 }
                 let table = config.upstreams.0.entry("circle".to_owned()).or_default();
                 table.base_url = Some(circle_url);
@@ -134,11 +151,6 @@ impl Stage {
         };
         let wallet = stage.buy_sub_wallet().await["sub_wallet"].clone();
         stage.wallet = wallet.as_str().unwrap().parse().unwrap();
-        // An owner is topped up for gas with no more than it has paid, and coins without a price
-        // count as much.
-        for _ in 0..15 {
-            stage.buy_sub_wallet().await;
-        }
         stage
     }
 
@@ -228,7 +240,11 @@ impl Stage {
         answer.is_refused(status, code);
         let error = answer.body()["error"].clone();
         assert_eq!(error["reason"], reason, "{error}");
-        assert_eq!((self.world.paid(), self.sent().len()), (paid, sent), "{error}");
+        assert_eq!(
+            (self.world.paid(), self.sent().len()),
+            (paid, sent),
+            "{error}"
+        );
         error
     }
 

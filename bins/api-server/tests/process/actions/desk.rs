@@ -1,6 +1,9 @@
 //! An owner with a sub-wallet, and the money of both, in a world whose servers are killed.
 
-use alloy_primitives::{Address, FixedBytes, U256, fixed_bytes};
+use alloy_dyn_abi::TypedData;
+use alloy_primitives::{Address, FixedBytes, U256, fixed_bytes, hex};
+use alloy_signer::SignerSync as _;
+use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::sol;
 use dev_chain::{BUYER, DEV_ACCOUNTS, xlayer};
 use serde_json::{Value, json};
@@ -37,17 +40,20 @@ pub(crate) struct Act {
     pub(crate) body: Value,
     /// What the decisive transaction calls.
     pub(crate) calls: (Address, FixedBytes<4>),
-    /// What it takes of the wallet's USDG.
+    /// The USDG that it takes.
     pub(crate) takes: u64,
+    /// Whether the owner brings them, and not the wallet.
+    pub(crate) is_brought: bool,
 }
 
-/// A deposit of 7 USDG into the market.
+/// A deposit of 7 USDG of the owner into the market.
 pub(crate) fn invest() -> Act {
     Act {
         route: "/auto-defi-invest",
         body: json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": "7" }),
         calls: (xlayer::AAVE_POOL, fixed_bytes!("617ba037")),
         takes: 7_000_000,
+        is_brought: true,
     }
 }
 
@@ -61,6 +67,7 @@ pub(crate) fn swap() -> Act {
         }),
         calls: (xlayer::DEX_ROUTER, fixed_bytes!("f2c42696")),
         takes: 3_000_000,
+        is_brought: false,
     }
 }
 
@@ -72,6 +79,7 @@ pub(crate) fn withdraw() -> Act {
         body: json!({ "chain_id": "196", "token": token, "amount": "2" }),
         calls: (xlayer::USDG, fixed_bytes!("a9059cbb")),
         takes: 2_000_000,
+        is_brought: false,
     }
 }
 
@@ -92,7 +100,7 @@ pub(crate) struct Standing {
 }
 
 impl Desk {
-    /// Opens a world, has the sub-wallet made, and gives it funds.
+    /// Opens a world, and has the sub-wallet made.
     pub(crate) async fn open() -> (Self, Server) {
         let world = World::of_wallets().await;
         let file = |name: &str, text: &str| {
@@ -124,21 +132,24 @@ chains.196.block_time_ms = 50
             further,
         };
         let server = desk.start().await;
-        // An owner is topped up for gas with no more than it has paid, and coins without a price
-        // count as much.
-        for _ in 0..16 {
-            let payment = desk.world.buyer.sign(&server, "/sub-wallet", 0).await;
-            let answer = desk.world.buyer.present(&server, &payment).await;
-            assert_eq!(answer.status, 200, "{}", answer.text);
-            let wallet = answer.body()["data"]["sub_wallet"].clone();
-            desk.wallet = wallet.as_str().unwrap().parse().unwrap();
-        }
-        let (to, amount) = (desk.wallet, U256::from(FUNDS));
-        let give = transferCall { to, amount };
-        let chain = &desk.world.chain;
-        chain.call_as(BUYER.address, xlayer::USDG, &give).unwrap();
-        chain.mine();
+        let wallet = desk.buy_sub_wallet(&server).await["sub_wallet"].clone();
+        desk.wallet = wallet.as_str().unwrap().parse().unwrap();
         (desk, server)
+    }
+
+    async fn buy_sub_wallet(&self, server: &Server) -> Value {
+        let payment = self.world.buyer.sign(server, "/sub-wallet", 0).await;
+        let answer = self.world.buyer.present(server, &payment).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.body()["data"].clone()
+    }
+
+    /// Pays as much as the gas account will give: an owner is topped up with no more than it has
+    /// paid, and coins without a price count as much.
+    pub(crate) async fn earn_gas(&self, server: &Server) {
+        for _ in 0..15 {
+            self.buy_sub_wallet(server).await;
+        }
     }
 
     fn config(&self) -> std::path::PathBuf {
@@ -160,7 +171,20 @@ chains.196.block_time_ms = 50
         Server::spawn(&self.config(), &[])
     }
 
-    /// Gives the sub-wallet coins for gas.
+    /// Gives the sub-wallet USDG, and coins for gas.
+    pub(crate) fn endow(&self) {
+        self.give_usdg();
+        self.give_coins();
+    }
+
+    pub(crate) fn give_usdg(&self) {
+        let (to, amount) = (self.wallet, U256::from(FUNDS));
+        let give = transferCall { to, amount };
+        let chain = &self.world.chain;
+        chain.call_as(BUYER.address, xlayer::USDG, &give).unwrap();
+        chain.mine();
+    }
+
     pub(crate) fn give_coins(&self) {
         let send = json!({
             "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
@@ -169,6 +193,26 @@ chains.196.block_time_ms = 50
         let chain = &self.world.chain;
         drop(chain.answer(send.to_string().as_bytes()));
         assert!(!chain.native_balance(self.wallet).is_zero());
+    }
+
+    /// The action with the authorization that brings what it takes, where the owner does.
+    pub(crate) async fn funded(&self, server: &Server, act: &Act) -> Act {
+        if !act.is_brought {
+            return act.clone();
+        }
+        let payment = self.pay(server, act).await;
+        let refused = self.send(server, act, &payment).await.unwrap();
+        assert_eq!(refused.status, 409, "{}", refused.text);
+        let asked = refused.error("principal_auth");
+        let typed: TypedData = serde_json::from_value(asked.clone()).unwrap();
+        let key = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
+        let signature = key.sign_hash_sync(&typed.eip712_signing_hash().unwrap());
+        let mut act = act.clone();
+        act.body["principal_auth"] = json!({
+            "signature": hex::encode_prefixed(signature.unwrap().as_bytes()),
+            "authorization": asked["message"],
+        });
+        act
     }
 
     pub(crate) async fn pay(&self, server: &Server, act: &Act) -> Payment {
@@ -256,23 +300,45 @@ chains.196.block_time_ms = 50
         let after = self.standing(act);
         let context = format!("{act:?}\n{before:?}\n{after:?}\n{}", answer.text);
         assert_eq!(after.done, before.done + 1, "{context}");
-        assert_eq!(after.received, before.received + U256::from(PRICE), "{context}");
-        assert_eq!(after.wallet_usdg, before.wallet_usdg - act.takes, "{context}");
+        assert_eq!(
+            after.received,
+            before.received + U256::from(PRICE),
+            "{context}"
+        );
+        let (brought, spent) = match act.is_brought {
+            true => (act.takes, 0),
+            false => (0, act.takes),
+        };
+        assert_eq!(after.wallet_usdg, before.wallet_usdg - spent, "{context}");
         let result = &answer.body()["data"]["result"];
         let (mut supplied, mut bought, mut withdrawn) = (0, 0, 0);
         match act.route {
             "/auto-defi-invest" => supplied = act.takes,
-            "/auto-swap" => bought = result["amount_out_atoms"].as_str().unwrap().parse().unwrap(),
+            "/auto-swap" => {
+                bought = result["amount_out_atoms"]
+                    .as_str()
+                    .unwrap()
+                    .parse()
+                    .unwrap()
+            }
             _ => withdrawn = act.takes,
         }
-        assert_eq!(after.wallet_usdt0, before.wallet_usdt0 + bought, "{context}");
-        assert_eq!(after.owner_usdg, before.owner_usdg + withdrawn, "{context}");
+        assert_eq!(
+            after.wallet_usdt0,
+            before.wallet_usdt0 + bought,
+            "{context}"
+        );
+        let owned = before.owner_usdg + withdrawn - brought;
+        assert_eq!(after.owner_usdg, owned, "{context}");
         // Interest accrues, and the market rounds by one.
         let supplied = before.supplied + supplied;
         let range = supplied.saturating_sub(1)..supplied + 10_000;
         assert!(range.contains(&after.supplied), "{context}");
         for spender in [xlayer::AAVE_POOL, xlayer::DEX_APPROVE_PROXY] {
-            let left = self.world.chain.allowance(xlayer::USDG, self.wallet, spender);
+            let left = self
+                .world
+                .chain
+                .allowance(xlayer::USDG, self.wallet, spender);
             assert_eq!(left.unwrap(), U256::ZERO, "{context}");
         }
     }
