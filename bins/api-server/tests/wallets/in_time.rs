@@ -1,6 +1,8 @@
 //! The end of a call's time: what is on its way is charged and followed, what was not signed is
 //! given up and costs nothing.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dev_chain::{BadAnswer, Fault, base};
@@ -95,14 +97,14 @@ async fn nothing_is_signed_without(method: &str) {
         code: -32_000,
         message: "the node is busy".to_owned(),
     };
-    let asked = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let asked = Arc::new(AtomicBool::new(false));
     let (seen, of) = (asked.clone(), method.to_owned());
     stage.nodes[1].meddle(move |method, _| {
-        seen.fetch_or(method == of, std::sync::atomic::Ordering::SeqCst);
+        seen.fetch_or(method == of, Ordering::SeqCst);
         None
     });
     stage.base.inject(Fault::new(method, fault).times(u32::MAX));
-    let is_asked = || asked.load(std::sync::atomic::Ordering::SeqCst);
+    let is_asked = || asked.load(Ordering::SeqCst);
     let answer = late(&stage, &payment, is_asked).await;
     answer.is_refused(503, "upstream_unavailable");
     let error = answer.body()["error"].clone();

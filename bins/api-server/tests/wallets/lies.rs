@@ -1,11 +1,12 @@
 //! Upstreams, lists and nodes that lie: refused by name, uncharged, and nothing is signed.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
 use alloy_primitives::{Address, U256, address, hex};
 use alloy_sol_types::{SolCall as _, sol};
-use dev_chain::{arbitrum, base, xlayer};
+use dev_chain::{BadAnswer, Fault, arbitrum, base, xlayer};
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::between::Liar;
 use crate::stage::Stage;
@@ -104,6 +105,30 @@ async fn a_transaction_of_the_aggregator_that_is_another_one_is_refused() {
     assert_eq!(data["status"], "completed", "{data}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_asked_is_not_begun() {
+    let stage = Box::pin(Stage::over("lifi_gateway_page", |_, _| {})).await;
+    stage.give_usdc(2_000_000_000);
+    let (token, weth) = (base::USDC.to_string(), base::WETH.to_string());
+    let swap = json!({
+        "chain_id": "8453", "from_token": token, "to_token": weth, "amount": "1000", "slippage": "0.5",
+    });
+    let unavailable = |reason| (503, "upstream_unavailable", reason);
+    let reason = unavailable("quote_unavailable");
+    stage.refuses("/auto-swap", &swap, reason).await;
+    let busy = BadAnswer::Error {
+        code: -32_000,
+        message: "the node is busy".to_owned(),
+    };
+    for method in ["eth_blockNumber", "eth_getBlockByNumber"] {
+        let fault = Fault::new(method, busy.clone()).times(u32::MAX);
+        stage.base.inject(fault);
+    }
+    let withdraw = json!({ "chain_id": "8453", "token": token, "amount": "5" });
+    let reason = unavailable("chain_unreadable");
+    stage.refuses("/auto-withdraw", &withdraw, reason).await;
+}
+
 /// A list whose products are other contracts than it says.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_product_that_is_another_contract_is_refused() {
@@ -162,7 +187,7 @@ async fn a_balance_that_is_not_there_is_not_spent() {
 async fn an_attested_message_that_is_not_that_of_the_burn_is_not_minted() {
     let lies = Arc::new(AtomicU32::new(0));
     let told = Arc::clone(&lies);
-    let wallet: Arc<std::sync::OnceLock<String>> = Arc::default();
+    let wallet: Arc<OnceLock<String>> = Arc::default();
     let of = Arc::clone(&wallet);
     let (liar, url) = Liar::telling(move |_, answer| {
         if let Some(message) = answer.pointer_mut("/messages/0/message")
