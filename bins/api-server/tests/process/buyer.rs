@@ -35,6 +35,20 @@ pub(crate) struct Payment {
     pub(crate) nonce: B256,
 }
 
+impl Payment {
+    /// The same with a payment identifier: answers about a payer's own wallet are given again to
+    /// whoever knows it.
+    pub(crate) fn identified(mut self) -> Self {
+        let signed = decode_header(self.header.as_bytes()).unwrap();
+        let mut signed: Value = serde_json::from_str(&signed).unwrap();
+        signed["extensions"] = json!({
+            "payment-identifier": { "info": { "id": format!("mine-{}", self.nonce) } },
+        });
+        self.header = encode_header(&ascii_json(&signed));
+        self
+    }
+}
+
 /// What the server answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
