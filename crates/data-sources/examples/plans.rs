@@ -5,8 +5,8 @@
 //! cargo run -p data-sources --example plans -- bridge arguments.json fees.toml https://base.node.example
 //! ```
 //!
-//! The last argument is a node of the account's chain. A swap runs without one, and is not simulated
-//! then.
+//! The last argument is a node of the account's chain. A swap runs without one, and is not
+//! simulated then.
 
 #![allow(
     clippy::print_stdout,

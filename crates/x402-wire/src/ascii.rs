@@ -1,5 +1,5 @@
-//! JSON in pure ASCII. A client that reads a header with `atob()` takes UTF-8 for Latin-1, and would
-//! sign under a wrong token name without noticing.
+//! JSON in pure ASCII. A client that reads a header with `atob()` takes UTF-8 for Latin-1, and
+//! would sign under a wrong token name without noticing.
 
 use std::io::{self, Write};
 
@@ -37,7 +37,8 @@ pub fn ascii_json<T: Serialize + ?Sized>(value: &T) -> String {
 /// assert_eq!(json, r#""5 \u20ac \"net\"""#);
 /// ```
 pub fn push_ascii_escaped(out: &mut String, text: &str) {
-    // Nearly every text is plain. Without a branch for each byte the compiler compares many at once.
+    // Nearly every text is plain. Without a branch for each byte the compiler compares many at
+    // once.
     let plain = |byte: &u8| (0x20..0x7f).contains(byte) & (*byte != b'"') & (*byte != b'\\');
     if text
         .as_bytes()

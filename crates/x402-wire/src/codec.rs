@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use crate::X402_VERSION;
 
-/// The deepest nesting of a message's JSON. Real messages stay below 16 levels, also when they carry
-/// the schemas of every extension.
+/// The deepest nesting of a message's JSON. Real messages stay below 16 levels, also when they
+/// carry the schemas of every extension.
 pub const MAX_DEPTH: usize = 32;
 
 /// Why a header value is not the message that it should be.
@@ -143,8 +143,8 @@ pub fn encode_header(json: &str) -> String {
 /// Reads the JSON text of a header value.
 ///
 /// # Errors
-/// [`HeaderError::Base64`], [`HeaderError::Utf8`] or [`HeaderError::TooDeep`]. It does not check that
-/// the text is JSON.
+/// [`HeaderError::Base64`], [`HeaderError::Utf8`] or [`HeaderError::TooDeep`]. It does not check
+/// that the text is JSON.
 pub fn decode_header(value: &[u8]) -> Result<String, HeaderError> {
     // Without a branch for each byte the compiler compares many at once.
     let url_safe = value

@@ -57,6 +57,7 @@ pub mod header {
     pub const PAYMENT_SIGNATURE: &str = "payment-signature";
     /// The receipt: base64 of a [`SettlementResponse`](crate::SettlementResponse).
     pub const PAYMENT_RESPONSE: &str = "payment-response";
-    /// The payment header of x402 v1. This crate does not read it; a server names it in its refusal.
+    /// The payment header of x402 v1. This crate does not read it; a server names it in its
+    /// refusal.
     pub const X_PAYMENT: &str = "x-payment";
 }

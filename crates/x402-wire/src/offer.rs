@@ -209,9 +209,10 @@ impl Offer {
         self.options.iter().map(|option| &option.requirements)
     }
 
-    /// Finds the option that a caller's copy equals in **every** member. Addresses compare by value,
-    /// so their case does not matter. The caller's `extra` may have more members, except for those
-    /// that change how the payment is made: another payment flow or transfer method than the default.
+    /// Finds the option that a caller's copy equals in **every** member. Addresses compare by
+    /// value, so their case does not matter. The caller's `extra` may have more members, except for
+    /// those that change how the payment is made: another payment flow or transfer method than the
+    /// default.
     ///
     /// The returned option is the seller's own. Nothing of the caller's copy is in it.
     ///

@@ -239,8 +239,8 @@ impl Payment {
         Ok(())
     }
 
-    /// Checks that the authorization is valid now, for at least `remaining` more seconds (never less
-    /// than [`MIN_REMAINING_SECONDS`]) and at most [`MAX_WINDOW_SECONDS`].
+    /// Checks that the authorization is valid now, for at least `remaining` more seconds (never
+    /// less than [`MIN_REMAINING_SECONDS`]) and at most [`MAX_WINDOW_SECONDS`].
     ///
     /// # Errors
     /// [`Invalid::NotYetValid`], [`Invalid::EndsTooSoon`] or [`Invalid::EndsTooLate`].
@@ -270,8 +270,9 @@ impl Payment {
         Ok(())
     }
 
-    /// The signature as bytes for a contract wallet to judge (EIP-1271), whatever they recover to: at
-    /// least 65 of them, under scheme `exact`. `None` when no wallet can have made the signature.
+    /// The signature as bytes for a contract wallet to judge (EIP-1271), whatever they recover to:
+    /// at least 65 of them, under scheme `exact`. `None` when no wallet can have made the
+    /// signature.
     ///
     /// Ask for them when `check_signature` refuses 65 bytes (another signer, a `v` or an `s` that a
     /// key does not write) and the payer is known to be a contract. They prove nothing until the

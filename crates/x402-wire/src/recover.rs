@@ -11,8 +11,8 @@ use crate::{Invalid, Payment, Scheme};
 pub enum SignatureStanding {
     /// 65 bytes that recover to the payer's address.
     Recovered,
-    /// Another length, under scheme `exact`: a contract wallet's signature (EIP-1271, ERC-6492). Only
-    /// the chain can judge it.
+    /// Another length, under scheme `exact`: a contract wallet's signature (EIP-1271, ERC-6492).
+    /// Only the chain can judge it.
     Contract(Bytes),
     /// Scheme `aggr_deferred`: a session key's signature. Only the facilitator can judge it.
     Session,
@@ -22,12 +22,12 @@ pub enum SignatureStanding {
 impl Payment {
     /// Checks that the signature is the payer's, as far as that can be told offline.
     ///
-    /// 65 bytes must be the payer's own signature in the one form that token contracts accept: `s` in
-    /// the lower half, `v` 27 or 28 (or 0 and 1 for the same).
+    /// 65 bytes must be the payer's own signature in the one form that token contracts accept: `s`
+    /// in the lower half, `v` 27 or 28 (or 0 and 1 for the same).
     ///
     /// # Errors
-    /// One of the signature variants of [`Invalid`]. It is final for a payer without code. A contract
-    /// may still accept the same bytes as its own signature: see
+    /// One of the signature variants of [`Invalid`]. It is final for a payer without code. A
+    /// contract may still accept the same bytes as its own signature: see
     /// [`Self::wallet_signature`].
     pub fn check_signature(&self) -> Result<SignatureStanding, Invalid> {
         if self.scheme() == Scheme::AggrDeferred {

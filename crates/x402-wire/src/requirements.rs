@@ -54,8 +54,8 @@ impl Asset {
         ]
     }
 
-    /// The EIP-712 domain separator of this token: what its `DOMAIN_SEPARATOR()` returns if address,
-    /// name and version are right.
+    /// The EIP-712 domain separator of this token: what its `DOMAIN_SEPARATOR()` returns if
+    /// address, name and version are right.
     ///
     /// # Example
     /// ```

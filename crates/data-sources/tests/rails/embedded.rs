@@ -1,7 +1,11 @@
 //! The example `plans`, as an embedder would compose it, against stand-ins of its upstreams.
 
 #[path = "../../examples/plans.rs"]
-#[allow(dead_code, unreachable_pub, reason = "an example: its `main` is run by hand")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "an example: its `main` is run by hand"
+)]
 mod plans;
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::Network;
 
-/// What a buyer may still spend, by network and asset, in the asset's smallest unit. The caller keeps
-/// it: in memory, or in a file between runs.
+/// What a buyer may still spend, by network and asset, in the asset's smallest unit. The caller
+/// keeps it: in memory, or in a file between runs.
 ///
 /// An asset that was never put in has nothing left. [`Choice::authorize`](super::Choice::authorize)
 /// takes amounts out.

@@ -49,7 +49,8 @@ impl Purchase {
         }
     }
 
-    /// The purchase with an identifier. Give the same one each time that the same purchase is tried.
+    /// The purchase with an identifier. Give the same one each time that the same purchase is
+    /// tried.
     #[must_use]
     pub fn with_id(self, id: PaymentId) -> Self {
         Self {
@@ -160,8 +161,8 @@ impl Choice {
         self.extensions.payment_identifier().is_some()
     }
 
-    /// Makes the authorization, and takes its amount out of the budget. The authorization is valid at
-    /// once, and ends after the offer's time or the policy's window, whichever is shorter.
+    /// Makes the authorization, and takes its amount out of the budget. The authorization is valid
+    /// at once, and ends after the offer's time or the policy's window, whichever is shorter.
     ///
     /// # Errors
     /// [`AuthorizeError`]; the budget is unchanged.

@@ -20,8 +20,8 @@ pub enum Outcome {
         /// The transaction, when the seller names one.
         transaction: Option<B256>,
     },
-    /// The seller did not settle. The authorization is still good until it ends: do not sign another
-    /// one for the same purchase unless the seller cannot settle this one any more.
+    /// The seller did not settle. The authorization is still good until it ends: do not sign
+    /// another one for the same purchase unless the seller cannot settle this one any more.
     NotSettled {
         /// Why.
         reason: Reason,

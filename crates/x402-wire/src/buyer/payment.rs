@@ -93,10 +93,11 @@ impl UnsignedPayment {
         })
     }
 
-    /// Adds a key's signature over [`Self::digest`]: `r`, `s` and `v`, where `v` is 27 or 28, or 0 or
-    /// 1 for the same. The payment always carries 27 or 28.
+    /// Adds a key's signature over [`Self::digest`]: `r`, `s` and `v`, where `v` is 27 or 28, or 0
+    /// or 1 for the same. The payment always carries 27 or 28.
     ///
-    /// It does not check who signed: a payment of another signer is refused, and nothing is charged.
+    /// It does not check who signed: a payment of another signer is refused, and nothing is
+    /// charged.
     ///
     /// # Errors
     /// [`Invalid::RecoveryValue`] or [`Invalid::HighS`]: token contracts refuse such a signature.
@@ -105,7 +106,8 @@ impl UnsignedPayment {
         Ok(SignedPayment::new(self, &signature.as_bytes()))
     }
 
-    /// Adds a contract wallet's signature (EIP-1271, ERC-6492) as it is. Only the chain can judge it.
+    /// Adds a contract wallet's signature (EIP-1271, ERC-6492) as it is. Only the chain can judge
+    /// it.
     ///
     /// # Errors
     /// [`Invalid::SignatureLength`] below 65 bytes: sellers take no shorter ones.
@@ -121,8 +123,8 @@ impl UnsignedPayment {
 
 /// A payment that can be sent, and sent again.
 ///
-/// Keep [`Self::header`] before it is sent first: should the answer get lost, the same value gets the
-/// answer without a second charge. It is a bearer of money, so `Debug` leaves it out.
+/// Keep [`Self::header`] before it is sent first: should the answer get lost, the same value gets
+/// the answer without a second charge. It is a bearer of money, so `Debug` leaves it out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedPayment {
     unsigned: UnsignedPayment,
@@ -206,8 +208,8 @@ impl SignedPayment {
     /// It is the seller's word. The chain has the last one.
     ///
     /// # Errors
-    /// [`OutcomeError`] when it cannot be read, contradicts itself, or is about another payment. The
-    /// outcome is unknown then.
+    /// [`OutcomeError`] when it cannot be read, contradicts itself, or is about another payment.
+    /// The outcome is unknown then.
     pub fn outcome(&self, value: &[u8]) -> Result<Outcome, OutcomeError> {
         let response = SettlementResponse::from_header(value)?;
         Outcome::read(self, response)
@@ -216,8 +218,8 @@ impl SignedPayment {
     /// The payment as its seller reads it.
     ///
     /// # Errors
-    /// [`HeaderError::TooDeep`] when the seller's own extensions nest so deeply that this crate would
-    /// not read the payment.
+    /// [`HeaderError::TooDeep`] when the seller's own extensions nest so deeply that this crate
+    /// would not read the payment.
     pub fn payload(&self) -> Result<crate::PaymentPayload, HeaderError> {
         crate::PaymentPayload::from_header(self.header.as_bytes())
     }

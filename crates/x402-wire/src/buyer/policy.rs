@@ -30,8 +30,8 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Allows payments of at most `cap` (in the asset's smallest unit) to anyone. Name and version of
-    /// the asset's domain are the offer's: if they are wrong, the signature is void.
+    /// Allows payments of at most `cap` (in the asset's smallest unit) to anyone. Name and version
+    /// of the asset's domain are the offer's: if they are wrong, the signature is void.
     #[must_use]
     pub fn new(network: Network, asset: Address, cap: U256) -> Self {
         Self {
