@@ -156,7 +156,7 @@ fn evidence(verified: &Verified, artifact_id: &str) -> Value {
         "artifact_id": artifact_id,
         "payload_digest": verified.payload_digest().to_string(),
         "valid_until": verified.valid_until().to_string(),
-        "checks": names(&verified.report()),
+        "checks": names(verified.report()),
     })
 }
 
