@@ -13,6 +13,7 @@ use custody_turnkey::TurnkeyCustody;
 use data_sources::{Clock, SystemClock};
 use fence_sending::Sendings;
 use fence_server::Delegations;
+use gas_funding::GasFunding;
 use http_edge::{Drained, Server, announce, shutdown_signal};
 use ledger::{Allowance, Journal, SqliteLedger};
 use route_catalog::{Catalog, CatalogConfig, Offering};
@@ -155,6 +156,10 @@ impl Service<AnySettler, SqliteLedger> {
         let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
         let fence = delegation::chain_to_send_on(delegations.as_ref(), &routes).await?;
         let sending = Sending::open(config, fence)?;
+        let funding = match &sending {
+            Some(sending) => sending.funding(config, &sources, paid, &clock)?,
+            None => GasFunding::nobody(),
+        };
         let sendings = match (&delegations, &config.delegation, &sending) {
             (Some(delegations), Some(section), Some(sending)) if fence.is_some() => {
                 let start = delegation::start;
@@ -164,6 +169,7 @@ impl Service<AnySettler, SqliteLedger> {
                     delegations,
                     routes,
                     sending,
+                    funding.clone(),
                     &clock,
                 )?)
             }
@@ -171,7 +177,7 @@ impl Service<AnySettler, SqliteLedger> {
         };
         let actions = match (&custody, &sending) {
             (Some(custody), Some(sending)) => {
-                wallets::open(config, custody, &policy, sending, &sources, paid, &clock)?
+                wallets::open(config, custody, &policy, sending, &sources, funding, &clock)?
             }
             _ => None,
         };

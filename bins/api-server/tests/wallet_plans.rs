@@ -18,13 +18,14 @@ use api_server::{
 };
 use custody::Owner;
 use dev_chain::{DevChain, RpcServer};
+use gas_funding::{CoinPrices as _, PaidTotals as _};
 use ledger::{Options, SqliteLedger};
 use plan_checks::bridge::calldata::Burn as BurnCall;
 use plan_checks::bridge::chains::{MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
 use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
 use wallet_actions::{
-    BridgeAsk, Burn, CoinPrices as _, PaidTotals as _, PlanCause, Plans as _, StepKind, SwapAsk,
+    BridgeAsk, Burn, PlanCause, Plans as _, StepKind, SwapAsk,
 };
 
 const WALLET: Address = address!("70997970C51812dc3A010C7d01b50e0d17dc79C8");

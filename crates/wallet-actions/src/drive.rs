@@ -34,6 +34,8 @@ pub(crate) enum Fault {
     Custody(#[from] CustodyError),
     #[error(transparent)]
     Plan(#[from] PlanRefused),
+    #[error(transparent)]
+    Funding(#[from] gas_funding::Fault),
     #[error("chain {0} is not configured any more")]
     Chain(u64),
     #[error("custody knows no wallet {0} of the intent's owner")]

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use chain_reader::ChainReader;
 use custody::{Custody, Owner, SigningPolicy, Turns};
+use gas_funding::GasFunding;
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 use tx_sender::{Sender, State as SenderState};
 
 use crate::drive::{Driver, Fault};
-use crate::gas::Funder;
 use crate::intent::{Intent, Status};
 use crate::plan::Planner;
-use crate::ports::{CoinPrices, PaidTotals, Plans};
+use crate::ports::Plans;
 use crate::store::{Store, StoreError};
 use crate::{IntentId, Order, Refused};
 
@@ -37,12 +37,8 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     /// Who plans swaps and bridges.
     pub plans: Arc<dyn Plans>,
-    /// What coins are worth.
-    pub prices: Arc<dyn CoinPrices>,
-    /// What owners have paid.
-    pub paid: Arc<dyn PaidTotals>,
-    /// Who tops wallets up; nobody when absent.
-    pub funder: Option<Funder>,
+    /// Who gives wallets coins for gas, shared with whoever else sends for them.
+    pub funding: GasFunding,
     /// How fast.
     pub pace: Pace,
     /// The machine's clock, in Unix seconds.
@@ -85,9 +81,7 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) plans: Arc<dyn Plans>,
-    pub(crate) prices: Arc<dyn CoinPrices>,
-    pub(crate) paid: Arc<dyn PaidTotals>,
-    pub(crate) funder: Option<Funder>,
+    pub(crate) funding: GasFunding,
     pub(crate) pace: Pace,
     clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Some intent was written.
@@ -153,9 +147,7 @@ impl WalletActions {
             turns: parts.turns,
             store: parts.store,
             plans: parts.plans,
-            prices: parts.prices,
-            paid: parts.paid,
-            funder: parts.funder,
+            funding: parts.funding,
             pace: parts.pace,
             clock: parts.clock,
             changed: Notify::new(),

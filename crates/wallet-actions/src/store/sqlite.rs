@@ -9,7 +9,7 @@ use rusqlite::{
 };
 use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
 
-use super::{Forbidden, Store, StoreError, StoreFuture, TopUp};
+use super::{Forbidden, Store, StoreError, StoreFuture};
 use crate::{Intent, IntentId};
 
 /// `x4wa`.
@@ -24,8 +24,6 @@ const SETTINGS: Settings = Settings {
     max_bytes: None,
     checkpoints: Checkpoints::InCommits,
 };
-
-const DAY_SECONDS: u64 = 86_400;
 
 /// Intents in one SQLite file.
 #[derive(Debug)]
@@ -283,61 +281,6 @@ impl Store for SqliteStore {
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {
         self.run("look for a running intent", move |transaction| {
             running(transaction, wallet)
-        })
-    }
-
-    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
-        self.run("book coins for gas", move |transaction| {
-            let known = transaction
-                .prepare_cached("SELECT 1 FROM top_up WHERE key = ?1")?
-                .exists([&top_up.key])?;
-            if known {
-                return Ok(());
-            }
-            let day = top_up.at.saturating_sub(top_up.at % DAY_SECONDS);
-            let sum = |condition: &str, owner: &str, from: u64| -> rusqlite::Result<u64> {
-                let sql = format!(
-                    "SELECT coalesce(sum(micro_usd), 0) FROM top_up WHERE at >= ?2 AND {condition}"
-                );
-                let sum: i64 = transaction
-                    .prepare_cached(&sql)?
-                    .query_row(params![owner, number(from)], |row| row.get(0))?;
-                Ok(u64::try_from(sum).unwrap_or(u64::MAX))
-            };
-            let owner = top_up.owner.as_str();
-            for (budget, given, most) in [
-                (
-                    "gas_topup_budget_usd",
-                    sum("owner = ?1", owner, day)?,
-                    top_up.of_owner,
-                ),
-                ("paid", sum("owner = ?1", owner, 0)?, top_up.paid_by_owner),
-                (
-                    "gas_topup_total_usd",
-                    sum("?1 = ?1", owner, day)?,
-                    top_up.of_all,
-                ),
-            ] {
-                if given.saturating_add(top_up.micro_usd) > most {
-                    return Err(StoreError::Budget {
-                        budget,
-                        given,
-                        most,
-                    }
-                    .into());
-                }
-            }
-            transaction
-                .prepare_cached(
-                    "INSERT INTO top_up (key, owner, at, micro_usd) VALUES (?1, ?2, ?3, ?4)",
-                )?
-                .execute(params![
-                    top_up.key,
-                    top_up.owner,
-                    number(top_up.at),
-                    number(top_up.micro_usd),
-                ])?;
-            Ok(())
         })
     }
 }

@@ -19,6 +19,7 @@ use custody::{
 use dev_chain::cctp::{ATTESTER, MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
 use dev_chain::iris::Iris;
 use dev_chain::{DevChain, GAS_PAYER, Mining, arbitrum, base, xlayer};
+use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tx_sender::{
@@ -26,13 +27,13 @@ use tx_sender::{
     TransactionSigner, Transport,
 };
 use wallet_actions::{
-    Action, Attested, BridgeAsk, BridgePlan, Burn, CoinPrices, Funder, Intent, Order, Pace,
-    PaidTotals, Parts, PlanCause, PlanRefused, PlannedStep, Plans, PortFuture, Principal, Refused,
-    StepKind, SwapAsk, SwapPlan, WalletActions,
+    Action, Attested, BridgeAsk, BridgePlan, Burn, Intent, Order, Pace, Parts, PlanCause,
+    PlanRefused, PlannedStep, Plans, PortFuture, Principal, Refused, StepKind, SwapAsk, SwapPlan,
+    WalletActions,
 };
 
 use crate::memory::Memory;
-use crate::mortal::{Fuse, MortalIntents, MortalNode, MortalRecords, payment};
+use crate::mortal::{Fuse, MortalBook, MortalIntents, MortalNode, MortalRecords, payment};
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 pub(crate) const PRICE: u64 = 50_000;
@@ -296,11 +297,14 @@ impl PaidTotals for Paid {
     }
 }
 
-struct NoPrices;
+/// Every coin at so many dollars, if it has a price.
+struct Prices(Option<u64>);
 
-impl CoinPrices for NoPrices {
-    fn micro_usd(&self, _: u64, _: U256) -> PortFuture<'_, Option<u64>> {
-        Box::pin(std::future::ready(None))
+impl CoinPrices for Prices {
+    fn micro_usd(&self, _: u64, wei: U256) -> PortFuture<'_, Option<u64>> {
+        let worth = |dollars| (wei * U256::from(dollars)).div_ceil(U256::from(10_u64.pow(12)));
+        let micro = self.0.map(|dollars: u64| worth(dollars).to());
+        Box::pin(std::future::ready(micro))
     }
 }
 
@@ -312,9 +316,12 @@ pub(crate) struct World {
     pub(crate) plans: Arc<TestPlans>,
     pub(crate) store: Arc<Memory>,
     pub(crate) records: Arc<MemoryStore>,
+    pub(crate) book: Arc<MemoryBook>,
     pub(crate) up: Arc<AtomicBool>,
     pub(crate) funder: Mutex<Option<Funder>>,
     pub(crate) paid: Mutex<u64>,
+    /// What a coin of every chain is worth, in dollars.
+    pub(crate) prices: Mutex<Option<u64>>,
     mining: Arc<AtomicBool>,
     start: Instant,
 }
@@ -392,9 +399,11 @@ impl World {
             iris,
             store: Arc::default(),
             records: Arc::default(),
+            book: Arc::default(),
             up: Arc::new(true.into()),
             funder: Mutex::new(None),
             paid: Mutex::new(0),
+            prices: Mutex::new(None),
             mining,
             start,
         }
@@ -450,6 +459,20 @@ impl World {
                 clock: Clock::new(move || NOW + start.elapsed().as_secs()),
             },
         );
+        let funding = match self.funder.lock().unwrap().clone() {
+            None => GasFunding::nobody(),
+            Some(funder) => GasFunding::new(gas_funding::Parts {
+                funder,
+                sender: sender.clone(),
+                book: Arc::new(MortalBook {
+                    book: Arc::clone(&self.book),
+                    fuse: Arc::clone(&fuse),
+                }),
+                prices: Arc::new(Prices(*self.prices.lock().unwrap())),
+                paid: Arc::new(Paid(*self.paid.lock().unwrap())),
+                clock: Arc::new(move || NOW + start.elapsed().as_secs()),
+            }),
+        };
         let actions = WalletActions::start(Parts {
             custody: Arc::new(Guarded::new(Keys::new(), policy())),
             policy: policy(),
@@ -461,9 +484,7 @@ impl World {
                 fuse: Arc::clone(&fuse),
             }),
             plans: Arc::<TestPlans>::clone(&self.plans),
-            prices: Arc::new(NoPrices),
-            paid: Arc::new(Paid(*self.paid.lock().unwrap())),
-            funder: self.funder.lock().unwrap().clone(),
+            funding,
             pace: Pace {
                 look: Duration::from_millis(300),
                 ..Pace::default()

@@ -252,6 +252,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["plan-checks", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
+    // It knows neither plans nor actions: keys of transfers and owners are given to it.
+    Member {
+        name: "gas-funding",
+        layer: 4,
+        may_use: &["chain-reader", "custody", "storage", "tx-sender"],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
     // It has effects through ports and crates below, and holds no key.
     Member {
         name: "fence-sending",
@@ -261,6 +268,7 @@ pub const MEMBERS: &[Member] = &[
             "custody",
             "delegation-fence",
             "fence-server",
+            "gas-funding",
             "plan-builder",
             "plan-checks",
             "tx-sender",
@@ -274,6 +282,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[
             "chain-reader",
             "custody",
+            "gas-funding",
             "plan-checks",
             "storage",
             "tx-sender",
@@ -293,6 +302,7 @@ pub const MEMBERS: &[Member] = &[
             "dev-chain",
             "fence-sending",
             "fence-server",
+            "gas-funding",
             "http-edge",
             "ledger",
             "plan-builder",
@@ -453,6 +463,7 @@ pub const RESERVED: &[Reserved] = &[
             "ledger",
             "tx-sender",
             "fence-server",
+            "gas-funding",
             "wallet-actions",
             "watch-server",
             "bench",
