@@ -116,6 +116,8 @@ impl Planner<'_> {
             bridge: draft.bridge,
             plan: draft.plan,
             ended_at: None,
+            is_final: false,
+            reorganised_at: None,
         })
     }
 

@@ -43,6 +43,9 @@ pub trait Store: Send + Sync + 'static {
     /// The intents that something is left to do for, the oldest first.
     fn open(&self) -> StoreFuture<'_, Vec<IntentId>>;
 
+    /// The intents that are over and not final, the oldest first: a block may change what they say.
+    fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>>;
+
     /// The intents that were made since this Unix second, whatever became of them.
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>>;
 

@@ -32,12 +32,16 @@ pub(crate) fn shown(intent: &Intent) -> Value {
     if let Some(ended_at) = intent.ended_at {
         put("ended_at", time(ended_at).into());
     }
+    // What an earlier answer said of it may have been true, and is not any more.
+    if let Some(at) = intent.reorganised_at {
+        put("reorganised_at", time(at).into());
+    }
     Value::Object(shown)
 }
 
 fn status(intent: &Intent) -> &'static str {
     match intent.state {
-        State::Running | State::Following => "in_progress",
+        State::Running | State::Following | State::Reopened => "in_progress",
         over => over.as_str(),
     }
 }
@@ -46,6 +50,9 @@ fn status(intent: &Intent) -> &'static str {
 fn reason(intent: &Intent) -> Option<String> {
     if intent.state == State::Following {
         return Some("awaiting_mint".to_owned());
+    }
+    if intent.state == State::Reopened {
+        return Some("reorganised".to_owned());
     }
     if intent.halted.is_some() {
         return intent.halted.clone();

@@ -4,6 +4,12 @@
 //! once more, as if its caller had sent it again: the same claim, the same intent, the same charge.
 //! So what happened is charged, and the caller finds its answer. An intent that came to nothing
 //! ends uncharged, as before.
+//!
+//! A payment whose window has closed meanwhile cannot be settled by anybody. What was not signed
+//! yet is cancelled then. What was signed goes on, with its record; it is not charged, the ledger
+//! says so, and it is counted.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_edge::RequestIds;
@@ -11,9 +17,12 @@ use ledger::{Journal, RequestBinding};
 use route_catalog::Operation;
 use serde::{Deserialize, Serialize};
 use settlement::Settler;
-use wallet_actions::WalletActions;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use wallet_actions::{GivenUp, Intent, WalletActions};
 use x402_wire::{MAX_WINDOW_SECONDS, PaymentPayload};
 
+use crate::observe;
 use crate::payment::{PaidCall, PaymentProcessor, Request, Worker};
 
 /// A paid call, as an intent keeps it.
@@ -58,6 +67,13 @@ impl KeptCall {
     }
 }
 
+/// Why an intent is given up whose payment nobody can settle any more.
+const EXPIRED: &str = "payment_expired";
+/// How long one look at an intent waits for its first transaction to stand.
+const LOOK: Duration = Duration::from_secs(60);
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// Takes the calls of the intents of the last day once more. Those that were answered are known to
 /// the journal, and nothing is done for them.
 pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
@@ -75,6 +91,7 @@ pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
             return;
         }
     };
+    let mut expired = JoinSet::new();
     for intent in intents {
         let kept: Option<KeptCall> = serde_json::from_str(&intent.call).ok();
         let Some((call, payload)) = kept.and_then(|kept| kept.again()) else {
@@ -83,7 +100,55 @@ pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
         if !processor.is_open(&call).await {
             continue;
         }
+        if processor.is_expired(&call) {
+            let (actions, processor) = (actions.clone(), processor.clone());
+            expired.spawn(async move { go_on_uncharged(&actions, &processor, intent, &call).await });
+            continue;
+        }
         tracing::info!(intent = %intent.id, "an action's call was cut off, and is taken again");
         processor.process(call, payload).await;
+    }
+    while expired.join_next().await.is_some() {}
+}
+
+/// An intent whose payment nobody can settle any more: it ends if nothing was signed for it, and
+/// goes on uncharged otherwise.
+async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
+    actions: &WalletActions,
+    processor: &PaymentProcessor<S, J, W>,
+    mut intent: Intent,
+    call: &PaidCall,
+) {
+    let id = intent.id.clone();
+    match actions.give_up(&id, EXPIRED).await {
+        Ok(Some(GivenUp::Cancelled(_))) => {
+            tracing::info!(intent = %id, "an action is cancelled whose payment has expired");
+            return;
+        }
+        Ok(_) => {}
+        Err(refused) => tracing::warn!(intent = %id, %refused, "an action cannot be given up"),
+    }
+    // Nothing is given away before a transaction stands.
+    while !intent.has_effect() {
+        match actions.wait(&id, Instant::now() + LOOK).await {
+            Ok(Some(found)) if found.state.is_over() && !found.has_effect() => return,
+            Ok(Some(found)) => intent = found,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::warn!(intent = %id, code = error.code(), "an action cannot be looked at");
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    match processor.forgo(call, intent.price_micro_usd).await {
+        Ok(true) => {
+            observe::action_uncharged(intent.operation.as_str());
+            let (operation, price) = (intent.operation.as_str(), intent.price_micro_usd);
+            tracing::warn!(intent = %id, owner = intent.owner, operation, price_micro_usd = price, "an action is not charged: the window of its payment closed while the server was down");
+        }
+        Ok(false) => {}
+        Err(error) => {
+            tracing::error!(intent = %id, code = error.code(), %error, "an action that is not charged cannot be written into the ledger");
+        }
     }
 }

@@ -16,4 +16,5 @@ mod support;
 
 mod actions;
 mod charging;
+mod expired;
 mod stage;

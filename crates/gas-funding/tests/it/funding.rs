@@ -67,6 +67,8 @@ struct World {
 impl World {
     fn new() -> Self {
         let builder = DevChain::builder().mining(Mining::Manual);
+        let funder = (DEV_ACCOUNTS[2].address, U256::from(10_u64.pow(18)));
+        let builder = builder.account(funder.0, funder.1);
         let chain = builder.account(PAYER, U256::ZERO).build().unwrap();
         for _ in 0..3 {
             chain.mine();

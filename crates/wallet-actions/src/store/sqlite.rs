@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
 use rusqlite::{
-    Connection, ErrorCode, OptionalExtension as _, Row, Transaction, TransactionBehavior, params,
+    Connection, ErrorCode, OptionalExtension as _, Row, Statement, Transaction,
+    TransactionBehavior, params,
 };
 use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
 
@@ -15,7 +16,7 @@ use crate::{Intent, IntentId};
 /// `x4wa`.
 const FORMAT: Format = Format {
     application_id: 0x7834_7761,
-    migrations: &[include_str!("0001.sql"), include_str!("0002.sql")],
+    migrations: &[include_str!("0001.sql"), include_str!("0002.sql"), include_str!("0003.sql")],
 };
 
 const SETTINGS: Settings = Settings {
@@ -140,6 +141,12 @@ fn running(transaction: &Transaction<'_>, wallet: Address) -> Result<Option<Inte
     Ok(id.and_then(|id| id.parse().ok()))
 }
 
+fn ids(statement: &mut Statement<'_>) -> Result<Vec<IntentId>, Fault> {
+    let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    Ok(ids.into_iter().filter_map(|id| id.parse().ok()).collect())
+}
+
 impl Store for SqliteStore {
     fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
         self.run("insert an intent", move |transaction| {
@@ -220,7 +227,7 @@ impl Store for SqliteStore {
         self.run("write an intent", move |transaction| {
             let written = transaction
                 .prepare_cached(
-                    "UPDATE intent SET state = ?2, revision = revision + 1, body = ?3 \
+                    "UPDATE intent SET state = ?2, revision = revision + 1, body = ?3, is_final = ?5 \
                      WHERE id = ?1 AND revision = ?4",
                 )?
                 .execute(params![
@@ -228,6 +235,7 @@ impl Store for SqliteStore {
                     intent.state.as_str(),
                     body(&intent)?,
                     number(intent.revision),
+                    intent.is_final,
                 ]);
             match written {
                 Ok(1) => Ok(Intent {
@@ -248,11 +256,21 @@ impl Store for SqliteStore {
     fn open(&self) -> StoreFuture<'_, Vec<IntentId>> {
         self.run("list open intents", |transaction| {
             let mut statement = transaction.prepare_cached(
-                "SELECT id FROM intent WHERE state IN ('running', 'following') ORDER BY created_at, id",
+                "SELECT id FROM intent WHERE state IN ('running', 'following', 'reopened') \
+                 ORDER BY created_at, id",
             )?;
-            let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
-            let ids = ids.collect::<Result<Vec<_>, _>>()?;
-            Ok(ids.into_iter().filter_map(|id| id.parse().ok()).collect())
+            ids(&mut statement)
+        })
+    }
+
+    fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        self.run("list ended intents", |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT id FROM intent WHERE is_final = 0 \
+                 AND state IN ('completed', 'partial', 'failed', 'cancelled') \
+                 ORDER BY created_at, id",
+            )?;
+            ids(&mut statement)
         })
     }
 

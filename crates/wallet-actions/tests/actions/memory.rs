@@ -114,6 +114,14 @@ impl Store for Memory {
             .collect()))
     }
 
+    fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        let all = self.all().into_iter();
+        done(Ok(all
+            .filter(|it| it.state.is_over() && !it.is_final)
+            .map(|it| it.id)
+            .collect()))
+    }
+
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
         let all = self.all().into_iter();
         done(Ok(all.filter(|it| it.created_at >= created_at).collect()))

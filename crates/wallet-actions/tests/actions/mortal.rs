@@ -121,6 +121,13 @@ impl Store for MortalIntents {
         })
     }
 
+    fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        Box::pin(async move {
+            self.fuse.alive().await;
+            self.store.unsettled().await
+        })
+    }
+
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
         self.store.since(created_at)
     }

@@ -59,12 +59,19 @@ pub(crate) fn owner_id() -> Owner {
 }
 
 /// Keys in memory, one for each owner. That of the first one is there, as if it had been kept.
-struct Keys(Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>);
+struct Keys(
+    Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>,
+    Arc<AtomicBool>,
+);
 
 impl Keys {
-    fn new() -> Self {
+    /// They sign while `signs` says so.
+    fn new(signs: Arc<AtomicBool>) -> Self {
         let key = Self::of(owner_id());
-        Self(Mutex::new([(key.address(), (owner_id(), key))].into()))
+        Self(
+            Mutex::new([(key.address(), (owner_id(), key))].into()),
+            signs,
+        )
     }
 
     fn of(owner: Owner) -> PrivateKeySigner {
@@ -121,7 +128,13 @@ impl Custody for Keys {
             let (_, key) = &keys[&wallet];
             key.sign_hash_sync(&hash).unwrap()
         });
-        ready(signed)
+        let signs = Arc::clone(&self.1);
+        Box::pin(async move {
+            while !signs.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            signed
+        })
     }
 
     fn attest(&self, _: Owner) -> CustodyFuture<'_, Option<Attestation>> {
@@ -318,6 +331,8 @@ pub(crate) struct World {
     pub(crate) records: Arc<MemoryStore>,
     pub(crate) book: Arc<MemoryBook>,
     pub(crate) up: Arc<AtomicBool>,
+    /// Whether the wallet's key signs.
+    pub(crate) signs: Arc<AtomicBool>,
     pub(crate) funder: Mutex<Option<Funder>>,
     pub(crate) paid: Mutex<u64>,
     /// What a coin of every chain is worth, in dollars.
@@ -330,7 +345,7 @@ pub(crate) struct World {
 pub(crate) struct Process {
     pub(crate) actions: WalletActions,
     pub(crate) fuse: Arc<Fuse>,
-    _sender: Sender,
+    pub(crate) sender: Sender,
 }
 
 impl World {
@@ -401,6 +416,7 @@ impl World {
             records: Arc::default(),
             book: Arc::default(),
             up: Arc::new(true.into()),
+            signs: Arc::new(true.into()),
             funder: Mutex::new(None),
             paid: Mutex::new(0),
             prices: Mutex::new(None),
@@ -474,7 +490,7 @@ impl World {
             }),
         };
         let actions = WalletActions::start(Parts {
-            custody: Arc::new(Guarded::new(Keys::new(), policy())),
+            custody: Arc::new(Guarded::new(Keys::new(Arc::clone(&self.signs)), policy())),
             policy: policy(),
             chains: readers.into(),
             sender: sender.clone(),
@@ -494,7 +510,7 @@ impl World {
         Process {
             actions,
             fuse,
-            _sender: sender,
+            sender,
         }
     }
 }

@@ -27,6 +27,8 @@ fn intent(id: u8, number: u8, wallet: u8) -> Intent {
         bridge: None,
         plan: Value::Null,
         ended_at: None,
+        is_final: false,
+        reorganised_at: None,
     }
 }
 
@@ -109,6 +111,24 @@ async fn keeps_its_promises(store: &dyn Store) {
     };
     let ended = store.write(ended).await.unwrap();
     assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
+    // It is looked after until it is final; one that is reopened is open, and in nobody's way.
+    assert_eq!(store.unsettled().await.unwrap(), vec![ended.id.clone()]);
+    let reopened = Intent {
+        state: State::Reopened,
+        ..ended
+    };
+    let reopened = store.write(reopened).await.unwrap();
+    assert!(store.unsettled().await.unwrap().is_empty());
+    assert_eq!(store.open().await.unwrap().len(), 2);
+    assert_eq!(store.is_busy(reopened.wallet).await.unwrap(), None);
+    let last = Intent {
+        state: State::Cancelled,
+        is_final: true,
+        ..reopened
+    };
+    let ended = store.write(last).await.unwrap();
+    assert_eq!(store.open().await.unwrap(), vec![other.id.clone()]);
+    assert!(store.unsettled().await.unwrap().is_empty());
     // It came to nothing: its payment is free.
     let again = store.insert(intent(5, 1, 1)).await.unwrap();
     assert_ne!(again.id, ended.id);
