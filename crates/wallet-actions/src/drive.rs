@@ -69,9 +69,10 @@ impl Driver {
     /// Goes on until nothing is left to do. A bridge whose mint is awaited leaves the wallet to
     /// others meanwhile.
     pub(crate) async fn run(&self) {
+        let mut woken = false;
         loop {
             let pace = self.shared.pace;
-            match self.turn().await {
+            match self.turn(&mut woken).await {
                 Ok(Turn::Went) => {}
                 Ok(Turn::Waits(pause)) => tokio::time::sleep(pause).await,
                 Ok(Turn::Over) => return,
@@ -84,12 +85,17 @@ impl Driver {
         }
     }
 
-    async fn turn(&self) -> Result<Turn, Fault> {
+    async fn turn(&self, woken: &mut bool) -> Result<Turn, Fault> {
         let Some(intent) = self.shared.store.get(&self.id).await? else {
             return Ok(Turn::Over);
         };
         if intent.state.is_over() {
             return Ok(Turn::Over);
+        }
+        // What stands already may lose its block. After a start nobody else has its lanes worked.
+        if !*woken && intent.has_begun() {
+            self.shared.wake(&intent).await?;
+            *woken = true;
         }
         // Reading whether a burn is attested touches no account.
         let next = intent.next();

@@ -246,6 +246,9 @@ mod tests {
         let Action::Swap(order) = read else {
             panic!("{read:?}");
         };
-        assert_eq!((order.slippage_pct.as_str(), order.amount.as_str()), ("1", "25.5"));
+        assert_eq!(
+            (order.slippage_pct.as_str(), order.amount.as_str()),
+            ("1", "25.5")
+        );
     }
 }

@@ -102,7 +102,8 @@ pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
         }
         if processor.is_expired(&call) {
             let (actions, processor) = (actions.clone(), processor.clone());
-            expired.spawn(async move { go_on_uncharged(&actions, &processor, intent, &call).await });
+            expired
+                .spawn(async move { go_on_uncharged(&actions, &processor, intent, &call).await });
             continue;
         }
         tracing::info!(intent = %intent.id, "an action's call was cut off, and is taken again");

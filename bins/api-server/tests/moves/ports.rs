@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use readings::defi::market::Market;
 use readings::{Decimal, Figure};
 use wallet_actions::{
-    Attested, BridgeAsk, BridgePlan, Burn, PlanCause, PlanRefused, Plans,
-    PortFuture, SwapAsk, SwapPlan,
+    Attested, BridgeAsk, BridgePlan, Burn, PlanCause, PlanRefused, Plans, PortFuture, SwapAsk,
+    SwapPlan,
 };
 use watch_server::{Edition, EditionFuture, Yields};
 use yield_watch::Snapshot;

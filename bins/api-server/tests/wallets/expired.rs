@@ -77,7 +77,10 @@ async fn what_goes_on_after_its_payments_window_is_not_charged_and_is_counted_on
     let statuses: Vec<_> = ended["steps"].as_array().unwrap().iter().collect();
     assert_eq!(statuses.len(), 2);
     assert_eq!(statuses[1]["status"], "success");
-    assert_eq!(Stage::holds(&stage.base, base::USDC, stage.wallet), 3_000_000);
+    assert_eq!(
+        Stage::holds(&stage.base, base::USDC, stage.wallet),
+        3_000_000
+    );
     // Nothing was charged, and the ledger says why.
     for _ in 0..120 {
         if counted(&stage).await == 1 {

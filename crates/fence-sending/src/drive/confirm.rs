@@ -68,9 +68,13 @@ impl Driver {
             Estimate::Gas(_) | Estimate::Reverts => return Ok(Err(ClearObstacle::Paused)),
         }
         let least = gas.approval.saturating_add(overhead);
-        let funds = self
-            .shared
-            .fund(admitted, route, payer, (Purpose::Clearing, least), sealed.block);
+        let funds = self.shared.fund(
+            admitted,
+            route,
+            payer,
+            (Purpose::Clearing, least),
+            sealed.block,
+        );
         Ok(match funds.await? {
             Funds::Enough | Funds::Coming => Ok(()),
             Funds::Missing(_) => Err(ClearObstacle::NoGas),

@@ -142,7 +142,11 @@ impl Route for TestRoute {
     }
 
     fn budget_owner(&self, _: Address) -> RouteFuture<'_, Option<Owner>> {
-        let owner = self.owner.lock().unwrap().map(|owner| Owner::new(196, owner));
+        let owner = self
+            .owner
+            .lock()
+            .unwrap()
+            .map(|owner| Owner::new(196, owner));
         Box::pin(async move { Ok(owner) })
     }
 

@@ -59,7 +59,12 @@ impl Custody for OneKey {
         ready(Some(known()).filter(|known| known.address == address))
     }
 
-    fn sign<'a>(&'a self, _: Address, subject: Subject<'a>, _: Purpose) -> CustodyFuture<'a, Signature> {
+    fn sign<'a>(
+        &'a self,
+        _: Address,
+        subject: Subject<'a>,
+        _: Purpose,
+    ) -> CustodyFuture<'a, Signature> {
         let signed = subject.hash();
         let signed = signed.map(|hash| wallet().sign_hash_sync(&hash).unwrap());
         Box::pin(std::future::ready(signed))
@@ -75,15 +80,15 @@ struct NoPlans;
 
 impl Plans for NoPlans {
     fn swap(&self, _: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>> {
-        unreachable!()
+        panic!("no plan is asked for")
     }
 
     fn bridge(&self, _: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>> {
-        unreachable!()
+        panic!("no plan is asked for")
     }
 
     fn attestation(&self, _: Burn) -> PortFuture<'_, Result<Option<Attested>, PlanRefused>> {
-        unreachable!()
+        panic!("no plan is asked for")
     }
 }
 
@@ -148,8 +153,10 @@ async fn ended(world: &World, actions: &WalletActions, intent: &Intent) -> Inten
 fn of_plan(world: &World) -> Vec<bool> {
     let sent = world.chain.transactions();
     let own = sent.iter().filter(|sent| sent.from == wallet().address());
-    own.map(|sent| sent.to == Some(base::ROUTER) || sent.input.starts_with(&[0x09, 0x5e, 0xa7, 0xb3]))
-        .collect()
+    own.map(|sent| {
+        sent.to == Some(base::ROUTER) || sent.input.starts_with(&[0x09, 0x5e, 0xa7, 0xb3])
+    })
+    .collect()
 }
 
 /// An action is begun when the first step of a plan is on its way: whether it came between two
@@ -171,7 +178,11 @@ async fn comes_between(shared: bool) -> bool {
     let intent = ended(&world, &actions, &intent).await;
     assert_eq!(intent.state, wallet_actions::State::Completed);
     let sent = of_plan(&world);
-    assert_eq!(sent.iter().filter(|of_plan| **of_plan).count(), 3, "{sent:?}");
+    assert_eq!(
+        sent.iter().filter(|of_plan| **of_plan).count(),
+        3,
+        "{sent:?}"
+    );
     assert_eq!(sent.len(), 4, "{sent:?}");
     sent != [true, true, true, false]
 }

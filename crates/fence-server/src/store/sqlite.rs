@@ -12,9 +12,7 @@ use plan_checks::UtcSeconds;
 use rusqlite::{Connection, Transaction, TransactionBehavior, types::Type};
 use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
 
-use super::{
-    InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write,
-};
+use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write};
 
 /// A file of the fence's records (`x4fe`).
 const FORMAT: Format = Format {

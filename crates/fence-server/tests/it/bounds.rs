@@ -7,8 +7,8 @@ use fence_server::{Change, Store};
 use crate::{
     sample::{ACCOUNT, NOW},
     stage::{
-        GRANT_ID, Shelf, at, fence_policy, grant, instance, limit, look, named_policy,
-        now, owner, received, revocation, sign, write,
+        GRANT_ID, Shelf, at, fence_policy, grant, instance, limit, look, named_policy, now, owner,
+        received, revocation, sign, write,
     },
 };
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, U256};
 use custody::Owner;
-use gas_funding::{Book, BookError, Booked, Budget, Limits, MemoryBook, Predecessors, SqliteBook, TopUp};
+use gas_funding::{
+    Book, BookError, Booked, Budget, Limits, MemoryBook, Predecessors, SqliteBook, TopUp,
+};
 use rusqlite::Connection;
 
 const DAY: u64 = 86_400;
@@ -67,7 +69,10 @@ async fn keeps_its_promises(book: &dyn Book) {
 
     // What a plan was given is missing for an action, and the other way round.
     let action = |micro_usd| top_up("wallet/b/gas/8453/0", 1, DAY + 1, micro_usd);
-    assert_eq!(refuses(book, action(41), LIMITS).await, (Budget::OfOwner, 60));
+    assert_eq!(
+        refuses(book, action(41), LIMITS).await,
+        (Budget::OfOwner, 60)
+    );
     assert!(book.book(action(40), LIMITS).await.unwrap().is_new);
     let plan = top_up("fence/c/gas/0", 1, DAY + 2, 1);
     assert_eq!(refuses(book, plan, LIMITS).await, (Budget::OfOwner, 100));
@@ -89,7 +94,12 @@ async fn keeps_its_promises(book: &dyn Book) {
         paid_by_owner: 151,
         ..LIMITS
     };
-    assert!(book.book(top_up("f", 1, 3 * DAY, 1), more).await.unwrap().is_new);
+    assert!(
+        book.book(top_up("f", 1, 3 * DAY, 1), more)
+            .await
+            .unwrap()
+            .is_new
+    );
 }
 
 fn open(path: &Path) -> SqliteBook {
@@ -165,7 +175,10 @@ fn predecessors(folder: &Path) -> Predecessors {
              micro_usd INTEGER NOT NULL) STRICT;",
         )
         .unwrap();
-    for (key, at, micro_usd) in [("wallet/b/gas/8453/0", DAY_STORED, 40), ("wallet/c/gas/196/0", 5, 20)] {
+    for (key, at, micro_usd) in [
+        ("wallet/b/gas/8453/0", DAY_STORED, 40),
+        ("wallet/c/gas/196/0", 5, 20),
+    ] {
         let row = (key, owner(1).to_string(), at, micro_usd);
         database
             .execute("INSERT INTO top_up VALUES (?1, ?2, ?3, ?4)", row)
@@ -187,7 +200,14 @@ async fn what_stood_in_the_books_before_counts() {
         let book = SqliteBook::open(&path, &before).unwrap();
         let today = refuses(&book, top_up("g", 1, DAY + 9, 31), LIMITS).await;
         assert_eq!(today, (Budget::OfOwner, 70));
-        let all = refuses(&book, top_up("g", 2, DAY + 9, 111), Limits { of_owner: 999, ..LIMITS });
+        let all = refuses(
+            &book,
+            top_up("g", 2, DAY + 9, 111),
+            Limits {
+                of_owner: 999,
+                ..LIMITS
+            },
+        );
         assert_eq!(all.await, (Budget::OfAll, 70));
         // Ever: 90 of 150.
         let ever = refuses(&book, top_up("g", 1, 2 * DAY, 61), LIMITS).await;

@@ -44,7 +44,11 @@ struct Ports {
 impl CoinPrices for Ports {
     fn micro_usd(&self, _: u64, wei: U256) -> PortFuture<'_, Option<u64>> {
         let worth = |dollars| (wei * U256::from(dollars)).div_ceil(U256::from(10_u64.pow(12)));
-        let micro = self.coin_usd.lock().unwrap().map(|dollars| worth(dollars).to());
+        let micro = self
+            .coin_usd
+            .lock()
+            .unwrap()
+            .map(|dollars| worth(dollars).to());
         Box::pin(std::future::ready(micro))
     }
 }
@@ -209,13 +213,19 @@ async fn what_is_not_given_says_why() {
     assert_eq!(asked, missing(NotGiven::NoGasAccount));
     let (funding, _sender) = world.process();
     // It has enough, and would give itself nothing.
-    assert_eq!(world.ask(&funding, funder, Some(owner())).await, Funds::Enough);
+    assert_eq!(
+        world.ask(&funding, funder, Some(owner())).await,
+        Funds::Enough
+    );
     let asked = world.ask(&funding, PAYER, None).await;
     assert_eq!(asked, missing(NotGiven::OwnerUnknown));
 
     *world.ports.paid.lock().unwrap() = 0;
     let asked = world.ask(&funding, PAYER, Some(owner())).await;
-    assert_eq!(asked, missing(NotGiven::BudgetExhausted(Budget::PaidByOwner)));
+    assert_eq!(
+        asked,
+        missing(NotGiven::BudgetExhausted(Budget::PaidByOwner))
+    );
     *world.ports.coin_usd.lock().unwrap() = None;
     let asked = world.ask(&funding, PAYER, Some(owner())).await;
     let why = NotGiven::PriceUnavailable(Budget::PaidByOwner);

@@ -12,7 +12,8 @@ use delegation_fence::{
 };
 use dev_chain::base::{CHAIN_ID, ROUTER, USDC};
 use fence_sending::{
-    Call, ChainClocks, ChainReader, DelegatedAccounts, GasFunding, GasRules, Owner, Pace, Parts, Route, RouteFuture, RoutedAccounts, Sendings, own_call,
+    Call, ChainClocks, ChainReader, DelegatedAccounts, GasFunding, GasRules, Owner, Pace, Parts,
+    Route, RouteFuture, RoutedAccounts, Sendings, own_call,
 };
 use fence_server::{DelegationError, Delegations, KeptSubmission, OnChain, Ordered, Store};
 use judges::{Account, Anvil, Rpc, Toolchain};

@@ -33,7 +33,8 @@ pub(crate) async fn look_after_ended(shared: Arc<Shared>) {
 impl Shared {
     async fn look_after(&self, id: &IntentId) -> Result<(), Fault> {
         let intent = self.store.get(id).await?;
-        let Some(intent) = intent.filter(|intent| intent.state.is_over() && !intent.is_final) else {
+        let Some(intent) = intent.filter(|intent| intent.state.is_over() && !intent.is_final)
+        else {
             return Ok(());
         };
         match self.look_at(&intent).await? {

@@ -107,7 +107,9 @@ impl Shared {
 fn agrees(status: Status, record: &Record) -> bool {
     match (status, record.state) {
         (Status::Sealed { at: known, .. }, SenderState::Sealed(inclusion))
-        | (Status::Reverted { at: known }, SenderState::Failed(inclusion)) => at(inclusion) == known,
+        | (Status::Reverted { at: known }, SenderState::Failed(inclusion)) => {
+            at(inclusion) == known
+        }
         (Status::Sealed { .. } | Status::Reverted { .. }, _) => false,
         (Status::Unsent, SenderState::Replaced(_) | SenderState::Abandoned(_)) => true,
         (Status::Unsent, _) => is_never_sent(record),

@@ -16,7 +16,11 @@ use crate::{Intent, IntentId};
 /// `x4wa`.
 const FORMAT: Format = Format {
     application_id: 0x7834_7761,
-    migrations: &[include_str!("0001.sql"), include_str!("0002.sql"), include_str!("0003.sql")],
+    migrations: &[
+        include_str!("0001.sql"),
+        include_str!("0002.sql"),
+        include_str!("0003.sql"),
+    ],
 };
 
 const SETTINGS: Settings = Settings {

@@ -160,12 +160,7 @@ async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it
     let done = process.run(order(1, invest("10"))).await.unwrap();
     assert_eq!(done.state, State::Completed, "{done:#?}");
     assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 40_000_000);
-    let given: Vec<_> = world
-        .book
-        .all()
-        .iter()
-        .map(|it| it.micro_usd)
-        .collect();
+    let given: Vec<_> = world.book.all().iter().map(|it| it.micro_usd).collect();
     assert!(
         !given.is_empty() && given.iter().sum::<u64>() <= 250_000,
         "{given:?}"

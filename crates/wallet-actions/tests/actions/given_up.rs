@@ -28,11 +28,16 @@ fn stage() -> World {
 }
 
 async fn begin(process: &Process) -> Intent {
-    Box::pin(process.actions.begin(&order(1, withdraw()))).await.unwrap()
+    Box::pin(process.actions.begin(&order(1, withdraw())))
+        .await
+        .unwrap()
 }
 
 async fn give_up(process: &Process, intent: &Intent) -> GivenUp {
-    let given_up = process.actions.give_up(&intent.id, "not_begun_in_time").await;
+    let given_up = process
+        .actions
+        .give_up(&intent.id, "not_begun_in_time")
+        .await;
     given_up.unwrap().unwrap()
 }
 
@@ -66,7 +71,11 @@ async fn stays_cancelled(world: &World, process: Process, given_up: GivenUp) {
     let next = world.process();
     tokio::time::sleep(Duration::from_secs(120)).await;
     let found = next.actions.find(&cancelled.id).await.unwrap().unwrap();
-    assert_eq!((found.state, found.is_final), (State::Cancelled, true), "{found:#?}");
+    assert_eq!(
+        (found.state, found.is_final),
+        (State::Cancelled, true),
+        "{found:#?}"
+    );
     assert!(!next.actions.was_signed(&found).await.unwrap());
     assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), HELD);
     // The payment and the wallet are free.
@@ -95,7 +104,10 @@ async fn ordered(world: &World, records: i64, after: bool) -> Intent {
     drop(process);
     let found = world.store.all().remove(0);
     assert_eq!(found.id, begun.id);
-    assert!(matches!(found.steps[0].status, Status::Ordered { .. }), "{found:#?}");
+    assert!(
+        matches!(found.steps[0].status, Status::Ordered { .. }),
+        "{found:#?}"
+    );
     found
 }
 
@@ -128,7 +140,10 @@ async fn a_record_with_a_nonce_and_without_a_signature_is_cancelled() {
     world.signs.store(false, Ordering::SeqCst);
     let process = world.process();
     let begun = begin(&process).await;
-    until(&process.sender, &begun, |state| state == SenderState::Claimed).await;
+    until(&process.sender, &begun, |state| {
+        state == SenderState::Claimed
+    })
+    .await;
     let given_up = give_up(&process, &begun).await;
     let GivenUp::Cancelled(cancelled) = &given_up else {
         panic!("{given_up:?}");
@@ -152,7 +167,10 @@ async fn what_was_half_given_up_is_cancelled_by_the_next_process() {
     drop(process);
     let next = world.process();
     let ended = next.end(&begun).await;
-    assert_eq!((ended.state, ended.halted.as_deref()), (State::Cancelled, Some("cancelled")));
+    assert_eq!(
+        (ended.state, ended.halted.as_deref()),
+        (State::Cancelled, Some("cancelled"))
+    );
     assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), HELD);
 }
 
@@ -162,7 +180,10 @@ async fn what_is_on_its_way_is_too_late() {
     let process = world.process();
     world.mine_on(false);
     let begun = begin(&process).await;
-    until(&process.sender, &begun, |state| state == SenderState::Broadcast).await;
+    until(&process.sender, &begun, |state| {
+        state == SenderState::Broadcast
+    })
+    .await;
     let given_up = give_up(&process, &begun).await;
     let GivenUp::TooLate(running) = given_up else {
         panic!("{given_up:?}");

@@ -33,7 +33,11 @@ async fn until(process: &Process, intent: &Intent, is: impl Fn(&Intent) -> bool)
 
 /// Takes the newest blocks back, after the end of the action, in this process or before the next
 /// one: `between` happens on the new branch before what was taken back is in a block again.
-async fn reorganised(restart: bool, fate: Fate, between: impl Fn(&World)) -> (World, Intent, Intent) {
+async fn reorganised(
+    restart: bool,
+    fate: Fate,
+    between: impl Fn(&World),
+) -> (World, Intent, Intent) {
     let world = World::new();
     give(&world, HELD);
     let first = world.process();
