@@ -12,6 +12,7 @@ use crate::{
     builder::DevChainBuilder,
     contract::Token,
     error::DevChainError,
+    export::ExportedAccount,
     fault::Fault,
     node::{Fate, Node},
     rpc::{self, Reply},
@@ -295,6 +296,13 @@ impl DevChain {
     }
 
     /// A panic elsewhere leaves no chain half changed that anyone relies on.
+    /// Every account after the newest block, by address. The hashes of earlier blocks and the
+    /// transactions that wait are not part of it.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<ExportedAccount> {
+        self.lock().state.export()
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, Node> {
         self.node.lock().unwrap_or_else(PoisonError::into_inner)
     }
