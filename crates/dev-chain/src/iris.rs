@@ -1,11 +1,11 @@
 //! Circle's attestation service for chains of this crate: it watches them for burns, and answers as
 //! `iris-api.circle.com` does.
 //!
-//! | request | answer |
-//! |---|---|
-//! | `GET /v2/messages/{domain}?transactionHash=0x…` | the messages of a burn and their attestations; 404 before it is indexed |
-//! | `GET /v2/burn/USDC/fees/{source}/{destination}`, with `?forward=true` too | the fees of a route |
-//! | `GET /v2/fastBurn/USDC/allowance` | what is left for fast transfers: 52,455,615.650179 USDC |
+//! - `GET /v2/messages/{domain}?transactionHash=0x…`: the messages of a burn and their
+//!   attestations; 404 before it is indexed.
+//! - `GET /v2/burn/USDC/fees/{source}/{destination}`, with `?forward=true` too: the fees of a
+//!   route.
+//! - `GET /v2/fastBurn/USDC/allowance`: what is left for fast transfers, 52,455,615.650179 USDC.
 //!
 //! A burn that allows it (threshold 1000 or less, from a domain with fast transfers, a `maxFee` of
 //! at least the fee) is attested as fast and pays the fee; every other one as final, for nothing.

@@ -20,6 +20,10 @@ pub enum Task {
     Test(Steps),
     /// Format, lints, layering, docs, licences and bans.
     Lint(Steps),
+    /// The dependencies of the crates, circles of modules, the width of comments.
+    Layering,
+    /// Lines of each crate: sources and tests.
+    Lines,
     /// Compiles and tests the signers that are services, which the tests leave out; long at the
     /// first time.
     Signers,
@@ -39,6 +43,8 @@ pub enum Task {
     },
     /// Writes the generated parts of the docs again.
     Docs,
+    /// Writes the public interfaces of the crates that strangers depend on.
+    Api,
     /// Records live upstream answers for the demo and the tests; arguments go to the recorder.
     Record {
         /// `--listen`, `--into`, `--help`.

@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::layering::Violation;
-
 /// Why a step failed.
 #[derive(Debug, thiserror::Error)]
 pub enum XtaskError {
@@ -37,9 +35,9 @@ pub enum XtaskError {
         /// What the machine has.
         found: String,
     },
-    /// The dependency graph breaks the rules.
-    #[error("{} layering violations", .0.len())]
-    Layering(Vec<Violation>),
+    /// The dependency graph, the modules or the comments break the rules, each in a line.
+    #[error("{} violations", .0.len())]
+    Layering(Vec<String>),
     /// A test step in which no test ran proves nothing.
     #[error("no test ran")]
     NoTests,
@@ -53,6 +51,33 @@ pub enum XtaskError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// A source file is not Rust.
+    #[error("{path}: {source}")]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: syn::Error,
+    },
+    /// A source file is not Rust that the listing of public items understands.
+    #[error("{path}: {detail}")]
+    Source {
+        /// The file.
+        path: PathBuf,
+        /// What the parser expected.
+        detail: String,
+    },
+    /// The public interface of a crate is not the one that its file keeps.
+    #[error(
+        "the public interface of {name} has changed; `cargo xtask api` keeps it:\n{}",
+        changes.join("\n")
+    )]
+    Api {
+        /// The crate.
+        name: &'static str,
+        /// The lines that went and came.
+        changes: Vec<String>,
     },
     /// There is no folder for tools and foreign packages.
     #[error("neither XDG_CACHE_HOME nor HOME is set")]

@@ -42,7 +42,7 @@ pub(super) async fn show(
         "\n2. Without payment: GET {target}\n   402, {} options:",
         challenge.accepts.len()
     )?;
-    for option in &challenge.accepts {
+    for option in challenge.options() {
         writeln!(
             out,
             "   {:13} {} {} ({} {})",
@@ -61,8 +61,7 @@ pub(super) async fn show(
     let paid = buyer.get(&target, Some(&payment)).await?;
     let receipt = settled(3, &paid)?;
     let price = challenge
-        .accepts
-        .iter()
+        .options()
         .find(|o| o.scheme == Scheme::Exact)
         .map(|o| o.amount);
     let after = balance()?;
@@ -186,6 +185,11 @@ fn balance(chain: &DevChain, account: Address) -> Result<U256, DemoError> {
 pub(super) fn dollars(atoms: U256) -> String {
     let (whole, fraction) = (atoms / U256::from(1_000_000), atoms % U256::from(1_000_000));
     format!("{whole}.{fraction:06}")
+}
+
+/// Atoms of an 18-decimal token, to six places.
+pub(super) fn ether(atoms: U256) -> String {
+    dollars(atoms / U256::from(1_000_000_000_000_u64))
 }
 
 pub(super) fn step(step: u8, expected: &'static str, observed: impl ToString) -> DemoError {

@@ -9,8 +9,7 @@ use dev_chain::BUYER;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use x402_wire::{
-    Authorization, PaymentRequired, Scheme, SettlementResponse, ascii_json, decode_header,
-    encode_header, header,
+    Authorization, PaymentRequired, Scheme, SettlementResponse, ascii_json, encode_header, header,
 };
 
 use crate::server::Server;
@@ -107,11 +106,10 @@ impl Buyer {
     /// Signs the `exact` option in the asset of this number of an unpaid call's answer.
     pub(crate) fn sign_offer(&self, unpaid: &Answer, target: &str, asset: usize) -> Payment {
         assert_eq!(unpaid.status, 402, "{}", unpaid.text);
-        let challenge = decode_header(unpaid.headers[header::PAYMENT_REQUIRED].as_bytes()).unwrap();
-        let challenge: PaymentRequired = serde_json::from_str(&challenge).unwrap();
+        let challenge = unpaid.headers[header::PAYMENT_REQUIRED].as_bytes();
+        let challenge = PaymentRequired::from_header(challenge).unwrap();
         let mut exact = challenge
-            .accepts
-            .iter()
+            .options()
             .filter(|option| option.scheme == Scheme::Exact);
         let option = exact.nth(asset).unwrap();
         let now = SystemTime::now()

@@ -30,7 +30,8 @@ impl Circle {
     ///
     /// # Errors
     ///
-    /// [`PortError`]: the service does not answer, has had enough, or answers something else than one message from the domain.
+    /// [`PortError`]: the service does not answer, has had enough, or answers something else than
+    /// one message from the domain.
     pub async fn attestation(
         &self,
         source_domain: u32,

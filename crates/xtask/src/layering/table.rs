@@ -234,6 +234,12 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: &[STORAGE, &["hyper", "reqwest"]],
     },
     Member {
+        name: "server-process",
+        layer: 4,
+        may_use: &["http-edge", "server-config"],
+        must_not_reach: &[STORAGE, &["reqwest"]],
+    },
+    Member {
         name: "dev-chain",
         layer: 4,
         may_use: &["http-edge"],
@@ -312,6 +318,7 @@ pub const MEMBERS: &[Member] = &[
             "replay",
             "route-catalog",
             "server-config",
+            "server-process",
             "settlement",
             "storage",
             "tx-sender",
@@ -335,6 +342,7 @@ pub const MEMBERS: &[Member] = &[
             "recorder",
             "replay",
             "server-config",
+            "server-process",
             "storage",
         ],
         must_not_reach: &[&[
