@@ -179,6 +179,11 @@ pub(crate) fn unreviewed(kind: &'static str) {
     counter!(table::UNREVIEWED, "kind" => kind).increment(1);
 }
 
+/// An action that was done and is not charged: the window of its payment closed first.
+pub(crate) fn action_uncharged(operation: &'static str) {
+    counter!(table::WALLET_ACTIONS_UNCHARGED, "operation" => operation).increment(1);
+}
+
 /// A call that was refused because nobody's credit covered its work.
 pub(crate) fn credit_refused(class: WorkClass) {
     counter!(table::CREDIT_REFUSALS, "class" => class_name(class)).increment(1);

@@ -22,6 +22,7 @@ mod claim;
 mod credit_book;
 mod deliver;
 mod ended;
+mod forgo;
 mod in_flight;
 mod look_up;
 mod match_offer;

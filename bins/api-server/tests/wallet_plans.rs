@@ -20,12 +20,11 @@ use calldata_checks::bridge::calldata::Burn as BurnCall;
 use calldata_checks::bridge::chains::{MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
 use custody::Owner;
 use dev_chain::{DevChain, RpcServer};
+use gas_funding::{CoinPrices as _, PaidTotals as _};
 use ledger::{Options, SqliteLedger};
 use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
-use wallet_actions::{
-    BridgeAsk, Burn, CoinPrices as _, PaidTotals as _, PlanCause, Plans as _, StepKind, SwapAsk,
-};
+use wallet_actions::{BridgeAsk, Burn, PlanCause, Plans as _, StepKind, SwapAsk};
 
 const WALLET: Address = address!("70997970C51812dc3A010C7d01b50e0d17dc79C8");
 const BASE_USDC: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");

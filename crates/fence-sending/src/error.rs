@@ -24,6 +24,9 @@ pub enum Fault {
     /// The sender of transactions.
     #[error(transparent)]
     Sender(#[from] SenderError),
+    /// Whoever gives coins for gas.
+    #[error(transparent)]
+    Funding(#[from] gas_funding::Fault),
     /// Whoever knows the accounts.
     #[error(transparent)]
     Route(#[from] RouteFault),

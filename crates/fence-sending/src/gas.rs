@@ -1,37 +1,24 @@
 //! Gas of plans: how much a transaction may use, and that its signer can pay for it.
 
 mod cost;
-mod fund;
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::Address;
+use delegation_fence::{Admitted, Block};
+use gas_funding::{Funds, Need};
+
+use crate::{Fault, Route, Shared, key};
 
 /// What is put on top of an estimate, in percent: what a call uses changes with the state that it
 /// finds.
 const MARGIN_PERCENT: u64 = 30;
 
-/// How much gas the transactions of a plan may use, and who pays it.
+/// How much gas the transactions of a plan may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GasRules {
     /// The most that an approval may use.
     pub approval: u64,
     /// The most that the call may use. A plan whose call needs more is halted before it is signed.
     pub call: u64,
-    /// Who gives an account the coins that it lacks; without one it pays from what it holds.
-    pub funder: Option<Funder>,
-}
-
-/// The account that tops others up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Funder {
-    /// The account. The sender of transactions signs for it.
-    pub account: Address,
-    /// The most that it gives for the steps of one plan, and once more for the clearing after a
-    /// halt, in wei.
-    pub most_per_plan: U256,
-    /// The most that it gives for the plans of one account in a day, in micro US dollars.
-    pub of_account: u64,
-    /// The most that it gives for the plans of all accounts in a day, in micro US dollars.
-    pub of_all: u64,
 }
 
 /// What coins are given for.
@@ -50,20 +37,8 @@ impl Default for GasRules {
         Self {
             approval: 120_000,
             call: 1_500_000,
-            funder: None,
         }
     }
-}
-
-/// Whether a transaction can be paid for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Funds {
-    /// Yes.
-    Enough,
-    /// Coins for it are on their way.
-    Coming,
-    /// No, and nobody gives any.
-    Missing,
 }
 
 impl GasRules {
@@ -81,13 +56,33 @@ impl GasRules {
         let calls = self.approval.saturating_mul(3).saturating_add(self.call);
         calls.saturating_add(overhead.saturating_mul(4))
     }
+}
 
-    /// The most that a plan can cost at this price of gas, in wei. Fees may double while it is
-    /// sent.
-    pub(crate) fn cost(&self, gas: u64, price: u128) -> U256 {
-        U256::from(gas)
-            .saturating_mul(U256::from(price))
-            .saturating_mul(U256::from(2))
+impl Shared {
+    /// Whether `payer` holds enough for so much gas, or comes to.
+    pub(crate) async fn fund(
+        &self,
+        admitted: &Admitted,
+        route: &dyn Route,
+        payer: Address,
+        (purpose, gas): (Purpose, u64),
+        block: Block,
+    ) -> Result<Funds, Fault> {
+        let need = Need {
+            chain: &self.chain,
+            block,
+            payer,
+            gas,
+            owner: route.budget_owner(admitted.account).await?,
+            account: admitted.account,
+            about_to_pay: 0,
+            not_after: match purpose {
+                Purpose::Steps => Some(admitted.valid_until.unix()),
+                Purpose::Clearing => None,
+            },
+            key: &|number| key::top_up(admitted, purpose, number),
+        };
+        Ok(self.funding.fund(need).await?)
     }
 }
 

@@ -10,11 +10,12 @@ mod route;
 mod sendings;
 
 pub use chain_reader::{ChainReader, Estimate, ReadFault, SealedBlock};
-pub use custody::Turns;
+pub use custody::{Owner, Turns};
 pub use drive::Pace;
 pub use error::Fault;
 pub use foresee::ForeseenByChain;
-pub use gas::{Funder, GasRules};
+pub use gas::GasRules;
+pub use gas_funding::GasFunding;
 pub use ports::{ChainClocks, RoutedAccounts};
 pub use route::{Call, DelegatedAccounts, Route, RouteFault, RouteFuture, SubWallets, own_call};
 pub use sendings::{Parts, Sendings};

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use alloy_primitives::{Address, Bytes, U256};
+use custody::Owner;
 use delegation_fence::{AccountKind, Admitted, ClearObstacle, Transaction};
 use fence_server::KeptSubmission;
 use thiserror::Error;
@@ -49,6 +50,10 @@ pub trait Route: Send + Sync + 'static {
 
     /// Whose the account is, now: who has to have signed the grant. `None` when it is not known.
     fn owner(&self, account: Address) -> RouteFuture<'_, Option<Address>>;
+
+    /// In whose budget coins for the account's gas count, and whose payments bound them. `None`
+    /// when it is not known: no coins are given then.
+    fn budget_owner(&self, account: Address) -> RouteFuture<'_, Option<Owner>>;
 
     /// Who signs the transactions for an account, and pays their gas. `None` when nobody can.
     fn signer(&self, account: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>>;

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tx_sender::Sender;
 
 use crate::drive::{Driver, Turn};
-use crate::{ChainReader, GasRules, Pace, Route};
+use crate::{ChainReader, GasFunding, GasRules, Pace, Route};
 
 /// What plans are sent with.
 pub struct Parts {
@@ -30,6 +30,8 @@ pub struct Parts {
     pub turns: Turns,
     /// Gas.
     pub gas: GasRules,
+    /// Who gives accounts the coins that they lack for it, shared with whoever else sends for them.
+    pub funding: GasFunding,
     /// How fast.
     pub pace: Pace,
     /// The machine's clock, in Unix seconds.
@@ -43,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) sender: Sender,
     turns: Turns,
     pub(crate) gas: GasRules,
+    pub(crate) funding: GasFunding,
     pub(crate) pace: Pace,
     pub(crate) clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Tells this process from every other one, in leases.
@@ -77,6 +80,7 @@ impl Sendings {
             sender: parts.sender,
             turns: parts.turns,
             gas: parts.gas,
+            funding: parts.funding,
             pace: parts.pace,
             clock: parts.clock,
             holder: holder(),

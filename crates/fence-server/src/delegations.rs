@@ -286,12 +286,6 @@ impl Delegations {
         worth_micro_usd(price, wei)
     }
 
-    /// What the service pays for gas.
-    #[must_use]
-    pub const fn budget(&self) -> &Budget {
-        &self.budget
-    }
-
     fn instance(&self) -> &Instance {
         self.fence.instance()
     }

@@ -3,7 +3,6 @@
 mod change;
 mod kept;
 mod sqlite;
-mod top_up;
 
 use std::pin::Pin;
 
@@ -16,7 +15,6 @@ pub use self::{
     change::{Acceptance, Change, Write},
     kept::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View},
     sqlite::SqliteStore,
-    top_up::TopUp,
 };
 
 /// The answer of a store.
@@ -136,14 +134,6 @@ pub trait Store: Send + Sync + 'static {
 
     /// What the plans of the day cost that `at` lies in, by UTC.
     fn gas_spent(&self, account: Address, at: UtcSeconds) -> StoreFuture<'_, Spent>;
-
-    /// Books coins that are about to be given to an account for its gas. What is booked counts,
-    /// whatever becomes of the transfer; under the same key again it changes nothing.
-    ///
-    /// # Errors
-    /// [`StoreError::Refused`] with `gas_budget_exhausted` when the budgets of the day do not cover
-    /// it.
-    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()>;
 
     /// Takes the lease of an account for `holder` for `seconds` after `now`, or renews it; `None`
     /// while somebody else has it. The same holder keeps its token, a new one gets a higher one. A

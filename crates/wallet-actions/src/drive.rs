@@ -1,5 +1,6 @@
 //! One intent: reads what is true, does the next thing, and writes what came of it.
 
+mod after_end;
 mod mint;
 mod order;
 mod outcome;
@@ -14,7 +15,9 @@ use custody::{CustodyError, Purpose, lend};
 use thiserror::Error;
 use tx_sender::{Lane, SenderError};
 
+pub(crate) use self::after_end::look_after_ended;
 pub(crate) use self::mint::mint_step;
+pub(crate) use self::outcome::is_never_sent;
 use crate::intent::{IllegalMove, Intent, Next, State};
 use crate::plan::approve;
 use crate::{IntentId, PlanRefused, Shared, StepKind, StoreError};
@@ -34,6 +37,8 @@ pub(crate) enum Fault {
     Custody(#[from] CustodyError),
     #[error(transparent)]
     Plan(#[from] PlanRefused),
+    #[error(transparent)]
+    Funding(#[from] gas_funding::Fault),
     #[error("chain {0} is not configured any more")]
     Chain(u64),
     #[error("custody knows no wallet {0} of the intent's owner")]
@@ -64,9 +69,10 @@ impl Driver {
     /// Goes on until nothing is left to do. A bridge whose mint is awaited leaves the wallet to
     /// others meanwhile.
     pub(crate) async fn run(&self) {
+        let mut woken = false;
         loop {
             let pace = self.shared.pace;
-            match self.turn().await {
+            match self.turn(&mut woken).await {
                 Ok(Turn::Went) => {}
                 Ok(Turn::Waits(pause)) => tokio::time::sleep(pause).await,
                 Ok(Turn::Over) => return,
@@ -79,12 +85,17 @@ impl Driver {
         }
     }
 
-    async fn turn(&self) -> Result<Turn, Fault> {
+    async fn turn(&self, woken: &mut bool) -> Result<Turn, Fault> {
         let Some(intent) = self.shared.store.get(&self.id).await? else {
             return Ok(Turn::Over);
         };
         if intent.state.is_over() {
             return Ok(Turn::Over);
+        }
+        // What stands already may lose its block. After a start nobody else has its lanes worked.
+        if !*woken && intent.has_begun() {
+            self.shared.wake(&intent).await?;
+            *woken = true;
         }
         // Reading whether a burn is attested touches no account.
         let next = intent.next();
@@ -131,9 +142,7 @@ impl Driver {
 
     fn end(&self, intent: &Intent, state: State) -> Result<Intent, Fault> {
         let ended = intent.end(state, self.shared.now())?;
-        let (operation, outcome) = (intent.operation.as_str(), state.as_str());
-        metrics::counter!("svc_wallet_actions_total", "operation" => operation, "outcome" => outcome).increment(1);
-        tracing::info!(intent = %intent.id, operation, outcome, reason = intent.halted.as_deref(), "action ended");
+        note_end(&ended);
         Ok(ended)
     }
 
@@ -191,6 +200,15 @@ impl Driver {
     }
 }
 
+/// Counts the end of an intent. One that a reorganisation has reopened was counted before.
+pub(crate) fn note_end(intent: &Intent) {
+    let (operation, outcome) = (intent.operation.as_str(), intent.state.as_str());
+    if intent.reorganised_at.is_none() {
+        metrics::counter!("svc_wallet_actions_total", "operation" => operation, "outcome" => outcome).increment(1);
+    }
+    tracing::info!(intent = %intent.id, operation, outcome, reason = intent.halted.as_deref(), "action ended");
+}
+
 /// What the handling of one transaction came to.
 #[expect(
     clippy::large_enum_variant,
@@ -203,7 +221,7 @@ enum Step {
 
 impl Shared {
     /// Lends the wallet's key to the sender of transactions, for this purpose only.
-    async fn lend_key(&self, intent: &Intent) -> Result<(), Fault> {
+    pub(crate) async fn lend_key(&self, intent: &Intent) -> Result<(), Fault> {
         let known = self.custody.wallet_at(intent.wallet).await?;
         if known.is_none_or(|known| known.owner.to_string() != intent.owner) {
             return Err(Fault::Wallet(intent.wallet));

@@ -5,7 +5,7 @@
 //! point goes on where the record stands.
 //!
 //! ```text
-//! running → following → completed | partial | failed
+//! running → following → completed | partial | failed ⇄ reopened
 //!    │          └── a bridge whose burn stands, while its mint is awaited
 //!    └──→ completed | partial | failed | cancelled
 //! ```
@@ -13,7 +13,8 @@
 //! A transaction of an intent is `planned → ordered → sealed | reverted | unsent`, or `skipped`
 //! when the intent halts before it. `ordered` is written before the sender of transactions is told;
 //! from there on only the sender's record says whether it was signed. A block that a reorganisation
-//! takes away puts a sealed transaction back to `ordered`.
+//! takes away puts a transaction back to `ordered`, and an intent that was over is `reopened` until
+//! it comes to its end again. It is looked after until no block can change what it says.
 
 mod moves;
 mod next;
@@ -24,7 +25,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::moves::IllegalMove;
-pub(crate) use self::next::Next;
+pub(crate) use self::moves::Lost;
+pub(crate) use self::next::{CANCELLED, Next};
 use crate::{IntentId, StepKind};
 
 /// One action of one wallet.
@@ -65,6 +67,12 @@ pub struct Intent {
     pub plan: Value,
     /// When it came to its end, in Unix seconds.
     pub ended_at: Option<u64>,
+    /// Whether it is over, and no block can change what it says any more.
+    #[serde(default)]
+    pub is_final: bool,
+    /// When a reorganisation last changed it after its end, in Unix seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorganised_at: Option<u64>,
 }
 
 /// What an intent does.
@@ -113,6 +121,8 @@ pub enum State {
     Failed,
     /// It was given up before anything was signed.
     Cancelled,
+    /// It was over, and a reorganisation has taken a transaction of it back: it goes on.
+    Reopened,
 }
 
 impl State {
@@ -126,13 +136,14 @@ impl State {
             Self::Partial => "partial",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+            Self::Reopened => "reopened",
         }
     }
 
     /// Whether nothing is left to do.
     #[must_use]
     pub const fn is_over(self) -> bool {
-        !matches!(self, Self::Running | Self::Following)
+        !matches!(self, Self::Running | Self::Following | Self::Reopened)
     }
 }
 

@@ -16,7 +16,7 @@ mod store;
 mod wallet_actions;
 
 pub use amount::whole;
-pub use gas::Funder;
+pub use gas_funding::GasFunding;
 pub use id::{IntentId, InvalidIntentId};
 pub use intent::{
     Allowance, At, Bridge, Expected, IllegalMove, Intent, Operation, State, Status, Step,
@@ -26,12 +26,12 @@ pub use order::{
 };
 pub use plan::{DepositPlan, Idle, ListedProduct, Position};
 pub use ports::{
-    Attested, BridgeAsk, BridgePlan, Burn, CoinPrices, PaidTotals, PlanCause, PlanRefused,
-    PlannedStep, Plans, PortFuture, SwapAsk, SwapPlan,
+    Attested, BridgeAsk, BridgePlan, Burn, PlanCause, PlanRefused, PlannedStep, Plans, PortFuture,
+    SwapAsk, SwapPlan,
 };
 pub use refused::{FundsRequired, Refused};
 pub use step::StepKind;
-pub use store::{Forbidden, SqliteStore, Store, StoreError, StoreFuture, TopUp};
+pub use store::{Forbidden, SqliteStore, Store, StoreError, StoreFuture};
 pub use wallet_actions::{GivenUp, Pace, Parts, WalletActions};
 
 pub(crate) use wallet_actions::Shared;

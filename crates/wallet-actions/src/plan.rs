@@ -26,7 +26,6 @@ pub(crate) use self::product::Product;
 pub(crate) use self::slippage::judge_taken;
 use crate::abi::token::{approveCall, transferCall};
 use crate::amount::atoms;
-use crate::gas::Affordable;
 use crate::intent::{Allowance, Bridge, Intent, Operation, State, Status, Step};
 use crate::{Action, IntentId, Order, PlannedStep, Refused, Shared, StepKind};
 
@@ -81,9 +80,11 @@ impl Planner<'_> {
         let chain = self.shared.chain(draft.chain_id)?;
         let sealed = chain.sealed(0).await?;
         let gas = self.foresee(chain, &draft, sealed.block).await?;
-        self.afford(draft.chain_id, gas).await?;
+        let wallet = self.wallet.address;
+        self.shared.afford(draft.chain_id, wallet, gas).await?;
         if let Some(bridge) = &draft.bridge {
-            self.afford(bridge.chain_id, GAS_OF_CALL).await?;
+            let chain_id = bridge.chain_id;
+            self.shared.afford(chain_id, wallet, GAS_OF_CALL).await?;
         }
         self.intent(order, draft)
     }
@@ -115,6 +116,8 @@ impl Planner<'_> {
             bridge: draft.bridge,
             plan: draft.plan,
             ended_at: None,
+            is_final: false,
+            reorganised_at: None,
         })
     }
 
@@ -185,20 +188,6 @@ impl Planner<'_> {
             gas = gas.saturating_add(outcome.gas_used.saturating_mul(3) / 2);
         }
         Ok(gas)
-    }
-
-    /// Whether so much gas can be paid for, by the wallet or by whoever tops it up.
-    async fn afford(&self, chain_id: u64, gas: u64) -> Result<(), Refused> {
-        let wallet = self.wallet.address;
-        match self.shared.affordable(chain_id, wallet, gas).await? {
-            Affordable::Yes => Ok(()),
-            Affordable::No { missing, reason } => Err(Refused::Gas {
-                chain_id,
-                wallet,
-                missing,
-                reason,
-            }),
-        }
     }
 
     /// The wallet on a chain.

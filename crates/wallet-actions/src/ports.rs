@@ -1,10 +1,8 @@
-//! What actions ask of others: plans of swaps and bridges, the attestation of a burn, prices of
-//! coins, and what an owner has paid.
+//! What actions ask of others: plans of swaps and bridges, and the attestation of a burn.
 
 use std::pin::Pin;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use custody::Owner;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -158,16 +156,4 @@ pub enum PlanCause {
     NoRoute,
     /// A check does not hold on the bytes of the quote.
     Refused,
-}
-
-/// What coins are worth.
-pub trait CoinPrices: Send + Sync + 'static {
-    /// So much of the chain's own coin in micro US dollars; `None` where no price can be read.
-    fn micro_usd(&self, chain_id: u64, wei: U256) -> PortFuture<'_, Option<u64>>;
-}
-
-/// What owners have paid to the service.
-pub trait PaidTotals: Send + Sync + 'static {
-    /// The sum of the owner's settled payments in micro US dollars; `None` where it cannot be read.
-    fn paid(&self, owner: Owner) -> PortFuture<'_, Option<u64>>;
 }

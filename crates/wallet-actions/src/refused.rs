@@ -23,7 +23,7 @@ pub enum Refused {
         wallet: Address,
         /// How many wei are missing.
         missing: U256,
-        /// Why nobody gives them: `no_gas_account`, `gas_budget_exhausted`, `gas_topup_too_large`.
+        /// Why nobody gives them: `no_gas_account`, `gas_topup_too_large`.
         reason: &'static str,
     },
     /// There is nothing to act on.

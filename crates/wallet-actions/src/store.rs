@@ -1,4 +1,4 @@
-//! What is kept of actions: the intents, and the coins that were given for their gas.
+//! What is kept of actions: the intents, and the orders that were forbidden.
 
 mod sqlite;
 
@@ -43,6 +43,9 @@ pub trait Store: Send + Sync + 'static {
     /// The intents that something is left to do for, the oldest first.
     fn open(&self) -> StoreFuture<'_, Vec<IntentId>>;
 
+    /// The intents that are over and not final, the oldest first: a block may change what they say.
+    fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>>;
+
     /// The intents that were made since this Unix second, whatever became of them.
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>>;
 
@@ -52,12 +55,6 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether the wallet has an intent that is running.
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>>;
-
-    /// Books coins that are to be given. A key that is booked stays as it is.
-    ///
-    /// # Errors
-    /// [`StoreError::Budget`] when a budget does not cover it.
-    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()>;
 }
 
 /// A payment that begins nothing any more.
@@ -67,25 +64,6 @@ pub struct Forbidden {
     pub reason: String,
     /// The intent that the payment had bought before.
     pub intent: Option<Intent>,
-}
-
-/// Coins that are to be given for gas.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TopUp {
-    /// The key of the transfer at the sender of transactions.
-    pub key: String,
-    /// For whose wallet, as a CAIP-10 id.
-    pub owner: String,
-    /// When, in Unix seconds.
-    pub at: u64,
-    /// What the coins are worth, in micro US dollars.
-    pub micro_usd: u64,
-    /// The most that one owner is given in a day of UTC, in micro US dollars.
-    pub of_owner: u64,
-    /// The most that one owner is ever given: what it has paid, in micro US dollars.
-    pub paid_by_owner: u64,
-    /// The most that all owners are given in a day of UTC, in micro US dollars.
-    pub of_all: u64,
 }
 
 /// Why the store could not do what was asked. Nothing was written.
@@ -110,16 +88,6 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
-    /// A budget does not cover the coins.
-    #[error("the budget {budget} does not cover it: {given} of {most} micro dollars are given")]
-    Budget {
-        /// Which: `gas_topup_budget_usd`, `gas_topup_total_usd`, or `paid`.
-        budget: &'static str,
-        /// What was given before.
-        given: u64,
-        /// The most.
-        most: u64,
-    },
     /// The records cannot be read or written. The code names no path.
     #[error("the records of actions cannot be used: {code}")]
     Unavailable {
@@ -136,7 +104,6 @@ impl StoreError {
             Self::Conflict { .. } => "intent_conflict",
             Self::Busy { .. } => "wallet_busy",
             Self::Forbidden { .. } => "order_forbidden",
-            Self::Budget { .. } => "gas_budget_exhausted",
             Self::Unavailable { .. } => "wallet_store_unavailable",
         }
     }

@@ -1,5 +1,6 @@
 //! The actions of all wallets.
 
+mod give_up;
 mod standing;
 
 use std::collections::{HashMap, HashSet};
@@ -8,16 +9,17 @@ use std::time::Duration;
 
 use chain_reader::ChainReader;
 use custody::{Custody, Owner, SigningPolicy, Turns};
+use gas_funding::GasFunding;
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
-use tx_sender::{Sender, State as SenderState};
+use tx_sender::Sender;
 
-use crate::drive::{Driver, Fault};
-use crate::gas::Funder;
-use crate::intent::{Intent, Status};
+pub use self::give_up::GivenUp;
+use crate::drive::{Driver, Fault, look_after_ended};
+use crate::intent::Intent;
 use crate::plan::Planner;
-use crate::ports::{CoinPrices, PaidTotals, Plans};
+use crate::ports::Plans;
 use crate::store::{Store, StoreError};
 use crate::{IntentId, Order, Refused};
 
@@ -37,12 +39,8 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     /// Who plans swaps and bridges.
     pub plans: Arc<dyn Plans>,
-    /// What coins are worth.
-    pub prices: Arc<dyn CoinPrices>,
-    /// What owners have paid.
-    pub paid: Arc<dyn PaidTotals>,
-    /// Who tops wallets up; nobody when absent.
-    pub funder: Option<Funder>,
+    /// Who gives wallets coins for gas, shared with whoever else sends for them.
+    pub funding: GasFunding,
     /// How fast.
     pub pace: Pace,
     /// The machine's clock, in Unix seconds.
@@ -58,10 +56,9 @@ pub struct Pace {
     pub after_fault: Duration,
     /// The pause between two questions for an attestation.
     pub attestation: Duration,
-    /// The pause between two searches for open intents.
+    /// The pause between two searches for open intents, and between two looks at those that are
+    /// over and not final.
     pub sweep: Duration,
-    /// How long the blocks of an intent may be taken back.
-    pub watched: Duration,
 }
 
 impl Default for Pace {
@@ -71,7 +68,6 @@ impl Default for Pace {
             after_fault: Duration::from_secs(2),
             attestation: Duration::from_secs(5),
             sweep: Duration::from_secs(5),
-            watched: Duration::from_secs(3_600),
         }
     }
 }
@@ -85,15 +81,13 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) plans: Arc<dyn Plans>,
-    pub(crate) prices: Arc<dyn CoinPrices>,
-    pub(crate) paid: Arc<dyn PaidTotals>,
-    pub(crate) funder: Option<Funder>,
+    pub(crate) funding: GasFunding,
     pub(crate) pace: Pace,
     clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Some intent was written.
     pub(crate) changed: Notify,
-    /// Some intent was made.
-    made: Notify,
+    /// Some intent was made, or reopened.
+    pub(crate) made: Notify,
 }
 
 impl Shared {
@@ -131,15 +125,6 @@ impl Drop for Supervisor {
     }
 }
 
-/// What giving up came to.
-#[derive(Debug, Clone, PartialEq)]
-pub enum GivenUp {
-    /// Nothing was signed, and nothing will be.
-    Cancelled(Intent),
-    /// Something was signed, or is over: the intent as it is.
-    TooLate(Intent),
-}
-
 impl WalletActions {
     /// Starts, and goes on with what an earlier process has left.
     #[must_use]
@@ -153,9 +138,7 @@ impl WalletActions {
             turns: parts.turns,
             store: parts.store,
             plans: parts.plans,
-            prices: parts.prices,
-            paid: parts.paid,
-            funder: parts.funder,
+            funding: parts.funding,
             pace: parts.pace,
             clock: parts.clock,
             changed: Notify::new(),
@@ -215,62 +198,6 @@ impl WalletActions {
                 () = changed => {}
                 () = tokio::time::sleep_until(look.min(until)) => {}
             }
-        }
-    }
-
-    /// Gives an intent up, if nothing was signed for it.
-    ///
-    /// # Errors
-    /// The store's and the sender's: whether it was given up is not known then.
-    pub async fn give_up(&self, id: &IntentId, reason: &str) -> Result<Option<GivenUp>, Refused> {
-        loop {
-            let Some(intent) = self.find(id).await? else {
-                return Ok(None);
-            };
-            if intent.state.is_over() || intent.has_effect() {
-                return Ok(Some(GivenUp::TooLate(intent)));
-            }
-            if intent.has_begun() {
-                return self.withdraw(intent).await.map(Some);
-            }
-            let Ok(cancelled) = intent.cancel(reason, self.shared.now()) else {
-                return Ok(Some(GivenUp::TooLate(intent)));
-            };
-            match self.shared.store.write(cancelled).await {
-                Ok(cancelled) => {
-                    self.shared.changed.notify_waiters();
-                    return Ok(Some(GivenUp::Cancelled(cancelled)));
-                }
-                Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Gives up an intent whose first transaction was handed to the sender, if that has not signed
-    /// it.
-    async fn withdraw(&self, intent: Intent) -> Result<GivenUp, Refused> {
-        let ordered = |step: &crate::intent::Step| matches!(step.status, Status::Ordered { .. });
-        let Some(index) = intent.steps.iter().position(ordered) else {
-            return Ok(GivenUp::TooLate(intent));
-        };
-        let failed = |error: tx_sender::SenderError| Refused::unavailable(error.code(), error);
-        let key = intent.key(index);
-        let record = self.shared.sender.find(&key).await.map_err(failed)?;
-        let unsigned = record.is_none_or(|record| {
-            matches!(record.state, SenderState::Prepared | SenderState::Claimed)
-        });
-        if !unsigned {
-            return Ok(GivenUp::TooLate(intent));
-        }
-        match self.shared.sender.cancel(&key).await {
-            Ok(record) if record.attempts.is_empty() => Ok(GivenUp::Cancelled(intent)),
-            // Without a record it is about to be handed over: the next look tells.
-            Ok(_)
-            | Err(tx_sender::SenderError::UnknownKey { .. } | tx_sender::SenderError::TooLate(_)) => {
-                Ok(GivenUp::TooLate(intent))
-            }
-            Err(error) => Err(failed(error)),
         }
     }
 
@@ -348,7 +275,7 @@ impl std::fmt::Debug for WalletActions {
 async fn supervise(shared: Arc<Shared>) {
     let driven: Arc<Mutex<HashSet<IntentId>>> = Arc::default();
     let mut drivers = JoinSet::new();
-    wake_recent(&shared).await;
+    drivers.spawn(look_after_ended(Arc::clone(&shared)));
     loop {
         while drivers.try_join_next().is_some() {}
         match shared.store.open().await {
@@ -368,24 +295,6 @@ async fn supervise(shared: Arc<Shared>) {
         tokio::select! {
             () = tokio::time::sleep(shared.pace.sweep) => {}
             () = shared.made.notified() => {}
-        }
-    }
-}
-
-/// Has the transactions of recent intents looked after, also of those that are over: a
-/// reorganisation may take their blocks.
-async fn wake_recent(shared: &Shared) {
-    let since = shared.now().saturating_sub(shared.pace.watched.as_secs());
-    let recent = match shared.store.since(since).await {
-        Ok(recent) => recent,
-        Err(error) => {
-            tracing::warn!(code = error.code(), "recent actions cannot be looked for");
-            return;
-        }
-    };
-    for intent in recent.iter().filter(|intent| intent.has_begun()) {
-        if let Err(fault) = shared.wake(intent).await {
-            tracing::warn!(intent = %intent.id, %fault, "the transactions of an action are not looked after");
         }
     }
 }

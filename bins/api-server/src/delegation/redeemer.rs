@@ -76,6 +76,13 @@ pub(super) fn accounts(config: &Config) -> Result<Option<DelegatedAccounts>, Ser
     let chain_id = pinned.fence.policy().chain_id();
     let reader: ChainReader = sending::reader(config, section, chain_id)?;
     let signer: Arc<dyn TransactionSigner> = Arc::new(key);
-    let accounts = DelegatedAccounts::new(reader, signer, level(section), WATCHED.to_vec());
-    Ok(Some(accounts))
+    let terms = config.payment.terms();
+    let payer_chain = terms.map_or(0, |terms| terms.network.chain_id());
+    Ok(Some(DelegatedAccounts::new(
+        reader,
+        signer,
+        level(section),
+        WATCHED.to_vec(),
+        payer_chain,
+    )))
 }

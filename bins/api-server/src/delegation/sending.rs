@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::U256;
 use calldata_checks::UtcSeconds;
 use custody::Custody;
 use data_sources::Clock;
 use fence_sending::{
-    ChainReader, DelegatedAccounts, Funder, GasRules, Pace, Parts, Route, RoutedAccounts, Sendings,
-    SubWallets,
+    ChainReader, DelegatedAccounts, GasFunding, GasRules, Pace, Parts, Route, RoutedAccounts,
+    Sendings, SubWallets,
 };
 use fence_server::{Accounts, Chain, Delegations, NoAccounts};
 
@@ -102,22 +101,13 @@ pub(crate) fn start(
     delegations: &Arc<Delegations>,
     routes: Routes,
     sending: &Sending,
+    funding: GasFunding,
     clock: &Arc<dyn Clock>,
 ) -> Result<Sendings, ServeError> {
     let chain_id = delegations.fence().policy().chain_id();
     let nodes = nodes(config, chain_id)?;
     let confirmations = confirmations(config, section, chain_id);
     let chain = ChainReader::new(chain_id, nodes, confirmations);
-    let funder = sending.gas_account.map(|account| Funder {
-        account,
-        most_per_plan: U256::from(config.wallets.gas_topup_most_wei),
-        of_account: config.wallets.gas_topup_budget_usd.as_micro(),
-        of_all: config.wallets.gas_topup_total_usd.as_micro(),
-    });
-    let gas = GasRules {
-        funder,
-        ..GasRules::default()
-    };
     let clock = Arc::clone(clock);
     Ok(Sendings::start(Parts {
         delegations: Arc::clone(delegations),
@@ -125,7 +115,8 @@ pub(crate) fn start(
         chain,
         sender: sending.sender.clone(),
         turns: sending.turns.clone(),
-        gas,
+        gas: GasRules::default(),
+        funding,
         pace: Pace::default(),
         clock: Arc::new(move || u64::try_from(clock.now().as_second()).unwrap_or_default()),
     }))

@@ -24,6 +24,7 @@ pub(super) const PROBE_TOLERATED: &str = "svc_probe_tolerated_members";
 pub(super) const UNREVIEWED: &str = "svc_unreviewed_contracts_total";
 pub(super) const HTTP_ANSWERS: &str = "svc_http_answers_total";
 pub(super) const DELEGATION_ANSWERS: &str = "svc_delegation_answers_total";
+pub(super) const WALLET_ACTIONS_UNCHARGED: &str = "svc_wallet_actions_uncharged_total";
 pub(super) const BUILD_INFO: &str = "svc_build_info";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Some are recorded by the crates below this one.
-pub(super) const METRICS: [Metric; 33] = [
+pub(super) const METRICS: [Metric; 35] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -236,13 +237,25 @@ pub(super) const METRICS: [Metric; 33] = [
         name: "svc_wallet_actions_total",
         kind: Counter,
         labels: &["operation", "outcome"],
-        help: "actions of sub-wallets that have ended: `completed`, `partial` or `failed`. Exists from the first one on",
+        help: "actions of sub-wallets that have ended: `completed`, `partial`, `failed` or `cancelled`. Exists from the first one on",
+    },
+    Metric {
+        name: WALLET_ACTIONS_UNCHARGED,
+        kind: Counter,
+        labels: &["operation"],
+        help: "actions of sub-wallets that were done and are not charged: the window of their payment closed while the server was down. Exists from the first one on",
+    },
+    Metric {
+        name: "svc_wallet_actions_reorganised_total",
+        kind: Counter,
+        labels: &[],
+        help: "actions of sub-wallets that a reorganisation has changed after their end. Exists from the first one on",
     },
     Metric {
         name: "svc_wallet_gas_topups_micro_usd_total",
         kind: Counter,
         labels: &["chain"],
-        help: "what the gas account has given sub-wallets for their actions, in micro US dollars. Exists from the first one on",
+        help: "what the gas account has given for the gas of plans and of actions, in micro US dollars. Exists from the first one on",
     },
 ];
 

@@ -28,9 +28,6 @@ const SOURCE: &str = "wallet.intents";
 /// What is left of a call's time for its answer to be made.
 const RESERVED: Duration = Duration::from_secs(5);
 
-/// The slippage where the caller names none, in percent.
-const DEFAULT_SLIPPAGE: &str = "1";
-
 pub(super) async fn answer(
     context: &Context,
     wallets: &Wallets,
@@ -70,7 +67,7 @@ pub(super) async fn carry_out_since(
         call: call.kept.as_deref().unwrap_or_default().to_owned(),
         price_micro_usd: call.operation.route().price.atomic(),
         action,
-        principal: principal(&call.parameters),
+        principal: principal(&call.parameters)?,
         deadline: call.parameters.timestamp_ms("deadline").map(|ms| ms / 1000),
         max_slippage_bps: None,
     };
@@ -121,52 +118,52 @@ async fn give_up(actions: &WalletActions, intent: &Intent) -> Result<Intent, Err
     }
 }
 
-/// What the parameters ask for.
+/// What the parameters ask for. The catalog has judged them: one that is missing here is this
+/// server's fault, and nothing is begun with something in its place.
 fn action(operation: Operation, parameters: &Parameters) -> Result<Action, ErrorReply> {
     let chain = |name| {
-        parameters
-            .chain(name)
-            .map(|chain| chain.id)
-            .unwrap_or_default()
+        let chain = parameters.chain(name).map(|chain| chain.id);
+        required(name, chain)
     };
-    let address = |name| parameters.address(name).unwrap_or_default();
-    let text = |name| parameters.text(name).map(str::to_owned);
-    let amount = || text("amount").unwrap_or_default();
+    let address = |name| required(name, parameters.address(name));
+    let optional = |name| parameters.text(name).map(str::to_owned);
+    let text = |name| required(name, optional(name));
     Ok(match operation {
         Operation::AutoSwap => Action::Swap(SwapOrder {
-            chain_id: chain("chain_id"),
-            from_token: address("from_token"),
-            to_token: address("to_token"),
-            amount: amount(),
-            slippage_pct: text("slippage").unwrap_or_else(|| DEFAULT_SLIPPAGE.to_owned()),
+            chain_id: chain("chain_id")?,
+            from_token: address("from_token")?,
+            to_token: address("to_token")?,
+            amount: text("amount")?,
+            slippage_pct: text("slippage")?,
         }),
         Operation::AutoBridge => Action::Bridge(BridgeOrder {
-            from_chain: chain("from_chain"),
-            to_chain: chain("to_chain"),
-            token: address("token"),
-            amount: amount(),
+            from_chain: chain("from_chain")?,
+            to_chain: chain("to_chain")?,
+            token: address("token")?,
+            amount: text("amount")?,
             recipient: parameters.address("recipient"),
         }),
         Operation::AutoWithdraw => Action::Withdraw(WithdrawOrder {
-            chain_id: chain("chain_id"),
-            token: address("token"),
-            amount: text("amount").filter(|amount| amount != "max"),
+            chain_id: chain("chain_id")?,
+            token: address("token")?,
+            amount: Some(text("amount")?).filter(|amount| amount != "max"),
         }),
         Operation::AutoDefiInvest => Action::Invest(InvestOrder {
-            chain_id: chain("chain_id"),
-            protocol: text("protocol").unwrap_or_default(),
-            asset: text("asset").unwrap_or_default(),
-            amount: amount(),
-            product_id: text("product_id"),
-            min_shares: text("min_shares"),
+            chain_id: chain("chain_id")?,
+            protocol: text("protocol")?,
+            asset: text("asset")?,
+            amount: text("amount")?,
+            product_id: optional("product_id"),
+            min_shares: optional("min_shares"),
         }),
         Operation::AutoDefiWithdraw => Action::Divest(DivestOrder {
-            product: text("position_id")
-                .or_else(|| text("product_id"))
-                .unwrap_or_default(),
-            size: match text("ratio") {
+            product: match optional("position_id") {
+                Some(position) => position,
+                None => text("product_id")?,
+            },
+            size: match optional("ratio") {
                 Some(ratio) => Size::Ratio(ratio),
-                None => Size::Amount(amount()),
+                None => Size::Amount(text("amount")?),
             },
         }),
         other => {
@@ -176,18 +173,82 @@ fn action(operation: Operation, parameters: &Parameters) -> Result<Action, Error
     })
 }
 
-/// The authorization that brings the principal.
-fn principal(parameters: &Parameters) -> Option<Principal> {
-    let given = parameters.object("principal_auth")?;
-    let authorization = given.object("authorization")?;
-    let uint = |name| authorization.uint(name).unwrap_or_default();
-    Some(Principal {
-        signature: given.bytes("signature")?.clone(),
-        from: authorization.address("from")?,
-        to: authorization.address("to")?,
-        value: uint("value"),
-        valid_after: uint("validAfter"),
-        valid_before: uint("validBefore"),
-        nonce: authorization.hash("nonce")?,
+/// The authorization that brings the principal, if there is one.
+fn principal(parameters: &Parameters) -> Result<Option<Principal>, ErrorReply> {
+    let Some(given) = parameters.object("principal_auth") else {
+        return Ok(None);
+    };
+    let authorization = required("authorization", given.object("authorization"))?;
+    let address = |name| required(name, authorization.address(name));
+    let uint = |name| required(name, authorization.uint(name));
+    Ok(Some(Principal {
+        signature: required("signature", given.bytes("signature"))?.clone(),
+        from: address("from")?,
+        to: address("to")?,
+        value: uint("value")?,
+        valid_after: uint("validAfter")?,
+        valid_before: uint("validBefore")?,
+        nonce: required("nonce", authorization.hash("nonce"))?,
+    }))
+}
+
+/// A parameter without which the catalog lets no call through.
+fn required<T>(name: &str, value: Option<T>) -> Result<T, ErrorReply> {
+    value.ok_or_else(|| {
+        tracing::error!(name, "a parameter that the catalog requires is missing");
+        let message = format!("{name}: a parameter that the catalog requires is missing");
+        ErrorReply::new(ErrorCode::Internal, message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(operation: Operation, body: &str) -> Parameters {
+        operation.route().parse(None, body.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_the_catalog_requires_has_no_default() {
+        let token = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736";
+        let body = format!(r#"{{"chain_id":"196","token":"{token}","amount":"max"}}"#);
+        let withdrawal = parsed(Operation::AutoWithdraw, &body);
+        let read = action(Operation::AutoWithdraw, &withdrawal).unwrap();
+        let Action::Withdraw(order) = read else {
+            panic!("{read:?}");
+        };
+        assert_eq!((order.chain_id, order.amount), (196, None));
+        // Of another operation something is missing, and nothing takes its place.
+        for other in [
+            Operation::AutoSwap,
+            Operation::AutoBridge,
+            Operation::AutoDefiInvest,
+            Operation::AutoDefiWithdraw,
+            Operation::SubWallet,
+        ] {
+            let error = action(other, &withdrawal).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::Internal, "{other}");
+        }
+        assert!(principal(&withdrawal).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_slippage_that_is_not_named_is_that_of_the_catalog() {
+        let (from, to) = (
+            "0x779Ded0c9e1022225f8E0630b35a9b54bE713736",
+            "0xe538905cf8410324e03A5A23C1c177a474D59b2b",
+        );
+        let body = format!(
+            r#"{{"chain_id":"196","from_token":"{from}","to_token":"{to}","amount":"25.5"}}"#
+        );
+        let read = action(Operation::AutoSwap, &parsed(Operation::AutoSwap, &body)).unwrap();
+        let Action::Swap(order) = read else {
+            panic!("{read:?}");
+        };
+        assert_eq!(
+            (order.slippage_pct.as_str(), order.amount.as_str()),
+            ("1", "25.5")
+        );
+    }
 }

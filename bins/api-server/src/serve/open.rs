@@ -5,6 +5,7 @@ use std::sync::Arc;
 use custody::{Custody, CustodyError, Guarded, LocalCustody, SigningPolicy};
 use custody_turnkey::TurnkeyCustody;
 use data_sources::{Clock, SystemClock};
+use gas_funding::GasFunding;
 use ledger::SqliteLedger;
 use route_catalog::{Catalog, CatalogConfig, Offering};
 use settlement::AnySettler;
@@ -102,6 +103,10 @@ impl Service<AnySettler, SqliteLedger> {
         let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
         let fence = delegation::chain_to_send_on(delegations.as_ref(), &routes).await?;
         let sending = Sending::open(config, fence)?;
+        let funding = match &sending {
+            Some(sending) => sending.funding(config, &sources, paid, &clock)?,
+            None => GasFunding::nobody(),
+        };
         let sendings = match (&delegations, &config.delegation, &sending) {
             (Some(delegations), Some(section), Some(sending)) if fence.is_some() => {
                 let start = delegation::start;
@@ -111,6 +116,7 @@ impl Service<AnySettler, SqliteLedger> {
                     delegations,
                     routes,
                     sending,
+                    funding.clone(),
                     &clock,
                 )?)
             }
@@ -118,7 +124,7 @@ impl Service<AnySettler, SqliteLedger> {
         };
         let actions = match (&custody, &sending) {
             (Some(custody), Some(sending)) => {
-                wallets::open(config, custody, &policy, sending, &sources, paid, &clock)?
+                wallets::open(config, custody, &policy, sending, &sources, funding, &clock)?
             }
             _ => None,
         };

@@ -4,12 +4,12 @@ use std::sync::{Arc, Weak};
 
 use custody::{Custody, SigningPolicy};
 use data_sources::Clock;
-use ledger::PaidSums;
+use gas_funding::GasFunding;
 use server_config::UpstreamMode;
 use storage::sqlite::path_of;
 use wallet_actions::{Pace, Parts, SqliteStore, WalletActions};
 
-use super::{NativePrices, PaidByOwners, Sending, WalletMover, WalletPlans};
+use super::{NativePrices, Sending, WalletMover, WalletPlans};
 use crate::Sources;
 use crate::config::Config;
 use crate::error::ServeError;
@@ -47,7 +47,7 @@ pub(crate) fn open(
     policy: &SigningPolicy,
     sending: &Sending,
     sources: &Sources,
-    paid: PaidSums,
+    funding: GasFunding,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<WalletActions>, ServeError> {
     if sending.chains.is_empty() {
@@ -64,9 +64,7 @@ pub(crate) fn open(
         turns: sending.turns.clone(),
         store: Arc::new(store.map_err(ServeError::Records)?),
         plans: Arc::new(WalletPlans::new(config, sources)?),
-        prices: Arc::new(NativePrices::new(sources)),
-        paid: Arc::new(PaidByOwners::new(paid, sources.wallets.payer_chain)),
-        funder: sending.funder(config),
+        funding,
         pace: Pace::default(),
         clock: Arc::new(move || u64::try_from(clock.now().as_second()).unwrap_or_default()),
     })))

@@ -1,8 +1,8 @@
 //! What owners have paid to the service.
 
 use custody::Owner;
+use gas_funding::{PaidTotals, PortFuture};
 use ledger::PaidSums;
-use wallet_actions::{PaidTotals, PortFuture};
 
 /// The sums that the ledger keeps. An owner is a payer on the chain that calls are paid on.
 #[derive(Debug, Clone)]

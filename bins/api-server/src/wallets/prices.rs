@@ -8,9 +8,9 @@ use calldata_checks::Decimal;
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use fence_server::worth_micro_usd;
+use gas_funding::{CoinPrices, PortFuture};
 use readings::Figure;
 use readings::defi::chains::gas_coin;
-use wallet_actions::{CoinPrices, PortFuture};
 
 use super::TokenPrices;
 use crate::Sources;

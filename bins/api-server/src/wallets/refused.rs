@@ -98,13 +98,19 @@ pub(crate) fn without_effect(intent: &Intent) -> ErrorReply {
         .clone()
         .unwrap_or_else(|| "not_begun_in_time".to_owned());
     let code = match reason.as_str() {
-        "no_gas_account" | "gas_budget_exhausted" | "gas_topup_too_large" => {
-            ErrorCode::FundsRequired
-        }
+        "no_gas_account"
+        | "gas_budget_exhausted"
+        | "gas_topup_too_large"
+        | "coin_price_unavailable" => ErrorCode::FundsRequired,
         "step_would_revert" | "preview_below_minimum" | "gas_too_high" => ErrorCode::Unsupported,
         _ => ErrorCode::UpstreamUnavailable,
     };
-    let message = format!("the action did nothing: {reason}");
+    let message = match reason.as_str() {
+        "coin_price_unavailable" => "the action did nothing: no price of the chain's coin can be \
+             read, and at the most that it can be worth a budget does not cover the gas"
+            .to_owned(),
+        _ => format!("the action did nothing: {reason}"),
+    };
     ErrorReply::new(code, message)
         .detail("reason", reason)
         .detail("intent_id", intent.id.as_str())

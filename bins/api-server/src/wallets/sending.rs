@@ -8,6 +8,9 @@ use std::time::Duration;
 use alloy_primitives::{Address, U256};
 use chain_reader::ChainReader;
 use custody::{SigningPolicy, Turns};
+use data_sources::Clock;
+use gas_funding::{Funder, GasFunding, Predecessors, SqliteBook};
+use ledger::PaidSums;
 use secrecy::SecretString;
 use server_config::{Problem, UpstreamMode};
 use storage::sqlite::path_of;
@@ -17,6 +20,7 @@ use tx_sender::{
 };
 use wallet_actions::ListedProduct;
 
+use super::{NativePrices, PaidByOwners};
 use crate::Sources;
 use crate::config::Config;
 use crate::error::ServeError;
@@ -32,7 +36,7 @@ pub(crate) struct Sending {
     /// The chains of wallet actions.
     pub(crate) chains: Vec<ChainReader>,
     /// The account that tops others up for gas.
-    pub(crate) gas_account: Option<Address>,
+    gas_account: Option<Address>,
 }
 
 impl Sending {
@@ -87,15 +91,42 @@ impl Sending {
         }))
     }
 
-    /// Who tops up the wallets of actions.
-    pub(crate) fn funder(&self, config: &Config) -> Option<wallet_actions::Funder> {
+    /// Who gives accounts coins for gas: one for the plans of the fence and the actions of wallets,
+    /// with one book. What both were given by servers that had a book for each counts in it.
+    ///
+    /// # Errors
+    /// A book that cannot be opened, or that another server has.
+    pub(crate) fn funding(
+        &self,
+        config: &Config,
+        sources: &Sources,
+        paid: PaidSums,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<GasFunding, ServeError> {
+        let Some(account) = self.gas_account else {
+            return Ok(GasFunding::nobody());
+        };
+        let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
+        let predecessors = Predecessors {
+            fence: Some(path.with_extension("fence.db")),
+            wallets: Some(path.with_extension("wallets.db")),
+        };
+        let book = SqliteBook::open(&path.with_extension("gas.db"), &predecessors);
         let section = &config.wallets;
-        Some(wallet_actions::Funder {
-            account: self.gas_account?,
-            most_per_intent: U256::from(section.gas_topup_most_wei),
-            of_owner: section.gas_topup_budget_usd.as_micro(),
-            of_all: section.gas_topup_total_usd.as_micro(),
-        })
+        let clock = Arc::clone(clock);
+        Ok(GasFunding::new(gas_funding::Parts {
+            funder: Funder {
+                account,
+                most_wei: U256::from(section.gas_topup_most_wei),
+                of_owner: section.gas_topup_budget_usd.as_micro(),
+                of_all: section.gas_topup_total_usd.as_micro(),
+            },
+            sender: self.sender.clone(),
+            book: Arc::new(book.map_err(ServeError::Records)?),
+            prices: Arc::new(NativePrices::new(sources)),
+            paid: Arc::new(PaidByOwners::new(paid, sources.wallets.payer_chain)),
+            clock: Arc::new(move || u64::try_from(clock.now().as_second()).unwrap_or_default()),
+        }))
     }
 }
 

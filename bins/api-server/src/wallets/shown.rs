@@ -32,12 +32,16 @@ pub(crate) fn shown(intent: &Intent) -> Value {
     if let Some(ended_at) = intent.ended_at {
         put("ended_at", time(ended_at).into());
     }
+    // What an earlier answer said of it may have been true, and is not any more.
+    if let Some(at) = intent.reorganised_at {
+        put("reorganised_at", time(at).into());
+    }
     Value::Object(shown)
 }
 
 fn status(intent: &Intent) -> &'static str {
     match intent.state {
-        State::Running | State::Following => "in_progress",
+        State::Running | State::Following | State::Reopened => "in_progress",
         over => over.as_str(),
     }
 }
@@ -46,6 +50,9 @@ fn status(intent: &Intent) -> &'static str {
 fn reason(intent: &Intent) -> Option<String> {
     if intent.state == State::Following {
         return Some("awaiting_mint".to_owned());
+    }
+    if intent.state == State::Reopened {
+        return Some("reorganised".to_owned());
     }
     if intent.halted.is_some() {
         return intent.halted.clone();
@@ -200,4 +207,34 @@ fn time(unix: u64) -> String {
         .ok()
         .and_then(|unix| Timestamp::from_second(unix).ok());
     time.map(seconds).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn intent(state: &str, reorganised_at: Option<u64>) -> Intent {
+        let word = "0x0000000000000000000000000000000000000000000000000000000000000001";
+        let intent = json!({
+            "id": "00000000000000000000000000000abc", "owner": "eip155:196:0x1", "payment": word,
+            "wallet": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "call": "", "price_micro_usd": 50_000,
+            "operation": "withdraw", "created_at": 1_795_219_200, "not_after": 1_795_219_300,
+            "state": state, "halted": null, "steps": [], "allowance": null, "bridge": null, "plan": {},
+            "ended_at": null, "reorganised_at": reorganised_at,
+        });
+        serde_json::from_value(intent).unwrap()
+    }
+
+    #[test]
+    fn an_answer_says_that_a_reorganisation_has_changed_it() {
+        let reopened = shown(&intent("reopened", Some(1_795_219_260)));
+        assert_eq!(reopened["status"], "in_progress");
+        assert_eq!(reopened["reason"], "reorganised");
+        assert_eq!(reopened["reorganised_at"], time(1_795_219_260));
+        let again = shown(&intent("completed", Some(1_795_219_260)));
+        assert_eq!(again["status"], "completed");
+        assert_eq!(again["reorganised_at"], time(1_795_219_260));
+        let undisturbed = shown(&intent("completed", None));
+        assert!(undisturbed.get("reorganised_at").is_none());
+    }
 }

@@ -3,15 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::Address;
 use api_server::TokenPrices;
-use custody::Owner;
 use jiff::Timestamp;
 use readings::defi::market::Market;
 use readings::{Decimal, Figure};
 use wallet_actions::{
-    Attested, BridgeAsk, BridgePlan, Burn, CoinPrices, PaidTotals, PlanCause, PlanRefused, Plans,
-    PortFuture, SwapAsk, SwapPlan,
+    Attested, BridgeAsk, BridgePlan, Burn, PlanCause, PlanRefused, Plans, PortFuture, SwapAsk,
+    SwapPlan,
 };
 use watch_server::{Edition, EditionFuture, Yields};
 use yield_watch::Snapshot;
@@ -73,7 +72,7 @@ impl TokenPrices for TestPrices {
     }
 }
 
-/// No swaps, no bridges, no prices of coins, nothing paid.
+/// No swaps and no bridges.
 pub(crate) struct Nothing;
 
 fn no_plan<T>() -> Result<T, PlanRefused> {
@@ -96,17 +95,5 @@ impl Plans for Nothing {
 
     fn attestation(&self, _: Burn) -> PortFuture<'_, Result<Option<Attested>, PlanRefused>> {
         Box::pin(async { no_plan() })
-    }
-}
-
-impl CoinPrices for Nothing {
-    fn micro_usd(&self, _: u64, _: U256) -> PortFuture<'_, Option<u64>> {
-        Box::pin(std::future::ready(None))
-    }
-}
-
-impl PaidTotals for Nothing {
-    fn paid(&self, _: Owner) -> PortFuture<'_, Option<u64>> {
-        Box::pin(std::future::ready(None))
     }
 }

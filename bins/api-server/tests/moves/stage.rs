@@ -21,7 +21,7 @@ use tx_sender::{
     Chain, Clock, HttpTransport, Options, Policy, RpcNode, Sender, SqliteStore as Records,
     Takeover, Transport,
 };
-use wallet_actions::{Pace, Parts, SqliteStore, WalletActions};
+use wallet_actions::{GasFunding, Pace, Parts, SqliteStore, WalletActions};
 use watch_server::{Holdings, MoveState, Mover as _, Yields};
 use yield_watch::{
     Inputs, Mandate, Mode, MoveKey, Outcome, Proposal, Rules, Snapshot, best_allowed,
@@ -175,9 +175,7 @@ impl World {
             turns: turns.clone(),
             store: Arc::new(SqliteStore::open(self.path("actions.db")).unwrap()),
             plans: Arc::new(Nothing),
-            prices: Arc::new(Nothing),
-            paid: Arc::new(Nothing),
-            funder: None,
+            funding: GasFunding::nobody(),
             pace: Pace {
                 look: Duration::from_millis(20),
                 after_fault: Duration::from_millis(50),

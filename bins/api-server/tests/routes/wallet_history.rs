@@ -81,6 +81,8 @@ fn intent(number: u8, operation: Operation, days_ago: u64, received: u64, plan: 
         bridge: None,
         plan,
         ended_at: Some(now() - days_ago * DAY),
+        is_final: true,
+        reorganised_at: None,
     }
 }
 

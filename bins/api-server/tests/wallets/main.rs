@@ -17,6 +17,7 @@ mod support;
 mod actions;
 mod between;
 mod charging;
+mod expired;
 mod gas;
 mod halts;
 mod in_time;

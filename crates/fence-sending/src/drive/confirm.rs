@@ -2,12 +2,10 @@
 
 use delegation_fence::{AccountKind, ClearObstacle, Now, Phase, Rule, State, Transaction};
 use fence_server::DelegationError;
+use gas_funding::Funds;
 
 use super::{Driver, Standing};
-use crate::{
-    Estimate, Fault, Route, SealedBlock,
-    gas::{Funds, Purpose},
-};
+use crate::{Estimate, Fault, Route, SealedBlock, gas::Purpose};
 
 impl Driver {
     /// What does not hold any more, by its rule.
@@ -70,12 +68,16 @@ impl Driver {
             Estimate::Gas(_) | Estimate::Reverts => return Ok(Err(ClearObstacle::Paused)),
         }
         let least = gas.approval.saturating_add(overhead);
-        let funds = self
-            .shared
-            .fund(admitted, payer, Purpose::Clearing, least, sealed.block);
+        let funds = self.shared.fund(
+            admitted,
+            route,
+            payer,
+            (Purpose::Clearing, least),
+            sealed.block,
+        );
         Ok(match funds.await? {
             Funds::Enough | Funds::Coming => Ok(()),
-            Funds::Missing => Err(ClearObstacle::NoGas),
+            Funds::Missing(_) => Err(ClearObstacle::NoGas),
         })
     }
 

@@ -2,14 +2,11 @@
 
 use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, HaltReason, Rule, State, Transaction};
+use gas_funding::Funds;
 use tx_sender::{Lane, Request};
 
 use super::{Driver, Standing, Turn};
-use crate::{
-    Estimate, Fault, SealedBlock,
-    foresee::foresee_at,
-    gas::{Funds, Purpose},
-};
+use crate::{Estimate, Fault, SealedBlock, foresee::foresee_at, gas::Purpose};
 
 impl Driver {
     /// Everything that may fail is done first; then the order is written, on the condition that
@@ -74,14 +71,14 @@ impl Driver {
         };
 
         // Before the first step there has to be gas for all of them and for the clearing.
-        let (purpose, gas) = match transaction {
+        let needed = match transaction {
             Transaction::Step(StepKind::ApproveReset) => {
                 (Purpose::Steps, shared.gas.of_plan(overhead))
             }
             Transaction::Step(_) | Transaction::Swap => (Purpose::Steps, gas_limit),
             Transaction::Clear(_) => (Purpose::Clearing, gas_limit),
         };
-        let funds = shared.fund(admitted, payer, purpose, gas, sealed.block);
+        let funds = shared.fund(admitted, route, payer, needed, sealed.block);
         if funds.await? != Funds::Enough {
             return Ok(Turn::Waits);
         }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use alloy_primitives::U256;
 use delegation_fence::{Block, Event};
 use fence_server::KeptSubmission;
+use gas_funding::{MOST_TOP_UPS, arrived};
 use tx_sender::Record;
 
-use super::{Purpose, fund};
+use super::Purpose;
 use crate::{Fault, Shared, key};
 
 impl Shared {
@@ -33,12 +34,12 @@ impl Shared {
         }
         let (mut given, mut fees) = (U256::ZERO, U256::ZERO);
         for purpose in [Purpose::Steps, Purpose::Clearing] {
-            for number in 0..fund::MOST_TOP_UPS {
+            for number in 0..MOST_TOP_UPS {
                 let key = key::top_up(admitted, purpose, number);
                 let Some(record) = self.sender.find(&key).await? else {
                     break;
                 };
-                given = given.saturating_add(fund::arrived(&record));
+                given = given.saturating_add(arrived(&record));
                 match self.fee(&record).await? {
                     Some(fee) => fees = fees.saturating_add(fee),
                     None => return Ok(None),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use alloy_primitives::{Address, U256};
+use custody::Owner;
 use delegation_fence::onchain::{
     CLEAR_GRACE_SECONDS, ChainGrant, ChainReading, Level, Read, Redemption, judge_code,
 };
@@ -24,23 +25,27 @@ pub struct DelegatedAccounts {
     redeemer: Arc<dyn TransactionSigner>,
     level: Level,
     tokens: Vec<Address>,
+    payer_chain: u64,
 }
 
 impl DelegatedAccounts {
     /// Redeems with this key, at this level. `tokens` are looked at where a grant comes: the router
-    /// must not be allowed anything of them.
+    /// must not be allowed anything of them. An account is its own owner: what it has paid the
+    /// service on `payer_chain` bounds the coins that the redeemer is given for its plans.
     #[must_use]
     pub fn new(
         chain: ChainReader,
         redeemer: Arc<dyn TransactionSigner>,
         level: Level,
         tokens: Vec<Address>,
+        payer_chain: u64,
     ) -> Self {
         Self {
             chain,
             redeemer,
             level,
             tokens,
+            payer_chain,
         }
     }
 
@@ -115,6 +120,11 @@ impl Route for DelegatedAccounts {
 
     fn owner(&self, account: Address) -> RouteFuture<'_, Option<Address>> {
         Box::pin(async move { Ok(Some(account)) })
+    }
+
+    fn budget_owner(&self, account: Address) -> RouteFuture<'_, Option<Owner>> {
+        let owner = Owner::new(self.payer_chain, account);
+        Box::pin(async move { Ok(Some(owner)) })
     }
 
     fn signer(&self, _: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use alloy_primitives::Address;
-use custody::{Custody, CustodyError, Purpose, lend};
+use custody::{Custody, CustodyError, Owner, Purpose, lend};
 use delegation_fence::{AccountKind, ClearObstacle, Transaction};
 use fence_server::KeptSubmission;
 use tx_sender::TransactionSigner;
@@ -30,6 +30,13 @@ impl Route for SubWallets {
         Box::pin(async move {
             let wallet = self.0.wallet_at(account).await.map_err(fault)?;
             Ok(wallet.map(|wallet| wallet.owner.address()))
+        })
+    }
+
+    fn budget_owner(&self, account: Address) -> RouteFuture<'_, Option<Owner>> {
+        Box::pin(async move {
+            let wallet = self.0.wallet_at(account).await.map_err(fault)?;
+            Ok(wallet.map(|wallet| wallet.owner))
         })
     }
 

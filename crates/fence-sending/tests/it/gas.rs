@@ -8,8 +8,8 @@ use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{BasisPoints, Decimal};
 use delegation_fence::{Admitted, Rates, State};
 use dev_chain::{DEV_ACCOUNTS, base};
-use fence_sending::Funder;
 use fence_server::{PortError, PortFuture, Prices};
+use gas_funding::Funder;
 use serde_json::json;
 
 use crate::mortal::Fuse;
@@ -49,17 +49,17 @@ fn micro_usd(wei: U256) -> u64 {
     micro.to()
 }
 
-fn funder(most_per_plan: u64, of_account: u64) -> Funder {
+pub(crate) fn funder(most_wei: u64, of_owner: u64) -> Funder {
     Funder {
         account: DEV_ACCOUNTS[2].address,
-        most_per_plan: U256::from(most_per_plan),
-        of_account,
+        most_wei: U256::from(most_wei),
+        of_owner,
         of_all: u64::MAX,
     }
 }
 
 /// An account without coins.
-fn empty() -> World {
+pub(crate) fn empty() -> World {
     World::with(|builder| builder.account(wallet().address(), U256::ZERO))
 }
 
@@ -108,7 +108,8 @@ async fn a_plan_counts_with_what_its_gas_has_cost() {
 async fn a_top_up_counts_whole() {
     let mut world = empty();
     world.prices = Some(Arc::new(Coin));
-    world.gas.funder = Some(funder(u64::MAX, u64::MAX));
+    world.coin_usd = Some(2_500);
+    world.funder = Some(funder(u64::MAX, u64::MAX));
     let before = world.chain.native_balance(DEV_ACCOUNTS[2].address);
     let plan = world.accept();
     let _process = world.process(Fuse::eternal()).await;
@@ -123,12 +124,44 @@ async fn a_top_up_counts_whole() {
 async fn top_ups_stop_at_the_budget_of_the_day() {
     let mut world = empty();
     world.prices = Some(Arc::new(Coin));
-    world.gas.funder = Some(funder(u64::MAX, 1));
+    world.coin_usd = Some(2_500);
+    world.funder = Some(funder(u64::MAX, 1));
     let plan = world.accept();
     let _process = world.process(Fuse::eternal()).await;
     assert_eq!(world.ended(plan).await, State::HaltedClean);
     assert_eq!(world.report(plan).reason, Some("plan_expired"));
     assert!(world.chain.transactions().is_empty());
+}
+
+/// The owner's payments bound what is given for its plans, as they do for its actions.
+#[tokio::test(start_paused = true)]
+async fn top_ups_stop_at_what_the_owner_has_paid() {
+    for (paid, ends) in [(1, State::HaltedClean), (u64::MAX, State::Done)] {
+        let mut world = empty();
+        world.coin_usd = Some(2_500);
+        world.funder = Some(funder(u64::MAX, u64::MAX));
+        world.paid = paid;
+        let plan = world.accept();
+        let _process = world.process(Fuse::eternal()).await;
+        assert_eq!(world.ended(plan).await, ends, "{paid}");
+        assert_eq!(world.book.all().is_empty(), paid == 1);
+    }
+}
+
+/// Without a price the coins count as dear as they can be: ten thousand dollars each.
+#[tokio::test(start_paused = true)]
+async fn coins_without_a_price_pass_no_budget() {
+    let mut given = Vec::new();
+    for coin_usd in [Some(10_000), None] {
+        let mut world = empty();
+        world.coin_usd = coin_usd;
+        world.funder = Some(funder(u64::MAX, u64::MAX));
+        let plan = world.accept();
+        let _process = world.process(Fuse::eternal()).await;
+        assert_eq!(world.ended(plan).await, State::Done);
+        given.push(world.book.all()[0].micro_usd);
+    }
+    assert_eq!(given[0], given[1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -138,7 +171,7 @@ async fn with_an_exhausted_funder_nothing_is_sent() {
             .account(wallet().address(), U256::ZERO)
             .account(DEV_ACCOUNTS[2].address, U256::ONE)
     });
-    world.gas.funder = Some(funder(u64::MAX, u64::MAX));
+    world.funder = Some(funder(u64::MAX, u64::MAX));
     let plan = world.accept();
     let _process = world.process(Fuse::eternal()).await;
     assert_eq!(world.ended(plan).await, State::HaltedClean);
@@ -150,7 +183,7 @@ async fn with_an_exhausted_funder_nothing_is_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_clearing_is_paid_for_after_the_plans_end() {
     let mut world = World::new();
-    world.gas.funder = Some(funder(10_u64.pow(16), u64::MAX));
+    world.funder = Some(funder(10_u64.pow(16), u64::MAX));
     let plan = world.accept();
     let fuse = Fuse::eternal();
     let process = world.process(Arc::clone(&fuse)).await;

@@ -16,6 +16,11 @@ mod mortal;
 mod schedules;
 mod sending;
 mod stage;
+mod together;
+
+#[path = "../../../wallet-actions/tests/actions/memory.rs"]
+#[allow(dead_code, reason = "the tests of wallet actions use all of it")]
+mod intents;
 
 #[path = "../../../plan-builder/tests/swap/sample.rs"]
 #[allow(dead_code, reason = "the tests of the constructor use all of it")]

@@ -9,7 +9,7 @@ use calldata_checks::UtcSeconds;
 use delegation_fence::{Entry, Event, Policy, Record, Spent, Transaction, Use};
 use fence_server::{
     Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptSubmission, Lease, Store,
-    StoreError, StoreFuture, TopUp, View, Write,
+    StoreError, StoreFuture, View, Write,
 };
 
 #[derive(Default)]
@@ -26,7 +26,6 @@ struct Inner {
     ended: BTreeMap<B256, u64>,
     plans: BTreeMap<B256, Plan>,
     order: Vec<B256>,
-    top_ups: Vec<TopUp>,
     /// Steps that were ordered although they must not be.
     violations: Vec<String>,
 }
@@ -261,23 +260,6 @@ impl Store for Memory {
 
     fn gas_spent(&self, _: Address, _: UtcSeconds) -> StoreFuture<'_, Spent> {
         done(Ok(Spent::default()))
-    }
-
-    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
-        let mut inner = self.0.lock().unwrap();
-        if inner.top_ups.iter().any(|known| known.key == top_up.key) {
-            return done(Ok(()));
-        }
-        let given = inner.top_ups.iter().map(|known| known.micro_usd).sum();
-        let given = Spent {
-            of_account: given,
-            of_all: given,
-        };
-        let judged = top_up.require_budget(given);
-        if judged.is_ok() {
-            inner.top_ups.push(top_up);
-        }
-        done(judged.map_err(|refusal| StoreError::Refused(Box::new(refusal))))
     }
 
     fn acquire(

@@ -9,6 +9,7 @@ use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::{Entry, Policy};
 use fence_server as fence;
+use gas_funding::{Book, BookFuture, Booked, Limits, MemoryBook, TopUp};
 use tokio::sync::Notify;
 use tx_sender::{Fence, Lane, MemoryStore, NodeFault, Record, StoreFuture, Takeover, Transport};
 
@@ -204,6 +205,21 @@ impl Transport for MortalNode {
     }
 }
 
+/// The book of coins for gas as one process sees it.
+pub(crate) struct MortalBook {
+    pub(crate) book: Arc<MemoryBook>,
+    pub(crate) fuse: Arc<Fuse>,
+}
+
+impl Book for MortalBook {
+    fn book(&self, top_up: TopUp, limits: Limits) -> BookFuture<'_, Booked> {
+        Box::pin(async move {
+            let book = async { self.book.book(top_up, limits).await };
+            self.fuse.guard(book).await
+        })
+    }
+}
+
 /// The fence's records as one process sees them.
 pub(crate) struct MortalFence {
     pub(crate) store: Arc<Memory>,
@@ -278,13 +294,6 @@ impl fence::Store for MortalFence {
         at: UtcSeconds,
     ) -> fence::StoreFuture<'_, delegation_fence::Spent> {
         self.store.gas_spent(account, at)
-    }
-
-    fn book_top_up(&self, top_up: fence::TopUp) -> fence::StoreFuture<'_, ()> {
-        Box::pin(async move {
-            let book = async { self.store.book_top_up(top_up).await };
-            self.fuse.guard(book).await
-        })
     }
 
     fn acquire(

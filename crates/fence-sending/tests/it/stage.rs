@@ -10,6 +10,7 @@ use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::UtcSeconds;
+use custody::{Owner, Turns};
 use delegation_fence::{
     AccountKind, Budget, ClearObstacle, Confirmation, Domain, Event, Fence, Grant, Instance,
     Message, Name, Now, Order, Phase, Policy, ReadBack, Report, Signature, Signed, State,
@@ -21,6 +22,7 @@ use fence_sending::{
     Sendings, own_call,
 };
 use fence_server::{Acceptance, Change, Delegations, KeptSubmission, Prices, Store as _};
+use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tx_sender::{
@@ -29,7 +31,7 @@ use tx_sender::{
 };
 
 use crate::memory::Memory;
-use crate::mortal::{Fuse, MortalFence, MortalNode, MortalRecords};
+use crate::mortal::{Fuse, MortalBook, MortalFence, MortalNode, MortalRecords};
 use crate::sample::{BASE, Draft, NOW, USDC, WETH, build, policy};
 
 sol! {
@@ -57,7 +59,7 @@ pub(crate) fn wallet() -> PrivateKeySigner {
     key(0x61)
 }
 
-fn owner() -> PrivateKeySigner {
+pub(crate) fn owner() -> PrivateKeySigner {
     key(0x51)
 }
 
@@ -139,6 +141,15 @@ impl Route for TestRoute {
         Box::pin(async move { Ok(owner) })
     }
 
+    fn budget_owner(&self, _: Address) -> RouteFuture<'_, Option<Owner>> {
+        let owner = self
+            .owner
+            .lock()
+            .unwrap()
+            .map(|owner| Owner::new(196, owner));
+        Box::pin(async move { Ok(owner) })
+    }
+
     fn signer(&self, _: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>> {
         let keyless = self.keyless.load(std::sync::atomic::Ordering::SeqCst);
         let signer: Arc<dyn TransactionSigner> = Arc::new(HashSigner::new(wallet()));
@@ -153,13 +164,38 @@ impl Route for TestRoute {
     }
 }
 
+/// Every coin at so many dollars, if it has a price.
+struct CoinUsd(Option<u64>);
+
+impl CoinPrices for CoinUsd {
+    fn micro_usd(&self, _: u64, wei: U256) -> gas_funding::PortFuture<'_, Option<u64>> {
+        let worth = |dollars| (wei * U256::from(dollars)).div_ceil(U256::from(10_u64.pow(12)));
+        let micro = self.0.map(|dollars: u64| worth(dollars).to());
+        Box::pin(std::future::ready(micro))
+    }
+}
+
+/// What every owner has paid.
+struct Paid(u64);
+
+impl PaidTotals for Paid {
+    fn paid(&self, _: Owner) -> gas_funding::PortFuture<'_, Option<u64>> {
+        Box::pin(std::future::ready(Some(self.0)))
+    }
+}
+
 pub(crate) struct World {
     pub(crate) chain: DevChain,
     pub(crate) node: InProcess,
     pub(crate) store: Arc<Memory>,
     pub(crate) records: Arc<MemoryStore>,
     pub(crate) route: Arc<TestRoute>,
-    pub(crate) gas: GasRules,
+    pub(crate) funder: Option<Funder>,
+    pub(crate) book: Arc<MemoryBook>,
+    /// What the chain's coin is worth, in dollars.
+    pub(crate) coin_usd: Option<u64>,
+    /// What each owner has paid, in micro US dollars.
+    pub(crate) paid: u64,
     pub(crate) takeover: Takeover,
     pub(crate) prices: Option<Arc<dyn Prices>>,
     /// Whether the processes know how to send for accounts.
@@ -171,7 +207,9 @@ pub(crate) struct World {
 /// What runs in one process, and ends with it.
 pub(crate) struct Process {
     _sendings: Sendings,
-    _sender: Sender,
+    pub(crate) sender: Sender,
+    pub(crate) turns: Turns,
+    pub(crate) funding: GasFunding,
     pub(crate) fuse: Arc<Fuse>,
 }
 
@@ -283,7 +321,10 @@ impl World {
                 clears: Mutex::new(Ok(())),
                 keyless: false.into(),
             }),
-            gas: GasRules::default(),
+            funder: None,
+            book: Arc::default(),
+            coin_usd: None,
+            paid: u64::MAX,
             takeover: Takeover::WhenOver,
             prices: None,
             routed: true,
@@ -423,11 +464,23 @@ impl World {
         assert_eq!(self.allowance(), reported, "{what}");
     }
 
-    pub(crate) async fn process(&self, fuse: Arc<Fuse>) -> Process {
-        let node: Arc<dyn Transport> = Arc::new(MortalNode {
+    /// The machine's clock.
+    pub(crate) fn clock(&self) -> Arc<dyn Fn() -> u64 + Send + Sync> {
+        let start = self.start;
+        Arc::new(move || NOW + start.elapsed().as_secs())
+    }
+
+    /// The chain's node as one process sees it.
+    pub(crate) fn node(&self, fuse: &Arc<Fuse>) -> Arc<dyn Transport> {
+        Arc::new(MortalNode {
             node: self.node.clone(),
-            fuse: Arc::clone(&fuse),
-        });
+            fuse: Arc::clone(fuse),
+        })
+    }
+
+    pub(crate) async fn process(&self, fuse: Arc<Fuse>) -> Process {
+        let node = self.node(&fuse);
+        let turns = Turns::default();
         let start = self.start;
         let network = Chain {
             id: BASE,
@@ -454,8 +507,21 @@ impl World {
         let sender = Sender::new(Arc::new(records), vec![network], vec![funder], options);
         let route: Arc<dyn Route> = Arc::clone(&self.route) as _;
         let chain = ChainReader::new(BASE, vec![node], 1);
-        let clock: Arc<dyn Fn() -> u64 + Send + Sync> =
-            Arc::new(move || NOW + start.elapsed().as_secs());
+        let clock = self.clock();
+        let funding = match self.funder.clone() {
+            None => GasFunding::nobody(),
+            Some(funder) => GasFunding::new(gas_funding::Parts {
+                funder,
+                sender: sender.clone(),
+                book: Arc::new(MortalBook {
+                    book: Arc::clone(&self.book),
+                    fuse: Arc::clone(&fuse),
+                }),
+                prices: Arc::new(CoinUsd(self.coin_usd)),
+                paid: Arc::new(Paid(self.paid)),
+                clock: Arc::clone(&clock),
+            }),
+        };
         let delegations = Delegations::install(fence_server::Parts {
             fence: fence(),
             plans: policy(),
@@ -475,8 +541,9 @@ impl World {
             routes: Vec::from_iter(self.routed.then_some(route)),
             chain,
             sender: sender.clone(),
-            turns: custody::Turns::default(),
-            gas: self.gas.clone(),
+            turns: turns.clone(),
+            gas: GasRules::default(),
+            funding: funding.clone(),
             pace: Pace {
                 look: Duration::from_millis(200),
                 unpriced: Duration::from_millis(200),
@@ -489,7 +556,9 @@ impl World {
         });
         Process {
             _sendings: sendings,
-            _sender: sender,
+            sender,
+            turns,
+            funding,
             fuse,
         }
     }

@@ -12,9 +12,7 @@ use delegation_fence::{Entry, Policy, Record, Spent};
 use rusqlite::{Connection, Transaction, TransactionBehavior, types::Type};
 use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
 
-use super::{
-    InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, TopUp, View, Write,
-};
+use super::{InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write};
 
 /// A file of the fence's records (`x4fe`).
 const FORMAT: Format = Format {
@@ -194,14 +192,6 @@ impl Store for SqliteStore {
     fn gas_spent(&self, account: Address, at: UtcSeconds) -> StoreFuture<'_, Spent> {
         self.run("gas spent", move |connection| {
             Ok(read::gas_spent(connection, account, at)?)
-        })
-    }
-
-    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
-        self.run("book", move |connection| {
-            let transaction = writing(connection)?;
-            bounds::book_top_up(&transaction, &top_up)?;
-            Ok(transaction.commit()?)
         })
     }
 

@@ -2,13 +2,13 @@
 
 use alloy_primitives::{B256, U256};
 use delegation_fence::{Grant, MOST_GRANTS, MOST_TOMBSTONES};
-use fence_server::{Change, Store, TopUp};
+use fence_server::{Change, Store};
 
 use crate::{
     sample::{ACCOUNT, NOW},
     stage::{
-        DAY, GRANT_ID, NOBODY, Shelf, at, fence_policy, grant, instance, limit, look, named_policy,
-        now, owner, received, revocation, sign, write,
+        GRANT_ID, Shelf, at, fence_policy, grant, instance, limit, look, named_policy, now, owner,
+        received, revocation, sign, write,
     },
 };
 
@@ -118,32 +118,4 @@ async fn an_account_has_so_many_grants_and_tombstones() {
     put(Change::Grant(Box::new(received(later)), Vec::new()))
         .await
         .unwrap();
-}
-
-#[tokio::test]
-async fn top_ups_are_within_the_budgets_of_a_day() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
-    let top_up = |key: &str, account, micro_usd| TopUp {
-        key: key.to_owned(),
-        account,
-        at: at(NOW),
-        micro_usd,
-        of_account: 10,
-        of_all: 15,
-    };
-    one.book_top_up(top_up("a", ACCOUNT, 6)).await.unwrap();
-    // The same again is the one that was booked.
-    two.book_top_up(top_up("a", ACCOUNT, 6)).await.unwrap();
-    let error = two.book_top_up(top_up("b", ACCOUNT, 5)).await.unwrap_err();
-    assert_eq!(error.code(), "gas_budget_exhausted");
-    two.book_top_up(top_up("b", ACCOUNT, 4)).await.unwrap();
-    let error = one.book_top_up(top_up("c", NOBODY, 6)).await.unwrap_err();
-    assert_eq!(error.code(), "gas_budget_exhausted");
-    one.book_top_up(top_up("c", NOBODY, 5)).await.unwrap();
-    let tomorrow = TopUp {
-        at: at(NOW + DAY),
-        ..top_up("d", ACCOUNT, 10)
-    };
-    one.book_top_up(tomorrow).await.unwrap();
 }

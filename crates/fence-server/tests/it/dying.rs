@@ -6,8 +6,8 @@ use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::{Entry, Policy, Record, Spent};
 use fence_server::{
-    InstalledPolicy, KeptSubmission, Lease, SqliteStore, Store, StoreError, StoreFuture, TopUp,
-    View, Write,
+    InstalledPolicy, KeptSubmission, Lease, SqliteStore, Store, StoreError, StoreFuture, View,
+    Write,
 };
 
 /// A store whose process ends at one of its writes: before it, or after it and before anybody
@@ -96,9 +96,6 @@ impl Store for Dying {
     }
     fn gas_spent(&self, account: Address, at: UtcSeconds) -> StoreFuture<'_, Spent> {
         self.read(self.inner.gas_spent(account, at))
-    }
-    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
-        self.write(self.inner.book_top_up(top_up))
     }
     fn acquire(
         &self,

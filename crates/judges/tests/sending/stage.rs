@@ -13,8 +13,8 @@ use delegation_fence::{
 };
 use dev_chain::base::{CHAIN_ID, ROUTER, USDC};
 use fence_sending::{
-    Call, ChainClocks, ChainReader, DelegatedAccounts, GasRules, Pace, Parts, Route, RouteFuture,
-    RoutedAccounts, Sendings, own_call,
+    Call, ChainClocks, ChainReader, DelegatedAccounts, GasFunding, GasRules, Owner, Pace, Parts,
+    Route, RouteFuture, RoutedAccounts, Sendings, own_call,
 };
 use fence_server::{DelegationError, Delegations, KeptSubmission, OnChain, Ordered, Store};
 use judges::{Account, Anvil, Rpc, Toolchain};
@@ -60,6 +60,10 @@ impl Route for Trader {
 
     fn owner(&self, _: Address) -> RouteFuture<'_, Option<Address>> {
         Box::pin(async { Ok(Some(key(0x51).address())) })
+    }
+
+    fn budget_owner(&self, _: Address) -> RouteFuture<'_, Option<Owner>> {
+        Box::pin(async { Ok(None) })
     }
 
     fn signer(&self, _: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>> {
@@ -180,6 +184,7 @@ impl Stage {
                 redeemer,
                 level,
                 tokens,
+                196,
             ))
         });
         let route: Arc<dyn Route> = match &delegated {
@@ -242,6 +247,7 @@ impl Stage {
             sender,
             turns: fence_sending::Turns::default(),
             gas: GasRules::default(),
+            funding: GasFunding::nobody(),
             pace: Pace {
                 look: Duration::from_millis(200),
                 rest: Duration::from_millis(500),

@@ -13,6 +13,10 @@ use crate::{StepKind, message::BurnMessage};
 impl Driver {
     /// Asks for the attested message, judges it, and has it brought to the destination chain.
     pub(super) async fn mint(&self, intent: &Intent) -> Result<Turn, Fault> {
+        if let Some(reopened) = self.reopened(intent).await? {
+            self.write(reopened).await?;
+            return Ok(Turn::Went);
+        }
         let pause = self.shared.pace.attestation;
         let (Some(bridge), Some(transaction)) = (intent.bridge, burn_of(intent)) else {
             return Ok(Turn::Waits(pause));

@@ -2,9 +2,9 @@
 
 use alloy_primitives::U256;
 use chain_reader::Estimate;
+use gas_funding::Funds;
 
 use super::{Driver, Fault, Step};
-use crate::gas::Funds;
 use crate::intent::Intent;
 use crate::plan::{judge_returned, judge_taken};
 use crate::{StepKind, intent};
@@ -59,7 +59,7 @@ impl Driver {
             Funds::Enough => Ok(Step::Write(intent.order(index, limit)?)),
             Funds::Coming => Ok(Step::Wait(self.shared.pace.look)),
             Funds::Missing(_) if must_go_on => Ok(Step::Wait(self.shared.pace.after_fault)),
-            Funds::Missing(reason) => Ok(Step::Write(intent.halt(reason)?)),
+            Funds::Missing(why) => Ok(Step::Write(intent.halt(why.code())?)),
         }
     }
 

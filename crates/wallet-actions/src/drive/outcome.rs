@@ -3,8 +3,8 @@
 use tx_sender::{Inclusion, Lane, Record, Request, State as SenderState};
 
 use super::{Driver, Fault, Step};
-use crate::StepKind;
-use crate::intent::{At, Intent, Status};
+use crate::intent::{At, CANCELLED, Intent, Lost, Status};
+use crate::{Shared, StepKind};
 
 impl Driver {
     /// Hands the transaction over, once more where it was, and waits for its outcome. The sender of
@@ -34,11 +34,15 @@ impl Driver {
             chain_id: step.chain_id,
             account: intent.wallet,
         };
-        let mut watch = self
-            .shared
-            .sender
-            .submit(&intent.key(index), lane, request)
-            .await?;
+        let (sender, key) = (&self.shared.sender, intent.key(index));
+        let mut watch = match sender.find(&key).await? {
+            // Also one that was given up before it was handed over: nothing is sent under its key.
+            Some(_) => {
+                sender.wake(lane)?;
+                sender.watch(&key).await?
+            }
+            None => sender.submit(&key, lane, request).await?,
+        };
         let record = watch.outcome().await?;
         Ok(match record.state {
             SenderState::Sealed(inclusion) => {
@@ -68,31 +72,61 @@ impl Driver {
         })
     }
 
-    /// The intent with a sealed transaction put back whose block is gone.
+    /// The intent with the transactions put back whose blocks are gone.
     pub(super) async fn reopened(&self, intent: &Intent) -> Result<Option<Intent>, Fault> {
+        let (lost, _) = self.shared.look_at(intent).await?;
+        if lost.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(intent.reopen(&lost, self.shared.now())?))
+    }
+}
+
+impl Shared {
+    /// The transactions of an intent that are not where its record has them, by the sender's
+    /// records; and whether no block can change any of these. A record that is gone was final, and
+    /// pruned.
+    pub(crate) async fn look_at(&self, intent: &Intent) -> Result<(Vec<Lost>, bool), Fault> {
+        let (mut lost, mut is_final) = (Vec::new(), true);
         for (index, step) in intent.steps.iter().enumerate() {
-            let Status::Sealed { at: known, .. } = step.status else {
+            let Some(record) = self.sender.find(&intent.key(index)).await? else {
                 continue;
             };
-            let record = self.shared.sender.find(&intent.key(index)).await?;
-            let stands = |record: &Record| match record.state {
-                SenderState::Sealed(inclusion) => at(inclusion) == known,
-                _ => false,
-            };
-            // A record that is gone was final, and pruned.
-            if record.as_ref().is_some_and(|record| !stands(record)) {
+            is_final &= record.is_final;
+            if !agrees(step.status, &record) {
                 tracing::warn!(intent = %intent.id, step = index, "a transaction of an action has lost its block");
-                return Ok(Some(intent.reopen(index)?));
+                let gas_limit = record.request.gas_limit;
+                lost.push(Lost { index, gas_limit });
             }
         }
-        Ok(None)
+        Ok((lost, is_final))
     }
+}
+
+/// Whether the sender's record says the same as that of the intent.
+fn agrees(status: Status, record: &Record) -> bool {
+    match (status, record.state) {
+        (Status::Sealed { at: known, .. }, SenderState::Sealed(inclusion))
+        | (Status::Reverted { at: known }, SenderState::Failed(inclusion)) => {
+            at(inclusion) == known
+        }
+        (Status::Sealed { .. } | Status::Reverted { .. }, _) => false,
+        (Status::Unsent, SenderState::Replaced(_) | SenderState::Abandoned(_)) => true,
+        (Status::Unsent, _) => is_never_sent(record),
+        (Status::Planned | Status::Ordered { .. } | Status::Skipped, _) => true,
+    }
+}
+
+/// Whether a record was given up before the request was signed. It is not signed any more.
+pub(crate) fn is_never_sent(record: &Record) -> bool {
+    let requests = |attempt: &tx_sender::Attempt| attempt.kind == tx_sender::Kind::Request;
+    record.closing.is_some() && !record.attempts.iter().any(requests)
 }
 
 fn unsent(record: &Record) -> &'static str {
     match record.closing {
         Some(tx_sender::Closing::Expired) => "deadline_passed",
-        Some(tx_sender::Closing::Cancelled) => "cancelled",
+        Some(tx_sender::Closing::Cancelled) if is_never_sent(record) => CANCELLED,
         Some(tx_sender::Closing::Refused(_)) => "step_refused_by_nodes",
         _ => "step_not_sent",
     }

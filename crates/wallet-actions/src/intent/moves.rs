@@ -17,6 +17,15 @@ pub struct IllegalMove {
 
 type Moved = Result<Intent, IllegalMove>;
 
+/// A transaction that is not where the record has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// Which of the intent's.
+    pub(crate) index: usize,
+    /// The most gas that it might use.
+    pub(crate) gas_limit: u64,
+}
+
 impl Intent {
     /// `planned → ordered`.
     pub(crate) fn order(&self, index: usize, gas_limit: u64) -> Moved {
@@ -54,12 +63,54 @@ impl Intent {
         })
     }
 
-    /// `sealed → ordered`: its block is gone.
-    pub(crate) fn reopen(&self, index: usize) -> Moved {
-        self.step_from(index, "reopened", |step| match step.status {
-            Status::Sealed { gas_limit, .. } => Some(Status::Ordered { gas_limit }),
-            _ => None,
-        })
+    /// `sealed | reverted | unsent → ordered`: they are not where the record has them. An intent that
+    /// was over goes on. What follows from them is read again: the allowance, and whether the intent
+    /// did what was asked.
+    pub(crate) fn reopen(&self, lost: &[Lost], now: u64) -> Moved {
+        let mut next = self.clone();
+        for Lost { index, gas_limit } in lost {
+            let step = next.steps.get_mut(*index);
+            match step.map(|step| &mut step.status) {
+                Some(
+                    status @ (Status::Sealed { .. } | Status::Reverted { .. } | Status::Unsent),
+                ) => {
+                    *status = Status::Ordered {
+                        gas_limit: *gas_limit,
+                    };
+                }
+                _ => return Err(self.illegal("reopened")),
+            }
+        }
+        let keeps_from_completion = |step: &Step| {
+            matches!(
+                step.status,
+                Status::Reverted { .. } | Status::Unsent | Status::Skipped
+            )
+        };
+        if !next.steps.iter().any(keeps_from_completion) {
+            next.halted = None;
+        }
+        if let Some(allowance) = &mut next.allowance {
+            allowance.left = None;
+        }
+        if self.state.is_over() {
+            next.state = State::Reopened;
+            next.ended_at = None;
+            next.is_final = false;
+            next.reorganised_at = Some(now);
+        }
+        Ok(next)
+    }
+
+    /// No block can change what it says any more.
+    pub(crate) fn finish(&self) -> Moved {
+        match self.state.is_over() {
+            true => Ok(Self {
+                is_final: true,
+                ..self.clone()
+            }),
+            false => Err(self.illegal("final")),
+        }
     }
 
     /// It does not go on as planned: what is planned is skipped. The first reason stands.
@@ -123,6 +174,8 @@ impl Intent {
         }
         next.state = state;
         next.ended_at = Some(now);
+        // What was never handed over is in no block.
+        next.is_final = !next.has_begun();
         Ok(next)
     }
 
@@ -132,6 +185,15 @@ impl Intent {
             return Err(self.illegal("cancelled"));
         }
         self.halt(reason)?.end(State::Cancelled, now)
+    }
+
+    /// It is given up after a transaction was handed over that is never signed.
+    pub(crate) fn withdraw(&self, index: usize, reason: &str, now: u64) -> Moved {
+        if self.has_effect() {
+            return Err(self.illegal("withdrawn"));
+        }
+        let unsent = self.leave_unsent(index)?;
+        unsent.halt(reason)?.end(State::Cancelled, now)
     }
 
     fn running(&self, what: &'static str) -> Moved {

@@ -3,6 +3,9 @@
 use super::{Intent, State, Status, Step};
 use crate::StepKind;
 
+/// Why an intent halts whose transaction was given up before it was signed.
+pub(crate) const CANCELLED: &str = "cancelled";
+
 /// The most transactions that take one allowance back.
 const MOST_CLEARS: u8 = 3;
 
@@ -65,6 +68,11 @@ impl Intent {
         })
     }
 
+    /// Whether any transaction of it stands in a block.
+    fn stands(&self) -> bool {
+        self.steps.iter().any(|step| step.status.at().is_some())
+    }
+
     fn awaits_mint(&self) -> bool {
         let minted = |step: &Step| step.kind == StepKind::Mint;
         self.bridge
@@ -83,6 +91,7 @@ impl Intent {
             .received()
             .all(|(_, expected, received)| received >= expected.at_least);
         match self.steps.iter().find(decisive) {
+            None if self.halted.as_deref() == Some(CANCELLED) && !self.stands() => State::Cancelled,
             None => State::Failed,
             Some(_) if self.halted.is_none() && is_cleared && is_delivered => State::Completed,
             Some(_) => State::Partial,

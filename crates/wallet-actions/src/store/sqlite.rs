@@ -5,17 +5,22 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
 use rusqlite::{
-    Connection, ErrorCode, OptionalExtension as _, Row, Transaction, TransactionBehavior, params,
+    Connection, ErrorCode, OptionalExtension as _, Row, Statement, Transaction,
+    TransactionBehavior, params,
 };
 use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
 
-use super::{Forbidden, Store, StoreError, StoreFuture, TopUp};
+use super::{Forbidden, Store, StoreError, StoreFuture};
 use crate::{Intent, IntentId};
 
 /// `x4wa`.
 const FORMAT: Format = Format {
     application_id: 0x7834_7761,
-    migrations: &[include_str!("0001.sql"), include_str!("0002.sql")],
+    migrations: &[
+        include_str!("0001.sql"),
+        include_str!("0002.sql"),
+        include_str!("0003.sql"),
+    ],
 };
 
 const SETTINGS: Settings = Settings {
@@ -24,8 +29,6 @@ const SETTINGS: Settings = Settings {
     max_bytes: None,
     checkpoints: Checkpoints::InCommits,
 };
-
-const DAY_SECONDS: u64 = 86_400;
 
 /// Intents in one SQLite file.
 #[derive(Debug)]
@@ -142,6 +145,12 @@ fn running(transaction: &Transaction<'_>, wallet: Address) -> Result<Option<Inte
     Ok(id.and_then(|id| id.parse().ok()))
 }
 
+fn ids(statement: &mut Statement<'_>) -> Result<Vec<IntentId>, Fault> {
+    let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    Ok(ids.into_iter().filter_map(|id| id.parse().ok()).collect())
+}
+
 impl Store for SqliteStore {
     fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
         self.run("insert an intent", move |transaction| {
@@ -222,7 +231,7 @@ impl Store for SqliteStore {
         self.run("write an intent", move |transaction| {
             let written = transaction
                 .prepare_cached(
-                    "UPDATE intent SET state = ?2, revision = revision + 1, body = ?3 \
+                    "UPDATE intent SET state = ?2, revision = revision + 1, body = ?3, is_final = ?5 \
                      WHERE id = ?1 AND revision = ?4",
                 )?
                 .execute(params![
@@ -230,6 +239,7 @@ impl Store for SqliteStore {
                     intent.state.as_str(),
                     body(&intent)?,
                     number(intent.revision),
+                    intent.is_final,
                 ]);
             match written {
                 Ok(1) => Ok(Intent {
@@ -250,11 +260,21 @@ impl Store for SqliteStore {
     fn open(&self) -> StoreFuture<'_, Vec<IntentId>> {
         self.run("list open intents", |transaction| {
             let mut statement = transaction.prepare_cached(
-                "SELECT id FROM intent WHERE state IN ('running', 'following') ORDER BY created_at, id",
+                "SELECT id FROM intent WHERE state IN ('running', 'following', 'reopened') \
+                 ORDER BY created_at, id",
             )?;
-            let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
-            let ids = ids.collect::<Result<Vec<_>, _>>()?;
-            Ok(ids.into_iter().filter_map(|id| id.parse().ok()).collect())
+            ids(&mut statement)
+        })
+    }
+
+    fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        self.run("list ended intents", |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT id FROM intent WHERE is_final = 0 \
+                 AND state IN ('completed', 'partial', 'failed', 'cancelled') \
+                 ORDER BY created_at, id",
+            )?;
+            ids(&mut statement)
         })
     }
 
@@ -283,61 +303,6 @@ impl Store for SqliteStore {
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {
         self.run("look for a running intent", move |transaction| {
             running(transaction, wallet)
-        })
-    }
-
-    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
-        self.run("book coins for gas", move |transaction| {
-            let known = transaction
-                .prepare_cached("SELECT 1 FROM top_up WHERE key = ?1")?
-                .exists([&top_up.key])?;
-            if known {
-                return Ok(());
-            }
-            let day = top_up.at.saturating_sub(top_up.at % DAY_SECONDS);
-            let sum = |condition: &str, owner: &str, from: u64| -> rusqlite::Result<u64> {
-                let sql = format!(
-                    "SELECT coalesce(sum(micro_usd), 0) FROM top_up WHERE at >= ?2 AND {condition}"
-                );
-                let sum: i64 = transaction
-                    .prepare_cached(&sql)?
-                    .query_row(params![owner, number(from)], |row| row.get(0))?;
-                Ok(u64::try_from(sum).unwrap_or(u64::MAX))
-            };
-            let owner = top_up.owner.as_str();
-            for (budget, given, most) in [
-                (
-                    "gas_topup_budget_usd",
-                    sum("owner = ?1", owner, day)?,
-                    top_up.of_owner,
-                ),
-                ("paid", sum("owner = ?1", owner, 0)?, top_up.paid_by_owner),
-                (
-                    "gas_topup_total_usd",
-                    sum("?1 = ?1", owner, day)?,
-                    top_up.of_all,
-                ),
-            ] {
-                if given.saturating_add(top_up.micro_usd) > most {
-                    return Err(StoreError::Budget {
-                        budget,
-                        given,
-                        most,
-                    }
-                    .into());
-                }
-            }
-            transaction
-                .prepare_cached(
-                    "INSERT INTO top_up (key, owner, at, micro_usd) VALUES (?1, ?2, ?3, ?4)",
-                )?
-                .execute(params![
-                    top_up.key,
-                    top_up.owner,
-                    number(top_up.at),
-                    number(top_up.micro_usd),
-                ])?;
-            Ok(())
         })
     }
 }

@@ -2,7 +2,8 @@
 
 use alloy_primitives::{U256, address};
 use dev_chain::{GAS_PAYER, xlayer};
-use wallet_actions::{Action, Funder, InvestOrder, Refused, State};
+use gas_funding::Funder;
+use wallet_actions::{Action, InvestOrder, Refused, State};
 
 use crate::stage::{
     World, balance, move_tokens, order, owner, reason, sign_principal, steps, wallet,
@@ -113,7 +114,7 @@ async fn an_authorization_for_something_else_is_refused_by_name() {
 fn funder(of_owner: u64) -> Funder {
     Funder {
         account: GAS_PAYER.address,
-        most_per_intent: U256::from(10_u64.pow(17)),
+        most_wei: U256::from(10_u64.pow(17)),
         of_owner,
         of_all: 1_000_000,
     }
@@ -145,21 +146,21 @@ async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it
     let poor = world.process().run(order(1, invest("10"))).await.unwrap();
     assert_eq!(
         (poor.state, poor.halted.as_deref()),
-        (State::Failed, Some("gas_budget_exhausted"))
+        (State::Failed, Some("coin_price_unavailable"))
     );
     assert!(!poor.has_effect());
+    // With a price it is the budget itself.
+    *world.prices.lock().unwrap() = Some(1_000);
+    let poor = world.process().run(order(1, invest("10"))).await.unwrap();
+    assert_eq!(poor.halted.as_deref(), Some("gas_budget_exhausted"));
+    assert!(world.book.all().is_empty());
 
     *world.paid.lock().unwrap() = 1_000_000;
     let process = world.process();
     let done = process.run(order(1, invest("10"))).await.unwrap();
     assert_eq!(done.state, State::Completed, "{done:#?}");
     assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 40_000_000);
-    let given: Vec<_> = world
-        .store
-        .top_ups()
-        .iter()
-        .map(|it| it.micro_usd)
-        .collect();
+    let given: Vec<_> = world.book.all().iter().map(|it| it.micro_usd).collect();
     assert!(
         !given.is_empty() && given.iter().sum::<u64>() <= 250_000,
         "{given:?}"
@@ -169,6 +170,6 @@ async fn gas_is_topped_up_within_the_budgets_and_the_principal_never_pays_for_it
         assert!([State::Completed, State::Failed].contains(&next.state));
         assert!(next.state == State::Completed || !next.has_effect());
     }
-    let given: u64 = world.store.top_ups().iter().map(|it| it.micro_usd).sum();
+    let given: u64 = world.book.all().iter().map(|it| it.micro_usd).sum();
     assert!(given <= 250_000, "{given}");
 }

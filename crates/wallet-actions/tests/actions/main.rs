@@ -12,9 +12,11 @@
 mod bridges;
 mod deposits;
 mod funds;
+mod given_up;
 mod kills;
 mod memory;
 mod mortal;
+mod reorganised;
 mod schedules;
 mod stage;
 mod stores;

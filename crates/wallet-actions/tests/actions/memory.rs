@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use alloy_primitives::{Address, B256};
-use wallet_actions::{Forbidden, Intent, IntentId, State, Store, StoreError, StoreFuture, TopUp};
+use wallet_actions::{Forbidden, Intent, IntentId, State, Store, StoreError, StoreFuture};
 
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<Inner>);
@@ -13,7 +13,6 @@ pub(crate) struct Memory(Mutex<Inner>);
 #[derive(Default)]
 struct Inner {
     intents: BTreeMap<IntentId, Intent>,
-    top_ups: Vec<TopUp>,
     forbidden: BTreeMap<B256, String>,
 }
 
@@ -28,10 +27,6 @@ impl Inner {
 impl Memory {
     pub(crate) fn all(&self) -> Vec<Intent> {
         self.0.lock().unwrap().intents.values().cloned().collect()
-    }
-
-    pub(crate) fn top_ups(&self) -> Vec<TopUp> {
-        self.0.lock().unwrap().top_ups.clone()
     }
 }
 
@@ -119,6 +114,14 @@ impl Store for Memory {
             .collect()))
     }
 
+    fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        let all = self.all().into_iter();
+        done(Ok(all
+            .filter(|it| it.state.is_over() && !it.is_final)
+            .map(|it| it.id)
+            .collect()))
+    }
+
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
         let all = self.all().into_iter();
         done(Ok(all.filter(|it| it.created_at >= created_at).collect()))
@@ -134,38 +137,5 @@ impl Store for Memory {
 
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {
         done(Ok(self.0.lock().unwrap().running(wallet)))
-    }
-
-    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
-        let mut inner = self.0.lock().unwrap();
-        if inner.top_ups.iter().any(|known| known.key == top_up.key) {
-            return done(Ok(()));
-        }
-        let day = |at: u64| at / 86_400;
-        let sum = |is: &dyn Fn(&TopUp) -> bool| -> u64 {
-            let of = inner.top_ups.iter().filter(|it| is(it));
-            of.map(|it| it.micro_usd).sum()
-        };
-        let of_owner = |it: &TopUp| it.owner == top_up.owner;
-        let today = |it: &TopUp| day(it.at) == day(top_up.at);
-        for (budget, given, most) in [
-            (
-                "gas_topup_budget_usd",
-                sum(&|it| of_owner(it) && today(it)),
-                top_up.of_owner,
-            ),
-            ("paid", sum(&of_owner), top_up.paid_by_owner),
-            ("gas_topup_total_usd", sum(&today), top_up.of_all),
-        ] {
-            if given + top_up.micro_usd > most {
-                return done(Err(StoreError::Budget {
-                    budget,
-                    given,
-                    most,
-                }));
-            }
-        }
-        inner.top_ups.push(top_up);
-        done(Ok(()))
     }
 }

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
 use dev_chain::{DevChain, Reply};
+use gas_funding::{Book, BookFuture, Booked, Limits, MemoryBook, TopUp};
 use tokio::sync::Notify;
 use tx_sender::{Fence, Lane, MemoryStore, NodeFault, Record, Takeover, Transport};
-use wallet_actions::{Forbidden, Intent, IntentId, Store, StoreFuture, TopUp};
+use wallet_actions::{Forbidden, Intent, IntentId, Store, StoreFuture};
 
 use crate::memory::Memory;
 
@@ -120,6 +121,13 @@ impl Store for MortalIntents {
         })
     }
 
+    fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        Box::pin(async move {
+            self.fuse.alive().await;
+            self.store.unsettled().await
+        })
+    }
+
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
         self.store.since(created_at)
     }
@@ -131,10 +139,18 @@ impl Store for MortalIntents {
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {
         self.store.is_busy(wallet)
     }
+}
 
-    fn book_top_up(&self, top_up: TopUp) -> StoreFuture<'_, ()> {
+/// The book of coins for gas as one process sees it.
+pub(crate) struct MortalBook {
+    pub(crate) book: Arc<MemoryBook>,
+    pub(crate) fuse: Arc<Fuse>,
+}
+
+impl Book for MortalBook {
+    fn book(&self, top_up: TopUp, limits: Limits) -> BookFuture<'_, Booked> {
         Box::pin(async move {
-            let book = async { self.store.book_top_up(top_up).await };
+            let book = async { self.book.book(top_up, limits).await };
             self.fuse.guard(book).await
         })
     }

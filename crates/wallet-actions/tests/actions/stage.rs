@@ -19,6 +19,7 @@ use custody::{
 use dev_chain::cctp::{ATTESTER, MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
 use dev_chain::iris::Iris;
 use dev_chain::{DevChain, GAS_PAYER, Mining, arbitrum, base, xlayer};
+use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tx_sender::{
@@ -26,13 +27,13 @@ use tx_sender::{
     TransactionSigner, Transport,
 };
 use wallet_actions::{
-    Action, Attested, BridgeAsk, BridgePlan, Burn, CoinPrices, Funder, Intent, Order, Pace,
-    PaidTotals, Parts, PlanCause, PlanRefused, PlannedStep, Plans, PortFuture, Principal, Refused,
-    StepKind, SwapAsk, SwapPlan, WalletActions,
+    Action, Attested, BridgeAsk, BridgePlan, Burn, Intent, Order, Pace, Parts, PlanCause,
+    PlanRefused, PlannedStep, Plans, PortFuture, Principal, Refused, StepKind, SwapAsk, SwapPlan,
+    WalletActions,
 };
 
 use crate::memory::Memory;
-use crate::mortal::{Fuse, MortalIntents, MortalNode, MortalRecords, payment};
+use crate::mortal::{Fuse, MortalBook, MortalIntents, MortalNode, MortalRecords, payment};
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 pub(crate) const PRICE: u64 = 50_000;
@@ -58,12 +59,19 @@ pub(crate) fn owner_id() -> Owner {
 }
 
 /// Keys in memory, one for each owner. That of the first one is there, as if it had been kept.
-struct Keys(Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>);
+struct Keys(
+    Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>,
+    Arc<AtomicBool>,
+);
 
 impl Keys {
-    fn new() -> Self {
+    /// They sign while `signs` says so.
+    fn new(signs: Arc<AtomicBool>) -> Self {
         let key = Self::of(owner_id());
-        Self(Mutex::new([(key.address(), (owner_id(), key))].into()))
+        Self(
+            Mutex::new([(key.address(), (owner_id(), key))].into()),
+            signs,
+        )
     }
 
     fn of(owner: Owner) -> PrivateKeySigner {
@@ -120,7 +128,13 @@ impl Custody for Keys {
             let (_, key) = &keys[&wallet];
             key.sign_hash_sync(&hash).unwrap()
         });
-        ready(signed)
+        let signs = Arc::clone(&self.1);
+        Box::pin(async move {
+            while !signs.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            signed
+        })
     }
 
     fn attest(&self, _: Owner) -> CustodyFuture<'_, Option<Attestation>> {
@@ -296,11 +310,14 @@ impl PaidTotals for Paid {
     }
 }
 
-struct NoPrices;
+/// Every coin at so many dollars, if it has a price.
+struct Prices(Option<u64>);
 
-impl CoinPrices for NoPrices {
-    fn micro_usd(&self, _: u64, _: U256) -> PortFuture<'_, Option<u64>> {
-        Box::pin(std::future::ready(None))
+impl CoinPrices for Prices {
+    fn micro_usd(&self, _: u64, wei: U256) -> PortFuture<'_, Option<u64>> {
+        let worth = |dollars| (wei * U256::from(dollars)).div_ceil(U256::from(10_u64.pow(12)));
+        let micro = self.0.map(|dollars: u64| worth(dollars).to());
+        Box::pin(std::future::ready(micro))
     }
 }
 
@@ -312,9 +329,14 @@ pub(crate) struct World {
     pub(crate) plans: Arc<TestPlans>,
     pub(crate) store: Arc<Memory>,
     pub(crate) records: Arc<MemoryStore>,
+    pub(crate) book: Arc<MemoryBook>,
     pub(crate) up: Arc<AtomicBool>,
+    /// Whether the wallet's key signs.
+    pub(crate) signs: Arc<AtomicBool>,
     pub(crate) funder: Mutex<Option<Funder>>,
     pub(crate) paid: Mutex<u64>,
+    /// What a coin of every chain is worth, in dollars.
+    pub(crate) prices: Mutex<Option<u64>>,
     mining: Arc<AtomicBool>,
     start: Instant,
 }
@@ -323,7 +345,7 @@ pub(crate) struct World {
 pub(crate) struct Process {
     pub(crate) actions: WalletActions,
     pub(crate) fuse: Arc<Fuse>,
-    _sender: Sender,
+    pub(crate) sender: Sender,
 }
 
 impl World {
@@ -392,9 +414,12 @@ impl World {
             iris,
             store: Arc::default(),
             records: Arc::default(),
+            book: Arc::default(),
             up: Arc::new(true.into()),
+            signs: Arc::new(true.into()),
             funder: Mutex::new(None),
             paid: Mutex::new(0),
+            prices: Mutex::new(None),
             mining,
             start,
         }
@@ -450,8 +475,22 @@ impl World {
                 clock: Clock::new(move || NOW + start.elapsed().as_secs()),
             },
         );
+        let funding = match self.funder.lock().unwrap().clone() {
+            None => GasFunding::nobody(),
+            Some(funder) => GasFunding::new(gas_funding::Parts {
+                funder,
+                sender: sender.clone(),
+                book: Arc::new(MortalBook {
+                    book: Arc::clone(&self.book),
+                    fuse: Arc::clone(&fuse),
+                }),
+                prices: Arc::new(Prices(*self.prices.lock().unwrap())),
+                paid: Arc::new(Paid(*self.paid.lock().unwrap())),
+                clock: Arc::new(move || NOW + start.elapsed().as_secs()),
+            }),
+        };
         let actions = WalletActions::start(Parts {
-            custody: Arc::new(Guarded::new(Keys::new(), policy())),
+            custody: Arc::new(Guarded::new(Keys::new(Arc::clone(&self.signs)), policy())),
             policy: policy(),
             chains: readers.into(),
             sender: sender.clone(),
@@ -461,9 +500,7 @@ impl World {
                 fuse: Arc::clone(&fuse),
             }),
             plans: Arc::<TestPlans>::clone(&self.plans),
-            prices: Arc::new(NoPrices),
-            paid: Arc::new(Paid(*self.paid.lock().unwrap())),
-            funder: self.funder.lock().unwrap().clone(),
+            funding,
             pace: Pace {
                 look: Duration::from_millis(300),
                 ..Pace::default()
@@ -473,7 +510,7 @@ impl World {
         Process {
             actions,
             fuse,
-            _sender: sender,
+            sender,
         }
     }
 }

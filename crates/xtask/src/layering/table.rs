@@ -275,6 +275,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["calldata-checks", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
+    // It knows neither plans nor actions: keys of transfers and owners are given to it.
+    Member {
+        name: "gas-funding",
+        layer: 4,
+        may_use: &["chain-reader", "custody", "storage", "tx-sender"],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
     // It has effects through ports and crates below, and holds no key.
     Member {
         name: "fence-sending",
@@ -285,6 +292,7 @@ pub const MEMBERS: &[Member] = &[
             "custody",
             "delegation-fence",
             "fence-server",
+            "gas-funding",
             "plan-builder",
             "tx-sender",
         ],
@@ -298,6 +306,7 @@ pub const MEMBERS: &[Member] = &[
             "calldata-checks",
             "chain-reader",
             "custody",
+            "gas-funding",
             "storage",
             "tx-sender",
         ],
@@ -317,6 +326,7 @@ pub const MEMBERS: &[Member] = &[
             "dev-chain",
             "fence-sending",
             "fence-server",
+            "gas-funding",
             "http-edge",
             "ledger",
             "plan-builder",
@@ -478,6 +488,7 @@ pub const RESERVED: &[Reserved] = &[
             "ledger",
             "tx-sender",
             "fence-server",
+            "gas-funding",
             "wallet-actions",
             "watch-server",
             "bench",

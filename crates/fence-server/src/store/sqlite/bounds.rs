@@ -3,7 +3,7 @@
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{MOST_GRANT_DAYS, Spent, require_room_for_tombstone};
+use delegation_fence::{MOST_GRANT_DAYS, require_room_for_tombstone};
 use rusqlite::{Connection, Transaction, params};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     read::{self, DAY_SECONDS, key, seconds},
     write::refused,
 };
-use crate::store::{KeptLimit, TopUp, kept::tightest_of};
+use crate::store::{KeptLimit, kept::tightest_of};
 
 /// # Errors
 /// `too_many_grants`
@@ -60,26 +60,6 @@ pub(super) fn keep_tightest(
     Ok(())
 }
 
-pub(super) fn book_top_up(transaction: &Transaction<'_>, top_up: &TopUp) -> Done<()> {
-    let known = transaction
-        .prepare_cached("SELECT 1 FROM top_up WHERE key = ?1")?
-        .exists([&top_up.key])?;
-    if known {
-        return Ok(());
-    }
-    let given = given(transaction, top_up.account, top_up.at)?;
-    top_up.require_budget(given).map_err(refused)?;
-    transaction
-        .prepare_cached("INSERT INTO top_up (key, account, at, micro_usd) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![
-            top_up.key,
-            top_up.account.to_string(),
-            number(top_up.at.unix()),
-            number(top_up.micro_usd),
-        ])?;
-    Ok(())
-}
-
 /// How many grants of an account are neither revoked nor older than a grant may live.
 fn live_grants(connection: &Connection, of: Address, now: UtcSeconds) -> rusqlite::Result<u64> {
     let oldest = now
@@ -107,23 +87,4 @@ fn tombstones(connection: &Connection, of: Address) -> rusqlite::Result<u64> {
              (SELECT grant_id FROM permission WHERE account = ?1)",
         )?
         .query_row(key(of, B256::ZERO), |row| seconds(row, 0))
-}
-
-/// What was given for gas in the day that `at` lies in.
-fn given(connection: &Connection, account: Address, at: UtcSeconds) -> rusqlite::Result<Spent> {
-    let day = read::day_of(at);
-    connection
-        .prepare_cached(
-            "SELECT coalesce(sum(micro_usd) FILTER (WHERE account = ?1), 0), coalesce(sum(micro_usd), 0) \
-             FROM top_up WHERE at >= ?2 AND at < ?3",
-        )?
-        .query_row(
-            params![account.to_string(), number(day), number(day.saturating_add(DAY_SECONDS))],
-            |row| {
-                Ok(Spent {
-                    of_account: seconds(row, 0)?,
-                    of_all: seconds(row, 1)?,
-                })
-            },
-        )
 }

@@ -1,0 +1,57 @@
+//! Payments that nobody can settle any more, although what they paid for was done.
+//!
+//! An authorization ends with its window. What was begun for it before a crash goes on, and is not
+//! charged. The journal says so, once.
+
+use alloy_primitives::U256;
+use ledger::{Claim, Journal, LedgerError, Reservation, Spent, State};
+use settlement::Settler;
+
+use super::{PaidCall, PaymentProcessor, Worker};
+
+/// Why the entry of such a payment is released.
+pub(crate) const EXPIRED_UNCHARGED: &str = "expired_uncharged";
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// Whether too little is left of the window of the call's payment for the call to be taken.
+    pub(crate) fn is_expired(&self, call: &PaidCall) -> bool {
+        let needed = self.seconds_needed(call.request.operation);
+        call.presented
+            .is_some_and(|presented| presented.ends_at() < self.now().saturating_add(needed))
+    }
+
+    /// Writes into the journal that the call was done and is not charged. `false` where it says so
+    /// already, or where the payment stands otherwise.
+    ///
+    /// # Errors
+    /// A journal that cannot be read or written.
+    pub(crate) async fn forgo(&self, call: &PaidCall, price: u64) -> Result<bool, LedgerError> {
+        let Some(presented) = call.presented else {
+            return Ok(false);
+        };
+        let known = self.journal().look_up(&presented.key).await?;
+        let is_new = known.is_none_or(|record| {
+            record.state == State::Released && record.reason.as_deref() != Some(EXPIRED_UNCHARGED)
+        });
+        if !is_new {
+            return Ok(false);
+        }
+        let claim = Claim {
+            key: presented.key,
+            request: call.binding.clone(),
+            payment_id: None,
+            amount: U256::from(price),
+            valid_before: presented.ends_at(),
+            now: self.now(),
+        };
+        match self.journal().reserve(claim).await? {
+            Reservation::Reserved(entry) => {
+                let released =
+                    self.journal()
+                        .release(entry, EXPIRED_UNCHARGED, Spent::NOTHING, self.now());
+                released.await.map(|()| true)
+            }
+            Reservation::Known(_) => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A book in a SQLite file.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use alloy_primitives::U256;
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use storage::sqlite::{
+    Checkpoints, ClaimedFile, DatabaseError, Format, Settings, Worker, open as open_database,
+};
+
+use super::{Book, BookError, BookFuture, Booked, Given, Limits, TopUp, day_of};
+
+/// `x4gf`.
+const FORMAT: Format = Format {
+    application_id: 0x7834_6766,
+    migrations: &[include_str!("0001.sql")],
+};
+
+const SETTINGS: Settings = Settings {
+    busy_timeout: Duration::from_secs(5),
+    cache_kib: 512,
+    max_bytes: None,
+    checkpoints: Checkpoints::InCommits,
+};
+
+/// A book in one SQLite file, which no other server has open as long as this one has.
+#[derive(Debug)]
+pub struct SqliteBook {
+    worker: Worker,
+}
+
+/// The files that held what was given before there was one book. Each has a table `top_up`. What
+/// stands in them counts here from the first start on, and is carried over at each start: a server
+/// of an earlier version may have run in between.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Predecessors {
+    /// The records of the fence, which know the account of each top-up.
+    pub fence: Option<PathBuf>,
+    /// The records of wallet actions, which know the owner of each top-up.
+    pub wallets: Option<PathBuf>,
+}
+
+impl SqliteBook {
+    /// Opens the file at `path`, and creates file and folder if they are missing, both readable by
+    /// their owner only. A predecessor that is not there has given nothing.
+    ///
+    /// # Errors
+    /// [`DatabaseError::InUse`] while another server has it; what is wrong with a file.
+    pub fn open(path: &Path, predecessors: &Predecessors) -> Result<Self, DatabaseError> {
+        let address = path.to_string_lossy();
+        let file = ClaimedFile::claim(&address)?;
+        let connection = open_database(file.path(), &FORMAT, &SETTINGS)?;
+        let accounts = "SELECT key, '', account, at, NULL, NULL, micro_usd FROM earlier.top_up";
+        let owners = "SELECT key, owner, '', at, NULL, NULL, micro_usd FROM earlier.top_up";
+        for (before, rows) in [
+            (predecessors.fence.as_deref(), accounts),
+            (predecessors.wallets.as_deref(), owners),
+        ] {
+            let Some(before) = before.filter(|before| before.is_file()) else {
+                continue;
+            };
+            carry_over(&connection, before, rows).map_err(|error| {
+                DatabaseError::named(&error, before, "carry over what was given for gas")
+            })?;
+        }
+        drop(connection);
+        let worker = Worker::alone(file, &FORMAT, &SETTINGS)?;
+        Ok(Self { worker })
+    }
+}
+
+/// Books what another file holds. A key that is booked stays as it is.
+fn carry_over(connection: &Connection, before: &Path, rows: &str) -> rusqlite::Result<()> {
+    connection.execute("ATTACH DATABASE ?1 AS earlier", [before.to_string_lossy()])?;
+    let known: bool = connection
+        .prepare("SELECT 1 FROM earlier.sqlite_schema WHERE type = 'table' AND name = 'top_up'")?
+        .exists([])?;
+    if known {
+        let insert = format!("INSERT OR IGNORE INTO main.top_up {rows}");
+        let carried = connection.execute(&insert, [])?;
+        if carried > 0 {
+            tracing::info!(carried, "coins that were given for gas are carried over");
+        }
+    }
+    connection.execute_batch("DETACH DATABASE earlier")
+}
+
+impl Book for SqliteBook {
+    fn book(&self, top_up: TopUp, limits: Limits) -> BookFuture<'_, Booked> {
+        let path = self.worker.path().to_owned();
+        let done = self.worker.submit(move |connection| {
+            book(connection, &top_up, limits).map_err(|fault| match fault {
+                Fault::Named(error) => Failure(error),
+                Fault::Sqlite(error) => {
+                    DatabaseError::named(&error, &path, "book coins for gas").into()
+                }
+            })
+        });
+        Box::pin(async move { done.await.map_err(|Failure(error)| error) })
+    }
+}
+
+fn book(connection: &mut Connection, top_up: &TopUp, limits: Limits) -> Result<Booked, Fault> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let known: Option<Option<String>> = transaction
+        .prepare_cached("SELECT wei FROM top_up WHERE key = ?1")?
+        .query_row([&top_up.key], |row| row.get(0))
+        .optional()?;
+    if let Some(wei) = known {
+        // How many it was is not known of what was carried over.
+        let wei = wei.and_then(|wei| U256::from_str_radix(&wei, 10).ok());
+        return Ok(Booked {
+            wei: wei.unwrap_or(top_up.wei),
+            is_new: false,
+        });
+    }
+    limits.require(top_up.micro_usd, given(&transaction, top_up)?)?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO top_up (key, owner, account, at, chain_id, wei, micro_usd) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![
+            top_up.key,
+            top_up.owner.to_string(),
+            top_up.account.to_string(),
+            number(top_up.at),
+            number(top_up.chain_id),
+            top_up.wei.to_string(),
+            number(top_up.micro_usd),
+        ])?;
+    transaction.commit()?;
+    Ok(Booked {
+        wei: top_up.wei,
+        is_new: true,
+    })
+}
+
+fn given(transaction: &Transaction<'_>, top_up: &TopUp) -> rusqlite::Result<Given> {
+    let (owner, account) = (top_up.owner.to_string(), top_up.account.to_string());
+    let day = number(day_of(top_up.at));
+    let of_owner = "owner = ?1 OR (owner = '' AND account = ?2)";
+    let (owner_today, owner_ever) = transaction
+        .prepare_cached(&format!(
+            "SELECT coalesce(sum(micro_usd) FILTER (WHERE at >= ?3), 0), coalesce(sum(micro_usd), 0) \
+             FROM top_up WHERE {of_owner}"
+        ))?
+        .query_row(params![owner, account, day], |row| {
+            Ok((count(row.get(0)?), count(row.get(1)?)))
+        })?;
+    let all_today = transaction
+        .prepare_cached("SELECT coalesce(sum(micro_usd), 0) FROM top_up WHERE at >= ?1")?
+        .query_row([day], |row| row.get(0))
+        .map(count)?;
+    Ok(Given {
+        owner_today,
+        owner_ever,
+        all_today,
+    })
+}
+
+/// A number as SQLite has them. No time and no amount of dollars is as large as the bound.
+fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn count(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+/// What an operation ends in.
+enum Fault {
+    Named(BookError),
+    Sqlite(rusqlite::Error),
+}
+
+/// A named error that a worker may make of its own.
+struct Failure(BookError);
+
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Self {
+        tracing::warn!(%error, "the book of coins for gas cannot be used");
+        Self(BookError::Unavailable { code: error.code() })
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<BookError> for Fault {
+    fn from(error: BookError) -> Self {
+        Self::Named(error)
+    }
+}

@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod book;
+mod funder;
+mod funding;
+mod ports;
+mod price;
+
+pub use book::{
+    Book, BookError, BookFuture, Booked, Budget, Limits, MemoryBook, Predecessors, SqliteBook,
+    TopUp,
+};
+pub use funder::{Funder, Funds, Lacking, NotGiven};
+pub use funding::{Fault, GasFunding, MOST_TOP_UPS, Need, Parts, arrived};
+pub use ports::{CoinPrices, PaidTotals, PortFuture};
+pub use price::worth_at_most;

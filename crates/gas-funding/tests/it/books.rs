@@ -1,0 +1,245 @@
+//! What both books promise, and what a file carries over from the two that there were before.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use alloy_primitives::{Address, U256};
+use custody::Owner;
+use gas_funding::{
+    Book, BookError, Booked, Budget, Limits, MemoryBook, Predecessors, SqliteBook, TopUp,
+};
+use rusqlite::Connection;
+
+const DAY: u64 = 86_400;
+/// The same as databases have it.
+const DAY_STORED: i64 = 86_400;
+
+const LIMITS: Limits = Limits {
+    of_owner: 100,
+    paid_by_owner: 150,
+    of_all: 180,
+};
+
+fn owner(byte: u8) -> Owner {
+    Owner::new(196, Address::repeat_byte(byte))
+}
+
+fn account(byte: u8) -> Address {
+    Address::repeat_byte(byte ^ 0xf0)
+}
+
+fn top_up(key: &str, byte: u8, at: u64, micro_usd: u64) -> TopUp {
+    TopUp {
+        key: key.to_owned(),
+        owner: owner(byte),
+        account: account(byte),
+        at,
+        chain_id: 8453,
+        wei: U256::from(micro_usd) * U256::from(7),
+        micro_usd,
+    }
+}
+
+async fn refuses(book: &dyn Book, top_up: TopUp, limits: Limits) -> (Budget, u64) {
+    match book.book(top_up, limits).await {
+        Err(BookError::Budget { budget, given, .. }) => (budget, given),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn keeps_its_promises(book: &dyn Book) {
+    let first = top_up("fence/a/gas/0", 1, DAY, 60);
+    let new = Booked {
+        wei: first.wei,
+        is_new: true,
+    };
+    assert_eq!(book.book(first.clone(), LIMITS).await, Ok(new));
+    // The same key is the same transfer, with the coins that were booked, and counts once: also
+    // where the price has changed, and where nothing is left.
+    let again = TopUp {
+        wei: U256::from(9_999),
+        micro_usd: 9_999,
+        ..first.clone()
+    };
+    let known = Booked {
+        wei: first.wei,
+        is_new: false,
+    };
+    assert_eq!(book.book(again, LIMITS).await, Ok(known));
+
+    // What a plan was given is missing for an action, and the other way round.
+    let action = |micro_usd| top_up("wallet/b/gas/8453/0", 1, DAY + 1, micro_usd);
+    assert_eq!(
+        refuses(book, action(41), LIMITS).await,
+        (Budget::OfOwner, 60)
+    );
+    assert!(book.book(action(40), LIMITS).await.unwrap().is_new);
+    let plan = top_up("fence/c/gas/0", 1, DAY + 2, 1);
+    assert_eq!(refuses(book, plan, LIMITS).await, (Budget::OfOwner, 100));
+
+    // All owners together.
+    let other = |micro_usd| top_up("fence/d/gas/0", 2, DAY + 3, micro_usd);
+    assert_eq!(refuses(book, other(81), LIMITS).await, (Budget::OfAll, 100));
+    assert!(book.book(other(80), LIMITS).await.unwrap().is_new);
+
+    // The next day has its own budgets; what the owner has paid is a bound for good.
+    let tomorrow = |key: &str, micro_usd| top_up(key, 1, 2 * DAY, micro_usd);
+    let paid = refuses(book, tomorrow("e", 51), LIMITS).await;
+    assert_eq!(paid, (Budget::PaidByOwner, 100));
+    assert!(book.book(tomorrow("e", 50), LIMITS).await.unwrap().is_new);
+    let paid = refuses(book, top_up("f", 1, 3 * DAY, 1), LIMITS).await;
+    assert_eq!(paid, (Budget::PaidByOwner, 150));
+    // It has paid again.
+    let more = Limits {
+        paid_by_owner: 151,
+        ..LIMITS
+    };
+    assert!(
+        book.book(top_up("f", 1, 3 * DAY, 1), more)
+            .await
+            .unwrap()
+            .is_new
+    );
+}
+
+fn open(path: &Path) -> SqliteBook {
+    SqliteBook::open(path, &Predecessors::default()).unwrap()
+}
+
+#[tokio::test]
+async fn a_file_keeps_its_promises_and_its_bookings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("service.gas.db");
+    let book = open(&path);
+    keeps_its_promises(&book).await;
+    // Another server is refused by name.
+    let second = SqliteBook::open(&path, &Predecessors::default());
+    assert_eq!(second.unwrap_err().code(), "database_in_use");
+    drop(book);
+    let book = open(&path);
+    let known = book.book(top_up("e", 1, 2 * DAY, 9), LIMITS).await.unwrap();
+    assert_eq!((known.wei, known.is_new), (U256::from(350), false));
+    let paid = refuses(&book, top_up("g", 1, 4 * DAY, 1), LIMITS).await;
+    assert_eq!(paid, (Budget::PaidByOwner, 151));
+}
+
+#[tokio::test]
+async fn memory_keeps_the_same_promises() {
+    keeps_its_promises(&MemoryBook::default()).await;
+}
+
+/// Many book at once: the budget is never passed, and a key counts once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_that_race_share_the_budgets() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = Arc::new(open(&folder.path().join("gas.db")));
+    let mut racing = Vec::new();
+    for number in 0..40_u32 {
+        let book = Arc::clone(&book);
+        // Twenty keys, each twice.
+        let top_up = top_up(&format!("key/{}", number / 2), 1, DAY, 30);
+        racing.push(tokio::spawn(async move { book.book(top_up, LIMITS).await }));
+    }
+    let (mut new, mut known, mut refused) = (0, 0, 0);
+    for race in racing {
+        match race.await.unwrap() {
+            Ok(Booked { is_new: true, .. }) => new += 1,
+            Ok(_) => known += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    // Three times 30 are within 100.
+    assert_eq!((new, known, refused), (3, 3, 34));
+}
+
+/// The tables as the versions before have left them.
+fn predecessors(folder: &Path) -> Predecessors {
+    let fence = folder.join("service.fence.db");
+    let wallets = folder.join("service.wallets.db");
+    let database = Connection::open(&fence).unwrap();
+    database
+        .execute_batch(
+            "PRAGMA journal_mode = WAL;
+             CREATE TABLE top_up (key TEXT PRIMARY KEY, account TEXT NOT NULL, at INTEGER NOT NULL, \
+             micro_usd INTEGER NOT NULL) STRICT, WITHOUT ROWID;",
+        )
+        .unwrap();
+    let row = ("fence/a/gas/0", account(1).to_string(), DAY_STORED, 30);
+    database
+        .execute("INSERT INTO top_up VALUES (?1, ?2, ?3, ?4)", row)
+        .unwrap();
+    let database = Connection::open(&wallets).unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE top_up (key TEXT PRIMARY KEY, owner TEXT NOT NULL, at INTEGER NOT NULL, \
+             micro_usd INTEGER NOT NULL) STRICT;",
+        )
+        .unwrap();
+    for (key, at, micro_usd) in [
+        ("wallet/b/gas/8453/0", DAY_STORED, 40),
+        ("wallet/c/gas/196/0", 5, 20),
+    ] {
+        let row = (key, owner(1).to_string(), at, micro_usd);
+        database
+            .execute("INSERT INTO top_up VALUES (?1, ?2, ?3, ?4)", row)
+            .unwrap();
+    }
+    Predecessors {
+        fence: Some(fence),
+        wallets: Some(wallets),
+    }
+}
+
+#[tokio::test]
+async fn what_stood_in_the_books_before_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("service.gas.db");
+    let before = predecessors(folder.path());
+    // Twice: what is carried over counts once.
+    for _ in 0..2 {
+        let book = SqliteBook::open(&path, &before).unwrap();
+        let today = refuses(&book, top_up("g", 1, DAY + 9, 31), LIMITS).await;
+        assert_eq!(today, (Budget::OfOwner, 70));
+        let all = refuses(
+            &book,
+            top_up("g", 2, DAY + 9, 111),
+            Limits {
+                of_owner: 999,
+                ..LIMITS
+            },
+        );
+        assert_eq!(all.await, (Budget::OfAll, 70));
+        // Ever: 90 of 150.
+        let ever = refuses(&book, top_up("g", 1, 2 * DAY, 61), LIMITS).await;
+        assert_eq!(ever, (Budget::PaidByOwner, 90));
+        // How many coins a key stood for was not kept: those that are asked for now.
+        let known = top_up("fence/a/gas/0", 1, DAY, 5);
+        let booked = book.book(known.clone(), LIMITS).await.unwrap();
+        assert_eq!((booked.wei, booked.is_new), (known.wei, false));
+    }
+    // A server of the version before has run in between.
+    let database = Connection::open(before.wallets.as_ref().unwrap()).unwrap();
+    let row = ("wallet/d/gas/196/0", owner(1).to_string(), DAY_STORED, 5);
+    database
+        .execute("INSERT INTO top_up VALUES (?1, ?2, ?3, ?4)", row)
+        .unwrap();
+    let book = SqliteBook::open(&path, &before).unwrap();
+    let today = refuses(&book, top_up("g", 1, DAY + 9, 31), LIMITS).await;
+    assert_eq!(today, (Budget::OfOwner, 75));
+}
+
+#[test]
+fn predecessors_that_are_not_there_gave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = |name: &str| -> Option<PathBuf> { Some(folder.path().join(name)) };
+    let before = Predecessors {
+        fence: missing("nothing.fence.db"),
+        wallets: missing("nothing.wallets.db"),
+    };
+    SqliteBook::open(&folder.path().join("gas.db"), &before).unwrap();
+    assert!(!folder.path().join("nothing.fence.db").exists());
+    // A file that is no database ends the start.
+    std::fs::write(folder.path().join("nothing.fence.db"), [0xa5; 8192]).unwrap();
+    let refused = SqliteBook::open(&folder.path().join("gas.db"), &before);
+    assert_eq!(refused.unwrap_err().code(), "database_damaged");
+}

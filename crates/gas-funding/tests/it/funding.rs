@@ -1,0 +1,243 @@
+//! What is given on a chain, in simulated time.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::{Address, U256};
+use chain_reader::ChainReader;
+use custody::Owner;
+use dev_chain::{DEV_ACCOUNTS, DevChain, Mining, Reply};
+use gas_funding::{
+    Book as _, Budget, CoinPrices, Funder, Funds, GasFunding, Limits, MemoryBook, Need, NotGiven,
+    PaidTotals, Parts, PortFuture, TopUp,
+};
+use tx_sender::{
+    Chain, LocalKey, MemoryStore, NodeFault, Options, Policy, RpcNode, Sender, Takeover, Transport,
+};
+
+const PAYER: Address = Address::repeat_byte(0x77);
+const GAS: u64 = 100_000;
+
+struct InProcess(DevChain);
+
+impl Transport for InProcess {
+    fn exchange(
+        &self,
+        method: &'static str,
+        body: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
+        Box::pin(async move {
+            match self.0.answer(&body) {
+                Reply::Http { body, .. } => Ok(body),
+                _ => Err(NodeFault::Lost { method }),
+            }
+        })
+    }
+}
+
+#[derive(Default)]
+struct Ports {
+    coin_usd: Mutex<Option<u64>>,
+    paid: Mutex<u64>,
+}
+
+impl CoinPrices for Ports {
+    fn micro_usd(&self, _: u64, wei: U256) -> PortFuture<'_, Option<u64>> {
+        let worth = |dollars| (wei * U256::from(dollars)).div_ceil(U256::from(10_u64.pow(12)));
+        let micro = self
+            .coin_usd
+            .lock()
+            .unwrap()
+            .map(|dollars| worth(dollars).to());
+        Box::pin(std::future::ready(micro))
+    }
+}
+
+impl PaidTotals for Ports {
+    fn paid(&self, _: Owner) -> PortFuture<'_, Option<u64>> {
+        Box::pin(std::future::ready(Some(*self.paid.lock().unwrap())))
+    }
+}
+
+struct World {
+    chain: DevChain,
+    reader: ChainReader,
+    records: Arc<MemoryStore>,
+    book: Arc<MemoryBook>,
+    ports: Arc<Ports>,
+    most_wei: U256,
+}
+
+impl World {
+    fn new() -> Self {
+        let builder = DevChain::builder().mining(Mining::Manual);
+        let funder = (DEV_ACCOUNTS[2].address, U256::from(10_u64.pow(18)));
+        let builder = builder.account(funder.0, funder.1);
+        let chain = builder.account(PAYER, U256::ZERO).build().unwrap();
+        for _ in 0..3 {
+            chain.mine();
+        }
+        let node: Arc<dyn Transport> = Arc::new(InProcess(chain.clone()));
+        let ports = Ports::default();
+        *ports.paid.lock().unwrap() = u64::MAX;
+        *ports.coin_usd.lock().unwrap() = Some(10);
+        Self {
+            reader: ChainReader::new(196, vec![node], 0),
+            chain,
+            records: Arc::default(),
+            book: Arc::default(),
+            ports: Arc::new(ports),
+            most_wei: U256::MAX,
+        }
+    }
+
+    fn process(&self) -> (GasFunding, Sender) {
+        let node: Arc<dyn Transport> = Arc::new(InProcess(self.chain.clone()));
+        let network = Chain {
+            id: 196,
+            nodes: vec![Arc::new(RpcNode::new(node))],
+            policy: Policy::default(),
+        };
+        let key = alloy_primitives::hex::encode(DEV_ACCOUNTS[2].key);
+        let key = LocalKey::from_hex(&key.into()).unwrap();
+        let sender = Sender::new(
+            Arc::<MemoryStore>::clone(&self.records),
+            vec![network],
+            vec![Arc::new(key)],
+            Options {
+                takeover: Takeover::AtOnce,
+                ..Options::default()
+            },
+        );
+        let funding = GasFunding::new(Parts {
+            funder: Funder {
+                account: DEV_ACCOUNTS[2].address,
+                most_wei: self.most_wei,
+                of_owner: u64::MAX,
+                of_all: u64::MAX,
+            },
+            sender: sender.clone(),
+            book: Arc::<MemoryBook>::clone(&self.book),
+            prices: Arc::<Ports>::clone(&self.ports),
+            paid: Arc::<Ports>::clone(&self.ports),
+            clock: Arc::new(|| 1_000),
+        });
+        (funding, sender)
+    }
+
+    async fn ask(&self, funding: &GasFunding, payer: Address, owner: Option<Owner>) -> Funds {
+        let need = Need {
+            chain: &self.reader,
+            block: self.reader.sealed(0).await.unwrap().block,
+            payer,
+            gas: GAS,
+            owner,
+            account: PAYER,
+            about_to_pay: 0,
+            not_after: None,
+            key: &|number| format!("it/{number}"),
+        };
+        funding.fund(need).await.unwrap()
+    }
+
+    /// Asks until the account holds enough.
+    async fn until_enough(&self, funding: &GasFunding) {
+        for _ in 0..100 {
+            if self.ask(funding, PAYER, Some(owner())).await == Funds::Enough {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            self.chain.mine();
+        }
+        panic!("the coins do not come");
+    }
+}
+
+fn owner() -> Owner {
+    Owner::new(196, Address::repeat_byte(0x51))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_missing_is_given_once() {
+    let world = World::new();
+    let (funding, _sender) = world.process();
+    world.until_enough(&funding).await;
+    let booked = world.book.all();
+    assert_eq!(booked.len(), 1);
+    assert_eq!(booked[0].key, "it/0");
+    assert_eq!(world.chain.native_balance(PAYER), booked[0].wei);
+}
+
+/// The process ends between the booking and the hand-over, and the fees double meanwhile: what was
+/// booked is sent, and the rest is booked under the next key.
+#[tokio::test(start_paused = true)]
+async fn what_was_booked_is_what_is_sent() {
+    let world = World::new();
+    let wei = U256::from(12_345);
+    let booked = TopUp {
+        key: "it/0".to_owned(),
+        owner: owner(),
+        account: PAYER,
+        at: 1_000,
+        chain_id: 196,
+        wei,
+        micro_usd: 1,
+    };
+    let limits = Limits {
+        of_owner: 1,
+        paid_by_owner: 1,
+        of_all: 1,
+    };
+    world.book.book(booked, limits).await.unwrap();
+    let (funding, sender) = world.process();
+    world.until_enough(&funding).await;
+    let sent = sender.find("it/0").await.unwrap().unwrap();
+    assert_eq!(sent.request.value, wei);
+    let booked = world.book.all();
+    assert_eq!(booked.len(), 2);
+    let all: U256 = booked.iter().map(|it| it.wei).sum();
+    assert_eq!(world.chain.native_balance(PAYER), all);
+    // A process that is started again gives nothing more.
+    let (again, _sender) = world.process();
+    assert_eq!(world.ask(&again, PAYER, Some(owner())).await, Funds::Enough);
+    assert_eq!(world.book.all().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_given_says_why() {
+    let mut world = World::new();
+    let funder = DEV_ACCOUNTS[2].address;
+    let missing = |why| Funds::Missing(why);
+    let nobody = GasFunding::nobody();
+    let asked = world.ask(&nobody, PAYER, Some(owner())).await;
+    assert_eq!(asked, missing(NotGiven::NoGasAccount));
+    let (funding, _sender) = world.process();
+    // It has enough, and would give itself nothing.
+    assert_eq!(
+        world.ask(&funding, funder, Some(owner())).await,
+        Funds::Enough
+    );
+    let asked = world.ask(&funding, PAYER, None).await;
+    assert_eq!(asked, missing(NotGiven::OwnerUnknown));
+
+    *world.ports.paid.lock().unwrap() = 0;
+    let asked = world.ask(&funding, PAYER, Some(owner())).await;
+    assert_eq!(
+        asked,
+        missing(NotGiven::BudgetExhausted(Budget::PaidByOwner))
+    );
+    *world.ports.coin_usd.lock().unwrap() = None;
+    let asked = world.ask(&funding, PAYER, Some(owner())).await;
+    let why = NotGiven::PriceUnavailable(Budget::PaidByOwner);
+    assert_eq!(asked, missing(why));
+    assert_eq!(why.code(), "coin_price_unavailable");
+
+    world.most_wei = U256::from(1);
+    let (funding, _sender) = world.process();
+    let asked = world.ask(&funding, PAYER, Some(owner())).await;
+    assert_eq!(asked, missing(NotGiven::TooLarge));
+    let block = world.reader.sealed(0).await.unwrap().block;
+    let lacking = funding.lacking(&world.reader, block, PAYER, GAS).await;
+    assert_eq!(lacking.unwrap().unwrap().why, NotGiven::TooLarge);
+    assert!(world.book.all().is_empty());
+}

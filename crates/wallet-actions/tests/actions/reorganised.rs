@@ -1,0 +1,125 @@
+//! Reorganisations after the end of an action: its record says what is true now.
+
+use std::time::Duration;
+
+use dev_chain::{BUYER, Fate, xlayer};
+use wallet_actions::{Action, Intent, State, WithdrawOrder};
+
+use crate::funds::invest;
+use crate::stage::{Process, World, balance, move_tokens, order, owner, steps, wallet};
+use crate::withdrawals::give;
+
+const HELD: u64 = 10_000_000;
+
+fn withdraw() -> Action {
+    Action::Withdraw(WithdrawOrder {
+        chain_id: 196,
+        token: xlayer::USDG,
+        amount: Some("10".to_owned()),
+    })
+}
+
+/// Waits until the record says something.
+async fn until(process: &Process, intent: &Intent, is: impl Fn(&Intent) -> bool) -> Intent {
+    for _ in 0..600 {
+        let found = process.actions.find(&intent.id).await.unwrap().unwrap();
+        if is(&found) {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    panic!("{:#?}", process.actions.find(&intent.id).await);
+}
+
+/// Takes the newest blocks back, after the end of the action, in this process or before the next
+/// one: `between` happens on the new branch before what was taken back is in a block again.
+async fn reorganised(
+    restart: bool,
+    fate: Fate,
+    between: impl Fn(&World),
+) -> (World, Intent, Intent) {
+    let world = World::new();
+    give(&world, HELD);
+    let first = world.process();
+    let done = first.run(order(1, withdraw())).await.unwrap();
+    assert_eq!(done.state, State::Completed);
+    assert_eq!((done.is_final, done.reorganised_at), (false, None));
+    let mut process = Some(first);
+    if restart && let Some(first) = process.take() {
+        first.fuse.blow();
+    }
+    world.mine_on(false);
+    let height = world.xlayer.block_number();
+    let depth = height - done.steps[0].status.at().unwrap().number + 1;
+    world.xlayer.reorganise(depth, fate);
+    between(&world);
+    world.mine_on(true);
+    let process = process.unwrap_or_else(|| world.process());
+    let ended = until(&process, &done, |intent| {
+        intent.state.is_over() && intent.reorganised_at.is_some()
+    });
+    let ended = ended.await;
+    // And at last nothing is looked after any more.
+    let last = until(&process, &done, |intent| intent.is_final).await;
+    assert_eq!(last.state, ended.state);
+    (world, done, last)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transaction_that_is_included_again_is_where_the_record_says() {
+    for restart in [false, true] {
+        for fate in [Fate::Waiting, Fate::Dropped] {
+            let (world, before, after) = reorganised(restart, fate, |_| {}).await;
+            assert_eq!(after.state, State::Completed, "{restart} {after:#?}");
+            assert_eq!(steps(&after), ["transfer success"]);
+            let (before, after) = (before.steps[0].status.at(), after.steps[0].status.at());
+            assert_eq!(before.unwrap().transaction, after.unwrap().transaction);
+            assert_ne!(before.unwrap().block, after.unwrap().block);
+            assert_eq!(balance(&world.xlayer, xlayer::USDG, wallet()), 0);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transaction_that_is_reverted_on_the_new_branch_did_not_happen() {
+    for restart in [false, true] {
+        let (world, _, after) = reorganised(restart, Fate::Dropped, |world| {
+            // The wallet's tokens are elsewhere by then.
+            let (from, to) = (wallet(), BUYER.address);
+            move_tokens(&world.xlayer, xlayer::USDG, from, to, HELD);
+        })
+        .await;
+        assert_eq!(after.state, State::Failed, "{restart} {after:#?}");
+        assert_eq!(after.halted.as_deref(), Some("step_reverted"));
+        assert_eq!(steps(&after), ["transfer reverted"]);
+        assert!(!after.has_effect());
+        assert_eq!(
+            balance(&world.xlayer, xlayer::USDG, owner().address()),
+            1_000_000_000 - HELD
+        );
+    }
+}
+
+/// While another action of the wallet runs, the one that a reorganisation has reached waits, says
+/// so, and is in nobody's way.
+#[tokio::test(start_paused = true)]
+async fn what_is_reopened_says_so_and_does_not_keep_the_wallet() {
+    let world = World::new();
+    give(&world, HELD);
+    let process = world.process();
+    let done = process.run(order(1, withdraw())).await.unwrap();
+    world.mine_on(false);
+    let at = done.steps[0].status.at().unwrap().number;
+    let depth = world.xlayer.block_number() - at + 1;
+    world.xlayer.reorganise(depth, Fate::Dropped);
+    let reopened = until(&process, &done, |intent| !intent.state.is_over()).await;
+    assert_eq!((reopened.state, reopened.ended_at), (State::Reopened, None));
+    assert_eq!(steps(&reopened), ["transfer in_flight"]);
+    assert!(reopened.reorganised_at.is_some());
+    world.mine_on(true);
+    let done = until(&process, &done, |intent| intent.state.is_over()).await;
+    assert_eq!(done.state, State::Completed);
+    give(&world, HELD);
+    let next = process.run(order(2, invest("5"))).await.unwrap();
+    assert_eq!(next.state, State::Completed, "{next:#?}");
+}
