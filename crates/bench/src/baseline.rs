@@ -20,7 +20,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
 use crate::BenchError;
-use crate::exchange::{Answer, Recording};
+use crate::exchange::{HttpAnswer, Recording};
 
 /// Takes a port and says which on stderr, as the real server does.
 ///
@@ -64,13 +64,13 @@ where
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn recorded(file: &Path) -> Result<Answer, BenchError> {
+pub fn recorded(file: &Path) -> Result<HttpAnswer, BenchError> {
     let text = std::fs::read(file).map_err(BenchError::io(file))?;
     serde_json::from_slice::<Recording>(&text)?.replay()
 }
 
 /// A response with shared bytes.
-fn response(answer: &Answer) -> Response<Full<Bytes>> {
+fn response(answer: &HttpAnswer) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(answer.body.clone()));
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers.clone();

@@ -10,7 +10,7 @@ use http::{HeaderValue, StatusCode};
 use tokio::task::JoinSet;
 
 use crate::BenchError;
-use crate::exchange::{Answer, Connection, Message};
+use crate::exchange::{Connection, HttpAnswer, Message};
 use crate::measure;
 
 /// What is sent, and what must come back.
@@ -62,7 +62,7 @@ impl Requests {
         index: usize,
         target: &str,
         connection: &mut Connection,
-    ) -> Result<Answer, BenchError> {
+    ) -> Result<HttpAnswer, BenchError> {
         match self {
             Self::Unpaid(_) => connection.get(target, None).await,
             Self::Paying(headers) => connection.get(target, headers.get(index)).await,
@@ -123,7 +123,7 @@ impl Load {
         })
     }
 
-    fn judge(&self, answer: &Answer) -> Result<(), BenchError> {
+    fn judge(&self, answer: &HttpAnswer) -> Result<(), BenchError> {
         let shown = || {
             String::from_utf8_lossy(&answer.body)
                 .chars()

@@ -16,7 +16,7 @@ use secp256k1::{All, Message, PublicKey, Secp256k1, SecretKey};
 use serde::{Deserialize, Serialize};
 
 use crate::BenchError;
-use crate::exchange::{Answer, PAYMENT_REQUIRED};
+use crate::exchange::{HttpAnswer, PAYMENT_REQUIRED};
 
 sol! {
     /// The typed data of EIP-3009.
@@ -91,7 +91,7 @@ impl Offer {
     ///
     /// # Errors
     /// When its header is missing or malformed.
-    pub fn of(answer: &Answer) -> Result<Self, BenchError> {
+    pub fn of(answer: &HttpAnswer) -> Result<Self, BenchError> {
         let unusable = BenchError::Answer {
             what: "PAYMENT-REQUIRED header",
         };

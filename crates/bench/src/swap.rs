@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 
 use crate::BenchError;
 use crate::baseline;
-use crate::exchange::Answer;
+use crate::exchange::HttpAnswer;
 
 /// The arguments of the swap that the recorded quote is for.
 pub const ARGUMENTS: &str = r#"{"accountProfile":{"kind":"eoa","address":"0x1111111111111111111111111111111111111111","chainId":8453},"chainId":8453,"fromToken":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","toToken":"0x4200000000000000000000000000000000000006","fromAmount":"1000000000","slippage":{"maxBps":50}}"#;
@@ -65,9 +65,9 @@ pub fn policy() -> Result<Policy, BenchError> {
 }
 
 /// The aggregator's answer.
-pub fn quote_answer() -> Answer {
+pub fn quote_answer() -> HttpAnswer {
     let json = HeaderValue::from_static("application/json");
-    Answer {
+    HttpAnswer {
         status: StatusCode::OK,
         headers: HeaderMap::from_iter([(CONTENT_TYPE, json)]),
         body: Bytes::from(quote()),
@@ -91,7 +91,7 @@ impl KeptQuote {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let base_url = format!("http://{}", listener.local_addr()?);
         tokio::spawn(baseline::serve(listener, |_| {
-            let Answer { headers, body, .. } = quote_answer();
+            let HttpAnswer { headers, body, .. } = quote_answer();
             let mut response = Response::new(Full::new(body));
             *response.headers_mut() = headers;
             std::future::ready(response)

@@ -4,11 +4,11 @@ use std::{fmt, str::FromStr};
 
 use alloy_primitives::U256;
 
-/// Longest decimal text that is read, in characters: more than any price or amount needs.
+/// Longest decimal text that is read, in characters. No price or amount needs more.
 const MAX_LEN: usize = 96;
 
 /// A non-negative decimal number kept as the text it came in: digits, optionally a point and more
-/// digits (`^\d+(\.\d+)?$`, service document 2.2). No sign, no exponent, no `NaN`, no grouping.
+/// digits (`^\d+(\.\d+)?$`). No sign, no exponent, no `NaN`, no grouping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     text: String,
@@ -118,7 +118,8 @@ impl FromStr for Decimal {
     }
 }
 
-/// Largest slippage tolerance the swap route takes: 0.1 to 50 percent (service document 2.2).
+/// The slippage tolerances that the swap route takes, in millionths of a percent: 0.1 to 50
+/// percent.
 const SLIPPAGE_RANGE: (u64, u64) = (100_000, 50_000_000);
 /// Fraction digits of a percentage that are kept.
 const PERCENT_DIGITS: u8 = 6;
@@ -160,7 +161,7 @@ impl SlippagePercent {
         self.text.as_str()
     }
 
-    /// Whether `other` is the same number, however it is written (`"1"` and `"1.0"`).
+    /// Whether `other` is the same number in any spelling (`"1"` and `"1.0"`).
     pub fn equals(&self, other: &Decimal) -> bool {
         millionths_of_percent(other) == Ok(self.millionths)
     }
@@ -175,7 +176,7 @@ impl SlippagePercent {
 }
 
 impl Default for SlippagePercent {
-    /// One percent (service document 2.2).
+    /// One percent.
     fn default() -> Self {
         Self {
             text: Decimal {

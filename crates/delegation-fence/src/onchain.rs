@@ -4,7 +4,7 @@
 //! Experimental. Two levels: [`Level::Stock`] with the framework's own enforcers, whose holes
 //! `docs/FENCE.md` states, and [`Level::Enforcer`] with the project's `FenceEnforcer`, which is not
 //! audited. Nothing here reads a chain: what has to be read is a [`Read`], and what has to be sent
-//! is a [`Call`].
+//! is a [`UnsentTransaction`].
 //!
 //! - [`ChainTerms`]: what the delegations of a grant are made of. They follow from the grant, so
 //!   that whoever has the grant can compute them again, and anything else is refused.
@@ -36,6 +36,6 @@ pub use self::{
     grant_file::GrantFile,
     read::{Read, judge_code},
     reading::ChainReading,
-    redeem::{Call, Redemption},
+    redeem::{Redemption, UnsentTransaction},
     terms::{CLEAR_GRACE_SECONDS, ChainTerms, Level, Purpose},
 };

@@ -12,7 +12,7 @@ use crate::{
     builder::DevChainBuilder,
     contract::Token,
     error::DevChainError,
-    fault::Fault,
+    fault::InjectedFault,
     node::{Fate, Node},
     rpc::{self, Reply},
 };
@@ -158,7 +158,7 @@ impl DevChain {
     }
 
     /// Lets something go wrong from the next request on.
-    pub fn inject(&self, fault: Fault) {
+    pub fn inject(&self, fault: InjectedFault) {
         self.lock().faults.inject(fault);
     }
 

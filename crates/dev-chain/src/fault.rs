@@ -6,18 +6,18 @@ use alloy_primitives::B256;
 
 /// Something that goes wrong with the next requests that name one JSON-RPC method.
 ///
-/// By default it strikes once and before the method runs; with [`Fault::after`] the method takes
+/// By default it strikes once and before the method runs; with [`InjectedFault::after`] the method takes
 /// effect and only the answer suffers.
 ///
 /// ```
-/// use dev_chain::{BadAnswer, Fault};
+/// use dev_chain::{BadAnswer, InjectedFault};
 ///
 /// // The node broadcasts the transaction, but its client never hears of it.
-/// let lost = Fault::new("eth_sendRawTransaction", BadAnswer::Close).after();
+/// let lost = InjectedFault::new("eth_sendRawTransaction", BadAnswer::Close).after();
 /// # let _ = lost;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct InjectedFault {
     method: String,
     times: u32,
     after: bool,
@@ -47,7 +47,7 @@ pub enum BadAnswer {
     },
 }
 
-impl Fault {
+impl InjectedFault {
     /// The next request that names `method` gets this answer and has no effect.
     #[must_use]
     pub fn new(method: impl Into<String>, answer: BadAnswer) -> Self {
@@ -78,7 +78,7 @@ impl Fault {
 /// The faults still to come, and how long receipts are held back.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
-    pending: Vec<Fault>,
+    pending: Vec<InjectedFault>,
     receipt_polls: u32,
     polled: HashMap<B256, u32>,
     forgotten_sends: u32,
@@ -92,7 +92,7 @@ pub(crate) struct Strike {
 }
 
 impl Faults {
-    pub(crate) fn inject(&mut self, fault: Fault) {
+    pub(crate) fn inject(&mut self, fault: InjectedFault) {
         self.pending.push(fault);
     }
 
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn a_fault_strikes_as_often_as_it_says() {
         let mut faults = Faults::default();
-        faults.inject(Fault::new("a", BadAnswer::Close).times(2));
-        faults.inject(Fault::new("a", BadAnswer::Never).after());
+        faults.inject(InjectedFault::new("a", BadAnswer::Close).times(2));
+        faults.inject(InjectedFault::new("a", BadAnswer::Never).after());
         assert!(faults.strike("b").is_none());
         assert!(!faults.strike("a").unwrap().after);
         assert_eq!(faults.strike("a").unwrap().answer, BadAnswer::Close);

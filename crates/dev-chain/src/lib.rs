@@ -34,7 +34,7 @@ pub use self::{
     chain_196::{USDC, USDG, USDT0},
     contract::Contract,
     error::{DevChainError, ExecutionError},
-    fault::{BadAnswer, Fault},
+    fault::{BadAnswer, InjectedFault},
     node::{Fate, Mining},
     rpc::Reply,
     server::RpcServer,

@@ -23,7 +23,7 @@ const MAX_BATCH: usize = 1000;
 pub enum Reply {
     /// An HTTP answer.
     Http {
-        /// The status, 200 unless a [`Fault`](crate::Fault) says otherwise.
+        /// The status, 200 unless a [`InjectedFault`](crate::Fault) says otherwise.
         status: u16,
         /// The body, empty when there were only notifications.
         body: Vec<u8>,

@@ -11,7 +11,7 @@ use delegation_fence::{
 use serde_json::{Value, json};
 
 use crate::{
-    Exit, Failure, Outcome, Refused, key_files, output,
+    CommandOutcome, Exit, Failure, Refused, key_files, output,
     settings::{self, Settings},
     source, terminal,
 };
@@ -130,21 +130,21 @@ impl Destination {
         document: &str,
         hashes: Value,
         as_json: bool,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<CommandOutcome, Failure> {
         let line = format!("{document}\n");
         let Some(path) = self.file() else {
-            return Ok(Outcome::ok(line));
+            return Ok(CommandOutcome::ok(line));
         };
         output::write(path, line.as_bytes(), self.force)?;
         let shown = path.display().to_string();
         if !as_json {
-            return Ok(Outcome::ok("").after_saying(&format!("written to {shown}\n")));
+            return Ok(CommandOutcome::ok("").after_saying(&format!("written to {shown}\n")));
         }
         let mut answer = json!({"out": shown});
         if let (Some(answer), Value::Object(hashes)) = (answer.as_object_mut(), hashes) {
             answer.extend(hashes);
         }
-        Ok(Outcome::json(&answer, Exit::Ok))
+        Ok(CommandOutcome::json(&answer, Exit::Ok))
     }
 
     fn file(&self) -> Option<&Path> {

@@ -49,7 +49,7 @@ impl From<Exit> for ExitCode {
 /// to standard error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub struct Outcome {
+pub struct CommandOutcome {
     /// Data.
     pub stdout: String,
     /// Words.
@@ -58,7 +58,7 @@ pub struct Outcome {
     pub exit: Exit,
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// Everything holds.
     pub fn ok(stdout: impl Into<String>) -> Self {
         Self {

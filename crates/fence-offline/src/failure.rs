@@ -1,6 +1,8 @@
 //! Why a command ends early.
 
-use crate::{Exit, Outcome, Refused, output::OutputError, source::SourceError, terminal::AskError};
+use crate::{
+    CommandOutcome, Exit, Refused, output::OutputError, source::SourceError, terminal::AskError,
+};
 use keystore::KeystoreError;
 
 /// A refusal by name, or an error with its exit code.
@@ -24,10 +26,10 @@ impl Failure {
     }
 
     /// What is printed.
-    pub fn into_outcome(self, as_json: bool) -> Outcome {
+    pub fn into_outcome(self, as_json: bool) -> CommandOutcome {
         match self {
-            Self::Refused(refused) => Outcome::refused(&refused, as_json),
-            Self::Error(error, exit) => Outcome::error(error, exit),
+            Self::Refused(refused) => CommandOutcome::refused(&refused, as_json),
+            Self::Error(error, exit) => CommandOutcome::error(error, exit),
         }
     }
 }
@@ -43,7 +45,7 @@ impl std::fmt::Display for Failure {
 }
 
 /// Ends a command: its outcome, or what its failure prints.
-pub fn ended(result: Result<Outcome, Failure>, as_json: bool) -> Outcome {
+pub fn ended(result: Result<CommandOutcome, Failure>, as_json: bool) -> CommandOutcome {
     result.unwrap_or_else(|failure| failure.into_outcome(as_json))
 }
 

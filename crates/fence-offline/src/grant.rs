@@ -19,7 +19,7 @@ pub use self::{
     verify::{Verify, verify},
 };
 use crate::{
-    Exit, Failure, Outcome, Refused,
+    CommandOutcome, Exit, Failure, Refused,
     document::{Destination, Document, Signing, hashes, require_signer, signature},
     now,
     onchain::{Chain, deliver_with, sign_all, words::of_delegations},
@@ -61,7 +61,7 @@ pub struct Sign {
 ///
 /// # Errors
 /// Everything that the service would refuse about the grant is refused before the key is touched.
-pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
+pub fn sign(arguments: &Sign) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let typed_data = Document::<Grant>::read(&arguments.input)?.typed_data;
@@ -124,7 +124,7 @@ pub struct Attach {
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.
-pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
+pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let typed_data = Document::<Grant>::read(&arguments.input)?.typed_data;
     let signed = Signed::new(typed_data, Signature::parse(&arguments.signature)?);
@@ -138,7 +138,7 @@ fn deliver(
     signed: &Signed<Grant>,
     destination: &Destination,
     as_json: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     deliver_with(signed.clone(), Vec::new(), destination, as_json)
 }
 
@@ -157,7 +157,7 @@ pub struct Inspect {
 ///
 /// # Errors
 /// A file that cannot be read, or that holds no message of the fence.
-pub fn inspect(arguments: &Inspect) -> Result<Outcome, Failure> {
+pub fn inspect(arguments: &Inspect) -> Result<CommandOutcome, Failure> {
     let text = source::read(&arguments.input)?;
     let (words, typed_data, about, signer) = match primary_type(&text)? {
         Grant::PRIMARY_TYPE => {
@@ -174,14 +174,14 @@ pub fn inspect(arguments: &Inspect) -> Result<Outcome, Failure> {
     };
     if arguments.json {
         let answer = json!({"typed_data": typed_data, "hashes": about, "signer": signer.map(|signer| signer.to_string()), "judged": false});
-        return Ok(Outcome::json(&answer, Exit::Ok));
+        return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
     let standing = if signer.is_some() {
         "\nNOT JUDGED: `fence-cli grant verify` judges a signed grant.\n"
     } else {
         "\nNot signed.\n"
     };
-    Ok(Outcome::ok(words + standing))
+    Ok(CommandOutcome::ok(words + standing))
 }
 
 type Described = (String, Value, Value, Option<Address>);

@@ -9,7 +9,7 @@ use plan_checks::UtcSeconds;
 
 pub use crate::signing::Attach;
 use crate::{
-    Failure, Outcome, Refused,
+    CommandOutcome, Failure, Refused,
     document::{Destination, Document, hashes},
     now,
     policy::PolicyArguments,
@@ -51,7 +51,7 @@ pub struct New {
 /// # Errors
 /// A limit that limits nothing; an amount that is none; a file that cannot be used;
 /// `grant_policy_digest_mismatch`.
-pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let document = Document::<Grant>::read(&arguments.grant)?;
     let grant = document.typed_data.message();
@@ -122,7 +122,7 @@ pub struct SignLimit {
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
-pub fn sign(arguments: &SignLimit) -> Result<Outcome, Failure> {
+pub fn sign(arguments: &SignLimit) -> Result<CommandOutcome, Failure> {
     // A limit tightens: without the policy's decimals it is said in the smallest unit.
     let chosen = arguments.policy.choose(&Settings::load()?).ok();
     let policy = chosen.as_ref().map(|chosen| &chosen.policy);
@@ -135,6 +135,6 @@ pub fn sign(arguments: &SignLimit) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.
-pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
+pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     signing::attach::<Limit>(arguments)
 }

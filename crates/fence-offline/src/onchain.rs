@@ -12,7 +12,9 @@ use alloy_primitives::{Address, U256};
 use clap::Args;
 use delegation_fence::{
     Grant, Policy, TypedData,
-    onchain::{Call, ChainGrant, ChainTerms, Delegation, Level, Purpose, SignedDelegation},
+    onchain::{
+        ChainGrant, ChainTerms, Delegation, Level, Purpose, SignedDelegation, UnsentTransaction,
+    },
 };
 use serde_json::{Value, json};
 
@@ -113,7 +115,7 @@ pub fn of_document(document: &Document<Grant>, policy: &Policy) -> Result<ChainG
 
 /// A transaction as the tool prints it: for a wallet, and for people with cast.
 #[must_use]
-pub fn transaction(call: &Call) -> Value {
+pub fn transaction(call: &UnsentTransaction) -> Value {
     json!({
         "chain_id": call.chain_id,
         "from": call.from.to_string(),

@@ -9,7 +9,7 @@ use plan_checks::UtcSeconds;
 
 pub use crate::signing::{Attach, Sign};
 use crate::{
-    Failure, Outcome, Refused,
+    CommandOutcome, Failure, Refused,
     document::{Destination, Document, hashes},
     now, plan,
     policy::PolicyArguments,
@@ -59,7 +59,7 @@ pub struct New {
 /// # Errors
 /// The check of the plan that does not hold, by name; `envelope_unverified`, `fence_*` for a plan
 /// outside the grant, `order_min_out_invalid`, `order_deadline_passed`; a file that cannot be used.
-pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let inputs = [&arguments.plan, &arguments.request, &arguments.fees];
     if inputs.iter().filter(|path| source::is_stdin(path)).count() > 1 {
@@ -135,7 +135,7 @@ pub fn new(arguments: &New) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
-pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
+pub fn sign(arguments: &Sign) -> Result<CommandOutcome, Failure> {
     signing::sign::<Order>(arguments, summary::of_order)
 }
 
@@ -143,6 +143,6 @@ pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.
-pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
+pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     signing::attach::<Order>(arguments)
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use delegation_fence::{Policy, differences};
 use serde_json::{Value, json};
 
-use crate::{Exit, Failure, Outcome, Printable, Refused, settings::Settings, source, units};
+use crate::{CommandOutcome, Exit, Failure, Printable, Refused, settings::Settings, source, units};
 
 /// The policy that this build pins: what is used where no file is named.
 const PINNED: &str = include_str!("../../../docs/fence-policy.example.json");
@@ -124,7 +124,7 @@ fn read(path: &Path) -> Result<Policy, Failure> {
 ///
 /// # Errors
 /// As [`PolicyArguments::choose`].
-pub fn show(arguments: &OfPolicy) -> Result<Outcome, Failure> {
+pub fn show(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
     let Chosen {
         policy,
         differences,
@@ -138,22 +138,24 @@ pub fn show(arguments: &OfPolicy) -> Result<Outcome, Failure> {
             "document": document,
             "differs_from_pinned": differences,
         });
-        return Ok(Outcome::json(&answer, Exit::Ok));
+        return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
-    Ok(Outcome::ok(describe(&policy) + &compared(&differences)))
+    Ok(CommandOutcome::ok(
+        describe(&policy) + &compared(&differences),
+    ))
 }
 
 /// `policy digest`: the digest alone.
 ///
 /// # Errors
 /// As [`PolicyArguments::choose`].
-pub fn digest(arguments: &OfPolicy) -> Result<Outcome, Failure> {
+pub fn digest(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
     let policy = arguments.policy.choose(&Settings::load()?)?.policy;
     Ok(if arguments.json {
         let answer = json!({"policy_name": policy.name(), "rules_digest": policy.digest()});
-        Outcome::json(&answer, Exit::Ok)
+        CommandOutcome::json(&answer, Exit::Ok)
     } else {
-        Outcome::ok(format!("{}\n", policy.digest()))
+        CommandOutcome::ok(format!("{}\n", policy.digest()))
     })
 }
 
@@ -161,7 +163,7 @@ pub fn digest(arguments: &OfPolicy) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// As [`PolicyArguments::choose`].
-pub fn lint(arguments: &OfPolicy) -> Result<Outcome, Failure> {
+pub fn lint(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
     let policy = arguments.policy.choose(&Settings::load()?)?.policy;
     let advice = policy.lint();
     if arguments.json {
@@ -170,13 +172,13 @@ pub fn lint(arguments: &OfPolicy) -> Result<Outcome, Failure> {
             .map(|advice| json!({"code": advice.code, "message": advice.message}))
             .collect();
         let answer = json!({"policy_name": policy.name(), "advice": advice});
-        return Ok(Outcome::json(&answer, Exit::Ok));
+        return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
     let mut said = format!("{} can be enforced\n", policy.name());
     for advice in &advice {
         let _ = writeln!(said, "{}: {}", advice.code, Printable(&advice.message));
     }
-    Ok(Outcome::ok(said))
+    Ok(CommandOutcome::ok(said))
 }
 
 fn describe(policy: &Policy) -> String {

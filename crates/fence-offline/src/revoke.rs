@@ -9,7 +9,7 @@ use plan_checks::UtcSeconds;
 use serde_json::json;
 
 use crate::{
-    Failure, Outcome,
+    CommandOutcome, Failure,
     document::{Destination, Document, Signing, hashes, require_signer},
     now,
     settings::{self, Settings},
@@ -50,7 +50,7 @@ pub struct New {
 ///
 /// # Errors
 /// A project id that is none; a file that cannot be written.
-pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let project_id = arguments.project_id.clone().or(settings.project_id);
@@ -101,7 +101,7 @@ pub struct Sign {
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
-pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
+pub fn sign(arguments: &Sign) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let typed_data = Document::<Revocation>::read(&arguments.input)?.typed_data;
@@ -136,7 +136,7 @@ pub struct Attach {
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.
-pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
+pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let typed_data = Document::<Revocation>::read(&arguments.input)?.typed_data;
     let signed = Signed::new(typed_data, Signature::parse(&arguments.signature)?);
@@ -151,7 +151,7 @@ fn deliver(
     signed: &Signed<Revocation>,
     destination: &Destination,
     as_json: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let signer = signed.signer()?;
     let mut about = hashes(signed.typed_data());
     if let Some(about) = about.as_object_mut() {

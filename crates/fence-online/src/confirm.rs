@@ -13,7 +13,7 @@ use delegation_fence::{
     onchain::{ChainGrant, MANAGER},
 };
 use fence_offline::{
-    Exit, Failure, Outcome, Printable,
+    CommandOutcome, Exit, Failure, Printable,
     document::Document,
     onchain::{of_document, transaction},
     policy::PolicyArguments,
@@ -75,7 +75,7 @@ pub struct OwnReading {
 ///
 /// # Errors
 /// A file that cannot be used; a server that cannot be reached.
-pub fn confirm(arguments: &Confirm) -> Result<Outcome, Failure> {
+pub fn confirm(arguments: &Confirm) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     let client = arguments.server.connect(&settings)?;
     let grant = Document::<Grant>::read(&arguments.grant)?;
@@ -184,7 +184,7 @@ impl Target {
     }
 
     /// One line: whether the permission is gone.
-    pub(crate) fn told(&self, read: &Readings, as_json: bool) -> Outcome {
+    pub(crate) fn told(&self, read: &Readings, as_json: bool) -> CommandOutcome {
         let gone = self.is_gone(read);
         let exit = if gone { Exit::Ok } else { Exit::Unconfirmed };
         if as_json {
@@ -197,10 +197,10 @@ impl Target {
                     members.insert("chain_not_read".to_owned(), json!(why));
                 }
             }
-            return Outcome::json(&answer, exit);
+            return CommandOutcome::json(&answer, exit);
         }
         if !gone {
-            return Outcome {
+            return CommandOutcome {
                 stdout: format!("{}\n", self.why_not(read)),
                 stderr: String::new(),
                 exit,
@@ -216,7 +216,7 @@ impl Target {
                  (--rpc-url reads the chain itself)"
                 .to_owned(),
         };
-        Outcome::ok(format!("the permission is gone: {said}\n"))
+        CommandOutcome::ok(format!("the permission is gone: {said}\n"))
     }
 
     fn why_not(&self, read: &Readings) -> String {

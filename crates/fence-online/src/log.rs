@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use delegation_fence::Grant;
 use fence_offline::{
-    Exit, Failure, Outcome,
+    CommandOutcome, Exit, Failure,
     document::{Destination, Document},
     settings::Settings,
 };
@@ -38,7 +38,7 @@ pub struct FetchLog {
 ///
 /// # Errors
 /// `grant_not_found`; a file or server that cannot be used.
-pub fn fetch_log(arguments: &FetchLog) -> Result<Outcome, Failure> {
+pub fn fetch_log(arguments: &FetchLog) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let client = arguments.server.connect(&Settings::load()?)?;
     let document = Document::<Grant>::read(&arguments.grant)?;

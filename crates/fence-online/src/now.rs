@@ -6,7 +6,7 @@ use alloy_primitives::Address;
 use clap::Args;
 use delegation_fence::{AccountKind, Grant, Revocation, TypedData};
 use fence_offline::{
-    Exit, Failure, Outcome,
+    CommandOutcome, Exit, Failure,
     document::{Document, Signing},
     now::clock,
     output,
@@ -55,7 +55,7 @@ pub struct RevokeNow {
 /// # Errors
 /// A file, key file or server that cannot be used; the service's refusal by its name. Exit code 5
 /// when the read-back does not confirm it.
-pub fn revoke_now(arguments: &RevokeNow) -> Result<Outcome, Failure> {
+pub fn revoke_now(arguments: &RevokeNow) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     let client = arguments.server.connect(&settings)?;
     if let Some(path) = arguments
@@ -94,7 +94,7 @@ pub fn revoke_now(arguments: &RevokeNow) -> Result<Outcome, Failure> {
     let told = match target.wait(&client, patience) {
         Ok(read) => target.told(&read, arguments.json),
         // It was accepted; whether it counts could not be read.
-        Err(Failure::Error(error, _)) => Outcome::error(
+        Err(Failure::Error(error, _)) => CommandOutcome::error(
             format!("the revocation was accepted, but NOT confirmed by reading back: {error}"),
             Exit::Unconfirmed,
         ),

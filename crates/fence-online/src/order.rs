@@ -11,8 +11,8 @@ use alloy_primitives::B256;
 use clap::Args;
 use delegation_fence::{Order, Signed};
 use fence_offline::{
-    Exit, Failure, Outcome, Printable, Refused, document::Document, plan, settings::Settings,
-    source, units,
+    CommandOutcome, Exit, Failure, Printable, Refused, document::Document, plan,
+    settings::Settings, source, units,
 };
 use serde_json::{Value, value::RawValue};
 
@@ -53,7 +53,7 @@ pub struct SubmitOrder {
 ///
 /// # Errors
 /// The service's refusal by its name; a file or server that cannot be used.
-pub fn submit_order(arguments: &SubmitOrder) -> Result<Outcome, Failure> {
+pub fn submit_order(arguments: &SubmitOrder) -> Result<CommandOutcome, Failure> {
     let inputs = [&arguments.input, &arguments.plan, &arguments.request];
     if inputs.iter().filter(|path| source::is_stdin(path)).count() > 1 {
         return Err(Failure::usage(
@@ -75,7 +75,7 @@ pub fn submit_order(arguments: &SubmitOrder) -> Result<Outcome, Failure> {
         Ok(said) => said,
         // It was accepted; what became of it could not be read.
         Err(Failure::Error(error, _)) => {
-            return Ok(Outcome::error(
+            return Ok(CommandOutcome::error(
                 format!(
                     "the plan {digest} was accepted, but what became of it could not be read: {error}; the same command asks again and sends \
                      nothing twice"
@@ -91,9 +91,9 @@ pub fn submit_order(arguments: &SubmitOrder) -> Result<Outcome, Failure> {
         Ended::Open => Exit::Unconfirmed,
     };
     Ok(if arguments.json {
-        Outcome::json(&said, exit)
+        CommandOutcome::json(&said, exit)
     } else {
-        Outcome {
+        CommandOutcome {
             stdout: words(&said, &signed),
             stderr: String::new(),
             exit,
@@ -127,12 +127,12 @@ fn body(
 }
 
 /// What the service says of an order that was only tried out.
-fn tried(answer: &Value, as_json: bool) -> Result<Outcome, Failure> {
+fn tried(answer: &Value, as_json: bool) -> Result<CommandOutcome, Failure> {
     if answer.get("admitted") == Some(&Value::Bool(true)) {
         return Ok(if as_json {
-            Outcome::json(answer, Exit::Ok)
+            CommandOutcome::json(answer, Exit::Ok)
         } else {
-            Outcome::ok("admitted: the service would send this plan now; nothing was sent\n")
+            CommandOutcome::ok("admitted: the service would send this plan now; nothing was sent\n")
         });
     }
     let text = |member: &str| {
@@ -148,7 +148,7 @@ fn tried(answer: &Value, as_json: bool) -> Result<Outcome, Failure> {
         ));
     };
     if as_json {
-        return Ok(Outcome::json(answer, Exit::Refused));
+        return Ok(CommandOutcome::json(answer, Exit::Refused));
     }
     let message = text("message").unwrap_or_default();
     let check = text("check").map(|check| format!("check: {check}"));

@@ -36,8 +36,12 @@ impl Client {
     /// Lets the client make one call, paying for it when it is asked to.
     ///
     /// # Errors
-    /// When the client's program fails. That it refuses to pay is an [`Outcome`].
-    pub async fn pay(self, toolchain: &Toolchain, order: &Order) -> Result<Outcome, JudgeError> {
+    /// When the client's program fails. That it refuses to pay is an [`OrderOutcome`].
+    pub async fn pay(
+        self,
+        toolchain: &Toolchain,
+        order: &Order,
+    ) -> Result<OrderOutcome, JudgeError> {
         judge(self.command(toolchain), order).await
     }
 
@@ -138,9 +142,9 @@ impl Serialize for SpendControls {
 /// What came of an order.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub enum Outcome {
+pub enum OrderOutcome {
     /// The service answered.
-    Answered(Answer),
+    Answered(ServiceAnswer),
     /// The client would not go on.
     Refused {
         /// What it says.
@@ -152,7 +156,7 @@ pub enum Outcome {
 
 /// The last answer that a client got.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Answer {
+pub struct ServiceAnswer {
     /// The HTTP status.
     pub status: u16,
     /// The headers, names in lower case.

@@ -16,11 +16,11 @@ pub struct Problem {
     /// Where: `query.token`, `body.slippage`, `body.rules.check_interval`, `body`.
     pub path: String,
     /// What.
-    pub fault: Fault,
+    pub fault: ParameterFault,
 }
 
 impl Problem {
-    pub(crate) fn new(path: impl Into<String>, fault: Fault) -> Self {
+    pub(crate) fn new(path: impl Into<String>, fault: ParameterFault) -> Self {
         Self {
             path: path.into(),
             fault,
@@ -53,7 +53,7 @@ impl Serialize for Problem {
 
 /// The kinds of problem a parameter can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ParameterFault {
     /// A required parameter is absent.
     #[error("is required: expected {expected}")]
     Missing {
@@ -156,7 +156,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl ParameterFault {
     /// The stable code of this kind of problem.
     pub fn code(&self) -> &'static str {
         match self {
@@ -244,7 +244,7 @@ mod tests {
     fn a_problem_serialises_with_what_was_expected_and_observed() {
         let problem = Problem::new(
             "query.token",
-            Fault::Invalid {
+            ParameterFault::Invalid {
                 expected: "an EVM address".into(),
                 observed: shown("0x12"),
             },

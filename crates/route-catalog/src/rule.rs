@@ -7,7 +7,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use crate::{
     Chain, Parameter, Value,
     decimal::{Decimal, MAX_DECIMAL_BYTES},
-    problem::{Fault, shown},
+    problem::{ParameterFault, shown},
     timestamp,
 };
 
@@ -93,7 +93,7 @@ pub(crate) const MAX_UINT256_DIGITS: usize = 78;
 
 impl Rule {
     /// Reads a value from its text form, as it stands in a decoded query or in a JSON string.
-    pub(crate) fn read_text(&self, text: &str) -> Result<Value, Fault> {
+    pub(crate) fn read_text(&self, text: &str) -> Result<Value, ParameterFault> {
         let value = match *self {
             Self::Address => hex_bytes(text).map(Address::from).map(Value::Address),
             Self::Hash => hex_bytes(text).map(B256::from).map(Value::Hash),
@@ -130,12 +130,12 @@ impl Rule {
         self.to_string()
     }
 
-    fn refuse(&self, text: &str) -> Fault {
+    fn refuse(&self, text: &str) -> ParameterFault {
         let observed = match self {
             Self::Prompt { .. } => format!("{} characters", text.trim().chars().count()),
             _ => shown(text),
         };
-        Fault::Invalid {
+        ParameterFault::Invalid {
             expected: self.expected(),
             observed,
         }

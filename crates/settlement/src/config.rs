@@ -1,4 +1,4 @@
-//! Configuration, and the one settler that it describes.
+//! Configuration, and the settler that it describes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,12 +15,12 @@ use crate::chain::METHODS;
 use crate::http::Http;
 use crate::onchain;
 use crate::{
-    Call, Cause, ChainOptions, ChainReader, Facilitator, GasPolicy, Okx, OkxCredentials,
-    OnchainSettler, Readiness, Reconciliation, Settlement, SettlementError, Settler, Verification,
+    Cause, ChainOptions, ChainReader, Facilitator, GasPolicy, Okx, OkxCredentials, OnchainSettler,
+    Readiness, Reconciliation, RemoteCall, Settlement, SettlementError, Settler, Verification,
     WithChain, observe,
 };
 
-/// Who settles: `settlement.mode`.
+/// The kind of settler: `settlement.mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// Any x402 v2 facilitator.
@@ -28,11 +28,11 @@ pub enum Mode {
     Facilitator,
     /// The OKX broker.
     Okx,
-    /// This process, with a key of its own.
+    /// This process, with its own key.
     Onchain,
 }
 
-/// A mode that does not exist.
+/// The text is no mode.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected `facilitator`, `okx` or `onchain`, observed `{observed}`")]
 pub struct UnknownMode {
@@ -71,7 +71,7 @@ impl FromStr for Mode {
     }
 }
 
-/// How long is waited for what.
+/// The time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// For a connection.
@@ -82,11 +82,11 @@ pub struct Timeouts {
     pub settle: Duration,
     /// For one JSON-RPC answer.
     pub rpc: Duration,
-    /// For the receipt of an own transaction.
+    /// For the receipt of our own transaction.
     pub receipt: Duration,
-    /// How long a broker's state is polled in all.
+    /// The total time for polling a broker's state.
     pub poll_budget: Duration,
-    /// Between two polls of a state or of a receipt.
+    /// The time between two polls of a state or a receipt.
     pub poll_interval: Duration,
 }
 
@@ -107,7 +107,7 @@ impl Default for Timeouts {
 /// The table `[settlement]` of the configuration, with its secrets.
 #[derive(Clone, Default)]
 pub struct SettlementConfig {
-    /// Who settles.
+    /// The kind of settler.
     pub mode: Mode,
     /// Mode `facilitator`: its base URL.
     pub facilitator_url: Option<String>,
@@ -118,26 +118,26 @@ pub struct SettlementConfig {
     /// A JSON-RPC endpoint; required by mode `onchain`, and used by every mode to read the chain.
     /// May hold a key, so it is never printed.
     pub rpc_url: Option<SecretString>,
-    /// Further endpoints, which are asked when the first one does not answer, and with it about
-    /// what decides. None of them is used without [`rpc_url`](Self::rpc_url).
+    /// Further endpoints. They are asked when the first one does not answer, and together with it
+    /// about decisions. They are used only with [`rpc_url`](Self::rpc_url).
     pub more_rpc_urls: Vec<SecretString>,
     /// Mode `onchain`: the key that pays the gas, 32 bytes as hexadecimal digits.
     pub private_key: Option<SecretString>,
-    /// Mode `onchain`: who signs for the account that pays the gas, in the place of `private_key`.
+    /// Mode `onchain`: the signer of the account that pays the gas, instead of `private_key`.
     pub signer: Option<Arc<dyn TransactionSigner>>,
-    /// How long is waited for what.
+    /// The time limits.
     pub timeouts: Timeouts,
-    /// Mode `onchain`: what a settlement may cost.
+    /// Mode `onchain`: the limits of a settlement's cost.
     pub gas: GasPolicy,
-    /// Mode `onchain`: where the transactions that are sent are recorded, by this process alone.
-    /// Without it they are recorded in memory, and what is on its way when the process ends is
+    /// Mode `onchain`: the store of our own transactions, which only this process may use. Without
+    /// it they are recorded in memory, and a transaction that is pending when the process ends is
     /// found on the chain only.
     pub records: Option<Arc<dyn Store>>,
     /// How the chain is read.
     pub chain: ChainOptions,
 }
 
-/// Without the URLs and the secrets.
+/// Leaves out the URLs and the secrets.
 impl fmt::Debug for SettlementConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SettlementConfig")
@@ -166,10 +166,10 @@ pub enum AnySettler {
 impl AnySettler {
     /// Sets up the configured settler, and compares the chain and the assets with the configuration
     /// when there is an RPC endpoint. An endpoint that does not answer, or a facilitator that is
-    /// down, is no error: both are asked again when the first payment comes.
+    /// down, is not an error: both are asked again at the first payment.
     ///
     /// # Errors
-    /// What is missing or unusable in the configuration, and [`SettlementError::Chain`] or
+    /// When the configuration is incomplete or unusable; and [`SettlementError::Chain`] or
     /// [`SettlementError::Asset`] when the chain contradicts it.
     pub async fn connect(config: SettlementConfig, terms: &Terms) -> Result<Self, SettlementError> {
         let SettlementConfig { mode, timeouts, .. } = config;
@@ -193,7 +193,11 @@ impl AnySettler {
         };
         match mode {
             Mode::Facilitator => {
-                observe::start_facilitator(&[Call::Supported, Call::Verify, Call::Settle]);
+                observe::start_facilitator(&[
+                    RemoteCall::Supported,
+                    RemoteCall::Verify,
+                    RemoteCall::Settle,
+                ]);
                 let url = config
                     .facilitator_url
                     .ok_or(missing("settlement.facilitator_url"))?;
@@ -206,10 +210,10 @@ impl AnySettler {
             }
             Mode::Okx => {
                 let calls = [
-                    Call::Supported,
-                    Call::Verify,
-                    Call::Settle,
-                    Call::SettleStatus,
+                    RemoteCall::Supported,
+                    RemoteCall::Verify,
+                    RemoteCall::Settle,
+                    RemoteCall::SettleStatus,
                 ];
                 observe::start_facilitator(&calls);
                 let url = config.okx_base_url.as_deref().unwrap_or(OKX_BASE_URL);
@@ -260,7 +264,7 @@ async fn confirm(chain: &ChainReader) -> Result<(), SettlementError> {
     }
 }
 
-/// The same for every kind of settler.
+/// Runs the same expression for every kind of settler.
 macro_rules! each {
     ($settler:expr, $inner:ident => $body:expr) => {
         match $settler {
@@ -301,10 +305,10 @@ impl Settler for AnySettler {
         match &outcome {
             Verification::Valid => tracing::debug!(key = %payment.key(), "payment valid"),
             Verification::Invalid { reason, .. } => {
-                // Callers make these in any number.
+                // Callers can send these in any number.
                 tracing::debug!(key = %payment.key(), %reason, "payment invalid");
             }
-            // Signatures that only a chain can judge are made in any number, too.
+            // Signatures that only a chain can judge can also come in any number.
             Verification::Unavailable { cause }
                 if payment.check_signature() != Ok(SignatureStanding::Recovered) =>
             {

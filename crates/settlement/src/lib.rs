@@ -16,7 +16,7 @@ mod with_chain;
 
 pub use chain::{ChainOptions, ChainReader, Clock, Finding, LogSearch};
 pub use config::{AnySettler, Mode, SettlementConfig, Timeouts, UnknownMode};
-pub use error::{AssetFault, Call, Cause, Malformation, SettlementError};
+pub use error::{AssetFault, Cause, Malformation, RemoteCall, SettlementError};
 pub use facilitator::Facilitator;
 pub use okx::{Okx, OkxCredentials};
 pub use onchain::{GasPolicy, OnchainSettler};

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use crate::chance::Chance;
     use crate::payment::{Offer, Wallet};
-    use bench::exchange::{Answer, PAYMENT_REQUIRED};
+    use bench::exchange::{HttpAnswer, PAYMENT_REQUIRED};
     use http::{HeaderMap, HeaderValue, StatusCode};
     use x402_wire::{Asset, MicroUsd, Network, Terms, encode_header};
 
@@ -245,7 +245,7 @@ mod tests {
         let challenge =
             json!({"x402Version": 2, "resource": {"url": "http://x/"}, "accepts": accepts});
         let header = HeaderValue::try_from(encode_header(&challenge.to_string())).unwrap();
-        Offer::of(&Answer {
+        Offer::of(&HttpAnswer {
             status: StatusCode::PAYMENT_REQUIRED,
             headers: HeaderMap::from_iter([(PAYMENT_REQUIRED, header)]),
             body: bytes::Bytes::new(),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bench::exchange::Answer;
+use bench::exchange::HttpAnswer;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -46,7 +46,7 @@ pub struct Buyer {
 
 /// What an answer tells a buyer to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum NextStep {
     /// Nothing: this is the answer.
     Answered,
     /// Sign a new payment.
@@ -59,9 +59,9 @@ pub enum Told {
     Refused(String),
 }
 
-impl Told {
+impl NextStep {
     /// Reads an answer to a call with a payment.
-    pub fn by(answer: &Answer) -> Self {
+    pub fn by(answer: &HttpAnswer) -> Self {
         if answer.status == StatusCode::OK {
             return Self::Answered;
         }
@@ -88,7 +88,7 @@ impl Told {
 }
 
 /// Status and code of an answer.
-pub fn brief(answer: &Answer) -> String {
+pub fn brief(answer: &HttpAnswer) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
     let code = text("/error/code").or(text("/refusal/reason"));
@@ -155,7 +155,7 @@ impl Buying<'_> {
         loop {
             let told = self.present(&payment).await;
             match told {
-                Told::Answered => {
+                NextStep::Answered => {
                     self.stands(End::Answered(payment.key));
                     let now = (self.field.phase(), self.field.interruptions());
                     if self.buyer.steady && begun == now {
@@ -164,19 +164,19 @@ impl Buying<'_> {
                     return Ok(());
                 }
                 // The terms may have changed.
-                Told::SignNew => {
+                NextStep::SignNew => {
                     match self.offer().await {
                         Some(now) => offer = now,
                         None => return Ok(()),
                     }
                     payment = self.sign(&offer)?;
                 }
-                Told::Again(after) => {
+                NextStep::Again(after) => {
                     if !self.field.sleep(after).await {
                         return Ok(());
                     }
                 }
-                Told::LookUp(after) => {
+                NextStep::LookUp(after) => {
                     if after > SOON {
                         self.stands(End::Waiting);
                     }
@@ -187,7 +187,7 @@ impl Buying<'_> {
                         return Ok(());
                     }
                 }
-                Told::Refused(why) => {
+                NextStep::Refused(why) => {
                     self.stands(End::Refused(why));
                     return Ok(());
                 }
@@ -221,7 +221,7 @@ impl Buying<'_> {
         Ok(payment)
     }
 
-    async fn present(&mut self, payment: &Signed) -> Told {
+    async fn present(&mut self, payment: &Signed) -> NextStep {
         // Code that calls every signature valid lets whoever overhears an authorization pay with it
         // under any signature.
         if !self.buyer.steady && !self.buyer.name.starts_with(DELEGATED_KIND) {
@@ -232,14 +232,14 @@ impl Buying<'_> {
             Ok(answer) => {
                 let record = &self.field.record;
                 record.answered("buyer", payment.key, &self.target, &answer);
-                let told = Told::by(&answer);
+                let told = NextStep::by(&answer);
                 self.stands(End::Open(format!("{}, told {told:?}", brief(&answer))));
                 told
             }
             // Whatever became of it: the same payment again is never charged twice.
             Err(error) => {
                 self.stands(End::Open(error.to_string()));
-                Told::Again(SOON)
+                NextStep::Again(SOON)
             }
         }
     }
@@ -290,7 +290,7 @@ impl Buying<'_> {
         let request = self.buyer.addressed(Request::get(payment.key.look_up()));
         let answer = self.client.send(&request).await.ok();
         if answer.as_ref().and_then(state).as_deref() == Some("settled")
-            && self.present(payment).await == Told::Answered
+            && self.present(payment).await == NextStep::Answered
         {
             self.stands(End::Answered(payment.key));
         }
@@ -303,7 +303,7 @@ impl Buying<'_> {
 }
 
 /// The state in an answer of `GET /payments/…`.
-pub fn state(answer: &Answer) -> Option<String> {
+pub fn state(answer: &HttpAnswer) -> Option<String> {
     let body: Value = serde_json::from_slice(&answer.body).ok()?;
     body.get("state")?.as_str().map(str::to_owned)
 }
@@ -358,8 +358,8 @@ mod tests {
     use http::HeaderMap;
     use serde_json::json;
 
-    fn told(status: u16, body: &Value) -> Told {
-        Told::by(&Answer {
+    fn told(status: u16, body: &Value) -> NextStep {
+        NextStep::by(&HttpAnswer {
             status: StatusCode::from_u16(status).unwrap(),
             headers: HeaderMap::new(),
             body: body.to_string().into(),
@@ -371,25 +371,31 @@ mod tests {
         let next = |action: &str, after: u64| json!({"action": action, "after_seconds": after});
         let in_refusal = |next: Value| json!({"refusal": {"next": next}});
         let in_error = |next: Value| json!({"error": {"code": "c", "next": next}});
-        assert_eq!(told(200, &json!({})), Told::Answered);
-        assert_eq!(told(402, &in_refusal(next("sign_new", 0))), Told::SignNew);
+        assert_eq!(told(200, &json!({})), NextStep::Answered);
+        assert_eq!(
+            told(402, &in_refusal(next("sign_new", 0))),
+            NextStep::SignNew
+        );
         assert_eq!(
             told(402, &in_refusal(next("wait", 90))),
-            Told::LookUp(Duration::from_secs(90))
+            NextStep::LookUp(Duration::from_secs(90))
         );
         assert_eq!(
             told(503, &in_error(next("send_same_again", 5))),
-            Told::Again(Duration::from_secs(5))
+            NextStep::Again(Duration::from_secs(5))
         );
-        assert_eq!(told(409, &in_error(next("look_up", 0))), Told::LookUp(SOON));
+        assert_eq!(
+            told(409, &in_error(next("look_up", 0))),
+            NextStep::LookUp(SOON)
+        );
         // Advice that stands elsewhere is none.
         assert_eq!(
             told(503, &in_refusal(next("sign_new", 0))),
-            Told::Refused("503 without a code".to_owned())
+            NextStep::Refused("503 without a code".to_owned())
         );
         assert_eq!(
             told(404, &json!({"error": {"code": "not_found", "reason": "r"}})),
-            Told::Refused("404 not_found (r)".to_owned())
+            NextStep::Refused("404 not_found (r)".to_owned())
         );
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bench::exchange::Answer;
+use bench::exchange::HttpAnswer;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use http_body_util::{BodyExt as _, Full};
@@ -127,7 +127,7 @@ impl Client {
     ///
     /// # Errors
     /// When no whole answer arrives.
-    pub async fn send(&mut self, request: &Request) -> Result<Answer, ClientError> {
+    pub async fn send(&mut self, request: &Request) -> Result<HttpAnswer, ClientError> {
         let answer = tokio::time::timeout(PATIENCE, self.exchange(request)).await;
         let answer = answer.unwrap_or(Err(ClientError::Late));
         if answer.is_err() {
@@ -136,7 +136,7 @@ impl Client {
         answer
     }
 
-    async fn exchange(&mut self, request: &Request) -> Result<Answer, ClientError> {
+    async fn exchange(&mut self, request: &Request) -> Result<HttpAnswer, ClientError> {
         let mut open = match self.open.take() {
             Some(open) if !open.sender.is_closed() => open,
             _ => self.connect().await?,
@@ -153,7 +153,7 @@ impl Client {
         let (head, body) = open.sender.send_request(message).await?.into_parts();
         let body = body.collect().await?.to_bytes();
         self.open = Some(open);
-        Ok(Answer {
+        Ok(HttpAnswer {
             status: head.status,
             headers: head.headers,
             body,

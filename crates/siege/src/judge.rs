@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::bank::Charge;
 use crate::payment::Key;
 use crate::record::Seen;
-use crate::upstreams::{Call, Quota};
+use crate::upstreams::{Quota, UpstreamCall};
 
 /// Everything that the judgement is made of.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Evidence {
     /// `svc_payments_open` by state.
     pub open: BTreeMap<String, u64>,
     /// What upstreams were asked.
-    pub calls: Vec<Call>,
+    pub calls: Vec<UpstreamCall>,
     /// How often they may be asked.
     pub quotas: Vec<Quota>,
     /// Settlement transactions that moved nothing.

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use alloy_primitives::{Address, B256, U256, hex, keccak256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
-use bench::exchange::{Answer, PAYMENT_REQUIRED, PAYMENT_SIGNATURE};
+use bench::exchange::{HttpAnswer, PAYMENT_REQUIRED, PAYMENT_SIGNATURE};
 use http::HeaderValue;
 use serde_json::{Value, json};
 use x402_wire::{
@@ -53,7 +53,7 @@ pub struct Offer {
 
 impl Offer {
     /// Reads the offer of an unpaid answer; `None` when there is none.
-    pub fn of(answer: &Answer) -> Option<Self> {
+    pub fn of(answer: &HttpAnswer) -> Option<Self> {
         let header = answer.headers.get(PAYMENT_REQUIRED)?;
         let challenge = decode_header(header.as_bytes()).ok()?;
         let challenge: PaymentRequired = serde_json::from_str(&challenge).ok()?;

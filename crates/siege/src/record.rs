@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use alloy_primitives::{B256, keccak256};
-use bench::exchange::Answer;
+use bench::exchange::HttpAnswer;
 use x402_wire::SettlementResponse;
 
 use crate::payment::Key;
@@ -99,7 +99,7 @@ impl Record {
     }
 
     /// An answer came to a call with a payment; counts when it is a 200.
-    pub fn answered(&self, caller: &'static str, key: Key, target: &str, answer: &Answer) {
+    pub fn answered(&self, caller: &'static str, key: Key, target: &str, answer: &HttpAnswer) {
         if answer.status != http::StatusCode::OK {
             return;
         }

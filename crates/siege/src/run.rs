@@ -78,7 +78,7 @@ impl Scale {
 
 /// What came of a siege.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct SiegeOutcome {
     /// Every promise.
     pub findings: Vec<Finding>,
     /// What the crowd was answered, by attack: statuses with their numbers.
@@ -113,7 +113,7 @@ const KEPT: [&str; 2] = ["/all-tokens?limit=3", "/all-tokens?limit=5"];
 ///
 /// # Errors
 /// When it could not be set up.
-pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, SiegeError> {
+pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutcome, SiegeError> {
     let cast = Cast::draw(seed)?;
     let weather = Arc::new(Weather::new(seed, cast.steady()));
     let begun = Instant::now();
@@ -191,7 +191,7 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
         seen,
     };
     world.close()?;
-    Ok(Outcome {
+    Ok(SiegeOutcome {
         findings: judge::judge(&evidence),
         crowd: answered,
     })

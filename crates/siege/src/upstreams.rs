@@ -26,7 +26,7 @@ const RECORDED_RECIPIENT: Address = dev_chain::PAYEE.address;
 
 /// A request that an upstream got.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct UpstreamCall {
     /// Whom it was for.
     pub host: String,
     /// Which of the host's limits covers it, where it has several; empty when that is not known.
@@ -65,13 +65,13 @@ const CITATIONS: [&str; 5] = [
 pub struct Upstreams {
     /// Where they listen.
     pub address: SocketAddr,
-    calls: Arc<Mutex<Vec<Call>>>,
+    calls: Arc<Mutex<Vec<UpstreamCall>>>,
 }
 
 struct Proxy {
     replay: ReplayServer,
     weather: Arc<Weather>,
-    calls: Arc<Mutex<Vec<Call>>>,
+    calls: Arc<Mutex<Vec<UpstreamCall>>>,
     start: Instant,
 }
 
@@ -81,7 +81,7 @@ impl Upstreams {
     /// # Errors
     /// When there is no port, or the recordings cannot be read.
     pub async fn open(weather: Arc<Weather>, start: Instant) -> Result<Self, SiegeError> {
-        let calls: Arc<Mutex<Vec<Call>>> = Arc::default();
+        let calls: Arc<Mutex<Vec<UpstreamCall>>> = Arc::default();
         let proxy = Arc::new(Proxy {
             replay: ReplayServer::start(Recordings::embedded()?).await?,
             weather,
@@ -99,7 +99,7 @@ impl Upstreams {
     }
 
     /// Every call so far.
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<UpstreamCall> {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.clone()
     }
@@ -110,7 +110,7 @@ impl Proxy {
         let path = asked.target.trim_start_matches('/');
         let host = path.split(['/', '?']).next().unwrap_or_default().to_owned();
         let is_model = asked.method == Method::POST && MODELS.contains(&host.as_str());
-        let call = Call {
+        let call = UpstreamCall {
             family: family(path),
             weight: weight(&host, &asked.body),
             at: self.start.elapsed(),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub use self::error::AuditError;
 pub use self::verify::verify;
-use crate::{Decision, Inputs, Mandate, MoveKey, Outcome, Proposal};
+use crate::{Decision, Inputs, Mandate, MoveKey, MoveOutcome, Proposal};
 
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,13 +53,13 @@ impl From<Decision> for Event {
     }
 }
 
-impl From<&Outcome> for Event {
-    fn from(outcome: &Outcome) -> Self {
+impl From<&MoveOutcome> for Event {
+    fn from(outcome: &MoveOutcome) -> Self {
         match outcome {
-            Outcome::Moved { .. } => Self::Moved,
-            Outcome::Refused { .. } => Self::MoveRefused,
-            Outcome::Failed { .. } => Self::MoveFailed,
-            Outcome::Stopped { .. } => Self::MoveStopped,
+            MoveOutcome::Moved { .. } => Self::Moved,
+            MoveOutcome::Refused { .. } => Self::MoveRefused,
+            MoveOutcome::Failed { .. } => Self::MoveFailed,
+            MoveOutcome::Stopped { .. } => Self::MoveStopped,
         }
     }
 }
@@ -136,7 +136,7 @@ impl Entry {
 
     /// How a move ended.
     #[must_use]
-    pub fn concluded(key: &MoveKey, outcome: &Outcome, at: Timestamp) -> Self {
+    pub fn concluded(key: &MoveKey, outcome: &MoveOutcome, at: Timestamp) -> Self {
         let inputs = json!({"key": key, "outcome": outcome});
         Self {
             tx_hash: outcome.tx_hash(),

@@ -89,7 +89,7 @@ pub struct Proposal {
 /// How a move ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Outcome {
+pub enum MoveOutcome {
     /// The money is in the new product.
     Moved {
         /// The action of the wallet that moved it.
@@ -120,7 +120,7 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl MoveOutcome {
     /// The transaction that ended it.
     #[must_use]
     pub const fn tx_hash(&self) -> Option<B256> {

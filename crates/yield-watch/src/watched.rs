@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AuditError, Decision, Ended, Entry, Head, Inputs, Mandate, MoveKey, Outcome, Pool, Position,
-    Proposal, Record, Snapshot, State,
+    AuditError, Decision, Ended, Entry, Head, Inputs, Mandate, MoveKey, MoveOutcome, Pool,
+    Position, Proposal, Record, Snapshot, State,
 };
 
 /// A mandate and everything that its next record depends on. A record counts only once it is stored
@@ -20,15 +20,15 @@ pub struct Watched {
     recorded_at: Timestamp,
     baseline: Option<Pool>,
     last_decision: Option<Decision>,
-    opportunity: Option<Told>,
+    opportunity: Option<AnnouncedOpportunity>,
     open_move: Option<Proposal>,
-    last_move: Option<(MoveKey, Outcome)>,
+    last_move: Option<(MoveKey, MoveOutcome)>,
 }
 
 /// An opportunity that the owner was told of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Told {
+pub struct AnnouncedOpportunity {
     /// The record of it.
     pub seq: u64,
     /// When.
@@ -94,7 +94,7 @@ impl Watched {
 
     /// The last opportunity.
     #[must_use]
-    pub const fn opportunity(&self) -> Option<&Told> {
+    pub const fn opportunity(&self) -> Option<&AnnouncedOpportunity> {
         self.opportunity.as_ref()
     }
 
@@ -106,7 +106,7 @@ impl Watched {
 
     /// The last move that ended.
     #[must_use]
-    pub const fn last_move(&self) -> Option<&(MoveKey, Outcome)> {
+    pub const fn last_move(&self) -> Option<&(MoveKey, MoveOutcome)> {
         self.last_move.as_ref()
     }
 
@@ -153,7 +153,7 @@ impl Watched {
         self.last_decision = Some(decision);
         self.baseline = inputs.next_baseline().cloned();
         if let (Decision::Opportunity, Some(pool)) = (decision, &inputs.best) {
-            self.opportunity = Some(Told {
+            self.opportunity = Some(AnnouncedOpportunity {
                 seq,
                 at,
                 pool: pool.clone(),
@@ -173,7 +173,7 @@ impl Watched {
     /// As [`Head::append`].
     pub fn conclude(
         &mut self,
-        outcome: Outcome,
+        outcome: MoveOutcome,
         now: Timestamp,
     ) -> Result<Option<Record>, AuditError> {
         let Some(open) = self.open_move.clone() else {

@@ -14,7 +14,7 @@ use serde::de::IgnoredAny;
 
 use super::log::NonceLog;
 use crate::BenchError;
-use crate::exchange::{Answer, PAYMENT_SIGNATURE};
+use crate::exchange::{HttpAnswer, PAYMENT_SIGNATURE};
 use crate::payment::{Accept, Offer, Payment, address};
 
 /// What it knows at start.
@@ -24,13 +24,13 @@ pub struct Seller {
     /// Every option with its domain separator.
     options: Vec<(Accept, B256)>,
     log: NonceLog,
-    paid: Answer,
-    unpaid: Answer,
+    paid: HttpAnswer,
+    unpaid: HttpAnswer,
 }
 
 impl Seller {
     /// Sells for an offer: `paid` is the answer to a payment, `unpaid` to everything else.
-    pub fn new(offer: Offer, log: NonceLog, paid: Answer, unpaid: Answer) -> Self {
+    pub fn new(offer: Offer, log: NonceLog, paid: HttpAnswer, unpaid: HttpAnswer) -> Self {
         let options = offer
             .accepts
             .into_iter()
@@ -46,7 +46,7 @@ impl Seller {
     }
 
     /// The answer to a request with these headers.
-    pub async fn answer(&self, headers: &HeaderMap) -> &Answer {
+    pub async fn answer(&self, headers: &HeaderMap) -> &HttpAnswer {
         match self.check(headers) {
             Some((payer, nonce)) if self.log.claim(payer, nonce).await => &self.paid,
             _ => &self.unpaid,
@@ -102,7 +102,7 @@ mod tests {
     use crate::payment::{Payers, Signed};
 
     fn seller(folder: &tempfile::TempDir) -> Seller {
-        let answer = |status| Answer {
+        let answer = |status| HttpAnswer {
             status,
             headers: HeaderMap::new(),
             body: Bytes::new(),

@@ -53,7 +53,7 @@ enum Without {
 }
 
 impl Without {
-    fn cause(call: settlement::Call) -> Cause {
+    fn cause(call: settlement::RemoteCall) -> Cause {
         Cause::Unreachable { call }
     }
 }
@@ -68,7 +68,7 @@ impl Settler for Without {
         match self {
             Self::Accepting => Verification::Valid,
             Self::Unreachable => Verification::Unavailable {
-                cause: Self::cause(settlement::Call::Verify),
+                cause: Self::cause(settlement::RemoteCall::Verify),
             },
         }
     }
@@ -81,7 +81,7 @@ impl Settler for Without {
             )),
             Self::Unreachable => Settlement::Unknown {
                 transaction: None,
-                cause: Self::cause(settlement::Call::Settle),
+                cause: Self::cause(settlement::RemoteCall::Settle),
             },
         }
     }
@@ -92,7 +92,7 @@ impl Settler for Without {
         transaction: Option<&str>,
         _now: u64,
     ) -> Reconciliation {
-        let cause = Self::cause(settlement::Call::SettleStatus);
+        let cause = Self::cause(settlement::RemoteCall::SettleStatus);
         Reconciliation::Undecided {
             transaction: transaction.map(str::to_owned),
             cause,
@@ -106,7 +106,7 @@ impl Settler for Without {
                 settlements_left: None,
             },
             Self::Unreachable => Readiness::NotReady {
-                reason: Self::cause(settlement::Call::Supported),
+                reason: Self::cause(settlement::RemoteCall::Supported),
             },
         }
     }

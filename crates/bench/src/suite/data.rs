@@ -16,7 +16,7 @@ use super::paid::{self, load};
 use super::site::{Site, expect, rest, unpaid_answer};
 use super::{Effort, cost, middle};
 use crate::BenchError;
-use crate::exchange::{Answer, Connection};
+use crate::exchange::{Connection, HttpAnswer};
 use crate::measure::Ratio;
 use crate::payment::{Offer, Payers, Signed};
 use crate::process::Server;
@@ -168,7 +168,7 @@ async fn every_route(server: &Server) -> Result<(), BenchError> {
 }
 
 /// A list of pools as its upstream sends it, as long as it may be.
-async fn pools(replay: &ReplayServer) -> Result<Answer, BenchError> {
+async fn pools(replay: &ReplayServer) -> Result<HttpAnswer, BenchError> {
     let address: SocketAddr = replay
         .url()
         .trim_start_matches("http://")

@@ -11,7 +11,7 @@ use super::site::{Site, expect};
 use super::{Cost, Effort, measured, middle};
 use crate::BenchError;
 use crate::baseline::mcp::Setup;
-use crate::exchange::{Answer, Connection, Message};
+use crate::exchange::{Connection, HttpAnswer, Message};
 use crate::load::{Load, Posting, Requests};
 use crate::measure::{Quantity, Ratio};
 use crate::process::Server;
@@ -136,13 +136,13 @@ impl Era {
 
 const META: &str = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
-async fn call(server: &Server, message: &Message) -> Result<Answer, BenchError> {
+async fn call(server: &Server, message: &Message) -> Result<HttpAnswer, BenchError> {
     let mut connection = Connection::open(server.address()).await?;
     expect(connection.post(TARGET, message).await?, 200)
 }
 
 /// The plan of an answer, as its bytes stand there.
-fn plan_of(answer: &Answer) -> Result<String, BenchError> {
+fn plan_of(answer: &HttpAnswer) -> Result<String, BenchError> {
     #[derive(Deserialize)]
     struct Response<'a> {
         #[serde(borrow)]
@@ -177,7 +177,7 @@ fn plan_of(answer: &Answer) -> Result<String, BenchError> {
 }
 
 /// The message of an answer: its body, or the one of a stream that has data.
-fn message_of(answer: &Answer) -> &[u8] {
+fn message_of(answer: &HttpAnswer) -> &[u8] {
     let lines = answer.body.split(|byte| *byte == b'\n');
     let mut data = lines.filter_map(|line| line.strip_prefix(b"data:"));
     let message = data.rfind(|data| !data.trim_ascii().is_empty());
@@ -250,8 +250,8 @@ fn p50(name: &'static str, ours: &Cost, (against, base): Base<'_>) -> Finding {
 mod tests {
     use super::*;
 
-    fn answer(body: &str) -> Answer {
-        Answer {
+    fn answer(body: &str) -> HttpAnswer {
+        HttpAnswer {
             status: StatusCode::OK,
             headers: HeaderMap::new(),
             body: body.to_owned().into(),

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::BenchError;
 use crate::baseline::mcp::Setup;
-use crate::exchange::{Answer, Connection, Recording};
+use crate::exchange::{Connection, HttpAnswer, Recording};
 use crate::process::Server;
 use crate::swap::{self, PLANS_CONFIG};
 
@@ -110,7 +110,7 @@ impl Site {
     ///
     /// # Errors
     /// When it does not start.
-    pub fn fixed(&self, answer: &Answer) -> Result<Server, BenchError> {
+    pub fn fixed(&self, answer: &HttpAnswer) -> Result<Server, BenchError> {
         let file = self.record("fixed.json", answer)?;
         Server::start(&self.programs.join("baseline-402"), [file])
     }
@@ -119,7 +119,11 @@ impl Site {
     ///
     /// # Errors
     /// When it does not start.
-    pub fn baseline_paid(&self, paid: &Answer, unpaid: &Answer) -> Result<Server, BenchError> {
+    pub fn baseline_paid(
+        &self,
+        paid: &HttpAnswer,
+        unpaid: &HttpAnswer,
+    ) -> Result<Server, BenchError> {
         let arguments = [
             self.record("paid.json", paid)?,
             self.record("unpaid.json", unpaid)?,
@@ -179,7 +183,7 @@ impl Site {
         Server::start(&self.programs.join("baseline-mcp"), arguments)
     }
 
-    fn record(&self, name: &str, answer: &Answer) -> Result<PathBuf, BenchError> {
+    fn record(&self, name: &str, answer: &HttpAnswer) -> Result<PathBuf, BenchError> {
         let file = self.file(name);
         let text = serde_json::to_vec(&Recording::of(answer)?)?;
         std::fs::write(&file, text).map_err(BenchError::io(&file))?;
@@ -188,7 +192,7 @@ impl Site {
 }
 
 /// One unpaid call.
-pub(super) async fn unpaid_answer(server: &Server, target: &str) -> Result<Answer, BenchError> {
+pub(super) async fn unpaid_answer(server: &Server, target: &str) -> Result<HttpAnswer, BenchError> {
     let answer = Connection::open(server.address())
         .await?
         .get(target, None)
@@ -197,7 +201,7 @@ pub(super) async fn unpaid_answer(server: &Server, target: &str) -> Result<Answe
 }
 
 /// An answer that has the status that was expected.
-pub(super) fn expect(answer: Answer, expected: u16) -> Result<Answer, BenchError> {
+pub(super) fn expect(answer: HttpAnswer, expected: u16) -> Result<HttpAnswer, BenchError> {
     let observed = answer.status.as_u16();
     if observed == expected {
         return Ok(answer);

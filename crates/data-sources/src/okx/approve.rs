@@ -50,8 +50,8 @@ impl Approvals for Okx {
                 bind_approval(&theirs.data, spender, amount)?;
                 (theirs.gas_limit, provenance)
             }
-            // The approval does not depend on the aggregator; that it could not be compared is said
-            // in the sources.
+            // The approval does not depend on the aggregator. The sources say that the comparison
+            // was not possible.
             Err(error) => (
                 None,
                 Provenance::unavailable(&error, self.config.mode, self.now()),
@@ -103,7 +103,7 @@ impl Okx {
                     .and_then(|gas| u64::try_from(gas).ok()),
             })
         };
-        let theirs = read().map_err(|kind| self.spoiled(SOURCE, kind))?;
+        let theirs = read().map_err(|kind| self.reject_response(SOURCE, kind))?;
         Ok((theirs, provenance))
     }
 

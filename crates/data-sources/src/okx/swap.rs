@@ -44,7 +44,7 @@ impl Swaps for Okx {
                         kind,
                     }),
                 })?;
-        let failed = |kind| self.spoiled(SOURCE, kind);
+        let failed = |kind| self.reject_response(SOURCE, kind);
         let quote = Quote::read(&Json::of(&data, DATA)).map_err(failed)?;
         quote.check(request, reviewed)?;
         let facts = bind(&quote.offered(), request, reviewed, self.now_seconds())?;

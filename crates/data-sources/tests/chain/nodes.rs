@@ -10,7 +10,7 @@ use data_sources::{
     rpc::RpcConfig,
     transport::{HealthState, Limits},
 };
-use readings::chain::{Outcome, Record, Testimony, knowledge::Replay};
+use readings::chain::{ExecutionOutcome, Record, Testimony, knowledge::Replay};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
 
@@ -110,7 +110,10 @@ async fn a_transaction_is_read_with_its_receipt_and_the_time_of_its_block() {
     assert_eq!(record.network.name, "xlayer");
     assert_eq!(record.time.unwrap().to_string(), "2026-11-21T00:59:59Z");
     let receipt = record.receipt.unwrap();
-    assert_eq!((receipt.outcome, receipt.logs.len()), (Outcome::Success, 1));
+    assert_eq!(
+        (receipt.outcome, receipt.logs.len()),
+        (ExecutionOutcome::Success, 1)
+    );
     assert_eq!(receipt.l1_fee, Some(U256::from(0x1a_2b3c)));
     assert_eq!(
         methods(&node).await,

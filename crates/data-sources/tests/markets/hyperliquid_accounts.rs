@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, address};
 use data_sources::{
     Error, Sourced,
-    hyperliquid_info::{HyperliquidInfo, Told},
+    hyperliquid_info::{History, HyperliquidInfo},
 };
 use jiff::{SignedDuration, Timestamp};
 use readings::derivatives::{Account, HistoryItem, HistoryKind, Window};
@@ -133,7 +133,10 @@ fn week() -> Window {
     }
 }
 
-async fn told(kind: HistoryKind, change: impl FnOnce(&mut Value)) -> Result<Sourced<Told>, Error> {
+async fn told(
+    kind: HistoryKind,
+    change: impl FnOnce(&mut Value),
+) -> Result<Sourced<History>, Error> {
     let (request, file) = match kind {
         HistoryKind::Fill => ("userFillsByTime", "user_fills_by_time_example"),
         HistoryKind::Funding => ("userFunding", "user_funding_example"),

@@ -22,7 +22,7 @@ const BATCH: B256 = b256!("01000000000000000000000000000000000000000000000000000
 
 /// A transaction that is still to be sent. It carries no native coin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct UnsentTransaction {
     /// The chain.
     pub chain_id: u64,
     /// Whose transaction it has to be.
@@ -39,7 +39,7 @@ pub struct Redemption {
     /// The steps that it executes, in their order.
     pub steps: Vec<StepKind>,
     /// What is sent.
-    pub call: Call,
+    pub call: UnsentTransaction,
 }
 
 impl ChainGrant {
@@ -77,7 +77,7 @@ impl ChainGrant {
     /// What the redeemer sends to take the router's allowance away. It also counts after the grant
     /// was revoked. The chain refuses it when there is no allowance.
     #[must_use]
-    pub fn clear(&self) -> Call {
+    pub fn clear(&self) -> UnsentTransaction {
         let data = approveCall {
             spender: self.router,
             amount: U256::ZERO,
@@ -88,7 +88,7 @@ impl ChainGrant {
 
     /// What the account sends to take the router's allowance away itself.
     #[must_use]
-    pub fn clear_by_account(&self) -> Call {
+    pub fn clear_by_account(&self) -> UnsentTransaction {
         let data = approveCall {
             spender: self.router,
             amount: U256::ZERO,
@@ -103,7 +103,7 @@ impl ChainGrant {
     /// The manager refuses to disable a delegation twice, so that `already` has to be what it says
     /// now. An account without its code sends the transactions of [`Self::disable_each`].
     #[must_use]
-    pub fn disable(&self, already: &[B256]) -> Option<Call> {
+    pub fn disable(&self, already: &[B256]) -> Option<UnsentTransaction> {
         let executions: Vec<_> = self
             .disable_each(already)
             .into_iter()
@@ -125,7 +125,7 @@ impl ChainGrant {
 
     /// The same as one transaction for each delegation.
     #[must_use]
-    pub fn disable_each(&self, already: &[B256]) -> Vec<Call> {
+    pub fn disable_each(&self, already: &[B256]) -> Vec<UnsentTransaction> {
         self.delegations
             .iter()
             .filter(|(purpose, signed)| {
@@ -140,8 +140,8 @@ impl ChainGrant {
             .collect()
     }
 
-    fn by_account(&self, to: Address, data: Vec<u8>) -> Call {
-        Call {
+    fn by_account(&self, to: Address, data: Vec<u8>) -> UnsentTransaction {
+        UnsentTransaction {
             chain_id: self.chain_id,
             from: self.account,
             to,
@@ -196,7 +196,7 @@ impl ChainGrant {
         mode: B256,
         execution: Bytes,
         args: Option<(Address, &Bytes)>,
-    ) -> Call {
+    ) -> UnsentTransaction {
         let of_purpose = |(known, _): &&(Purpose, SignedDelegation)| *known == purpose;
         let chain: Vec<_> = self
             .delegations
@@ -209,7 +209,7 @@ impl ChainGrant {
             modes: vec![mode],
             executionCallDatas: vec![execution],
         };
-        Call {
+        UnsentTransaction {
             chain_id: self.chain_id,
             from: self.redeemer,
             to: MANAGER,

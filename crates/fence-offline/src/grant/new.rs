@@ -7,7 +7,7 @@ use plan_checks::UtcSeconds;
 
 use super::require_signable;
 use crate::{
-    Failure, Outcome,
+    CommandOutcome, Failure,
     document::{Destination, hashes},
     now::{self, When},
     policy::{PolicyArguments, compared},
@@ -94,7 +94,7 @@ impl From<Kind> for AccountKind {
 ///
 /// # Errors
 /// Everything that the service would refuse about such a grant is refused here already.
-pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let chosen = arguments.policy.choose(&settings)?;

@@ -3,7 +3,9 @@
 
 use alloy_primitives::U256;
 use dev_chain::{DevChain, xlayer};
-use judges::{Account, Answer, Client, Order, Outcome, Service, ServiceConfig, Toolchain, run};
+use judges::{
+    Account, Client, Order, OrderOutcome, Service, ServiceAnswer, ServiceConfig, Toolchain, run,
+};
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
 
@@ -62,9 +64,9 @@ impl Shop {
         }
     }
 
-    async fn pay(&self, client: Client, order: &Order) -> Answer {
+    async fn pay(&self, client: Client, order: &Order) -> ServiceAnswer {
         let outcome = client.pay(&self.toolchain, order).await.unwrap();
-        let Outcome::Answered(answer) = outcome else {
+        let OrderOutcome::Answered(answer) = outcome else {
             panic!("{client:?}: {outcome:?}")
         };
         answer

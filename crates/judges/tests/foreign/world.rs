@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use alloy_primitives::{Address, B256, U64, U256, keccak256};
 use alloy_sol_types::SolEvent;
 use judges::{
-    Account, Answer, Anvil, Client, Daemon, Log, Order, Outcome, PAYEE, Service, ServiceConfig,
-    TestToken, Token, Toolchain, TransactionReceipt, install_tokens,
+    Account, Anvil, Client, Daemon, Log, Order, OrderOutcome, PAYEE, Service, ServiceAnswer,
+    ServiceConfig, TestToken, Token, Toolchain, TransactionReceipt, install_tokens,
 };
 use replay::{Recordings, ReplayServer};
 use reqwest::StatusCode;
@@ -107,7 +107,7 @@ impl World {
     ) -> Value {
         let before = self.balances(token).await;
         let outcome = client.pay(&self.toolchain, order).await.unwrap();
-        let Outcome::Answered(answer) = outcome else {
+        let OrderOutcome::Answered(answer) = outcome else {
             panic!("{client:?}: {outcome:?}")
         };
         assert_eq!(
@@ -129,7 +129,7 @@ impl World {
     }
 
     /// The receipt names a transaction that moved exactly this payment.
-    async fn check_receipt(&self, answer: &Answer, token: Token, amount: U256) {
+    async fn check_receipt(&self, answer: &ServiceAnswer, token: Token, amount: U256) {
         let receipt = answer.receipt.as_ref().expect("a receipt");
         assert!(receipt.success, "{receipt:?}");
         assert_eq!(receipt.network, "eip155:196");
@@ -163,7 +163,7 @@ impl World {
 
     /// The same payment again: the same answer for the same request, a refusal for another one,
     /// and no transaction for either.
-    async fn check_replay(&self, order: &Order, answer: &Answer, token: Token) {
+    async fn check_replay(&self, order: &Order, answer: &ServiceAnswer, token: Token) {
         let (block, balances) = (
             self.chain.rpc().block_number().await.unwrap(),
             self.balances(token).await,
@@ -200,7 +200,7 @@ impl World {
         assert_eq!(self.balances(token).await, balances);
     }
 
-    async fn resend(&self, order: &Order, answer: &Answer, url: &str) -> reqwest::Response {
+    async fn resend(&self, order: &Order, answer: &ServiceAnswer, url: &str) -> reqwest::Response {
         let method = reqwest::Method::from_bytes(order.method.as_bytes()).unwrap();
         let payment = answer
             .payment_signature
@@ -230,7 +230,7 @@ impl World {
 }
 
 /// A 200 is an object of `data` and `meta`, stored nowhere but with its buyer, under its digest.
-fn check_body(answer: &Answer) -> Value {
+fn check_body(answer: &ServiceAnswer) -> Value {
     let digest: B256 = answer.headers["x-response-digest"]
         .parse()
         .expect("a digest");

@@ -4,7 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, b256, keccak256};
 use alloy_sol_types::{SolCall as _, SolValue as _, sol};
-use delegation_fence::onchain::{Call, ChainGrant, ChainTerms, Level, MANAGER, Purpose};
+use delegation_fence::onchain::{
+    ChainGrant, ChainTerms, Level, MANAGER, Purpose, UnsentTransaction,
+};
 use delegation_fence::{AccountKind, Domain, Grant, Name, Order, Policy, Signed, TypedData};
 use dev_chain::base::{CHAIN_ID, EXCHANGE, ROUTER, USDC, WETH};
 use judges::{Account, Anvil, TestToken, Toolchain, TransactionReceipt};
@@ -129,7 +131,10 @@ impl Stage {
         Ok(receipt)
     }
 
-    pub(crate) async fn send_call(&self, call: &Call) -> Result<TransactionReceipt, String> {
+    pub(crate) async fn send_call(
+        &self,
+        call: &UnsentTransaction,
+    ) -> Result<TransactionReceipt, String> {
         assert_eq!(call.chain_id, CHAIN_ID);
         let from = [HOLDER, REDEEMER]
             .into_iter()

@@ -7,7 +7,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use delegation_fence::Signed;
 use delegation_fence::onchain::{GrantFile, Level};
 use dev_chain::base::USDC;
-use fence_offline::{Exit, Failure, Outcome, policy::PolicyArguments};
+use fence_offline::{CommandOutcome, Exit, Failure, policy::PolicyArguments};
 use fence_online::{Endpoint, OnChain, clear_allowance, read_back};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -30,7 +30,7 @@ fn file(stage: &Stage) -> TempDir {
 async fn run(
     stage: &Stage,
     folder: &TempDir,
-    command: fn(&OnChain) -> Result<Outcome, Failure>,
+    command: fn(&OnChain) -> Result<CommandOutcome, Failure>,
 ) -> (Exit, Value) {
     let arguments = OnChain {
         grant: folder.path().join("signed.json"),

@@ -1,7 +1,7 @@
 //! What counts as having happened: canonical blocks, and nothing that somebody says of them.
 
 use alloy_primitives::{B256, U256};
-use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, Fault, PAYEE, Reply, RpcServer};
+use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, PAYEE, Reply, RpcServer};
 use serde_json::{Value, json};
 use settlement::{
     Cause, ChainOptions, ChainReader, Clock, Facilitator, Finding, Readiness, Settlement, Settler,
@@ -85,12 +85,12 @@ async fn a_transaction_is_waited_for_until_it_is_in_a_block() {
         [stage::json(settled().replace(HASH, &sent.to_string()))],
     );
     // The node does not show it at first, and then fails.
-    chain.inject(Fault::new(RECEIPT, result(&Value::Null)).times(2));
-    chain.inject(Fault::new(
+    chain.inject(InjectedFault::new(RECEIPT, result(&Value::Null)).times(2));
+    chain.inject(InjectedFault::new(
         "eth_call",
         result(&json!(format!("{:#066x}", 0))),
     ));
-    chain.inject(Fault::new(RECEIPT, BadAnswer::Close));
+    chain.inject(InjectedFault::new(RECEIPT, BadAnswer::Close));
     let outcome = composed.settle(&draft.sign()).await;
     let Settlement::Settled(receipt) = outcome else {
         panic!("{outcome:?}")
@@ -143,7 +143,7 @@ async fn a_receipt_counts_when_its_block_is_canonical() {
             "/settle",
             [stage::json(settled().replace(HASH, &hash.to_string()))],
         );
-        chain.inject(Fault::new(RECEIPT, result(&bad)).times(100_000));
+        chain.inject(InjectedFault::new(RECEIPT, result(&bad)).times(100_000));
         let composed = composed(&stage, &server, hasty());
         let outcome = composed.settle(&ours).await;
         assert_eq!(
@@ -156,7 +156,7 @@ async fn a_receipt_counts_when_its_block_is_canonical() {
         failed["status"] = json!("0x0");
         failed["from"] = json!(settler(&server).address());
         chain.clear_faults();
-        chain.inject(Fault::new(RECEIPT, result(&failed)).times(100_000));
+        chain.inject(InjectedFault::new(RECEIPT, result(&failed)).times(100_000));
         let outcome = settler_with(&server, hasty())
             .reconcile(&payment, Some(&hash.to_string()), NOW)
             .await;
@@ -212,7 +212,7 @@ async fn an_authorization_is_void_when_a_canonical_block_is_past_its_end() {
     elsewhere.network = Network::evm(1);
     assert_eq!(composed.is_void(&elsewhere, end).await, Ok(false));
     // A node that cannot read the state as of that block says nothing.
-    chain.inject(Fault::new("eth_call", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_call", BadAnswer::Close));
     assert!(composed.is_void(&unused, end).await.is_err());
     let alone = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
     let alone = WithChain::new(alone, None, timeouts());
@@ -254,11 +254,11 @@ async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
         assert_eq!(composed.is_spent(&foreign, &authorization).await, Ok(false));
         // A node that cannot show the use says nothing.
         for method in ["eth_getBlockByNumber", "eth_call", "eth_getLogs", RECEIPT] {
-            chain.inject(Fault::new(method, BadAnswer::Close));
+            chain.inject(InjectedFault::new(method, BadAnswer::Close));
             let unreadable = composed.is_spent(&key, &authorization).await;
             assert!(unreadable.is_err(), "{method}");
         }
-        chain.inject(Fault::new("eth_getLogs", result(&json!([]))));
+        chain.inject(InjectedFault::new("eth_getLogs", result(&json!([]))));
         assert_eq!(composed.is_spent(&key, &authorization).await, Ok(false));
     }
 }

@@ -1,7 +1,9 @@
 //! A facilitator whose word is compared with the chain.
 
 use alloy_primitives::U256;
-use dev_chain::{BUYER, BadAnswer, DEV_ACCOUNTS, Fault, PAYEE, RpcServer, USDC as USDC_ADDRESS};
+use dev_chain::{
+    BUYER, BadAnswer, DEV_ACCOUNTS, InjectedFault, PAYEE, RpcServer, USDC as USDC_ADDRESS,
+};
 use settlement::{
     ChainOptions, ChainReader, Facilitator, Readiness, Settlement, Settler, Verification, WithChain,
 };
@@ -76,7 +78,7 @@ async fn both_have_to_agree() {
 
     // The chain cannot be read: its refusal may be missing, so nothing is served.
     stage.plays("/verify", [json(VALID)]);
-    chain.inject(Fault::new("eth_call", BadAnswer::Close).times(2));
+    chain.inject(InjectedFault::new("eth_call", BadAnswer::Close).times(2));
     let verification = composed.verify(&payment(USDT0), U256::ZERO, NOW).await;
     assert!(
         matches!(verification, Verification::Unavailable { .. }),
@@ -160,7 +162,7 @@ async fn a_refusal_is_looked_up() {
         let outcome = composed.settle(&cancelled.sign()).await;
         assert_eq!(rejection(outcome).as_str(), "cancelled");
 
-        chain.inject(Fault::new("eth_getBlockByNumber", BadAnswer::Close));
+        chain.inject(InjectedFault::new("eth_getBlockByNumber", BadAnswer::Close));
         let outcome = composed.settle(&unused.sign()).await;
         assert_eq!(unknown(&outcome).1.code(), "interrupted", "{reason}");
 
@@ -256,7 +258,7 @@ async fn a_signature_for_the_chain_is_shown_to_the_chain_first() {
         composed.verify(&forged, U256::ZERO, NOW).await,
         invalid(Reason::InvalidExactEvmPayloadSignature)
     );
-    chain.inject(Fault::new("eth_call", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_call", BadAnswer::Close));
     let good = draft.with_signature(&wrap_6492(&draft.signature()));
     let verification = composed.verify(&good, U256::ZERO, NOW).await;
     assert!(
@@ -342,7 +344,7 @@ async fn readiness_needs_both() {
     let kinds = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"}]}"#;
     stage.plays("/supported", [json(kinds)]);
     let composed = composed(&stage, &server);
-    chain.inject(Fault::new("eth_chainId", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_chainId", BadAnswer::Close));
     assert!(matches!(
         composed.readiness().await,
         Readiness::NotReady { .. }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::{U256, hex};
-use dev_chain::{BadAnswer, DevChain, Fault, GAS_PAYER, PAYEE, RpcServer};
+use dev_chain::{BadAnswer, DevChain, GAS_PAYER, InjectedFault, PAYEE, RpcServer};
 use settlement::{
     AnySettler, Cause, ChainReader, Finding, GasPolicy, Mode, OnchainSettler, Settlement,
     SettlementConfig, SettlementError, Settler,
@@ -80,7 +80,7 @@ async fn a_question_that_is_not_answered_is_put_once_more() {
     .into_iter()
     .enumerate()
     {
-        chain.inject(Fault::new(method, BadAnswer::Never));
+        chain.inject(InjectedFault::new(method, BadAnswer::Never));
         let began = Instant::now();
         settles(&chain, &settler, u8::try_from(nonce).unwrap() + 1).await;
         assert!(began.elapsed() < Duration::from_secs(6), "{method}");
@@ -181,7 +181,7 @@ async fn an_authorization_is_void_by_all_endpoints_or_not_at_all() {
         status: 200,
         body: unused.into_bytes(),
     };
-    liar.inject(Fault::new("eth_call", unused).times(100));
+    liar.inject(InjectedFault::new("eth_call", unused).times(100));
     for settler in &settlers {
         let void = settler.is_void(&payment.key(), end).await;
         assert_eq!(void.unwrap_err().code(), "nodes_contradict");

@@ -3,7 +3,8 @@
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
 use dev_chain::{
-    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, Fault, GAS_PAYER, RpcServer, USDC as USDC_ADDRESS,
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, GAS_PAYER, InjectedFault, RpcServer,
+    USDC as USDC_ADDRESS,
 };
 use settlement::{
     GasPolicy, OnchainSettler, Readiness, Reconciliation, Settlement, Settler, Verification,
@@ -323,7 +324,7 @@ async fn a_queue_that_outlasts_the_payment_is_not_joined() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let settler = std::sync::Arc::new(settler(&server));
-    chain.inject(Fault::new("eth_sendRawTransaction", BadAnswer::Never).times(100));
+    chain.inject(InjectedFault::new("eth_sendRawTransaction", BadAnswer::Never).times(100));
     let ending = |seconds| {
         let draft = Draft {
             valid_before: NOW + 300,

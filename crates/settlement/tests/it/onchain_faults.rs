@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::{U256, hex};
 use dev_chain::{
-    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, Fault, Mining, Reply, USDC as USDC_ADDRESS,
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, Mining, Reply, USDC as USDC_ADDRESS,
 };
 use serde_json::json;
 use settlement::{Reconciliation, Settlement, Settler};
@@ -30,8 +30,8 @@ fn error(message: &str) -> BadAnswer {
 #[tokio::test]
 async fn a_lost_answer_changes_nothing() {
     for fault in [
-        Fault::new(SEND, BadAnswer::Close),
-        Fault::new(SEND, BadAnswer::Close).after(),
+        InjectedFault::new(SEND, BadAnswer::Close),
+        InjectedFault::new(SEND, BadAnswer::Close).after(),
     ] {
         let chain = builder().build().unwrap();
         let server = serve(&chain).await;
@@ -68,14 +68,14 @@ async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
         let server = serve(&chain).await;
         let settler = settler(&server);
         settler.chain().confirm().await.unwrap();
-        chain.inject(Fault::new(method, error("rate limited")));
+        chain.inject(InjectedFault::new(method, error("rate limited")));
         let outcome = settler.settle(&payment(USDC)).await;
         assert_eq!(not_sent(&outcome).code(), "rpc_refused", "{method}");
         assert!(chain.transactions().is_empty());
 
         // An earlier attempt may have been sent, so that reconciling decides nothing by this.
         if method == "eth_estimateGas" {
-            chain.inject(Fault::new(method, error("rate limited")));
+            chain.inject(InjectedFault::new(method, error("rate limited")));
             let outcome = settler.reconcile(&payment(USDC), None, NOW).await;
             assert_eq!(outcome.outcome(), "undecided");
         }
@@ -97,7 +97,7 @@ async fn no_refusal_of_a_transaction_that_was_shown_is_a_verdict() {
         for after in [false, true] {
             let chain = builder().build().unwrap();
             let server = serve(&chain).await;
-            let fault = Fault::new(SEND, error(message));
+            let fault = InjectedFault::new(SEND, error(message));
             chain.inject(if after { fault.after() } else { fault });
             let payment = payment(USDC);
             let outcome = settler(&server).settle(&payment).await;
@@ -232,7 +232,7 @@ async fn numbers_that_are_taken_are_skipped() {
 async fn a_transaction_that_the_node_already_has_is_waited_for() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
-    chain.inject(Fault::new(SEND, error("already known")).after());
+    chain.inject(InjectedFault::new(SEND, error("already known")).after());
     let outcome = settler(&server).settle(&payment(USDC)).await;
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
 }
@@ -241,8 +241,8 @@ async fn a_transaction_that_the_node_already_has_is_waited_for() {
 async fn receipts_are_asked_for_through_failures() {
     let chain = builder().receipt_delay(3).build().unwrap();
     let server = serve(&chain).await;
-    chain.inject(Fault::new(RECEIPT, BadAnswer::Close));
-    chain.inject(Fault::new(
+    chain.inject(InjectedFault::new(RECEIPT, BadAnswer::Close));
+    chain.inject(InjectedFault::new(
         RECEIPT,
         BadAnswer::Raw {
             status: 502,
@@ -261,7 +261,7 @@ async fn without_a_priority_fee_method_the_gas_price_tells() {
         code: -32601,
         message: "method not found".to_owned(),
     };
-    chain.inject(Fault::new("eth_maxPriorityFeePerGas", missing));
+    chain.inject(InjectedFault::new("eth_maxPriorityFeePerGas", missing));
     let outcome = settler(&server).settle(&payment(USDC)).await;
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
 }

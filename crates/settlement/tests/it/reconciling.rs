@@ -1,7 +1,7 @@
 //! Deciding a payment whose outcome was lost, from the chain.
 
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, Fault, PAYEE, RpcServer};
+use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, PAYEE, RpcServer};
 use settlement::{
     ChainOptions, ChainReader, DECISION_MARGIN_SECONDS, Facilitator, Finding, LogSearch,
     Reconciliation, Settler, WithChain,
@@ -186,14 +186,14 @@ async fn a_node_that_refuses_wide_searches_is_asked_for_fewer_blocks() {
         code: -32005,
         message: wide,
     };
-    chain.inject(Fault::new("eth_getLogs", refusal.clone()).times(3));
+    chain.inject(InjectedFault::new("eth_getLogs", refusal.clone()).times(3));
     let found = reader.find(&draft.sign(), None).await.unwrap();
     assert!(
         matches!(&found, Finding::Settled(receipt) if receipt.transaction == sent),
         "{found:?}"
     );
 
-    chain.inject(Fault::new("eth_getLogs", refusal).times(50));
+    chain.inject(InjectedFault::new("eth_getLogs", refusal).times(50));
     assert_eq!(
         reader.find(&draft.sign(), None).await.unwrap_err().code(),
         "rpc_refused"
@@ -297,7 +297,7 @@ async fn a_chain_that_cannot_be_read_decides_nothing() {
         "eth_getLogs",
         "eth_getTransactionReceipt",
     ] {
-        chain.inject(Fault::new(method, BadAnswer::Close));
+        chain.inject(InjectedFault::new(method, BadAnswer::Close));
         let outcome = composed.reconcile(&draft.sign(), None, NOW).await;
         assert_eq!(outcome.outcome(), "undecided", "{method}");
     }

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
 use dev_chain::{
-    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, DevChainBuilder, Fault, USDC as USDC_ADDRESS,
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, DevChainBuilder, InjectedFault, USDC as USDC_ADDRESS,
 };
 use settlement::{Facilitator, Settlement, Settler, Verification, WithChain};
 use x402_wire::{Network, Reason};
@@ -81,7 +81,7 @@ async fn forgeries_in_one_name_cost_one_look_up() {
     assert_eq!(composed.accepts_wallet(BUYER.address).await, Ok(false));
 
     // From here on no look-up is answered.
-    chain.inject(Fault::new("eth_getCode", BadAnswer::Close).times(1_000));
+    chain.inject(InjectedFault::new("eth_getCode", BadAnswer::Close).times(1_000));
     for _ in 0..100 {
         assert_eq!(composed.accepts_wallet(BUYER.address).await, Ok(false));
     }

@@ -1,6 +1,6 @@
 //! Attacks on the agent rail, and what an honest agent asks there.
 
-use bench::exchange::Answer;
+use bench::exchange::HttpAnswer;
 use bench::swap;
 use dev_chain::BUYER;
 use http::HeaderValue;
@@ -34,7 +34,7 @@ fn tool_call(tool: &str, arguments: &Value) -> Request {
 }
 
 /// What came of a call of a tool: nothing when it is a plan, otherwise why not.
-pub fn why_no_plan(answer: &Answer) -> Option<String> {
+pub fn why_no_plan(answer: &HttpAnswer) -> Option<String> {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let plan = body.pointer("/result/structuredContent");
     let refused = body.pointer("/result/isError").and_then(Value::as_bool) == Some(true);

@@ -9,7 +9,7 @@ use super::{Evidence, Finding, Footprint, Tolerance};
 use crate::bank::Charge;
 use crate::payment::Key;
 use crate::record::{End, Purchase, Served};
-use crate::upstreams::{Call, Quota};
+use crate::upstreams::{Quota, UpstreamCall};
 
 pub(super) const CHARGED_ONCE: &str = "an honest purchase is charged at most once";
 pub(super) const CHARGES_ANSWERED: &str = "what was charged to a buyer was answered";
@@ -219,7 +219,7 @@ pub(super) fn owners(
     }
 }
 
-pub(super) fn quotas(calls: &[Call], quotas: &[Quota]) -> Finding {
+pub(super) fn quotas(calls: &[UpstreamCall], quotas: &[Quota]) -> Finding {
     let mut broken = Vec::new();
     let mut most = (0_u64, String::from("none was asked"));
     for quota in quotas {
@@ -275,7 +275,7 @@ pub(super) fn quotas(calls: &[Call], quotas: &[Quota]) -> Finding {
 }
 
 /// Whether a limit covers a call of its host. A call of which that is not known counts everywhere.
-fn counts_in(call: &Call, quota: &Quota) -> bool {
+fn counts_in(call: &UpstreamCall, quota: &Quota) -> bool {
     quota.family.is_empty() || call.family.is_empty() || call.family == quota.family
 }
 

@@ -100,8 +100,8 @@ fn peaceful() -> Evidence {
 }
 
 /// Ten calls a second.
-fn call(number: u64) -> Call {
-    Call {
+fn call(number: u64) -> UpstreamCall {
+    UpstreamCall {
         host: "a.example".to_owned(),
         family: "",
         at: Duration::from_millis(number * 100),
@@ -243,13 +243,13 @@ fn a_payment_without_an_owner_is_caught() {
 
 #[test]
 fn a_quota_that_is_exceeded_in_any_window_is_caught() {
-    let broken_by = |extra: Call| broken(|evidence| evidence.calls.push(extra));
-    let one_more = Call {
+    let broken_by = |extra: UpstreamCall| broken(|evidence| evidence.calls.push(extra));
+    let one_more = UpstreamCall {
         at: Duration::from_millis(1_550),
         ..call(0)
     };
     assert_eq!(names(&broken_by(one_more.clone())), [QUOTAS]);
-    let of_another_host = Call {
+    let of_another_host = UpstreamCall {
         host: "b.example".to_owned(),
         ..one_more.clone()
     };
@@ -258,12 +258,12 @@ fn a_quota_that_is_exceeded_in_any_window_is_caught() {
     let arrives = |at: u64| broken(|evidence| evidence.calls[10].at = Duration::from_millis(at));
     assert_eq!(arrives(985), []);
     assert_eq!(names(&arrives(950)), [QUOTAS]);
-    let later = Call {
+    let later = UpstreamCall {
         at: Duration::from_secs(60),
         ..one_more.clone()
     };
     assert_eq!(broken_by(later.clone()), []);
-    let heavy = Call {
+    let heavy = UpstreamCall {
         weight: 11,
         ..later
     };
@@ -298,7 +298,7 @@ fn each_limit_of_a_host_is_judged_by_itself() {
 #[test]
 fn work_for_nothing_beyond_its_budget_is_caught() {
     let calls = |evidence: &mut Evidence, calls| {
-        let model = |number| Call {
+        let model = |number| UpstreamCall {
             host: "models.example".to_owned(),
             is_model: true,
             ..call(number)

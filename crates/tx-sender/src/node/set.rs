@@ -1,5 +1,5 @@
-//! Several nodes of one chain: asked in a fixed order with health, compared with each other where
-//! it matters.
+//! Several nodes of one chain. They are asked in a fixed order by health, and compared with each
+//! other where it matters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,7 @@ use super::view::View;
 use super::{Head, Node, NodeFault, NodeFuture, Receipt, Refusal};
 use crate::Hold;
 
-/// How many blocks a node may be behind the newest head that any node shows, and still be asked
-/// first.
+/// How many blocks a node may be behind the newest known head and still be asked first.
 const MAX_LAG: u64 = 8;
 
 /// How long the other nodes are waited for after one has answered.
@@ -27,7 +26,7 @@ pub(crate) struct Nodes {
     members: Vec<Arc<Member>>,
 }
 
-/// What the nodes say of a block.
+/// The nodes' view of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Canonical {
     Yes,

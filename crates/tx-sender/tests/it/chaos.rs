@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, Fate, Fault};
+use dev_chain::{BadAnswer, Fate, InjectedFault};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tx_sender::Sender;
@@ -155,7 +155,7 @@ fn trouble(world: &World, rng: &mut StdRng) {
                     message: words[rng.random_range(0..words.len())].to_owned(),
                 },
             };
-            let fault = Fault::new(method, answer).times(rng.random_range(1..6));
+            let fault = InjectedFault::new(method, answer).times(rng.random_range(1..6));
             chain.inject(if rng.random() { fault.after() } else { fault });
         }
         _ => {}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::{U256, hex};
 use alloy_signer_local::PrivateKeySigner;
-use dev_chain::{BadAnswer, Fault};
+use dev_chain::{BadAnswer, InjectedFault};
 use tx_sender::{Closing, Fees, Lane, LocalKey, Request};
 
 use crate::support::{BASE_FEE, BURNS, CAP, LANE, REVERTS, World, builder, name, submit, transfer};
@@ -166,7 +166,7 @@ async fn a_balance_that_runs_out_while_sending_is_no_end() {
     };
     world
         .chain
-        .inject(Fault::new("eth_sendRawTransaction", refusal).times(5));
+        .inject(InjectedFault::new("eth_sendRawTransaction", refusal).times(5));
     submit(&sender, 1).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(world.hold(&sender), Some("no_gas"));

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use alloy_signer_local::PrivateKeySigner;
-use dev_chain::{BadAnswer, DevChain, Fate, Fault, Reply};
+use dev_chain::{BadAnswer, DevChain, Fate, InjectedFault, Reply};
 use serde_json::{Value, json};
 use tx_sender::{
     Chain, Lane, LocalKey, Node, NodeFault, Options, Request, RpcNode, Sender, SignError,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, Fate, Fault, Mining};
+use dev_chain::{BadAnswer, Fate, InjectedFault, Mining};
 use tokio::time::Instant;
 use tx_sender::{Closing, Node, NodeFault, RpcNode, Transport};
 
@@ -82,7 +82,7 @@ async fn the_second_node_takes_over_and_a_lane_without_nodes_is_held_by_name() {
         "eth_sendRawTransaction",
         "eth_getTransactionReceipt",
     ] {
-        down.inject(Fault::new(method, BadAnswer::Close).times(u32::MAX));
+        down.inject(InjectedFault::new(method, BadAnswer::Close).times(u32::MAX));
     }
     dead.turn_to(&down);
     let nodes = vec![dead.node(), second.node()];

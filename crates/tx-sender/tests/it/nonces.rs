@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::support::{LANE, World, name, submit};
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, Fault};
+use dev_chain::{BadAnswer, InjectedFault};
 
 #[tokio::test(start_paused = true)]
 async fn a_transaction_that_a_node_has_taken_and_forgotten_is_sent_again_as_it_is() {
@@ -150,7 +150,7 @@ async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
         };
         world
             .chain
-            .inject(Fault::new("eth_sendRawTransaction", answer).after());
+            .inject(InjectedFault::new("eth_sendRawTransaction", answer).after());
         submit(&sender, 1).await;
         tokio::time::sleep(Duration::from_millis(5)).await;
         while world.chain.waiting().is_empty() {
@@ -180,7 +180,7 @@ async fn a_lost_answer_changes_nothing() {
     ] {
         let world = World::new();
         let sender = world.sender().await;
-        let fault = Fault::new("eth_sendRawTransaction", answer);
+        let fault = InjectedFault::new("eth_sendRawTransaction", answer);
         world
             .chain
             .inject(if after { fault.after() } else { fault });

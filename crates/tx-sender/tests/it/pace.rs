@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{B256, U256};
-use dev_chain::{BadAnswer, Fault};
+use dev_chain::{BadAnswer, InjectedFault};
 use tokio::time::Instant;
 use tx_sender::{Node, NodeFault, Policy, RpcNode, Sender, Transport};
 
@@ -58,7 +58,7 @@ async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
     world.blocks(80).await;
     world
         .chain
-        .inject(Fault::new(HEAD, BadAnswer::Close).times(12));
+        .inject(InjectedFault::new(HEAD, BadAnswer::Close).times(12));
     submit(&sender, 4).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
@@ -155,7 +155,9 @@ async fn an_answer_that_never_comes_holds_nobody_up_for_long() {
         (3, "eth_getTransactionCount"),
         (4, "eth_getBalance"),
     ] {
-        world.chain.inject(Fault::new(method, BadAnswer::Never));
+        world
+            .chain
+            .inject(InjectedFault::new(method, BadAnswer::Never));
         let mut watch = sender
             .submit(&name(number), LANE, transfer(number))
             .await

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{AuditError, Entry, Event, Head, Record, digest, hash_of};
-use crate::{Inputs, Mode, MoveKey, Outcome, Pool, Proposal, Rules};
+use crate::{Inputs, Mode, MoveKey, MoveOutcome, Pool, Proposal, Rules};
 
 /// Verifies an audit offline: its records in their order from the first on, as the server gave
 /// them. Each check is decided again from the inputs in its record, which must have the rules of
@@ -178,10 +178,10 @@ impl Story {
         };
         let stated = record.action.pointer("/inputs/outcome").cloned();
         let malformed = |_| AuditError::Malformed { seq: record.seq };
-        let outcome: Outcome =
+        let outcome: MoveOutcome =
             serde_json::from_value(stated.unwrap_or_default()).map_err(malformed)?;
         let within = match &outcome {
-            Outcome::Moved { moved_usd, .. } => moved_usd.0 <= open.max_move_usd.0,
+            MoveOutcome::Moved { moved_usd, .. } => moved_usd.0 <= open.max_move_usd.0,
             _ => true,
         };
         if !within || !Entry::concluded(&open.key, &outcome, record.at).is(record) {

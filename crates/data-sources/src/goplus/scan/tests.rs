@@ -1,4 +1,4 @@
-//! Rows by example.
+//! Example rows.
 
 use readings::security::{Judgement, Verdict};
 use serde_json::json;

@@ -98,7 +98,7 @@ async fn nodes_that_contradict_each_other_are_not_believed() {
     let record = told.unwrap().value.unwrap();
     assert_eq!(
         (record.receipt.unwrap().outcome, record.testimony),
-        (Outcome::Success, Testimony::TwoNodes)
+        (ExecutionOutcome::Success, Testimony::TwoNodes)
     );
 }
 

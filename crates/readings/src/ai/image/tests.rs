@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The smallest files that have the structure of each format, made by hand after the standards.
+/// The smallest files with the structure of each format, written by hand from the standards.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = png::SIGNATURE.to_vec();
     let mut header = [width.to_be_bytes(), height.to_be_bytes()].concat();

@@ -1,4 +1,4 @@
-//! What a transaction does, in one word and one sentence.
+//! The action of a transaction, in one word and one sentence.
 
 mod executions;
 mod sides;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Status, View, warnings::Warning};
 use crate::chain::{
     amount::units,
-    builtin::{Role, calls::Call, well_known},
+    builtin::{Role, calls::DecodedCall, well_known},
     events::{Grant, Standard},
     network::NATIVE_DECIMALS,
     text::shown_symbol,
@@ -20,18 +20,18 @@ use crate::chain::{
 /// Most assets that a sentence names.
 const MAX_NAMED: usize = 4;
 
-/// What a transaction does.
+/// The action of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Action {
     /// In one word: `transfer`, `swap`, `approve`, …
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// In one sentence, made from a template.
+    /// In one sentence from a template.
     pub summary: String,
 }
 
-/// A deed in both of its tenses.
-struct Deed {
+/// The words for an action, in two tenses.
+struct ActionWords {
     kind: &'static str,
     /// `Sent`
     past: &'static str,
@@ -41,7 +41,7 @@ struct Deed {
     rest: String,
 }
 
-/// The action, and what the sentence alone would hide.
+/// The action, and warnings about facts that the sentence alone would hide.
 pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
     let mut warnings = Vec::new();
     let deed = view.deed(&mut warnings);
@@ -64,7 +64,7 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
         ),
     };
     if let Some(minted) = minted {
-        // That stands whatever comes of the call.
+        // This holds whatever the outcome of the call is.
         summary.push_str(&format!(
             " Layer 1 made {} for the sender.",
             view.native(minted)
@@ -78,9 +78,9 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
 }
 
 impl View<'_> {
-    fn deed(&self, warnings: &mut Vec<Warning>) -> Deed {
+    fn deed(&self, warnings: &mut Vec<Warning>) -> ActionWords {
         let transaction = &self.record.transaction;
-        let deed = |kind, past, infinitive, rest| Deed {
+        let deed = |kind, past, infinitive, rest| ActionWords {
             kind,
             past,
             infinitive,
@@ -124,8 +124,13 @@ impl View<'_> {
             .unwrap_or_else(|| self.any_call(call, to))
     }
 
-    /// A call whose function is known.
-    fn known_call(&self, call: &Call, to: Address, warnings: &mut Vec<Warning>) -> Option<Deed> {
+    /// The words for a call of a known function.
+    fn known_call(
+        &self,
+        call: &DecodedCall,
+        to: Address,
+        warnings: &mut Vec<Warning>,
+    ) -> Option<ActionWords> {
         let reading = call.reading.as_ref()?;
         let row = reading.row?;
         let values = reading.decoded.values.as_slice();
@@ -164,7 +169,7 @@ impl View<'_> {
                     warnings,
                 ))
             }
-            (Role::CancelAuthorization, _) => Some(Deed {
+            (Role::CancelAuthorization, _) => Some(ActionWords {
                 kind: "cancel_authorization",
                 past: "Cancelled",
                 infinitive: "cancel",
@@ -183,7 +188,7 @@ impl View<'_> {
                 Some(if all {
                     let rest =
                         format!("{operator} to move every token of {token} that the sender has");
-                    Deed {
+                    ActionWords {
                         kind: "approve_all",
                         past: "Allowed",
                         infinitive: "allow",
@@ -191,7 +196,7 @@ impl View<'_> {
                     }
                 } else {
                     let rest = format!("the right of {operator} to move tokens of {token}");
-                    Deed {
+                    ActionWords {
                         kind: "revoke",
                         past: "Took back",
                         infinitive: "take back",
@@ -208,20 +213,20 @@ impl View<'_> {
                     self.allowance(to, amount),
                     owner.to_checksum(None)
                 );
-                Some(Deed {
+                Some(ActionWords {
                     kind: "permit",
                     past: "Allowed",
                     infinitive: "allow",
                     rest,
                 })
             }
-            (Role::Wrap, _) if to == self.record.network.wrapped_native => Some(Deed {
+            (Role::Wrap, _) if to == self.record.network.wrapped_native => Some(ActionWords {
                 kind: "wrap",
                 past: "Wrapped",
                 infinitive: "wrap",
                 rest: self.native(self.record.transaction.value),
             }),
-            (Role::Unwrap, _) if to == self.record.network.wrapped_native => Some(Deed {
+            (Role::Unwrap, _) if to == self.record.network.wrapped_native => Some(ActionWords {
                 kind: "unwrap",
                 past: "Unwrapped",
                 infinitive: "unwrap",
@@ -250,7 +255,7 @@ impl View<'_> {
             (Role::Claim, _) => Some(self.exchanged("claim", "Claimed from", "claim from", to)),
             (Role::Swap | Role::Commands, _) => self.trade().or_else(|| {
                 let rest = format!("tokens at {} ({})", self.contract(to), row.standard);
-                Some(Deed {
+                Some(ActionWords {
                     kind: "swap",
                     past: "Called for a swap of",
                     infinitive: "swap",
@@ -267,8 +272,8 @@ impl View<'_> {
         past: &'static str,
         infinitive: &'static str,
         to: Address,
-    ) -> Deed {
-        Deed {
+    ) -> ActionWords {
+        ActionWords {
             kind,
             past,
             infinitive,
@@ -276,7 +281,7 @@ impl View<'_> {
         }
     }
 
-    fn any_call(&self, call: &Call, to: Address) -> Deed {
+    fn any_call(&self, call: &DecodedCall, to: Address) -> ActionWords {
         let what = match function(call) {
             Some(text) => text.to_owned(),
             None => match call.selector() {
@@ -293,7 +298,7 @@ impl View<'_> {
             0 => String::new(),
             count => format!(" with {count} calls inside"),
         };
-        Deed {
+        ActionWords {
             kind,
             past: "Called",
             infinitive: "call",
@@ -309,7 +314,7 @@ impl View<'_> {
         )
     }
 
-    /// `10 USDC`, or what can be said when the token does not say its unit.
+    /// `10 USDC`, or a text without the unit when the token does not state it.
     fn asset_text(
         &self,
         standard: Standard,
@@ -339,7 +344,7 @@ impl View<'_> {
         }
     }
 
-    /// The symbol of a token when it may stand in a sentence, its address otherwise.
+    /// The symbol of a token when it is safe to show in a sentence, otherwise its address.
     fn token(&self, token: Address) -> String {
         let symbol = self.facts(token).and_then(|facts| facts.symbol.as_deref());
         symbol.and_then(shown_symbol).map_or_else(
@@ -356,7 +361,7 @@ impl View<'_> {
     }
 }
 
-fn function(call: &Call) -> Option<&str> {
+fn function(call: &DecodedCall) -> Option<&str> {
     Some(call.reading.as_ref()?.signature.name())
 }
 

@@ -152,7 +152,7 @@ fn two_of_three_readings_are_enough() {
         }
         .is_enough()
     );
-    // Two years and the curve are one reading.
+    // Two years and the curve count as one reading.
     let curve = MacroCore {
         us2y: reading(&Instrument::US2Y, "3.5"),
         spread_2s10s_bp: Some(Figure(Decimal::ONE)),

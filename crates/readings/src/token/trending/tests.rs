@@ -115,7 +115,7 @@ fn one_symbol_with_two_prices_is_two_coins() {
     );
     assert_eq!(symbols(&rows), ["ALPHA", "ALPHA"]);
     assert_eq!((rows[0].named_by, rows[1].named_by), (1, 1));
-    // Neither borrows the other's figures.
+    // Neither takes the other's figures.
     let caps: Vec<_> = rows
         .iter()
         .map(|row| row.market_cap_usd.unwrap().to_string())
@@ -133,7 +133,7 @@ fn a_stranger_does_not_take_the_mentions_of_the_coin_whose_symbol_it_bears() {
     let alone = rows(&[searched("sui", "SUI", "3")], &[stranger()], &talk);
     let xrp = alone.iter().find(|row| row.symbol == "XRP").unwrap();
     assert_eq!((xrp.named_by, xrp.why.len()), (1, 1));
-    // Beside the coin itself the mentions are the coin's.
+    // Beside the coin itself, the mentions count for the coin.
     let both = rows(&[searched("ripple", "XRP", "2.2")], &[stranger()], &talk);
     let named: Vec<_> = both
         .iter()

@@ -124,7 +124,7 @@ async fn what_is_refused_for_its_fees_is_raised_at_once_and_in_growing_steps() {
     };
     world
         .chain
-        .inject(Fault::new("eth_sendRawTransaction", refusal).times(3));
+        .inject(InjectedFault::new("eth_sendRawTransaction", refusal).times(3));
     submit(&sender, 1).await;
     seconds(3.0).await;
     assert_eq!(world.chain.waiting().len(), 1);

@@ -59,7 +59,7 @@ async fn what_nodes_want_more_for_than_the_cap_is_held_by_name() {
         };
         world
             .chain
-            .inject(Fault::new(SEND, refusal).times(u32::MAX));
+            .inject(InjectedFault::new(SEND, refusal).times(u32::MAX));
         submit(&sender, 1).await;
         seconds(30.0).await;
         for _ in 0..10 {

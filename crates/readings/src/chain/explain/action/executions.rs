@@ -1,26 +1,31 @@
-//! Calls that a contract makes for accounts: they can fail although the transaction succeeds.
+//! Calls that a contract makes for accounts. They can fail although the transaction succeeds.
 
 use alloy_primitives::Address;
 
 use super::{
     super::{Status, View},
-    Deed, MAX_NAMED, function,
+    ActionWords, MAX_NAMED, function,
 };
 use crate::chain::{
-    builtin::calls::Call,
+    builtin::calls::DecodedCall,
     events::{Executions, executions},
 };
 
 impl View<'_> {
-    /// What a Safe was asked to do.
-    pub(super) fn safe_execution(&self, call: &Call, safe: Address, target: Address) -> Deed {
+    /// The words for a Safe's execution.
+    pub(super) fn safe_execution(
+        &self,
+        call: &DecodedCall,
+        safe: Address,
+        target: Address,
+    ) -> ActionWords {
         let what = call.inner.first().and_then(function).unwrap_or("a call");
         let failed = self.logged(safe).failed > 0;
         let (past, outcome) = match failed {
             true => ("Ran", ", which failed"),
             false => ("Executed", ""),
         };
-        Deed {
+        ActionWords {
             kind: "safe_execution",
             past,
             infinitive: "execute",
@@ -32,8 +37,8 @@ impl View<'_> {
         }
     }
 
-    /// What an entry point of ERC-4337 was asked to do.
-    pub(super) fn user_operations(&self, call: &Call, entry_point: Address) -> Deed {
+    /// The words for operations at an entry point of ERC-4337.
+    pub(super) fn user_operations(&self, call: &DecodedCall, entry_point: Address) -> ActionWords {
         let count = call.inner.len().saturating_add(call.left_out);
         let accounts: Vec<String> = call
             .inner
@@ -58,7 +63,7 @@ impl View<'_> {
             1 => "operation of a contract account",
             _ => "operations of contract accounts",
         };
-        Deed {
+        ActionWords {
             kind: "user_operations",
             past,
             infinitive: "execute",

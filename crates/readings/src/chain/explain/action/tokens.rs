@@ -1,27 +1,26 @@
-//! What a token was asked for, and what it logged.
+//! A call to a token, and its logs.
 
 use alloy_primitives::{Address, U256};
 
 use super::{
     super::{Status, View, warnings::Warning},
-    Deed,
+    ActionWords,
 };
 use crate::chain::{
-    builtin::calls::Call,
+    builtin::calls::DecodedCall,
     events::{Approval, Grant, Standard, Transfer},
 };
 
 impl View<'_> {
-    /// A transfer that a token was asked for: it happened only when the token logged it, with the
-    /// amount that it logged.
+    /// A token transfer. It happened only when the token logged it, with the logged amount.
     pub(super) fn moved(
         &self,
-        call: &Call,
+        call: &DecodedCall,
         kind: &'static str,
         (from, to, amount): (Address, Address, U256),
         how: String,
         warnings: &mut Vec<Warning>,
-    ) -> Deed {
+    ) -> ActionWords {
         let token = call.to.unwrap_or_default();
         let places = |transfer: &&Transfer| {
             transfer.token == Some(token) && transfer.from == from && transfer.to == to
@@ -55,7 +54,7 @@ impl View<'_> {
             true => String::new(),
             false => format!(" from {}", from.to_checksum(None)),
         };
-        Deed {
+        ActionWords {
             kind,
             past: "Transferred",
             infinitive: "transfer",
@@ -65,12 +64,12 @@ impl View<'_> {
 
     pub(super) fn approved(
         &self,
-        call: &Call,
+        call: &DecodedCall,
         token: Address,
         spender: Address,
         amount: U256,
         warnings: &mut Vec<Warning>,
-    ) -> Option<Deed> {
+    ) -> Option<ActionWords> {
         let owner = self.record.transaction.from;
         let places = |approval: &&Approval| {
             approval.token == token && approval.owner == owner && approval.spender == spender
@@ -93,7 +92,7 @@ impl View<'_> {
                     "the right of others to move number {id} of {}",
                     self.token(token)
                 );
-                return Some(Deed {
+                return Some(ActionWords {
                     kind: "revoke",
                     past: "Took back",
                     infinitive: "take back",
@@ -102,7 +101,7 @@ impl View<'_> {
             }
             Some(Grant::Nft(id)) => {
                 let rest = format!("{spender} to move number {id} of {}", self.token(token));
-                return Some(Deed {
+                return Some(ActionWords {
                     kind: "approve",
                     past: "Allowed",
                     infinitive: "allow",
@@ -113,19 +112,19 @@ impl View<'_> {
             _ => None,
         };
         Some(match allowed {
-            Some(amount) if amount.is_zero() => Deed {
+            Some(amount) if amount.is_zero() => ActionWords {
                 kind: "revoke",
                 past: "Took back",
                 infinitive: "take back",
                 rest: format!("the allowance of {spender} for {}", self.token(token)),
             },
-            Some(amount) => Deed {
+            Some(amount) => ActionWords {
                 kind: "approve",
                 past: "Allowed",
                 infinitive: "allow",
                 rest: format!("{spender} to spend {}", self.allowance(token, amount)),
             },
-            None => Deed {
+            None => ActionWords {
                 kind: "approve",
                 past: "Changed",
                 infinitive: "change",
