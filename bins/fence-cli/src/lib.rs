@@ -23,7 +23,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers, everything else is a usage error; clap prints each to
-            // its own stream.
+            // the right stream.
             let exit = if error.use_stderr() {
                 Exit::Usage
             } else {
@@ -37,8 +37,7 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = run(cli.command);
-    // Words that cannot be shown change nothing; data that cannot be written must not look like
-    // success.
+    // Unshown words change nothing, but unwritten data must not look like a success.
     drop(io::stderr().write_all(outcome.stderr.as_bytes()));
     let mut stdout = io::stdout().lock();
     let written = stdout
@@ -51,8 +50,7 @@ pub fn main() -> ExitCode {
     .into()
 }
 
-/// What a failed write makes of an outcome: success becomes a file error, everything else keeps its
-/// own code.
+/// The exit after a failed write: a success becomes a file error, any other exit keeps its code.
 fn unwritten(error: &io::Error, exit: Exit) -> Exit {
     drop(writeln!(io::stderr(), "error: standard output: {error}"));
     if exit == Exit::Ok { Exit::File } else { exit }

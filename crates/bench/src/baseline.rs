@@ -1,4 +1,4 @@
-//! Servers that do the least: what the real one is measured against.
+//! Minimal servers: the baselines that the real server is measured against.
 
 pub mod fixed;
 pub mod log;
@@ -22,10 +22,8 @@ use tokio::net::TcpListener;
 use crate::BenchError;
 use crate::exchange::{HttpAnswer, Recording};
 
-/// Takes a port and says which on stderr, as the real server does.
-///
-/// # Errors
-/// When no port can be had.
+/// Takes a port and prints it on stderr, as the real server does.
+/// # Errors When no port is available.
 async fn listen() -> Result<TcpListener, BenchError> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     eprintln!("listening on http://{}", listener.local_addr()?);
@@ -60,10 +58,8 @@ where
     }
 }
 
-/// A recorded answer, to be given again.
-///
-/// # Errors
-/// When the file cannot be read.
+/// A recorded answer, to be replayed.
+/// # Errors When the file cannot be read.
 pub fn recorded(file: &Path) -> Result<HttpAnswer, BenchError> {
     let text = std::fs::read(file).map_err(BenchError::io(file))?;
     serde_json::from_slice::<Recording>(&text)?.replay()

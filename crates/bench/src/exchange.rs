@@ -1,4 +1,4 @@
-//! One request and its answer, and answers that are recorded to be given again by a baseline.
+//! One request and its answer, and recorded answers that a baseline replays.
 
 use std::net::SocketAddr;
 
@@ -94,7 +94,7 @@ impl Connection {
     }
 }
 
-/// What is posted.
+/// The message of a POST.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// Its headers.
@@ -149,10 +149,8 @@ impl Recording {
         })
     }
 
-    /// The answer to give: headers and body are made once and shared.
-    ///
-    /// # Errors
-    /// When the file was not written by [`Recording::of`].
+    /// The answer to replay: headers and body are built once and shared.
+    /// # Errors When the file was not written by [`Recording::of`].
     pub fn replay(self) -> Result<HttpAnswer, BenchError> {
         let headers = self
             .headers

@@ -1,5 +1,5 @@
-//! Load: a fixed number of requests over keep-alive connections, each sent when the one before is
-//! answered.
+//! Load: a fixed number of requests over keep-alive connections, each sent after the answer to the
+//! one before.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::BenchError;
 use crate::exchange::{Connection, HttpAnswer, Message};
 use crate::measure;
 
-/// What is sent, and what must come back.
+/// The requests, and the expected answers.
 #[derive(Debug, Clone)]
 pub struct Load {
     /// The path and query of every request.
@@ -44,7 +44,7 @@ pub struct Posting {
     pub message: Message,
     /// How many times.
     pub times: usize,
-    /// The length of every answer, in bytes: one of another length is another answer.
+    /// The length of every answer, in bytes: an answer of another length ends the measurement.
     pub answer_length: usize,
 }
 
@@ -78,7 +78,7 @@ impl Requests {
     }
 }
 
-/// What a load saw.
+/// The results of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
     /// Requests that were answered.
@@ -92,10 +92,8 @@ pub struct Seen {
 }
 
 impl Load {
-    /// Sends it all.
-    ///
-    /// # Errors
-    /// When a connection breaks or an answer has another status.
+    /// Sends all requests.
+    /// # Errors When a connection breaks or an answer has another status.
     pub async fn run(self, server: SocketAddr) -> Result<Seen, BenchError> {
         let load = Arc::new(self);
         let next = Arc::new(AtomicUsize::new(0));
@@ -148,7 +146,7 @@ impl Load {
     }
 }
 
-/// Takes requests until none is left; the time of each in microseconds.
+/// Takes requests until none is left. Returns the time of each in microseconds.
 async fn drive(
     load: Arc<Load>,
     next: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! Misbehaviour on purpose, so that tests can meet a node on a bad day.
+//! Injected faults, so that tests can meet a misbehaving node.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub struct InjectedFault {
     answer: BadAnswer,
 }
 
-/// What the client gets instead of the answer.
+/// The answer that the client gets instead of the real one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadAnswer {
     /// A JSON-RPC error. In a batch, only the call that names the method gets it.
@@ -34,9 +34,9 @@ pub enum BadAnswer {
         /// The text.
         message: String,
     },
-    /// The connection is closed without a byte.
+    /// The connection is closed before a byte is sent.
     Close,
-    /// Nothing, on a connection that stays open.
+    /// No answer, on a connection that stays open.
     Never,
     /// These bytes with this HTTP status.
     Raw {
@@ -59,7 +59,7 @@ impl InjectedFault {
         }
     }
 
-    /// Strikes this many requests.
+    /// Applies to this many requests.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self { times, ..self }
@@ -75,7 +75,7 @@ impl InjectedFault {
     }
 }
 
-/// The faults still to come, and how long receipts are held back.
+/// The pending faults, and how long receipts are withheld.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     pending: Vec<InjectedFault>,
@@ -84,7 +84,7 @@ pub(crate) struct Faults {
     forgotten_sends: u32,
 }
 
-/// A fault that strikes now.
+/// A fault that occurs now.
 #[derive(Debug)]
 pub(crate) struct Strike {
     pub(crate) after: bool,
@@ -100,7 +100,7 @@ impl Faults {
         self.pending.clear();
     }
 
-    /// Uses up one of the faults for this method, the oldest first.
+    /// Uses up one of the faults for this method, oldest first.
     pub(crate) fn strike(&mut self, method: &str) -> Option<Strike> {
         let fault = self
             .pending
@@ -115,12 +115,12 @@ impl Faults {
         Some(strike)
     }
 
-    /// The next so many raw transactions are accepted and forgotten.
+    /// Accepts the next `times` raw transactions and drops them.
     pub(crate) fn forget_sends(&mut self, times: u32) {
         self.forgotten_sends = times;
     }
 
-    /// Counts an accepted transaction; whether it is to be forgotten.
+    /// Counts an accepted transaction. Returns whether it is to be dropped.
     pub(crate) fn forgets(&mut self) -> bool {
         let forgets = self.forgotten_sends > 0;
         self.forgotten_sends = self.forgotten_sends.saturating_sub(1);
@@ -132,7 +132,7 @@ impl Faults {
         self.receipt_polls = polls;
     }
 
-    /// Counts a request for a receipt; whether it is to be withheld.
+    /// Counts a request for a receipt. Returns whether it is to be withheld.
     pub(crate) fn withhold_receipt(&mut self, transaction: B256) -> bool {
         if self.receipt_polls == 0 {
             return false;

@@ -25,7 +25,7 @@ impl Failure {
         Self::Error(error.to_string(), Exit::File)
     }
 
-    /// What is printed.
+    /// The printed form.
     pub fn into_outcome(self, as_json: bool) -> CommandOutcome {
         match self {
             Self::Refused(refused) => CommandOutcome::refused(&refused, as_json),
@@ -34,7 +34,7 @@ impl Failure {
     }
 }
 
-/// In one line, for a sentence of another command.
+/// One line, for a sentence of another command.
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -44,7 +44,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Ends a command: its outcome, or what its failure prints.
+/// Ends a command: its outcome, or the printed form of its failure.
 pub fn ended(result: Result<CommandOutcome, Failure>, as_json: bool) -> CommandOutcome {
     result.unwrap_or_else(|failure| failure.into_outcome(as_json))
 }

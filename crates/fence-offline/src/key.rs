@@ -26,10 +26,10 @@ pub struct New {
     pub json: bool,
 }
 
-/// Makes a key of the machine's randomness and writes it encrypted.
+/// Makes a key from the machine's randomness and writes it encrypted.
 ///
 /// # Errors
-/// A file that is there already or cannot be written; a password that is empty.
+/// When the file already exists or cannot be written, and for an empty password.
 pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let password = arguments.password_file.as_deref();
     store(&arguments.keystore, password, arguments.json, Key::generate)
@@ -93,7 +93,7 @@ fn store(
     as_json: bool,
     key: impl FnOnce() -> Result<Key, KeystoreError>,
 ) -> Result<CommandOutcome, Failure> {
-    // Before anything is asked.
+    // Before any question.
     if path.symlink_metadata().is_ok() {
         return Err(Failure::file(format!(
             "{}: exists already; a key file is never replaced",
@@ -124,7 +124,7 @@ pub struct Address {
     pub json: bool,
 }
 
-/// Says the address of a key file.
+/// Prints the address of a key file.
 ///
 /// # Errors
 /// A key file or password that cannot be used.
@@ -162,7 +162,7 @@ pub struct List {
     pub json: bool,
 }
 
-/// Lists the key files of a folder with the addresses that stand in them.
+/// Lists the key files of a folder with their stated addresses.
 ///
 /// # Errors
 /// A folder that cannot be read.

@@ -46,10 +46,10 @@ pub struct New {
     pub json: bool,
 }
 
-/// Writes the typed data of a limit. Whoever signed the grant signs it.
+/// Writes the typed data of a limit. The signer of the grant signs it.
 ///
 /// # Errors
-/// A limit that limits nothing; an amount that is none; a file that cannot be used;
+/// A limit without a bound; an invalid amount; a file that cannot be used;
 /// `grant_policy_digest_mismatch`.
 pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
@@ -123,7 +123,8 @@ pub struct SignLimit {
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
 pub fn sign(arguments: &SignLimit) -> Result<CommandOutcome, Failure> {
-    // A limit tightens: without the policy's decimals it is said in the smallest unit.
+    // A limit only tightens: without the policy's decimals its amounts are shown in the smallest
+    // unit.
     let chosen = arguments.policy.choose(&Settings::load()?).ok();
     let policy = chosen.as_ref().map(|chosen| &chosen.policy);
     signing::sign::<Limit>(&arguments.sign, |typed_data, signer| {
@@ -131,7 +132,7 @@ pub fn sign(arguments: &SignLimit) -> Result<CommandOutcome, Failure> {
     })
 }
 
-/// Puts the signature of a wallet beside a limit.
+/// Adds the signature of a wallet to a limit.
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.

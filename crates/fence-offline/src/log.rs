@@ -22,8 +22,8 @@ pub struct Verify {
     pub json: bool,
 }
 
-/// Verifies a log by itself: every record follows the one before it. What was left out at its end
-/// only a receipt shows.
+/// Verifies a log by itself: every record follows the one before it. Only a receipt shows whether
+/// records are missing at its end.
 ///
 /// # Errors
 /// The refusals of [`verify_log`] and `receipt_not_in_log`; a file that cannot be read.

@@ -57,8 +57,8 @@ pub struct New {
 /// it.
 ///
 /// # Errors
-/// The check of the plan that does not hold, by name; `envelope_unverified`, `fence_*` for a plan
-/// outside the grant, `order_min_out_invalid`, `order_deadline_passed`; a file that cannot be used.
+/// The failed check of the plan, by name; `envelope_unverified`, `fence_*` for a plan outside the
+/// grant, `order_min_out_invalid`, `order_deadline_passed`; a file that cannot be used.
 pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let inputs = [&arguments.plan, &arguments.request, &arguments.fees];
@@ -139,7 +139,7 @@ pub fn sign(arguments: &Sign) -> Result<CommandOutcome, Failure> {
     signing::sign::<Order>(arguments, summary::of_order)
 }
 
-/// Puts the signature of a wallet beside an order.
+/// Adds the signature of a wallet to an order.
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.

@@ -33,7 +33,7 @@ pub struct Show {
     pub json: bool,
 }
 
-/// Prints what a plan does, read from the bytes that would be signed. Nothing is judged.
+/// Prints the actions of a plan, read from the bytes that would be signed. Nothing is judged.
 pub fn show(arguments: &Show) -> CommandOutcome {
     let text = match source::read(&arguments.plan) {
         Ok(text) => text,
@@ -56,7 +56,7 @@ pub fn show(arguments: &Show) -> CommandOutcome {
     CommandOutcome::ok(said)
 }
 
-/// The envelope of a file, byte for byte, whatever the rail's answer wraps around it. Nothing is
+/// The envelope of a file, byte for byte, inside any wrapping of the rail's answer. Nothing is
 /// judged.
 ///
 /// # Errors

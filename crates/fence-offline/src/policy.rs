@@ -1,4 +1,4 @@
-//! `policy show`, `policy digest` and `policy lint`, and the policy that a command works with.
+//! `policy show`, `policy digest` and `policy lint`, and the choice of a command's policy.
 
 use std::{
     fmt::Write as _,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{CommandOutcome, Exit, Failure, Printable, Refused, settings::Settings, source, units};
 
-/// The policy that this build pins: what is used where no file is named.
+/// The policy that this build pins. It is used when no file is named.
 const PINNED: &str = include_str!("../../../docs/fence-policy.example.json");
 
 /// Which policy.
@@ -37,23 +37,23 @@ pub struct OfPolicy {
     pub json: bool,
 }
 
-/// A policy, and in which way it is not the pinned one.
+/// A policy, and its differences from the pinned one.
 #[derive(Debug)]
 pub struct Chosen {
     /// The policy.
     pub policy: Policy,
     /// Whether a file was named.
     pub named: bool,
-    /// What differs from the pinned policy of the same name or family, in lines.
+    /// The differences from the pinned policy of the same name or family, in lines.
     pub differences: Vec<String>,
 }
 
 impl PolicyArguments {
-    /// Reads the policy that is meant.
+    /// Reads the chosen policy.
     ///
     /// # Errors
     /// A file that cannot be used; `policy_malformed`, `policy_unenforceable`;
-    /// `fence_digest_mismatch`, with what differs.
+    /// `fence_digest_mismatch`, with the differences.
     pub fn choose(&self, settings: &Settings) -> Result<Chosen, Failure> {
         let file = self.policy_file.as_ref().or(settings.policy_file.as_ref());
         let pinned = pinned()?;
@@ -87,12 +87,12 @@ impl PolicyArguments {
 /// The policy of this build.
 ///
 /// # Errors
-/// None for a build that passed its tests.
+/// A build that passed its tests has none.
 pub fn pinned() -> Result<Policy, Failure> {
     Ok(Policy::parse(PINNED)?)
 }
 
-/// What differs between two policies, a line for each member.
+/// The differences between two policies, a line for each member.
 #[must_use]
 pub fn changes(pinned: &Policy, other: &Policy) -> Vec<String> {
     let side = |text: &Option<String>| text.clone().unwrap_or_else(|| "nothing".to_owned());
@@ -120,7 +120,7 @@ fn read(path: &Path) -> Result<Policy, Failure> {
     })
 }
 
-/// `policy show`: what the policy permits, in words.
+/// `policy show`: the policy's permissions, in words.
 ///
 /// # Errors
 /// As [`PolicyArguments::choose`].
@@ -145,7 +145,7 @@ pub fn show(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
     ))
 }
 
-/// `policy digest`: the digest alone.
+/// `policy digest`: the digest.
 ///
 /// # Errors
 /// As [`PolicyArguments::choose`].
@@ -159,7 +159,7 @@ pub fn digest(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
     })
 }
 
-/// `policy lint`: what its author should think about again.
+/// `policy lint`: advice for its author.
 ///
 /// # Errors
 /// As [`PolicyArguments::choose`].
@@ -219,7 +219,7 @@ fn describe(policy: &Policy) -> String {
     said
 }
 
-/// How a policy stands to the pinned one.
+/// The relation of a policy to the pinned one.
 #[must_use]
 pub fn compared(differences: &[String]) -> String {
     if differences.is_empty() {

@@ -5,9 +5,8 @@ use std::fmt::{self, Write as _};
 /// Most characters of one foreign text that are shown.
 const MOST: usize = 500;
 
-/// Text that may come out of a plan which somebody else wrote. What could move the cursor, hide or
-/// reorder other text is shown as an escape, so that a plan cannot write "verified" where its
-/// refusal stands.
+/// Text that may come from a foreign plan. Characters that could move the cursor, hide or reorder
+/// other text are shown as escapes, so that a plan cannot write "verified" over its own refusal.
 #[derive(Debug, Clone, Copy)]
 pub struct Printable<'a>(pub &'a str);
 

@@ -49,7 +49,7 @@ pub struct New {
 /// Writes the typed data of a revocation.
 ///
 /// # Errors
-/// A project id that is none; a file that cannot be written.
+/// An invalid project id; a file that cannot be written.
 pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
@@ -96,8 +96,8 @@ pub struct Sign {
     pub json: bool,
 }
 
-/// Signs a revocation with a key file. Which kind the account is stands in the grant only, so that
-/// the signer is said and compared with `--owner` where it is given.
+/// Signs a revocation with a key file. Only the grant states the kind of the account, so the signer
+/// is printed, and compared with `--owner` if that is given.
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
@@ -132,7 +132,7 @@ pub struct Attach {
     pub json: bool,
 }
 
-/// Puts the signature of a wallet beside a revocation.
+/// Adds the signature of a wallet to a revocation.
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.
@@ -146,7 +146,7 @@ pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     deliver(&signed, &arguments.destination, arguments.json)
 }
 
-/// Delivers a signed revocation, and says who signed when it is not the account itself.
+/// Delivers a signed revocation. States the signer when it is not the account itself.
 fn deliver(
     signed: &Signed<Revocation>,
     destination: &Destination,

@@ -1,5 +1,5 @@
-//! What `limit` and `order` do alike: sign a message with a key file, or put a wallet's signature
-//! beside it.
+//! The common parts of `limit` and `order`: sign a message with a key file, or add a wallet's
+//! signature to it.
 
 use std::path::PathBuf;
 

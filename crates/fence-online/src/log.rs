@@ -1,4 +1,4 @@
-//! `log fetch`: the whole account of a grant.
+//! `log fetch`: the whole log of a grant.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, Server};
 
-/// A grant with more pages has more records than any grant can have plans for.
+/// An upper bound: no grant can have plans for more pages.
 const MOST_PAGES: usize = 1_000;
 
 /// `log fetch`.
@@ -76,7 +76,7 @@ fn pages(client: &Client, path: &str) -> Result<Vec<Value>, Failure> {
     Err(not_a_log())
 }
 
-/// What can stand in an address as it is.
+/// Whether a text can be part of an address without escaping.
 fn is_plain(cursor: &str) -> bool {
     !cursor.is_empty()
         && cursor

@@ -112,7 +112,7 @@ pub fn clear_allowance(arguments: &OnChain) -> Result<CommandOutcome, Failure> {
     })
 }
 
-/// Asks until it is so, or the time is over.
+/// Asks until the state is reached, or the time is over.
 fn read(
     arguments: &OnChain,
     is_so: impl Fn(&ChainState) -> bool,

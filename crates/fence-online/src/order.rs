@@ -1,4 +1,4 @@
-//! `order submit`: a signed order with its plan to the service, and what becomes of it.
+//! `order submit`: sends a signed order with its plan to the service, and waits for the result.
 
 use std::{
     fmt::Write as _,
@@ -48,8 +48,8 @@ pub struct SubmitOrder {
     pub json: bool,
 }
 
-/// Gives an order to the service and waits until its plan is at an end. The same order again sends
-/// nothing: it answers what became of it.
+/// Gives an order to the service and waits until its plan has ended. Repeating the same order sends
+/// nothing: the service answers with the state of its plan.
 ///
 /// # Errors
 /// The service's refusal by its name; a file or server that cannot be used.
@@ -73,7 +73,7 @@ pub fn submit_order(arguments: &SubmitOrder) -> Result<CommandOutcome, Failure> 
     let patience = Duration::from_secs(arguments.timeout);
     let said = match wait(&client, digest, patience) {
         Ok(said) => said,
-        // It was accepted; what became of it could not be read.
+        // The order was accepted, but its result could not be read.
         Err(Failure::Error(error, _)) => {
             return Ok(CommandOutcome::error(
                 format!(
@@ -101,7 +101,7 @@ pub fn submit_order(arguments: &SubmitOrder) -> Result<CommandOutcome, Failure> 
     })
 }
 
-/// The body, with plan and request byte for byte: the order is over these bytes.
+/// The body, with plan and request byte for byte, because the order covers these bytes.
 fn body(
     signed: &Signed<Order>,
     request: &str,
@@ -126,7 +126,7 @@ fn body(
     ))
 }
 
-/// What the service says of an order that was only tried out.
+/// The service's answer to a dry run.
 fn tried(answer: &Value, as_json: bool) -> Result<CommandOutcome, Failure> {
     if answer.get("admitted") == Some(&Value::Bool(true)) {
         return Ok(if as_json {
@@ -161,8 +161,8 @@ fn tried(answer: &Value, as_json: bool) -> Result<CommandOutcome, Failure> {
     .into())
 }
 
-/// Asks until the plan is at an end or the time is over; the last answer. A server that fails in
-/// between is asked again.
+/// Asks until the plan has ended or the time is over. Returns the last answer. A failing server is
+/// asked again.
 fn wait(client: &Client, digest: B256, patience: Duration) -> Result<Value, Failure> {
     let begun = Instant::now();
     loop {
@@ -187,13 +187,13 @@ fn state(said: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// What an answer says.
+/// The state in an answer.
 enum Ended {
-    /// Sent, with what had to land, and no allowance left.
+    /// Sent, with the expected output, and without a remaining allowance.
     Landed,
-    /// Halted, and no allowance left.
+    /// Halted, without a remaining allowance.
     Clean,
-    /// Anything else: on its way, an allowance that is left, or an output that did not land.
+    /// Any other state: running, with a remaining allowance, or without the expected output.
     Open,
 }
 

@@ -1,4 +1,4 @@
-//! `grant submit` and `revoke submit`: a signed file to the server, as it is.
+//! `grant submit` and `revoke submit`: send a signed file to the server, unchanged.
 
 use std::path::PathBuf;
 
@@ -70,8 +70,8 @@ pub struct SubmitRevocation {
     pub json: bool,
 }
 
-/// Gives a signed revocation to the service. Whether the permission is gone is for `revoke confirm`
-/// to say.
+/// Gives a signed revocation to the service. `revoke confirm` tells whether the permission has
+/// ended.
 ///
 /// # Errors
 /// As [`submit_grant`].
@@ -123,7 +123,7 @@ pub fn submit_limit(arguments: &SubmitLimit) -> Result<CommandOutcome, Failure> 
     if arguments.json {
         return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
-    // A limit tightens: words in the smallest unit must not keep it from the service.
+    // A limit only tightens: an amount in the smallest unit must not prevent its submission.
     let policy = arguments.policy.choose(&settings).ok();
     let amount = |member: &str| match answer.get(member) {
         Some(Value::Null) => "no limit".to_owned(),
@@ -153,7 +153,7 @@ pub(crate) fn send_revocation(
         .success()
 }
 
-/// Keeps the service's answer, which names the record of the revocation in the grant's log.
+/// Keeps the service's receipt, which names the record of the revocation in the grant's log.
 pub(crate) fn keep_receipt(path: Option<&PathBuf>, answer: &Value) -> Result<(), Failure> {
     match path {
         Some(path) => Ok(output::write(
@@ -165,7 +165,7 @@ pub(crate) fn keep_receipt(path: Option<&PathBuf>, answer: &Value) -> Result<(),
     }
 }
 
-/// What was said, and after it that the receipt could not be kept. Success becomes a file error.
+/// Adds to an outcome that the receipt could not be kept. A success becomes a file error.
 pub(crate) fn without_receipt(
     mut told: CommandOutcome,
     kept: Result<(), Failure>,

@@ -16,8 +16,8 @@ pub struct Account {
     pub private_key: &'static str,
 }
 
-/// Receives the payments. None of the accounts above: the service refuses to be paid to a key that
-/// everybody has.
+/// Receives the payments. It is not one of the accounts above: the service refuses to be paid to a
+/// key that is public.
 pub const PAYEE: Address = address!("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
 impl Account {
@@ -58,10 +58,8 @@ impl Anvil {
         Self::start_on(toolchain, Self::PAYMENTS).await
     }
 
-    /// The same with another id.
-    ///
-    /// # Errors
-    /// When it does not start.
+    /// [`Self::start`] with another chain id.
+    /// # Errors When it does not start.
     pub async fn start_on(toolchain: &Toolchain, chain_id: u64) -> Result<Self, JudgeError> {
         let mut command = toolchain.anvil();
         command.args(["--chain-id", &chain_id.to_string(), "--port", "0"]);
@@ -114,18 +112,16 @@ impl Anvil {
         Ok(receipt)
     }
 
-    /// Sends calldata from an unlocked account and returns once it is in a block, whatever came of
-    /// it.
-    ///
-    /// # Errors
-    /// As [`Rpc::call`].
+    /// Sends calldata from an unlocked account and returns once it is in a block, whatever its
+    /// outcome.
+    /// # Errors As [`Rpc::call`].
     pub async fn transact(
         &self,
         from: Account,
         to: Address,
         data: &Bytes,
     ) -> Result<TransactionReceipt, JudgeError> {
-        // With a limit of its own: a node refuses to estimate what reverts.
+        // With an explicit limit: a node refuses to estimate a call that reverts.
         let gas = U64::from(5_000_000);
         let request = json!([{"from": from.address, "to": to, "data": data, "gas": gas}]);
         self.rpc.call("eth_sendTransactionSync", request).await

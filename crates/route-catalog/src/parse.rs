@@ -1,4 +1,4 @@
-//! Reading the parameters of a request by the rules of its route, all problems at once.
+//! Reads the parameters of a request by the rules of its route. Reports all problems at once.
 
 use crate::{
     Constraint, Parameter, Parameters, Presence, Problem, Route, Rule, Value,
@@ -14,9 +14,9 @@ impl Route {
     /// Reads the parameters of a request: the raw query (without `?`) and the raw body.
     ///
     /// On a `GET` an unknown query parameter is ignored; on `POST` and `DELETE`, which change or
-    /// build something, it is refused by name. A body is read only by the routes that declare one;
-    /// there it must be a JSON object, and unknown or repeated keys are refused by name. Values are
-    /// never guessed: a number where a string is declared is a problem.
+    /// build something, it is refused by name. Only routes that declare a body read one; it must be
+    /// a JSON object, and unknown or repeated keys are refused by name. Values are never guessed: a
+    /// number where a string is declared is a problem.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Route {
             mut problems,
         } = reading;
         for constraint in self.constraints {
-            // A value that is already refused says nothing about its relation to others.
+            // A refused value says nothing about its relation to others.
             let sound = constraint.names().all(|name| {
                 let path = format!("{}.{name}", self.place());
                 problems.iter().all(|problem| problem.path != path)
@@ -66,7 +66,7 @@ impl Route {
     }
 }
 
-/// Reads the header `X-Max-Age`, which means the same as the query parameter `max_age`.
+/// Reads the header `X-Max-Age`, which has the meaning of the query parameter `max_age`.
 ///
 /// # Errors
 ///
@@ -192,7 +192,7 @@ impl Reading {
     }
 
     fn problem(&mut self, path: impl Into<String>, fault: ParameterFault) {
-        // One more than is reported tells that there were more.
+        // One problem more than is reported shows that there were more.
         if self.problems.len() <= MAX_PROBLEMS {
             self.problems.push(Problem::new(path, fault));
         }

@@ -1,4 +1,4 @@
-//! What is wrong with a request's parameters, one entry for each problem.
+//! The problems of a request's parameters, one entry for each.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ const MAX_OBSERVED_CHARS: usize = 64;
 /// The most problems reported for one request.
 pub(crate) const MAX_PROBLEMS: usize = 32;
 
-/// One problem with one parameter. A request is answered with all of its problems at once.
+/// One problem with one parameter. The answer lists all problems of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where: `query.token`, `body.slippage`, `body.rules.check_interval`, `body`.
+    /// Its path: `query.token`, `body.slippage`, `body.rules.check_interval`, `body`.
     pub path: String,
-    /// What.
+    /// Its kind.
     pub fault: ParameterFault,
 }
 
@@ -63,7 +63,7 @@ pub enum ParameterFault {
     /// A parameter is given more than once.
     #[error("is given {observed} times, expected once")]
     Duplicate {
-        /// How often.
+        /// The number of times.
         observed: usize,
     },
     /// A name that the route does not take.
@@ -125,7 +125,7 @@ pub enum ParameterFault {
     NotExactlyOne {
         /// The group.
         names: &'static [&'static str],
-        /// How many are given.
+        /// The number of given ones.
         observed: usize,
     },
     /// More than one of a group is given.
@@ -133,7 +133,7 @@ pub enum ParameterFault {
     MoreThanOne {
         /// The group.
         names: &'static [&'static str],
-        /// How many are given.
+        /// The number of given ones.
         observed: usize,
     },
     /// A parameter makes sense only with another one.
@@ -151,7 +151,7 @@ pub enum ParameterFault {
     /// More problems were found than are reported.
     #[error("has more problems than the {reported} that are listed")]
     TooMany {
-        /// How many are listed.
+        /// The number of listed problems.
         reported: usize,
     },
 }
@@ -189,7 +189,7 @@ impl ParameterFault {
         }
     }
 
-    /// What was found instead, shortened.
+    /// The observed value, shortened.
     pub fn observed(&self) -> Option<&str> {
         match self {
             Self::Invalid { observed, .. } | Self::Escape { observed } => Some(observed),
@@ -199,7 +199,7 @@ impl ParameterFault {
     }
 }
 
-/// A caller's text as a problem shows it: quoted, escaped, shortened.
+/// A caller's text in a problem: quoted, escaped, shortened.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MAX_OBSERVED_CHARS) {
         None => format!("{text:?}"),

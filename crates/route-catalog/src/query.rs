@@ -1,10 +1,10 @@
-//! Query strings: strict percent-decoding, nothing guessed.
+//! Query strings: strict percent-decoding without guesses.
 
 use std::borrow::Cow;
 
 use crate::problem::{ParameterFault, shown};
 
-/// The raw pairs of a query. Empty pieces between two `&` are nothing; a piece without `=` is a
+/// The raw pairs of a query. Empty pieces between two `&` are ignored; a piece without `=` is a
 /// name with an empty value.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
     query

@@ -1,5 +1,5 @@
-//! An honest buyer: it does what the server says in `next`, and keeps what it has signed until it
-//! has its answer.
+//! An honest buyer: it follows the server's `next`, and keeps its signed payments until it has its
+//! answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use crate::field::Field;
 use crate::payment::{Offer, Signed, Wallet};
 use crate::record::{End, Phase};
 
-/// For how long a payment can be used: longer than the work and the settlement may take, and short
-/// enough that the end of its window comes while somebody is still looking.
+/// How long a payment is valid: longer than the work and the settlement may take, and short enough
+/// that its window ends while the siege still observes it.
 pub const VALID_SECONDS: u64 = 40;
 
-/// The kind of buyers whose accounts have delegated to code: how their names begin.
+/// The name prefix of buyers whose accounts have delegated to code.
 pub const DELEGATED_KIND: &str = "delegated";
 
-/// Between two tries when nobody has said how long to wait.
+/// The pause between two tries when the server names none.
 const SOON: Duration = Duration::from_millis(300);
 
 /// An honest buyer.
@@ -32,22 +32,22 @@ const SOON: Duration = Duration::from_millis(300);
 pub struct Buyer {
     /// Its name in the report.
     pub name: String,
-    /// What it pays with.
+    /// Its wallet.
     pub wallet: Wallet,
-    /// Where it comes from.
+    /// Its client address.
     pub address: HeaderValue,
-    /// What it buys.
+    /// The requests that it buys.
     pub targets: Vec<String>,
-    /// Whether its dependencies are spared, and its time is taken.
+    /// Whether its dependencies never fail and its times are measured.
     pub steady: bool,
-    /// How often it hangs up, at a random moment, before it waits for an answer.
+    /// How often it closes the connection at a random moment before it waits for an answer.
     pub hang_ups: u64,
 }
 
-/// What an answer tells a buyer to do.
+/// The buyer's next step after an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
-    /// Nothing: this is the answer.
+    /// None: this is the answer.
     Answered,
     /// Sign a new payment.
     SignNew,
@@ -55,7 +55,7 @@ pub enum NextStep {
     Again(Duration),
     /// Look the payment up after this time.
     LookUp(Duration),
-    /// Nothing helps.
+    /// No step helps.
     Refused(String),
 }
 
@@ -103,9 +103,7 @@ pub fn brief(answer: &HttpAnswer) -> String {
 
 impl Buyer {
     /// Buys once, however long it takes.
-    ///
-    /// # Errors
-    /// When a payment cannot be signed.
+    /// # Errors When a payment cannot be signed.
     pub async fn buy(
         &self,
         field: &Arc<Field>,
@@ -131,7 +129,7 @@ impl Buyer {
     }
 }
 
-/// A purchase under way.
+/// A running purchase.
 struct Buying<'a> {
     buyer: &'a Buyer,
     field: &'a Arc<Field>,
@@ -195,7 +193,8 @@ impl Buying<'_> {
         }
     }
 
-    /// Asks what the call costs, until the server says; `None` when the siege is over first.
+    /// Asks for the price of the call until the server states it; `None` when the siege is over
+    /// first.
     async fn offer(&mut self) -> Option<Offer> {
         loop {
             let request = self.buyer.addressed(Request::get(&self.target));
@@ -222,8 +221,8 @@ impl Buying<'_> {
     }
 
     async fn present(&mut self, payment: &Signed) -> NextStep {
-        // Code that calls every signature valid lets whoever overhears an authorization pay with it
-        // under any signature.
+        // With code that accepts every signature, anybody who observes an authorization can pay
+        // with it under any signature.
         if !self.buyer.steady && !self.buyer.name.starts_with(DELEGATED_KIND) {
             self.field.overheard(payment);
         }
@@ -236,7 +235,7 @@ impl Buying<'_> {
                 self.stands(End::Open(format!("{}, told {told:?}", brief(&answer))));
                 told
             }
-            // Whatever became of it: the same payment again is never charged twice.
+            // Whatever the outcome, repeating the same payment never charges twice.
             Err(error) => {
                 self.stands(End::Open(error.to_string()));
                 NextStep::Again(SOON)
@@ -244,7 +243,7 @@ impl Buying<'_> {
         }
     }
 
-    /// Sends the payment and closes the connection at a moment that the seed chooses.
+    /// Sends the payment and closes the connection at a moment that the seed determines.
     async fn hang_up(&mut self, payment: &Signed) {
         let request = self.buyer.addressed(payment.request());
         let bytes = request.to_bytes(self.field.api);
@@ -255,7 +254,7 @@ impl Buying<'_> {
         let cut = self.chance.percent(15);
         if let Ok(mut stream) = TcpStream::connect(self.field.api).await {
             let most = if cut { bytes.len() / 2 } else { bytes.len() };
-            // The server may have closed first; hanging up is all that is wanted.
+            // The server may have closed first; closing is all that matters.
             let _ = stream
                 .write_all(bytes.get(..most).unwrap_or_default())
                 .await;
@@ -263,8 +262,7 @@ impl Buying<'_> {
         }
     }
 
-    /// Asks where the payment stands until it can be sent again; false when the siege is over
-    /// first.
+    /// Asks for the payment's state until it can be sent again; false when the siege is over first.
     async fn look_up(&mut self, payment: &Signed) -> bool {
         loop {
             let request = self.buyer.addressed(Request::get(payment.key.look_up()));
@@ -285,7 +283,7 @@ impl Buying<'_> {
         }
     }
 
-    /// The siege is over while this buyer waits: what was settled meanwhile is fetched.
+    /// The siege ends while this buyer waits: it fetches answers that were settled meanwhile.
     async fn look_once(&mut self, payment: &Signed) -> Result<(), SiegeError> {
         let request = self.buyer.addressed(Request::get(payment.key.look_up()));
         let answer = self.client.send(&request).await.ok();
@@ -308,11 +306,9 @@ pub fn state(answer: &HttpAnswer) -> Option<String> {
     body.get("state")?.as_str().map(str::to_owned)
 }
 
-/// Buys until the crowd goes, and ends what was begun. The steady buy one after the other; others
-/// do not wait for answers.
-///
-/// # Errors
-/// When a payment cannot be signed.
+/// Buys until the crowd leaves, and completes its purchases. Steady buyers buy one after the other;
+/// others do not wait for answers.
+/// # Errors When a payment cannot be signed.
 pub async fn keep_buying(
     buyer: Buyer,
     field: Arc<Field>,
@@ -322,7 +318,7 @@ pub async fn keep_buying(
     let mut client = Client::new(field.api);
     let mut begun = tokio::task::JoinSet::new();
     let mut number = 0_u64;
-    // So that not all begin at once.
+    // Spreads the starts.
     tokio::time::sleep(chance.millis(0, 200)).await;
     while matches!(field.phase(), Phase::Peace | Phase::Siege) {
         let next = Instant::now().checked_add(every);
@@ -349,7 +345,7 @@ pub async fn keep_buying(
     Ok(())
 }
 
-/// Purchases of one buyer that are under way at once.
+/// Most concurrent purchases of one buyer.
 const MOST_OPEN: usize = 40;
 
 #[cfg(test)]
@@ -388,7 +384,7 @@ mod tests {
             told(409, &in_error(next("look_up", 0))),
             NextStep::LookUp(SOON)
         );
-        // Advice that stands elsewhere is none.
+        // Advice in another place does not count.
         assert_eq!(
             told(503, &in_refusal(next("sign_new", 0))),
             NextStep::Refused("503 without a code".to_owned())

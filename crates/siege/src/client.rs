@@ -1,4 +1,4 @@
-//! A client that keeps its connection while it can.
+//! A client that keeps its connection while possible.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,10 +13,10 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-/// The header by which the servers of the siege tell callers apart.
+/// The header by which the servers of the siege distinguish callers.
 pub const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// How long an answer is waited for: longer than anything that a server may wait for itself.
+/// The time limit of an answer: longer than any time limit of the servers.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why there is no answer.
@@ -28,10 +28,10 @@ pub enum ClientError {
     /// The exchange broke off.
     #[error("exchange: {0}")]
     Exchange(#[from] hyper::Error),
-    /// The request is none.
+    /// The request is invalid.
     #[error("request: {0}")]
     Request(#[from] http::Error),
-    /// Nothing came in time.
+    /// The answer did not come in time.
     #[error("no answer in {} s", PATIENCE.as_secs())]
     Late,
 }
@@ -71,14 +71,14 @@ impl Request {
         .with(http::header::CONTENT_TYPE, json)
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// The same as bytes on the wire.
+    /// The request as bytes on the wire.
     pub fn to_bytes(&self, host: SocketAddr) -> Vec<u8> {
         let mut bytes = format!(
             "{} {} HTTP/1.1\r\nhost: {host}\r\n",

@@ -1,6 +1,6 @@
-//! The least a paid call can cost: read the header, recover the signature with libsecp256k1, use
-//! the nonce durably, give the same answer. It does not look at the clock, the amounts or the form
-//! of the signature.
+//! The lowest possible cost of a paid call: read the header, recover the signature with
+//! libsecp256k1, use the nonce durably, give the same answer. It does not check the clock, the
+//! amounts or the form of the signature.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::BenchError;
 use crate::exchange::{HttpAnswer, PAYMENT_SIGNATURE};
 use crate::payment::{Accept, Offer, Payment, address};
 
-/// What it knows at start.
+/// The data that it has at its start.
 #[derive(Debug)]
 pub struct Seller {
     curve: Secp256k1<VerifyOnly>,
@@ -80,9 +80,7 @@ impl Seller {
 }
 
 /// Sells until the process ends.
-///
-/// # Errors
-/// When no port can be had or the listener breaks.
+/// # Errors When no port is available or the listener breaks.
 pub async fn serve(seller: Seller) -> Result<(), BenchError> {
     let seller = Arc::new(seller);
     super::serve(super::listen().await?, move |request| {

@@ -16,7 +16,7 @@ use crate::report::{Amount, Finding, Limit, Report};
 
 const FEW: u32 = 1_000;
 
-/// A ledger a thousand times as large costs no more than such a figure moves with the machine's
+/// A ledger a thousand times as large may cost no more than such a figure varies with the machine's
 /// load.
 const FLAT: Ratio = Ratio::thousandths(1_150);
 
@@ -59,8 +59,8 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// A ledger of the server's own making with so many entries that were settled just now by
-/// authorizations that are still valid, so that nothing of them is pruned during the measurement.
+/// A ledger that the server created, with this many entries that were settled just now by
+/// authorizations that are still valid, so that none is pruned during the measurement.
 pub(super) fn fill(site: &Site, ledger: &Path, entries: u32) -> Result<(), BenchError> {
     site.paid_server(ledger, "accepting")?.stop()?;
     let mut connection = Connection::open(ledger)?;
@@ -83,7 +83,7 @@ pub(super) fn fill(site: &Site, ledger: &Path, entries: u32) -> Result<(), Bench
     )?;
     transaction.commit()?;
     drop(connection);
-    // What it keeps beside the entries it makes itself.
+    // The data that it keeps beside its own entries.
     site.paid_server(ledger, "accepting")?.stop()
 }
 

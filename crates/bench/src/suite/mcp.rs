@@ -26,7 +26,7 @@ const BASELINE: &str = "official Rust SDK, echo of the plan";
 
 const CHEAPEST: &str = "official Rust SDK as cheap as it can be, plan recorded";
 
-/// A third, as it can be shown.
+/// A third, in a printable form.
 const THIRD: Ratio = Ratio::thousandths(330);
 
 const NO_MORE: Ratio = Ratio::thousandths(1_000);
@@ -39,7 +39,7 @@ pub(super) async fn run(
     let ours = site.plan_server()?;
     let (asked, asked_bare) = (Era::Modern.call(ARGUMENTS), Era::Bare.call(ARGUMENTS));
     let plan = plan_of(&call(&ours, &asked).await?)?;
-    // An echo is sent what it shall say.
+    // An echo gets its answer as its input.
     let said = Era::Modern.call(&plan);
     let echo = site.baseline_mcp(Setup::Echo, &plan)?;
     let cheapest = site.baseline_mcp(Setup::Cheapest, &plan)?;
@@ -141,7 +141,7 @@ async fn call(server: &Server, message: &Message) -> Result<HttpAnswer, BenchErr
     expect(connection.post(TARGET, message).await?, 200)
 }
 
-/// The plan of an answer, as its bytes stand there.
+/// The plan in an answer, byte for byte.
 fn plan_of(answer: &HttpAnswer) -> Result<String, BenchError> {
     #[derive(Deserialize)]
     struct Response<'a> {
@@ -176,7 +176,7 @@ fn plan_of(answer: &HttpAnswer) -> Result<String, BenchError> {
     Ok(plan.to_owned())
 }
 
-/// The message of an answer: its body, or the one of a stream that has data.
+/// The message in an answer: its body, or the event of a stream that has data.
 fn message_of(answer: &HttpAnswer) -> &[u8] {
     let lines = answer.body.split(|byte| *byte == b'\n');
     let mut data = lines.filter_map(|line| line.strip_prefix(b"data:"));
@@ -184,13 +184,13 @@ fn message_of(answer: &HttpAnswer) -> &[u8] {
     message.unwrap_or(&answer.body)
 }
 
-/// Whether two texts are the same JSON, in whatever order their members stand.
+/// Whether two texts are the same JSON, in any order of members.
 fn same(one: &str, other: &str) -> Result<bool, BenchError> {
     let read = serde_json::from_str::<Value>;
     Ok(one == other || read(one)? == read(other)?)
 }
 
-/// What its call costs each of some servers that take turns.
+/// The cost of a call at each of some servers that take turns.
 async fn turns<const N: usize>(
     calls: [(&Server, &Message); N],
     effort: Effort,

@@ -1,4 +1,4 @@
-//! Where the programs and their files are.
+//! The places of the programs and their files.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -35,11 +35,9 @@ facilitator_url = "http://127.0.0.1:9"
 "#;
 
 impl Site {
-    /// The site of a running benchmark: programs stand beside its own, files go to the same disk,
-    /// so that a durable write costs what it costs in a data folder.
-    ///
-    /// # Errors
-    /// When there is no folder for files.
+    /// The site of a running benchmark: programs are beside its own, and files are on the same
+    /// disk, so that a durable write costs the same as in a data folder.
+    /// # Errors When there is no folder for files.
     pub fn of_this_program() -> Result<Self, BenchError> {
         let own = std::env::current_exe()?;
         let programs = own.parent().unwrap_or(Path::new(".")).to_owned();
@@ -106,10 +104,8 @@ impl Site {
         Server::start(&self.programs.join("paid-server"), arguments.as_flattened())
     }
 
-    /// Starts a server that sends one recorded answer, whatever is asked.
-    ///
-    /// # Errors
-    /// When it does not start.
+    /// Starts a server that sends one recorded answer to every request.
+    /// # Errors When it does not start.
     pub fn fixed(&self, answer: &HttpAnswer) -> Result<Server, BenchError> {
         let file = self.record("fixed.json", answer)?;
         Server::start(&self.programs.join("baseline-402"), [file])
@@ -151,10 +147,8 @@ impl Site {
         )
     }
 
-    /// Starts the embedded chain with blocks so far apart.
-    ///
-    /// # Errors
-    /// When it does not start.
+    /// Starts the embedded chain with this time between blocks.
+    /// # Errors When it does not start.
     pub fn dev_node(&self, block_time: Duration) -> Result<Server, BenchError> {
         let millis = block_time.as_millis().to_string();
         Server::start(&self.programs.join("dev-node"), [millis.as_str()])
@@ -168,10 +162,8 @@ impl Site {
         Server::start(&self.programs.join("plan-server"), [""; 0])
     }
 
-    /// Starts a baseline that gives back a plan over the official Rust SDK.
-    ///
-    /// # Errors
-    /// When it does not start.
+    /// Starts a baseline that returns a plan over the official Rust SDK.
+    /// # Errors When it does not start.
     pub fn baseline_mcp(&self, setup: Setup, plan: &str) -> Result<Server, BenchError> {
         let file = self.file("plan.json");
         std::fs::write(&file, plan).map_err(BenchError::io(&file))?;
@@ -200,7 +192,7 @@ pub(super) async fn unpaid_answer(server: &Server, target: &str) -> Result<HttpA
     expect(answer, 402)
 }
 
-/// An answer that has the status that was expected.
+/// Checks the status of an answer.
 pub(super) fn expect(answer: HttpAnswer, expected: u16) -> Result<HttpAnswer, BenchError> {
     let observed = answer.status.as_u16();
     if observed == expected {
@@ -214,7 +206,7 @@ pub(super) fn expect(answer: HttpAnswer, expected: u16) -> Result<HttpAnswer, Be
     })
 }
 
-/// Lets a server that was just driven come to rest.
+/// Lets a server settle after a load.
 pub(super) async fn rest() {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }

@@ -13,7 +13,7 @@ pub(super) fn dispatch(
     method: &str,
     mut params: Params,
 ) -> Result<Value, RpcError> {
-    // A sent transaction brings its own block.
+    // A sent transaction makes its own block.
     if !matches!(method, "eth_sendRawTransaction" | "eth_sendTransaction") {
         node.catch_up();
     }
@@ -70,7 +70,7 @@ pub(super) fn answer<T: Serialize>(value: &T) -> Result<Value, RpcError> {
     to_value(value).map_err(|error| RpcError::new(-32603, error.to_string()))
 }
 
-/// An answer that takes no parameters.
+/// A constant answer of a method without parameters.
 fn constant(params: Params, value: Value) -> Result<Value, RpcError> {
     params.end()?;
     Ok(value)

@@ -52,11 +52,11 @@ pub struct Verify {
     pub json: bool,
 }
 
-/// Judges a signed grant as the service does, but for what only the service knows: whether it was
-/// seen, revoked or tightened.
+/// Judges a signed grant as the service does, except for facts that only the service knows: whether
+/// it was received, revoked or tightened.
 ///
 /// # Errors
-/// The first rule that does not hold, by name.
+/// The first rule that fails, by name.
 pub fn verify(arguments: &Verify) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     let document = Document::<Grant>::read(&arguments.input)?;

@@ -43,8 +43,7 @@ pub struct Delegate {
     pub json: bool,
 }
 
-/// Signs the delegations that a grant promises, and puts them beside it: the body of `POST
-/// /delegation/grants`.
+/// Signs the delegations of a grant, and adds them to it: the body of `POST /delegation/grants`.
 ///
 /// # Errors
 /// `account_kind_unsupported`, `grant_policy_digest_mismatch`, `delegation_redeemer_invalid`,

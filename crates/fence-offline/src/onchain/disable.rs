@@ -29,7 +29,7 @@ pub struct Disable {
     pub json: bool,
 }
 
-/// Prints the transaction that ends the permission on the chain. The account sends it, with any
+/// Prints the transaction that ends the permission on the chain. The account sends it with any
 /// wallet.
 ///
 /// # Errors

@@ -49,7 +49,7 @@ pub struct Verify {
     pub json: bool,
 }
 
-/// What the judgement rests on beside the plan and the request.
+/// The basis of the judgement beside the plan and the request.
 struct Basis {
     now: UtcSeconds,
     from_clock: bool,
@@ -104,11 +104,11 @@ fn judge(arguments: &Verify) -> Result<Judged, SourceError> {
     })())
 }
 
-/// A verified plan with its request, and the version of the fees that it was verified with: for
-/// what is signed over it.
+/// A verified plan with its request, and the version of the fees in the verification, for a
+/// signature over it.
 ///
 /// # Errors
-/// The check that does not hold, by name; a file that cannot be used.
+/// The failed check, by name; a file that cannot be used.
 pub(crate) fn verified(
     plan: &Path,
     request: &Path,
@@ -185,7 +185,7 @@ fn accepted(
     CommandOutcome::json(&answer, Exit::Ok)
 }
 
-/// The checks, the transaction, what it was judged by; the word *verified* comes last.
+/// The checks, the transaction, and the basis of the judgement; the word *verified* comes last.
 fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
     let passed = verified.report.assertions().iter();
     let open = verified.report.not_established().iter();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use data_sources::{
-    probe::{Answer, Exchange, Form, Heard, Kind, Member, Row, Shape, State, form_key, rows},
+    probe::{Exchange, Form, Heard, Kind, Member, ProbeReading, Row, Shape, State, form_key, rows},
     transport::Transport,
 };
 use replay::{Recordings, ReplayServer};
@@ -22,7 +22,7 @@ use super::{
 
 /// What one changed answer led to.
 struct Outcome {
-    answer: Option<Answer>,
+    answer: Option<ProbeReading>,
     rows: Vec<Row>,
 }
 

@@ -100,7 +100,7 @@ fn a_move_is_asked_for_in_the_audit_before_it_begins_and_ends_there() {
         watched.check(reading("04:00:00", "6", held("5"))).unwrap(),
         []
     );
-    // Cancelled while the move is open: how it ends comes after the end.
+    // Cancelled while the move is open: the end of the move comes after the end of the mandate.
     records.extend(watched.end(at("02:20:00")).unwrap());
     assert_eq!(watched.end(at("02:21:00")).unwrap(), None);
     let stopped = MoveOutcome::Stopped {

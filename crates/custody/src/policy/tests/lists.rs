@@ -1,4 +1,4 @@
-//! How a list of reviewed targets is read.
+//! Reading a list of reviewed targets.
 
 use super::*;
 
