@@ -7,7 +7,7 @@ use super::{PROMPT, adapter, asked, blocked, failed, json, made, recorded, serve
 
 type Found = Result<Sourced<Generated<Picture>>, Error>;
 
-/// Asks once and makes sure that it was once.
+/// Sends one request and checks that it was sent once.
 async fn ask(answer: ResponseTemplate) -> Found {
     let server = server(answer).await;
     let found = adapter(&server, Openai::new).image(PROMPT).await;
@@ -69,7 +69,7 @@ async fn a_blocked_prompt_is_an_answer() {
     );
 }
 
-/// What was sent is not sent again: it may have been drawn, and billed.
+/// A request is not sent again: the image may have been drawn, and billed.
 #[tokio::test]
 async fn nothing_is_asked_twice() {
     let echo = value!({"error": {"code": PROMPT, "message": PROMPT}});

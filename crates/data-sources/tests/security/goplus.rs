@@ -32,7 +32,7 @@ fn goplus(server: &MockServer, keys: Option<(&str, &str)>) -> (Goplus, TestClock
     (goplus, clock)
 }
 
-/// A clock on which no two readings are equal.
+/// A clock whose readings always differ.
 struct Ticking(AtomicI64);
 
 impl Clock for Ticking {

@@ -54,7 +54,7 @@ async fn the_question_is_encoded_and_a_full_page_leads_on() {
     let found = okx
         .search_tokens("USD₮0&limit=9", 8453, 4, Some("a b"), None)
         .await;
-    // The rows are of another chain than the one asked for.
+    // The rows belong to another chain than the requested one.
     assert_eq!(code(found), "upstream_malformed");
     let request = &server.received_requests().await.unwrap()[0];
     let query: Vec<(String, String)> = request
@@ -77,7 +77,7 @@ async fn the_question_is_encoded_and_a_full_page_leads_on() {
         .unwrap()
         .value;
     assert_eq!(page.next_cursor.as_deref(), Some("4"));
-    // A page that leads to itself is the last one.
+    // A page whose cursor leads to itself is the last one.
     let page = okx
         .search_tokens("OKB", 196, 4, Some("4"), None)
         .await

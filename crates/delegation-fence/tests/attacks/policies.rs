@@ -1,5 +1,4 @@
-//! Attack 35, and what a policy may say: one digest for one set of rules, and no rule that nobody
-//! checks.
+//! Attack 35, and the content of a policy: one digest for one set of rules, and no unchecked rule.
 
 use delegation_fence::{Policy, Rule, differences};
 use serde_json::{Value, json};
@@ -134,8 +133,8 @@ fn a_rule_that_nobody_checks_is_refused() {
         policy["shapes"].as_array_mut().unwrap().push(shape);
     };
     assert_eq!(refused(twice), Some(Rule::PolicyUnenforceable));
-    // A function of the router that takes native coin: its selector is right, and no decoder reads
-    // it.
+    // A function of the router that takes native coin: its selector is correct, and no decoder
+    // reads it.
     let native = |policy: &mut Value| {
         policy["shapes"][0] = json!({
             "model": "B", "selector": "0x736eac0b",

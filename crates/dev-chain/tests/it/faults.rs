@@ -1,4 +1,4 @@
-//! A node on a bad day.
+//! A node with injected failures.
 
 use alloy_primitives::{B256, Bytes};
 use dev_chain::{BadAnswer, DevChain, GAS_PAYER, InjectedFault, PAYEE, Reply, USDC};

@@ -94,7 +94,7 @@ async fn dropping_the_server_ends_its_connections() {
     stream.write_all(post(CHAIN_ID).as_bytes()).await.unwrap();
     drop(server);
     let mut answer = Vec::new();
-    // Closed, or reset: both end the read.
+    // Both a close and a reset end the read.
     let _ended = stream.read_to_end(&mut answer).await;
     assert!(answer.is_empty());
 }

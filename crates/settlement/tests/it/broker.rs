@@ -1,4 +1,4 @@
-//! The OKX broker: envelope, credentials, and what its answers mean.
+//! The OKX broker: envelope, credentials, and the meaning of its answers.
 
 use alloy_primitives::U256;
 use base64::Engine as _;
@@ -45,7 +45,7 @@ pub(crate) fn settled(status: &str) -> String {
     )
 }
 
-/// Signs what arrived once more.
+/// Computes the signature of a received request again.
 fn signature(seen: &Seen) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(b"the-secret").unwrap();
     let message = [
@@ -214,7 +214,7 @@ async fn deferred_payments_are_settled_without_a_transaction() {
         (receipt.transaction.as_str(), receipt.status.as_deref()),
         ("", Some("success"))
     );
-    // Not broadcast, so there is nothing to wait for.
+    // It was not broadcast, so there is nothing to wait for.
     assert_eq!(
         stage.bodies(SETTLE),
         [facilitator::request_body(&payment, None)]

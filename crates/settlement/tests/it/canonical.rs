@@ -1,4 +1,4 @@
-//! What counts as having happened: canonical blocks, and nothing that somebody says of them.
+//! Facts on the chain: only canonical blocks count, and no party's statement about them.
 
 use alloy_primitives::{B256, U256};
 use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, PAYEE, Reply, RpcServer};
@@ -23,7 +23,7 @@ fn composed(stage: &Stage, server: &RpcServer, timeouts: Timeouts) -> WithChain<
     WithChain::new(backend, Some(reader(server)), timeouts)
 }
 
-/// Waits for a receipt a short time only.
+/// Waits for a receipt only briefly.
 fn hasty() -> Timeouts {
     Timeouts {
         receipt: impatient().receipt,
@@ -51,7 +51,7 @@ fn receipt(chain: &DevChain, hash: B256) -> Value {
     serde_json::from_slice::<Value>(&body).unwrap()["result"].take()
 }
 
-/// Nobody is served for a hash that a facilitator has made up.
+/// A transaction hash that a facilitator invented serves no caller.
 #[tokio::test]
 async fn a_transaction_that_never_shows_is_unknown() {
     let chain = builder().build().unwrap();
@@ -63,7 +63,7 @@ async fn a_transaction_that_never_shows_is_unknown() {
     let outcome = composed.settle(&payment).await;
     let (hash, cause) = unknown(&outcome);
     assert_eq!((hash, cause.code()), (Some(HASH), "timeout"));
-    // It is believed as little the next time, and ends with its window.
+    // It counts as little the next time, and ends with its window.
     let outcome = composed.reconcile(&payment, hash, NOW).await;
     assert_eq!(outcome.outcome(), "undecided");
     chain.advance_time(330);
@@ -98,7 +98,7 @@ async fn a_transaction_is_waited_for_until_it_is_in_a_block() {
     assert_eq!(receipt.transaction, sent.to_string());
 }
 
-/// The money came, by another transaction than the one that was named.
+/// The money came by another transaction than the named one.
 #[tokio::test]
 async fn a_payment_that_another_transaction_made_has_that_one_in_its_receipt() {
     let chain = builder().build().unwrap();
@@ -121,7 +121,7 @@ async fn a_payment_that_another_transaction_made_has_that_one_in_its_receipt() {
     assert_eq!(unknown(&outcome).1.code(), "malformed");
 }
 
-/// A receipt of a block that is only proposed, or that has been replaced.
+/// A receipt of a block that is only proposed, or that was replaced.
 #[tokio::test]
 async fn a_receipt_counts_when_its_block_is_canonical() {
     let chain = builder().build().unwrap();
@@ -151,7 +151,7 @@ async fn a_receipt_counts_when_its_block_is_canonical() {
             Some(hash.to_string().as_str()),
             "{bad}"
         );
-        // What failed in such a block has not failed.
+        // A failure in such a block does not count.
         let mut failed = bad.clone();
         failed["status"] = json!("0x0");
         failed["from"] = json!(settler(&server).address());
@@ -219,8 +219,8 @@ async fn an_authorization_is_void_when_a_canonical_block_is_past_its_end() {
     assert_eq!(alone.is_void(&unused, end).await, Ok(false));
 }
 
-/// An authorization that was cancelled, or used for another transfer, can never make its own.
-/// Nobody has to wait for its end.
+/// An authorization that was cancelled, or used for another transfer, can never make its own. No
+/// caller has to wait for its end.
 #[tokio::test]
 async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
     let chain = builder().build().unwrap();
@@ -263,7 +263,7 @@ async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
     }
 }
 
-/// In a block that is only proposed, or that has been replaced, nothing was cancelled.
+/// In a block that is only proposed, or that was replaced, a cancellation does not count.
 #[tokio::test]
 async fn a_cancellation_counts_when_its_block_is_canonical() {
     let chain = builder().build().unwrap();

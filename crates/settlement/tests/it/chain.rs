@@ -57,7 +57,7 @@ async fn the_configured_assets_are_confirmed_once() {
     let server = serve(&chain).await;
     let reader = reader(&server);
     reader.confirm().await.unwrap();
-    // From here on nothing would be answered.
+    // From here on no request would be answered.
     for method in ["eth_chainId", "eth_getCode", "eth_call"] {
         chain.inject(InjectedFault::new(method, BadAnswer::Close).times(100));
     }
@@ -211,7 +211,7 @@ async fn a_node_that_does_not_answer_makes_it_unavailable() {
     }
 }
 
-/// A wallet contract at [`WALLET`] that the buyer signs for.
+/// A wallet contract at [`WALLET`] that the buyer's key signs for.
 fn wallet_draft() -> Draft {
     Draft {
         from: WALLET,
@@ -256,7 +256,7 @@ async fn a_contract_wallet_is_asked_about_its_signature() {
         reader.verify(&bad, U256::ZERO).await,
         invalid(Reason::InvalidExactEvmPayloadSignature)
     );
-    // Too long for the wallet: it reverts or denies, and either is a refusal.
+    // Too long for the wallet: it reverts or denies, and both are refusals.
     let long = draft.with_signature(&[7; 130]);
     assert_eq!(
         reader.verify(&long, U256::ZERO).await,

@@ -1,4 +1,4 @@
-//! What operators see: metrics of the calls, and no log line that a caller can cause at will.
+//! The operators' view: metrics of the calls, and no log line that a caller can cause at will.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -171,7 +171,7 @@ async fn invalid_payments_write_no_line_above_debug() {
     let verification = settler.verify(&forged, U256::ZERO, NOW).await;
     assert_eq!(verification.outcome(), "unavailable");
     assert_eq!(*loud.0.lock().unwrap(), [""; 0]);
-    // The subscriber hears what there is to hear.
+    // The subscriber receives such events.
     stage.plays("/verify", [with_status(500, "")]);
     settler.verify(&payment(USDC), U256::ZERO, NOW).await;
     assert_eq!(loud.0.lock().unwrap().len(), 1);

@@ -25,8 +25,8 @@ fn error(message: &str) -> BadAnswer {
     }
 }
 
-/// The node broadcasts and the answer is lost, or it is lost on the way: the same bytes are sent
-/// again, and what counts is the block.
+/// The node broadcasts and its answer is lost, or the request is lost on the way: the same bytes
+/// are sent again, and the block counts.
 #[tokio::test]
 async fn a_lost_answer_changes_nothing() {
     for fault in [
@@ -73,7 +73,7 @@ async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
         assert_eq!(not_sent(&outcome).code(), "rpc_refused", "{method}");
         assert!(chain.transactions().is_empty());
 
-        // An earlier attempt may have been sent, so that reconciling decides nothing by this.
+        // An earlier attempt may have been sent, so this does not decide the reconciliation.
         if method == "eth_estimateGas" {
             chain.inject(InjectedFault::new(method, error("rate limited")));
             let outcome = settler.reconcile(&payment(USDC), None, NOW).await;
@@ -82,8 +82,8 @@ async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
     }
 }
 
-/// Whatever a node says when it is shown a transaction, before or after it has taken it: it is no
-/// verdict about the payment. The payer is charged once, for one answer, by one transaction.
+/// No error of a node that was shown a transaction, before or after it accepted it, is a verdict
+/// about the payment. The payer is charged once, for one answer, by one transaction.
 #[tokio::test]
 async fn no_refusal_of_a_transaction_that_was_shown_is_a_verdict() {
     for message in [
@@ -122,7 +122,7 @@ async fn an_own_transaction_that_failed_is_named_as_such() {
             tokio::task::yield_now().await;
         }
         let ours = chain.waiting()[0];
-        // The node forgets ours, so that the other one comes first.
+        // The node drops ours, so the other one comes first.
         move_money_away(&chain);
         assert!(chain.evict(ours));
         while chain.transactions().len() < 2 {
@@ -143,7 +143,7 @@ async fn an_own_transaction_that_failed_is_named_as_such() {
     assert_eq!((transaction, reason), (hash, Reason::InsufficientFunds));
 }
 
-/// The buyer gives all of its USD Coin to somebody else.
+/// The buyer gives all of its USD Coin to another account.
 fn move_money_away(chain: &DevChain) {
     let all = chain.balance_of(USDC_ADDRESS, BUYER.address).unwrap();
     let to = DEV_ACCOUNTS[7].address.into_word();
@@ -174,7 +174,7 @@ async fn a_receipt_that_does_not_come_is_unknown_and_then_found() {
     let (hash, cause) = unknown(&outcome);
     assert_eq!((hash, cause.code()), (Some(waiting.as_str()), "timeout"));
 
-    // It waits for its block, so that a second transaction would only burn gas.
+    // It waits for its block, so a second transaction would only waste gas.
     let outcome = settler.reconcile(&payment, hash, NOW).await;
     assert_eq!(outcome.outcome(), "undecided");
     assert_eq!(chain.waiting().len(), 1);
@@ -205,7 +205,7 @@ async fn an_evicted_transaction_is_replaced_without_a_gap() {
         }
     };
     let next = Draft::new(USDC).nonce(2).sign();
-    // The lost one goes out again under its own number, and the next one behind it.
+    // The lost transaction is sent again under its own nonce, and the next one after it.
     let (outcome, ()) = tokio::join!(settler.settle(&next), mine);
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
     assert_eq!(chain.transactions()[0].hash.to_string(), hash);
@@ -215,7 +215,7 @@ async fn an_evicted_transaction_is_replaced_without_a_gap() {
 async fn numbers_that_are_taken_are_skipped() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
-    // Two settlers of one key: each believes to know the next number.
+    // Two settlers of one key: each assumes that it knows the next number.
     let (first, second) = (settler(&server), settler(&server));
     for nonce in 1..=6 {
         let settler = if nonce % 2 == 0 { &first } else { &second };
