@@ -1,23 +1,21 @@
 //! The answer of a paid route: `data` and `meta`.
 
 mod attribution;
-mod beginnings;
 mod object;
 mod origin;
 mod part;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::Write as _;
 
 use data_sources::{Attribution, Mode, Provenance};
+use http_edge::RequestId;
 use jiff::Timestamp;
 use ledger::Answer;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use self::attribution::attributed;
-pub(crate) use self::beginnings::{Beginnings, LastBeginning};
 pub(crate) use self::object::{LastRendered, Object};
 pub(crate) use self::origin::{Method, Origin};
 pub(crate) use self::part::Part;
@@ -87,6 +85,9 @@ pub(crate) struct Warning {
     pub(crate) message: String,
 }
 
+/// Bytes of `meta` and what surrounds it; it may grow.
+const USUAL_META_BYTES: usize = 640;
+
 #[derive(Serialize)]
 struct Meta<'a> {
     route: &'static str,
@@ -111,6 +112,8 @@ struct Meta<'a> {
     attribution: Vec<&'static Attribution>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provenance: Option<serde_json::Map<String, Value>>,
+    #[serde(serialize_with = "as_text")]
+    request_id: &'a RequestId,
 }
 
 #[derive(Serialize)]
@@ -265,8 +268,8 @@ impl Answered {
         }
     }
 
-    /// As it is sent and kept. `last` is how the last answer to the same request began.
-    pub(crate) fn at(&self, call: &Call, now: Timestamp, last: Option<&LastBeginning>) -> Answer {
+    /// Renders the answer to a call.
+    pub(crate) fn at(&self, call: &Call, now: Timestamp) -> Answer {
         let age_seconds = self.age_seconds(now);
         let (fresh, left) = self.freshness(now);
         let cached = self.sources.iter().any(|source| source.cached);
@@ -287,23 +290,19 @@ impl Answered {
             warnings: &self.warnings,
             attribution: attributed(&self.sources),
             provenance: wants_provenance.then(|| self.provenance(now)),
+            request_id: &call.request_id,
         };
-        let middle = |body: &mut Vec<u8>| {
-            body.extend_from_slice(br#","meta":"#);
-            if let Err(error) = serde_json::to_writer(&mut *body, &meta) {
-                tracing::error!(%error, "an answer cannot be written");
-            }
-            // One member of `meta` is still to come.
-            body.pop();
-        };
-        // Up to here, answers of the same second are usually the same, and are hashed once.
-        let end = |body: &mut Vec<u8>| {
-            // Writing to a vector does not fail.
-            let _ = write!(body, r#","request_id":"{}"}}}}"#, call.request_id);
-        };
+        let data = self.data.text();
+        let mut body = Vec::with_capacity(data.len().saturating_add(USUAL_META_BYTES));
+        body.extend_from_slice(br#"{"data":"#);
+        body.extend_from_slice(data);
+        body.extend_from_slice(br#","meta":"#);
+        if let Err(error) = serde_json::to_writer(&mut body, &meta) {
+            tracing::error!(%error, "an answer cannot be written");
+        }
+        body.push(b'}');
         let headers = self.headers(call.is_private(), age_seconds, left);
-        let beginning = self.data.beginning(last);
-        beginning.answer(self.status.code(), headers, middle, end)
+        Answer::new(self.status.code(), headers, body.into())
     }
 
     fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {
@@ -318,6 +317,10 @@ impl Answered {
         };
         self.origins.iter().flat_map(entries).collect()
     }
+}
+
+fn as_text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 impl<'a> SourceEntry<'a> {

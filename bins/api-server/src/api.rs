@@ -65,7 +65,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
     ) -> Self {
         let mut free = Free::new(catalog.clone(), draining, clock);
         if let Some(mandates) = sources.mandates() {
-            free.depend_on_mandates(mandates.clone());
+            free.dependencies().on_mandates(mandates.clone());
         }
         Self {
             free,
@@ -91,7 +91,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
 
     /// Also serves the delegations.
     pub(crate) fn serve_delegations(&mut self, endpoints: Endpoints) {
-        self.free.depend_on(endpoints.store());
+        self.free.dependencies().on_fence(endpoints.store());
         self.delegations = Some(endpoints);
     }
 
@@ -272,10 +272,10 @@ impl Operations {
 }
 
 impl Worker for Operations {
-    async fn answer(&self, call: &Call, request: B256) -> Result<Answer, ErrorReply> {
+    async fn answer(&self, call: &Call, _request: B256) -> Result<Answer, ErrorReply> {
         let sources = &self.0;
         let answered = operations::answer(sources, call).await?;
-        Ok(answered.at(call, sources.now(), sources.beginnings.of(request)))
+        Ok(answered.at(call, sources.now()))
     }
 }
 

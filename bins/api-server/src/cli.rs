@@ -1,6 +1,5 @@
 //! The command line.
 
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,13 +7,13 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use data_sources::{Clock as _, SystemClock};
-use recorder::{LibraryError, ProbeArguments};
+use recorder::{ProbeArguments, UpstreamsCommand};
 use route_catalog::{Catalog, CatalogConfig};
-use secrecy::SecretString;
+use server_process::{Failure, ServeArguments, block_on, print, show};
 use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 
 use crate::Sources;
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::ledger_cli::{LedgerCliError, LedgerCommand};
 use crate::wallets_cli::{WalletsCliError, WalletsCommand};
 use crate::{check, demo, serve};
@@ -31,11 +30,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve a configuration until SIGTERM or Ctrl-C.
-    Serve {
-        /// The TOML file. Every key can be overridden by an environment variable SVC__SECTION__KEY.
-        #[arg(long, value_name = "FILE")]
-        config: PathBuf,
-    },
+    Serve(ServeArguments),
     /// Show a paid call from end to end on an embedded chain, then keep serving. Needs nothing
     /// else.
     Demo {
@@ -86,45 +81,12 @@ enum Command {
     },
 }
 
-#[derive(Debug, Subcommand)]
-enum UpstreamsCommand {
-    /// Ask each upstream one harmless question for each endpoint that is used, and print how it
-    /// stands: reachable, key taken, answer read, age of the data, quota left, what it serves. What
-    /// has changed is named by its JSON path. Exits 2 when something contradicts, 1 when something
-    /// could not be reached. Models are not asked, because each question costs money.
-    Probe(ProbeArguments),
-}
-
-/// Why a command failed, by exit code.
-enum Failure {
-    /// 2: the configuration cannot be used.
-    Config(String),
-    /// 1: anything else.
-    Other(String),
-    /// What the lines on standard output say.
-    Found(u8),
-}
-
-impl From<LibraryError> for Failure {
-    fn from(error: LibraryError) -> Self {
-        Self::Other(error.to_string())
-    }
-}
-
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error.to_string())
-    }
-}
-
 impl From<LedgerCliError> for Failure {
     fn from(error: LedgerCliError) -> Self {
         match error {
-            LedgerCliError::NoLedger(_) | LedgerCliError::Ledger(_) => {
-                Self::Config(error.to_string())
-            }
+            LedgerCliError::NoLedger(_) | LedgerCliError::Ledger(_) => Self::config(error),
             LedgerCliError::NotUndecidable(_) | LedgerCliError::Damaged { .. } => {
-                Self::Other(error.to_string())
+                Self::other(error)
             }
         }
     }
@@ -132,48 +94,29 @@ impl From<LedgerCliError> for Failure {
 
 impl From<WalletsCliError> for Failure {
     fn from(error: WalletsCliError) -> Self {
-        Self::Config(error.to_string())
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Other(error.to_string())
+        Self::config(error)
     }
 }
 
 /// Runs the command that the process was given.
 pub fn run_cli() -> ExitCode {
-    match run(Cli::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
-        // A reader such as `head` that closes early is no failure worth words.
-        Err(Failure::Other(message)) if message.contains("Broken pipe") => ExitCode::FAILURE,
-        Err(failure) => {
-            let (message, code) = match failure {
-                Failure::Config(message) => (message, 2),
-                Failure::Other(message) => (message, 1),
-                Failure::Found(code) => return ExitCode::from(code),
-            };
-            drop(writeln!(io::stderr(), "api-server: {message}"));
-            ExitCode::from(code)
-        }
-    }
+    server_process::end("api-server", run(Cli::parse().command))
 }
 
 fn run(command: Command) -> Result<(), Failure> {
     match command {
-        Command::Serve { config } => {
-            let config = Config::load(&config, server_config::environment())?;
+        Command::Serve(arguments) => {
+            let config = Config::load(&arguments.config, server_config::environment())?;
             server_config::start_log(&config.log);
             // A key that only opening can judge (a damaged ledger, a wrong token name) is a
             // configuration problem, too.
             let served = block_on(serve::serve(&config))?;
-            served.map_err(|error| Failure::Config(error.to_string()))?;
+            served.map_err(Failure::config)?;
             Ok(())
         }
         Command::Demo { listen, once } => {
             let shown = block_on(demo::run(listen, once))?;
-            shown.map_err(|error| Failure::Other(error.to_string()))
+            shown.map_err(Failure::other)
         }
         Command::Routes { json: true } => print(&route_catalog::routes_json().to_string()),
         Command::Routes { json: false } => print(&route_catalog::routes_table()),
@@ -189,13 +132,12 @@ fn run(command: Command) -> Result<(), Failure> {
                     assets: Asset::chain_196().to_vec(),
                 },
             });
-            let catalog = catalog.map_err(|error| Failure::Config(error.to_string()))?;
+            let catalog = catalog.map_err(Failure::config)?;
             print(&catalog.openapi_text())
         }
         Command::CheckConfig { config, online } => {
             let config = Config::load(&config, server_config::environment())?;
-            let (terms, offering) =
-                serve::check(&config).map_err(|error| Failure::Config(error.to_string()))?;
+            let (terms, offering) = serve::check(&config).map_err(Failure::config)?;
             print(&check::report(&config, &terms, &offering))?;
             if online {
                 return ask_around(&config, &terms);
@@ -238,41 +180,12 @@ fn ask_around(config: &Config, terms: &Terms) -> Result<(), Failure> {
 /// `upstreams probe`.
 fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     let config = Config::load(&arguments.config, server_config::environment())?;
-    let sources = Sources::connect(&config, Arc::new(SystemClock))
-        .map_err(|error| Failure::Config(error.to_string()))?;
+    let sources = Sources::connect(&config, Arc::new(SystemClock)).map_err(Failure::config)?;
     let found = block_on(sources.probe())?;
-    let printed = arguments.print(&found, &secrets(&config), SystemClock.now())?;
-    print(&printed.text)?;
-    if let Some(kept) = printed.kept {
-        writeln!(io::stderr(), "{kept}")?;
-    }
-    match printed.exit_code {
-        0 => Ok(()),
-        code => Err(Failure::Found(code)),
-    }
-}
-
-/// What no recording may hold.
-fn secrets(config: &Config) -> Vec<SecretString> {
-    let nodes = config.chains.0.values().flat_map(|table| &table.rpc_urls);
-    let nodes = nodes.map(|url| SecretString::from(url.clone()));
-    config
-        .upstreams
-        .secrets()
-        .into_iter()
-        .chain(nodes)
-        .collect()
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", text.trim_end())?;
-    Ok(out.flush()?)
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
-    Ok(tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?
-        .block_on(future))
+    let mut secrets = config.upstreams.secrets();
+    secrets.extend(config.chains.secrets());
+    let printed = arguments
+        .print(&found, &secrets, SystemClock.now())
+        .map_err(Failure::other)?;
+    show(&printed.text, printed.kept.as_deref(), printed.exit_code)
 }

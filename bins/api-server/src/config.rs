@@ -5,9 +5,7 @@ mod sections;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
 
-use http_edge::Limits;
 use serde::Deserialize;
 use server_config::Configuration;
 
@@ -125,26 +123,6 @@ impl Config {
         }
         endpoints
     }
-
-    /// The limits of the HTTP edge.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        let server = &self.server;
-        Limits {
-            max_connections: server.max_connections,
-            max_header_bytes: server.max_header_bytes,
-            max_body_bytes: server.max_body_bytes,
-            header_timeout: Duration::from_secs(server.header_timeout_seconds),
-            body_timeout: Duration::from_secs(server.body_timeout_seconds),
-            write_timeout: Duration::from_secs(server.write_timeout_seconds),
-            drain: Duration::from_secs(server.drain_seconds),
-            shutdown_grace: Duration::from_secs(server.shutdown_grace_seconds),
-            client_address_header: server
-                .client_address_header
-                .as_ref()
-                .and_then(|name| name.parse().ok()),
-        }
-    }
 }
 
 impl Configuration for Config {
@@ -183,16 +161,5 @@ impl Configuration for Config {
         }
         self.chains.check(problems);
         self.log.check(problems);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_empty_file_and_the_edge_have_the_same_limits() {
-        let limits = Config::default().limits();
-        assert_eq!(format!("{limits:?}"), format!("{:?}", Limits::default()));
     }
 }

@@ -76,7 +76,7 @@ impl Origins {
         headers.insert(
             header::ACCESS_CONTROL_EXPOSE_HEADERS,
             HeaderValue::from_static(
-                "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Response-Digest, X-Request-Id, X-Served-Again, Retry-After",
+                "PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, Content-Digest, X-Request-Id, X-Served-Again, Retry-After",
             ),
         );
     }

@@ -9,32 +9,17 @@ use data_sources::gauges;
 use data_sources::transport::{HealthState, SourceHealth};
 use ledger::OpenCounts;
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use route_catalog::{ErrorCode, Operation, WorkClass};
+use server_process::Metrics;
 use settlement::Receipt;
 use x402_wire::Reason;
 
-const SECONDS: [f64; 11] = [
-    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
-];
-
-static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
-
-/// The process's metrics, installed at the first call; `None` when another recorder is installed.
-pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
-    METRICS
-        .get_or_init(|| {
-            let builder = PrometheusBuilder::new()
-                .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
-                .ok()?;
-            let handle = builder.install_recorder().ok()?;
-            gauges::describe();
-            table::describe();
-            start_at_zero();
-            Some(handle)
-        })
-        .as_ref()
-}
+/// The process's metrics.
+pub(crate) static METRICS: Metrics = Metrics::new(|| {
+    gauges::describe();
+    table::describe();
+    start_at_zero();
+});
 
 /// The statuses that the free endpoints answer with.
 const STATUSES: [&str; 5] = ["200", "204", "404", "405", "503"];
@@ -102,18 +87,6 @@ pub(crate) fn count_tolerated_of(upstreams: impl Iterator<Item = &'static str>) 
     }
 }
 
-/// Folds recorded samples into their buckets from time to time, so that they take no memory when
-/// nobody scrapes.
-pub(crate) async fn keep_metrics() {
-    let mut ticks = tokio::time::interval(Duration::from_secs(5));
-    loop {
-        ticks.tick().await;
-        if let Some(handle) = metrics() {
-            handle.run_upkeep();
-        }
-    }
-}
-
 /// Counters of unpaid calls, one for each operation, looked up once.
 pub(crate) struct Challenges {
     counters: Vec<Counter>,
@@ -153,7 +126,7 @@ pub(crate) fn paid_call(operation: Operation, outcome: &'static str, took: Durat
     if let Some(served) = served.filter(|_| outcome == "served") {
         let served = served.get_or_init(|| {
             // A handle that is taken before there is a recorder counts nothing.
-            metrics();
+            METRICS.install();
             Served {
                 calls: calls(),
                 seconds: histogram!(table::PAID_CALL_SECONDS, "operation" => operation),
@@ -185,7 +158,7 @@ static SETTLED: OnceLock<(Counter, Counter)> = OnceLock::new();
 
 pub(crate) fn settled(receipt: &Receipt) {
     let (payments, micro_usd) = SETTLED.get_or_init(|| {
-        metrics();
+        METRICS.install();
         (counter!(table::SETTLED), counter!(table::SETTLED_MICRO_USD))
     });
     payments.increment(1);
@@ -227,7 +200,7 @@ pub(crate) fn in_flight() -> InFlight {
     static CALLS: OnceLock<Gauge> = OnceLock::new();
     let calls = CALLS.get_or_init(|| {
         // A handle that is taken before there is a recorder counts nothing.
-        metrics();
+        METRICS.install();
         gauge!(table::PAID_CALLS_IN_FLIGHT)
     });
     InFlight::enter(calls.clone())
@@ -302,6 +275,8 @@ fn as_float(count: impl Into<i128>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
     use super::*;
 
     /// What is scraped of a recorder of its own after some events.

@@ -15,7 +15,7 @@ pub(crate) const PAYMENT_REQUIRED: HeaderName =
     HeaderName::from_static(x402_wire::header::PAYMENT_REQUIRED);
 pub(crate) const PAYMENT_RESPONSE: HeaderName =
     HeaderName::from_static(x402_wire::header::PAYMENT_RESPONSE);
-pub(crate) const RESPONSE_DIGEST: HeaderName = HeaderName::from_static("x-response-digest");
+pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Headers that most answers have at most, so that their table is made in its size. One for more is

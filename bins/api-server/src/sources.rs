@@ -72,7 +72,6 @@ pub(crate) use self::security::Security;
 pub(crate) use self::tokens::{TOKEN_LIST_FRESH_SECONDS, Tokens};
 pub(crate) use self::tradfi::Tradfi;
 pub(crate) use self::wallets::Wallets;
-use crate::answer::Beginnings;
 use crate::config::{Config, DatasetsSection};
 use crate::context::Context;
 use crate::error::ServeError;
@@ -99,7 +98,6 @@ pub struct Sources {
     /// What is gathered on a schedule.
     pub(crate) snapshots: Snapshots,
     /// How answers began last.
-    pub(crate) beginnings: Beginnings,
     /// What was read of tokens before.
     pub(crate) memory: Memory,
     /// What the aggregator named and nobody has reviewed.
@@ -138,7 +136,6 @@ impl Sources {
             wallets: connect.wallets(),
             rails: Arc::new(Rails::connect(&connect, fees.as_ref())?),
             snapshots: Snapshots::default(),
-            beginnings: Beginnings::default(),
             memory: Memory::default(),
             unreviewed: Arc::default(),
             probes: Board::default(),

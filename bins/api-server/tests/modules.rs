@@ -182,11 +182,11 @@ fn wallets_keys_are_reached_through_the_policy_only() {
     let opened: BTreeSet<_> = all.iter().filter(opens).collect();
     // The demo's stage makes a wallet beside a server, and the operator's verbs list and rewrite
     // files: neither signs.
-    let expected = ["serve.rs", "demo/fence/stage.rs", "wallets_cli.rs"];
+    let expected = ["serve/open.rs", "demo/fence/stage.rs", "wallets_cli.rs"];
     let expected = expected.map(|file| source().join(file));
     assert_eq!(opened, expected.iter().collect());
-    let [serve, others @ ..] = expected.map(|path| code(&fs::read_to_string(path).unwrap()));
-    assert!(serve.contains("Arc::new(Guarded::new(custody, policy))"));
+    let [open, others @ ..] = expected.map(|path| code(&fs::read_to_string(path).unwrap()));
+    assert!(open.contains("Arc::new(Guarded::new(custody, policy))"));
     for other in others {
         assert!(
             !other.contains("lend(") && !other.contains("Subject::") && !other.contains(".sign(")

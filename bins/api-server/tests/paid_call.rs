@@ -11,10 +11,13 @@
 
 mod support;
 
-use alloy_primitives::{U256, keccak256};
+use alloy_primitives::U256;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use route_catalog::{ExampleCall, Operation};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use support::buyer::header_of;
 use support::{TOKEN, World};
 
@@ -37,9 +40,10 @@ async fn a_payment_buys_one_answer_once_and_gives_it_again() {
         receipt.payer.as_deref(),
         Some(world.buyer.address().to_string().as_str())
     );
+    let digest = STANDARD.encode(Sha256::digest(&paid.text));
     assert_eq!(
-        paid.headers["x-response-digest"],
-        keccak256(&paid.text).to_string()
+        paid.headers["content-digest"],
+        format!("sha-256=:{digest}:")
     );
     assert!(
         paid.headers["cache-control"]

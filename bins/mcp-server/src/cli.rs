@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,8 +9,9 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 use data_sources::{Clock, SystemClock};
 use http_edge::{announce, shutdown_signal};
-use recorder::{LibraryError, ProbeArguments};
-use server_config::{ConfigError, environment, start_log};
+use recorder::{ProbeArguments, UpstreamsCommand};
+use server_config::{environment, start_log};
+use server_process::{Failure, ServeArguments, block_on, print, runtime, show};
 use tokio::io::BufReader;
 
 use crate::check;
@@ -33,11 +34,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve a configuration at POST /mcp until SIGTERM or Ctrl-C.
-    Serve {
-        /// The TOML file. Every key can be overridden by an environment variable SVC__SECTION__KEY.
-        #[arg(long, value_name = "FILE")]
-        config: PathBuf,
-    },
+    Serve(ServeArguments),
     /// Serve the same tools over standard input and output, for an agent that starts the server
     /// itself.
     Stdio {
@@ -79,80 +76,30 @@ enum Command {
     },
 }
 
-#[derive(Debug, Subcommand)]
-enum UpstreamsCommand {
-    /// Ask each upstream one harmless question for each endpoint that is used, and print how it
-    /// stands: reachable, key taken, answer read, age of the data, quota left, what it serves. What
-    /// has changed is named by its JSON path. Exits 2 when something contradicts, 1 when something
-    /// could not be reached. Models are not asked, because each question costs money.
-    Probe(ProbeArguments),
-}
-
-/// Why a command failed, by exit code.
-enum Failure {
-    /// 2: the configuration cannot be used.
-    Config(String),
-    /// 1: anything else.
-    Other(String),
-    /// What the lines on standard output say.
-    Found(u8),
-}
-
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error.to_string())
-    }
-}
-
-impl From<LibraryError> for Failure {
-    fn from(error: LibraryError) -> Self {
-        Self::Other(error.to_string())
-    }
-}
-
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
-        Self::Config(error.to_string())
+        Self::config(error)
     }
 }
 
 impl From<PolicyError> for Failure {
     fn from(error: PolicyError) -> Self {
-        Self::Config(error.to_string())
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Other(error.to_string())
+        Self::config(error)
     }
 }
 
 /// Runs the command that the process was given.
 pub fn run() -> ExitCode {
-    match execute(Cli::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
-        // A reader such as `head` that closes early is no failure worth words.
-        Err(Failure::Other(message)) if message.contains("Broken pipe") => ExitCode::FAILURE,
-        Err(failure) => {
-            let (message, code) = match failure {
-                Failure::Config(message) => (message, 2),
-                Failure::Other(message) => (message, 1),
-                Failure::Found(code) => return ExitCode::from(code),
-            };
-            drop(writeln!(io::stderr(), "mcp-server: {message}"));
-            ExitCode::from(code)
-        }
-    }
+    server_process::end("mcp-server", execute(Cli::parse().command))
 }
 
 fn execute(command: Command) -> Result<(), Failure> {
     match command {
-        Command::Serve { config } => serve(&config),
+        Command::Serve(arguments) => serve(&arguments.config),
         Command::Stdio { config } => serve_stdio(&config),
-        Command::Demo { listen, once } => runtime()?
-            .block_on(demo::run(listen, once))
-            .map_err(|error| Failure::Other(error.to_string())),
+        Command::Demo { listen, once } => {
+            block_on(demo::run(listen, once))?.map_err(Failure::other)
+        }
         Command::Tools { json } => {
             let tools = tools::describe(Config::default().brand());
             if json {
@@ -184,13 +131,9 @@ fn check_config(path: &Path, online: bool) -> Result<(), Failure> {
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let nodes = Upstreams::new(&config, &clock).map_err(ServeError::from)?;
-    let findings = runtime()?.block_on(check::online::ask(&config, &fees, &nodes));
+    let findings = block_on(check::online::ask(&config, &fees, &nodes))?;
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    print(&lines.join("\n"))?;
-    match server_config::exit_code(&findings) {
-        0 => Ok(()),
-        code => Err(Failure::Found(code)),
-    }
+    show(&lines.join("\n"), None, server_config::exit_code(&findings))
 }
 
 /// `upstreams probe`.
@@ -199,26 +142,20 @@ fn probe(arguments: &ProbeArguments) -> Result<(), Failure> {
     let policy = policy::read_to_serve(&config.plans)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let upstreams = Upstreams::new(&config, &clock).map_err(ServeError::from)?;
-    let found = runtime()?.block_on(upstreams.reviewed_by(&policy.fees).probe());
-    let nodes = config.chains.0.values().flat_map(|table| &table.rpc_urls);
+    let found = block_on(upstreams.reviewed_by(&policy.fees).probe())?;
     let mut secrets = config.upstreams.secrets();
-    secrets.extend(nodes.map(|url| url.clone().into()));
-    let printed = arguments.print(&found, &secrets, clock.now())?;
-    print(&printed.text)?;
-    if let Some(kept) = printed.kept {
-        writeln!(io::stderr(), "{kept}")?;
-    }
-    match printed.exit_code {
-        0 => Ok(()),
-        code => Err(Failure::Found(code)),
-    }
+    secrets.extend(config.chains.secrets());
+    let printed = arguments
+        .print(&found, &secrets, clock.now())
+        .map_err(Failure::other)?;
+    show(&printed.text, printed.kept.as_deref(), printed.exit_code)
 }
 
 fn serve(path: &Path) -> Result<(), Failure> {
     let config = Config::load(path, environment())?;
     start_log(&config.log);
     let parts = open(&config)?.shared(&config);
-    runtime()?.block_on(async {
+    block_on(async {
         tracing::info!("{}", check::storage(&config));
         let kept = parts.keep(&config).await?;
         let service = Service::compose(&config, parts).await?;
@@ -231,7 +168,7 @@ fn serve(path: &Path) -> Result<(), Failure> {
             kept.save().await;
         }
         Ok(())
-    })
+    })?
 }
 
 fn serve_stdio(path: &Path) -> Result<(), Failure> {
@@ -258,16 +195,4 @@ fn serve_stdio(path: &Path) -> Result<(), Failure> {
 fn open(config: &Config) -> Result<Parts<Tools<Upstreams>>, Failure> {
     let policy = policy::read_to_serve(&config.plans)?;
     Ok(Parts::with_policy(config, policy)?)
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", text.trim_end())?;
-    Ok(out.flush()?)
-}
-
-fn runtime() -> io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
 }

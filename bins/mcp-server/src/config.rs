@@ -8,9 +8,7 @@ mod storage;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::time::Duration;
 
-use http_edge::Limits;
 use serde::Deserialize;
 use server_config::Configuration;
 use url::Url;
@@ -93,26 +91,6 @@ impl Config {
     #[must_use]
     pub fn brand(&self) -> &str {
         self.plans.brand.as_deref().unwrap_or(&self.server.brand)
-    }
-
-    /// The limits of the HTTP edge.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        let server = &self.server;
-        Limits {
-            max_connections: server.max_connections,
-            max_header_bytes: server.max_header_bytes,
-            max_body_bytes: server.max_body_bytes,
-            header_timeout: Duration::from_secs(server.header_timeout_seconds),
-            body_timeout: Duration::from_secs(server.body_timeout_seconds),
-            write_timeout: Duration::from_secs(server.write_timeout_seconds),
-            drain: Duration::from_secs(server.drain_seconds),
-            shutdown_grace: Duration::from_secs(server.shutdown_grace_seconds),
-            client_address_header: server
-                .client_address_header
-                .as_ref()
-                .and_then(|name| name.parse().ok()),
-        }
     }
 }
 

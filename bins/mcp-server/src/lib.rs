@@ -7,6 +7,7 @@ mod demo;
 mod http;
 mod limits_file;
 mod mcp;
+mod monotonic;
 mod observe;
 mod policy;
 mod rpc;

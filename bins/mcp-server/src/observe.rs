@@ -8,11 +8,7 @@ use metrics::{
     Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram,
     gauge, histogram,
 };
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-
-const SECONDS: [f64; 11] = [
-    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
-];
+use server_process::Metrics;
 
 /// The methods that have a label of their own; a caller cannot make up further ones.
 const METHODS: [&str; 7] = [
@@ -30,25 +26,14 @@ const STATUSES: [&str; 12] = [
     "200", "202", "204", "400", "403", "404", "405", "406", "408", "413", "415", "503",
 ];
 
-static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
-
-/// The process's metrics, installed at the first call; `None` when another recorder is installed.
-pub(crate) fn metrics() -> Option<&'static PrometheusHandle> {
-    METRICS
-        .get_or_init(|| {
-            let builder = PrometheusBuilder::new()
-                .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
-                .ok()?;
-            let handle = builder.install_recorder().ok()?;
-            describe();
-            gauge!("svc_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
-            for status in STATUSES {
-                counter!("svc_http_answers_total", "status" => status).increment(0);
-            }
-            Some(handle)
-        })
-        .as_ref()
-}
+/// The process's metrics.
+pub(crate) static METRICS: Metrics = Metrics::new(|| {
+    describe();
+    gauge!("svc_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    for status in STATUSES {
+        counter!("svc_http_answers_total", "status" => status).increment(0);
+    }
+});
 
 fn describe() {
     describe_gauge!("svc_build_info", "always 1; its label is the version");
@@ -69,18 +54,6 @@ fn describe() {
         "time from a call's message to its result"
     );
     describe_counter!("svc_http_answers_total", "answers by status");
-}
-
-/// Folds recorded samples into their buckets from time to time, so that they take no memory when
-/// nobody scrapes.
-pub(crate) async fn keep_metrics() {
-    let mut ticks = tokio::time::interval(Duration::from_secs(5));
-    loop {
-        ticks.tick().await;
-        if let Some(handle) = metrics() {
-            handle.run_upkeep();
-        }
-    }
 }
 
 /// Counts an HTTP answer.
@@ -122,7 +95,7 @@ struct Tool {
 
 impl Calls {
     pub(crate) fn new<'a>(tools: impl Iterator<Item = &'a str>) -> Self {
-        metrics();
+        METRICS.install();
         let call = |tool: &str, outcome: &'static str| counter!("svc_mcp_tool_calls_total", "tool" => tool.to_owned(), "outcome" => outcome);
         let tools = tools.map(|name| Tool {
             name: name.to_owned(),

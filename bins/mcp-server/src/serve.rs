@@ -116,7 +116,7 @@ impl<T: Toolbox> Service<T> {
     /// The address.
     pub async fn compose(config: &Config, parts: Parts<T>) -> Result<Self, ServeError> {
         let address = config.listen();
-        let limits = config.limits();
+        let limits = server_process::limits(&config.server);
         let server = Server::bind(address, limits.clone())
             .await
             .map_err(|error| ServeError::Listen { address, error })?;
@@ -151,7 +151,7 @@ impl<T: Toolbox> Service<T> {
 
     /// Serves until `shutdown` resolves; then requests in flight are finished.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Drained {
-        let upkeep = tokio::spawn(observe::keep_metrics());
+        let upkeep = tokio::spawn(observe::METRICS.keep());
         let looks = tokio::spawn(self.health.clone().keep());
         let probes = self
             .probe_every

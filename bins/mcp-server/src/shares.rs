@@ -16,7 +16,7 @@ use plan_builder::{Refusal, Request};
 use plan_checks::Rail;
 use plan_checks::bridge::AccountKind;
 
-use crate::throttle::Monotonic;
+use crate::monotonic::{Monotonic, millis};
 
 /// What one request is worth in the unit of [`credit`], so that requests an hour are a whole number
 /// a second.
@@ -254,11 +254,6 @@ impl Drop for Share<'_> {
             self.shares.note((self.rail, None));
         }
     }
-}
-
-/// Milliseconds since the clock's start.
-pub(crate) fn millis(clock: &Monotonic) -> u64 {
-    u64::try_from(clock().as_millis()).unwrap_or(u64::MAX)
 }
 
 fn out_of_share(rail: Rail, refused: OutOfCredit) -> Refusal {

@@ -1,15 +1,13 @@
 //! Limits on tool calls, whatever the tools do.
 
-use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+mod rate;
 
-use credit::{Cost, Newcomers, OutOfCredit, Refill, Rules};
+use governor::clock::{Clock, MonotonicClock};
 use plan_builder::Refusal;
 use tokio::sync::Semaphore;
 
+use self::rate::Rates;
 use crate::mcp::{ToolCall, ToolDescription, ToolResult, Toolbox};
-use crate::shares::millis;
 use crate::tools::refused;
 
 /// How many calls are taken.
@@ -35,68 +33,39 @@ impl Default for CallLimits {
     }
 }
 
-impl CallLimits {
-    fn rules(self) -> Rules {
-        // A call is a hundred units, so that a hundredth of a limit is a whole number.
-        let refill = |unit: Cost| Refill {
-            capacity: unit.times(self.burst),
-            per_second: unit.times(self.per_second),
-        };
-        Rules {
-            pool: refill(CALL),
-            address: refill(HUNDREDTH),
-        }
-    }
-}
-
-/// What a call is worth in the unit of [`credit`].
-const CALL: Cost = Cost::micro_usd(100);
-const HUNDREDTH: Cost = Cost::micro_usd(1);
-
-/// A clock that never goes back: the time since some moment.
-pub(crate) type Monotonic = Arc<dyn Fn() -> Duration + Send + Sync>;
-
-/// The system's clock.
-pub(crate) fn monotonic() -> Monotonic {
-    let start = Instant::now();
-    Arc::new(move || start.elapsed())
-}
-
 /// A toolbox that refuses calls above the limits, by the name `rate_limited`.
-pub(crate) struct Throttle<T> {
+pub(crate) struct Throttle<T, C: Clock = MonotonicClock> {
     inner: T,
     limits: CallLimits,
     slots: Semaphore,
-    clock: Monotonic,
-    calls: Mutex<Newcomers>,
+    rates: Rates<C>,
 }
 
 impl<T: Toolbox> Throttle<T> {
     /// The limits over a toolbox, with the system's clock.
     pub(crate) fn new(inner: T, limits: CallLimits) -> Self {
-        Self::with_clock(inner, limits, monotonic())
+        Self::with_clock(inner, limits, MonotonicClock)
     }
+}
 
+impl<T, C: Clock + Clone> Throttle<T, C> {
     /// The limits with another clock.
-    pub(crate) fn with_clock(inner: T, limits: CallLimits, clock: Monotonic) -> Self {
+    fn with_clock(inner: T, limits: CallLimits, clock: C) -> Self {
         let slots = usize::try_from(limits.in_flight).unwrap_or(usize::MAX);
         Self {
             inner,
             limits,
             slots: Semaphore::new(slots.min(Semaphore::MAX_PERMITS)),
-            calls: Mutex::new(Newcomers::new(limits.rules(), millis(&clock))),
-            clock,
+            rates: Rates::new(limits, clock),
         }
-    }
-
-    /// Takes one call from the allowance.
-    fn take(&self, client: Option<IpAddr>) -> Result<(), OutOfCredit> {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.take(client, CALL, millis(&self.clock)).map(drop)
     }
 }
 
-impl<T: Toolbox> Toolbox for Throttle<T> {
+impl<T, C> Toolbox for Throttle<T, C>
+where
+    T: Toolbox,
+    C: Clock<Instant: Send + Sync> + Clone + Send + Sync + 'static,
+{
     fn tools(&self) -> &[ToolDescription] {
         self.inner.tools()
     }
@@ -104,14 +73,14 @@ impl<T: Toolbox> Toolbox for Throttle<T> {
     async fn call(&self, call: &ToolCall<'_>) -> Option<ToolResult> {
         // A name that means nothing is answered as such, at any load.
         self.tools().iter().find(|tool| tool.name == call.name)?;
-        if let Err(refused) = self.take(call.client) {
+        if let Err(seconds) = self.rates.take(call.client) {
             let CallLimits {
                 per_second, burst, ..
             } = self.limits;
             return Some(refusal(
                 format!("at most {per_second} calls a second, {burst} at once"),
                 "the allowance is used up".to_owned(),
-                refused.retry_after_seconds,
+                seconds,
             ));
         }
         let Ok(_slot) = self.slots.try_acquire() else {
@@ -134,8 +103,11 @@ fn refusal(expected: String, observed: String, seconds: u64) -> ToolResult {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::net::IpAddr;
+    use std::sync::Arc;
+    use std::time::Duration;
 
+    use governor::clock::FakeRelativeClock;
     use serde_json::{Value, json};
     use tokio::sync::Notify;
 
@@ -165,8 +137,10 @@ mod tests {
         }
     }
 
-    fn throttled(limits: CallLimits) -> (Throttle<Slow>, Arc<AtomicU32>, Arc<Notify>, Arc<Notify>) {
-        let milliseconds = Arc::new(AtomicU32::new(0));
+    type Throttled = Throttle<Slow, FakeRelativeClock>;
+
+    fn throttled(limits: CallLimits) -> (Throttled, FakeRelativeClock, Arc<Notify>, Arc<Notify>) {
+        let clock = FakeRelativeClock::default();
         let (entered, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let tools = vec![ToolDescription {
             name: "slow".to_owned(),
@@ -186,12 +160,9 @@ mod tests {
             entered: entered.clone(),
             release: release.clone(),
         };
-        let now = milliseconds.clone();
-        let clock: Monotonic =
-            Arc::new(move || Duration::from_millis(now.load(Ordering::Relaxed).into()));
         (
-            Throttle::with_clock(inner, limits, clock),
-            milliseconds,
+            Throttle::with_clock(inner, limits, clock.clone()),
+            clock,
             entered,
             release,
         )
@@ -205,11 +176,11 @@ mod tests {
         }
     }
 
-    async fn is_refused(toolbox: &Throttle<Slow>) -> bool {
+    async fn is_refused(toolbox: &Throttled) -> bool {
         is_refused_to(toolbox, None).await
     }
 
-    async fn is_refused_to(toolbox: &Throttle<Slow>, client: Option<IpAddr>) -> bool {
+    async fn is_refused_to(toolbox: &Throttled, client: Option<IpAddr>) -> bool {
         let call = ToolCall {
             client,
             ..slow(RawArguments::NONE)
@@ -230,7 +201,7 @@ mod tests {
             burst: 200,
             in_flight: 8,
         };
-        let (toolbox, now, _, _) = throttled(limits);
+        let (toolbox, clock, _, _) = throttled(limits);
         let [greedy, modest] = ["192.0.2.1", "192.0.2.2"].map(|text| Some(text.parse().unwrap()));
         let mut served = 0;
         while !is_refused_to(&toolbox, greedy).await {
@@ -243,7 +214,7 @@ mod tests {
             assert!(!is_refused_to(&toolbox, modest).await);
         }
         assert!(is_refused_to(&toolbox, modest).await);
-        now.store(1_000, Ordering::Relaxed);
+        clock.advance(Duration::from_secs(1));
         assert!(!is_refused_to(&toolbox, modest).await);
     }
 
@@ -254,18 +225,18 @@ mod tests {
             burst: 3,
             in_flight: 8,
         };
-        let (toolbox, now, _, _) = throttled(limits);
+        let (toolbox, clock, _, _) = throttled(limits);
         for _ in 0..3 {
             assert!(!is_refused(&toolbox).await);
         }
         assert!(is_refused(&toolbox).await);
-        now.store(99, Ordering::Relaxed);
+        clock.advance(Duration::from_millis(99));
         assert!(is_refused(&toolbox).await);
-        now.store(100, Ordering::Relaxed);
+        clock.advance(Duration::from_millis(1));
         assert!(!is_refused(&toolbox).await);
         assert!(is_refused(&toolbox).await);
         // However long it was quiet, no more than a burst has come together.
-        now.store(1_000_000, Ordering::Relaxed);
+        clock.advance(Duration::from_secs(1_000));
         for _ in 0..3 {
             assert!(!is_refused(&toolbox).await);
         }

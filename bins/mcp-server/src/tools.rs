@@ -12,8 +12,8 @@ use plan_builder::{Moment, Policy, Refusal, Request, Sealed, bridge, perp_order,
 use plan_checks::Rail;
 
 use crate::mcp::{ToolCall, ToolDescription, ToolResult, Toolbox};
+use crate::monotonic::monotonic;
 use crate::shares::{ShareRules, Shares};
-use crate::throttle::monotonic;
 use fence::FenceStatus;
 pub(crate) use fence::Pinned;
 

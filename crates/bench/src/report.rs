@@ -63,6 +63,8 @@ impl fmt::Display for Amount {
 pub enum Limit {
     /// At most so many times another measurement of the same run.
     Times(Ratio, &'static str, Amount),
+    /// Reported beside another measurement of the same run, without a limit.
+    Beside(&'static str, Amount),
     /// At most this.
     AtMost(Amount),
 }
@@ -83,6 +85,7 @@ impl Finding {
     pub fn is_kept(&self) -> bool {
         match self.limit {
             Limit::Times(most, _, base) => self.ratio(base).is_some_and(|ratio| ratio <= most),
+            Limit::Beside(..) => true,
             Limit::AtMost(most) => self.ours.base_units() <= most.base_units(),
         }
     }
@@ -98,6 +101,12 @@ impl Finding {
                 Some(base.base_units()),
                 self.ratio(base).map(|ratio| ratio.to_string()),
                 most.to_string(),
+            ),
+            Limit::Beside(name, base) => (
+                Some(name),
+                Some(base.base_units()),
+                self.ratio(base).map(|ratio| ratio.to_string()),
+                "none".to_owned(),
             ),
             Limit::AtMost(most) => (None, None, None, most.base_units().to_string()),
         };
@@ -166,6 +175,15 @@ impl fmt::Display for Report {
                         .map(|ratio| ratio.to_string())
                         .unwrap_or_default(),
                     format!("{most} x"),
+                    name,
+                ),
+                Limit::Beside(name, base) => (
+                    base.to_string(),
+                    finding
+                        .ratio(base)
+                        .map(|ratio| ratio.to_string())
+                        .unwrap_or_default(),
+                    "none".to_owned(),
                     name,
                 ),
                 Limit::AtMost(most) => (String::new(), String::new(), most.to_string(), ""),

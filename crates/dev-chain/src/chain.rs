@@ -12,6 +12,7 @@ use crate::{
     builder::DevChainBuilder,
     contract::Token,
     error::DevChainError,
+    export::ExportedAccount,
     fault::InjectedFault,
     node::{Fate, Node},
     rpc::{self, Reply},
@@ -292,6 +293,13 @@ impl DevChain {
     fn read<C: SolCall>(&self, contract: Address, call: &C) -> Result<C::Return, DevChainError> {
         let output = self.lock().call(contract, call.abi_encode().into())?;
         C::abi_decode_returns(&output).map_err(|_| DevChainError::Answer { contract, output })
+    }
+
+    /// Every account after the newest block, by address. The hashes of earlier blocks and the waiting
+    /// transactions are not part of it.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<ExportedAccount> {
+        self.lock().state.export()
     }
 
     /// A panic elsewhere leaves no half-changed chain that anyone uses.

@@ -1,11 +1,11 @@
 //! Circle's attestation service for chains of this crate: it watches them for burns, and answers as
 //! `iris-api.circle.com` does.
 //!
-//! | request | answer |
-//! |---|---|
-//! | `GET /v2/messages/{domain}?transactionHash=0x…` | the messages of a burn and their attestations; 404 before it is indexed |
-//! | `GET /v2/burn/USDC/fees/{source}/{destination}`, with `?forward=true` too | the fees of a route |
-//! | `GET /v2/fastBurn/USDC/allowance` | the remaining fast allowance: 52,455,615.650179 USDC |
+//! - `GET /v2/messages/{domain}?transactionHash=0x…`: the messages of a burn and their
+//!   attestations; 404 before it is indexed.
+//! - `GET /v2/burn/USDC/fees/{source}/{destination}`, with `?forward=true` too: the fees of a
+//!   route.
+//! - `GET /v2/fastBurn/USDC/allowance`: the remaining fast allowance, 52,455,615.650179 USDC.
 //!
 //! A burn that allows it (threshold 1000 or less, from a domain with fast transfers, a `maxFee` of
 //! at least the fee) is attested as fast and pays the fee. Every other burn is attested as final,
@@ -21,7 +21,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use k256::ecdsa::SigningKey;
 
 use self::burn::Burn;
@@ -47,6 +47,8 @@ pub struct IrisReply {
 struct State {
     key: SigningKey,
     chains: Vec<(u32, DevChain)>,
+    /// Messages of other nodes: domain, transaction, place in its block, bytes.
+    recorded: Vec<(u32, B256, u64, Bytes)>,
     asked: HashMap<(u32, B256), u32>,
     missing: u32,
     pending: u32,
@@ -70,6 +72,7 @@ impl Iris {
         let state = State {
             key: key.map_err(|_| DevChainError::Key)?,
             chains: Vec::new(),
+            recorded: Vec::new(),
             asked: HashMap::new(),
             missing: 0,
             pending: 0,
@@ -89,6 +92,13 @@ impl Iris {
     pub fn watching(self, domain: u32, chain: &DevChain) -> Self {
         self.lock().chains.push((domain, chain.clone()));
         self
+    }
+
+    /// Attests a message that another node has logged: `MessageSent` in this transaction of a CCTP
+    /// domain, at this place in its block.
+    pub fn record(&self, domain: u32, transaction: B256, log_index: u64, message: Bytes) {
+        let recorded = (domain, transaction, log_index, message);
+        self.lock().recorded.push(recorded);
     }
 
     /// Answers the first requests for each transaction with 404, as before it is indexed.
@@ -141,8 +151,13 @@ impl State {
     /// The burns of a transaction, in the order of their logs.
     fn burns(&self, domain: u32, transaction: B256) -> Vec<Burn> {
         let chains = self.chains.iter().filter(|(known, _)| *known == domain);
-        chains
-            .flat_map(|(_, chain)| chain.sent_messages(transaction))
+        let logged = chains.flat_map(|(_, chain)| chain.sent_messages(transaction));
+        let recorded = self.recorded.iter();
+        let recorded = recorded
+            .filter(|(known, sent, ..)| (*known, *sent) == (domain, transaction))
+            .map(|(_, _, index, message)| (*index, message.clone()));
+        logged
+            .chain(recorded)
             .filter_map(|(index, message)| Burn::read(transaction, index, message.to_vec()))
             .collect()
     }

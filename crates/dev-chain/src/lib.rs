@@ -13,6 +13,7 @@ mod chain_196;
 mod contract;
 mod error;
 mod evm;
+mod export;
 mod fault;
 pub mod iris;
 mod node;
@@ -34,6 +35,7 @@ pub use self::{
     chain_196::{USDC, USDG, USDT0},
     contract::Contract,
     error::{DevChainError, ExecutionError},
+    export::ExportedAccount,
     fault::{BadAnswer, InjectedFault},
     node::{Fate, Mining},
     rpc::Reply,

@@ -1,5 +1,6 @@
 //! JSON-RPC 2.0: single requests, batches and errors, in the manner of go-ethereum.
 
+mod answers;
 mod blocks;
 mod calls;
 mod error;

@@ -10,6 +10,8 @@ use revm::{
     state::{AccountInfo, EvmState},
 };
 
+use crate::export::ExportedAccount;
+
 /// Accounts, code and storage after the newest block, and the changes of each block, so that every
 /// earlier block can still be read (node operators call this an archive).
 #[derive(Clone, Debug, Default)]
@@ -72,6 +74,29 @@ impl State {
             let written = self.latest.insert_account_storage(address, slot, value);
             infallible(written);
         }
+    }
+
+    /// Every account after the newest block, by address.
+    pub(crate) fn export(&self) -> Vec<ExportedAccount> {
+        let known = self.latest.cache.accounts.iter();
+        let accounts = known.filter_map(|(address, account)| {
+            let info = account.info()?;
+            let words = account.storage.iter().filter(|(_, word)| !word.is_zero());
+            let mut storage: Vec<(B256, B256)> = words
+                .map(|(slot, word)| (B256::from(*slot), B256::from(*word)))
+                .collect();
+            storage.sort_unstable();
+            Some(ExportedAccount {
+                address: *address,
+                balance: info.balance,
+                nonce: info.nonce,
+                code: self.latest().code(*address),
+                storage,
+            })
+        });
+        let mut accounts: Vec<_> = accounts.collect();
+        accounts.sort_unstable_by_key(|account| account.address);
+        accounts
     }
 
     /// The state after every transaction so far.

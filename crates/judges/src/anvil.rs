@@ -61,8 +61,25 @@ impl Anvil {
     /// [`Self::start`] with another chain id.
     /// # Errors When it does not start.
     pub async fn start_on(toolchain: &Toolchain, chain_id: u64) -> Result<Self, JudgeError> {
+        Self::start_with(toolchain, chain_id, &[]).await
+    }
+
+    /// The same with a block every second, whether or not there are transactions.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub async fn start_ticking(toolchain: &Toolchain, chain_id: u64) -> Result<Self, JudgeError> {
+        Self::start_with(toolchain, chain_id, &["--block-time", "1"]).await
+    }
+
+    async fn start_with(
+        toolchain: &Toolchain,
+        chain_id: u64,
+        more: &[&str],
+    ) -> Result<Self, JudgeError> {
         let mut command = toolchain.anvil();
         command.args(["--chain-id", &chain_id.to_string(), "--port", "0"]);
+        command.args(more);
         let (process, address) = Daemon::start(command, b"", |line| {
             line.strip_prefix("Listening on ")
                 .map(|address| address.trim().to_owned())

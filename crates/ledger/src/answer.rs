@@ -1,13 +1,10 @@
 //! What a paid call answered, as it is kept for its payer.
 
-use std::{
-    borrow::Cow,
-    fmt, mem,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{borrow::Cow, sync::Arc};
 
-use alloy_primitives::{B256, Keccak256, keccak256};
+use alloy_primitives::B256;
 use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
 use x402_wire::Payment;
 
 /// A header of an answer: its name and its value.
@@ -31,11 +28,11 @@ impl Answer {
     /// body's digest.
     #[must_use]
     pub fn new(status: u16, headers: impl Into<Box<[Header]>>, body: Bytes) -> Self {
-        let body_digest = keccak256(&body);
+        let body_digest = sha256(&body);
         Self::restored(status, headers, body, body_digest)
     }
 
-    /// An answer whose digest is known: it was stored beside it, or computed meanwhile.
+    /// An answer whose digest was stored beside it.
     pub(crate) fn restored(
         status: u16,
         headers: impl Into<Box<[Header]>>,
@@ -74,7 +71,7 @@ impl Answer {
         Arc::try_unwrap(self.0).map_or_else(|shared| shared.body.clone(), |own| own.body)
     }
 
-    /// Keccak-256 of the body (`X-Response-Digest`).
+    /// SHA-256 of the body.
     #[must_use]
     pub fn body_digest(&self) -> B256 {
         self.0.body_digest
@@ -82,101 +79,18 @@ impl Answer {
 
     /// Whether the body is the one whose digest is kept.
     pub(crate) fn is_intact(&self) -> bool {
-        keccak256(self.body()) == self.body_digest()
+        sha256(self.body()) == self.body_digest()
     }
 }
 
-/// How bodies begin. It is hashed once, for all answers that begin with it.
-pub struct Beginning {
-    bytes: Vec<u8>,
-    hasher: Keccak256,
-    last: Mutex<Last>,
-}
-
-/// How the last body of a beginning went on.
-struct Last {
-    /// Whether there was one. What is begun only once need not be kept.
-    begun: bool,
-    middle: Vec<u8>,
-    /// After beginning and middle.
-    hasher: Keccak256,
-}
-
-/// Room for what follows a beginning; it may grow.
-const REST: usize = 640;
-
-impl Beginning {
-    /// A beginning of these bytes.
-    #[must_use]
-    pub fn new(bytes: Vec<u8>) -> Self {
-        let mut hasher = Keccak256::new();
-        hasher.update(&bytes);
-        let last = Last {
-            begun: false,
-            middle: Vec::new(),
-            hasher: hasher.clone(),
-        };
-        Self {
-            bytes,
-            hasher,
-            last: Mutex::new(last),
-        }
-    }
-
-    /// The answer whose body goes on with what `middle` and then `end` append; otherwise as
-    /// [`Answer::new`]. A middle that is the same as the last one is not hashed again.
-    #[must_use]
-    pub fn answer(
-        &self,
-        status: u16,
-        headers: impl Into<Box<[Header]>>,
-        middle: impl FnOnce(&mut Vec<u8>),
-        end: impl FnOnce(&mut Vec<u8>),
-    ) -> Answer {
-        let mut body = Vec::with_capacity(self.bytes.len().saturating_add(REST));
-        body.extend_from_slice(&self.bytes);
-        middle(&mut body);
-        let mut hasher = self.hasher_after(body.get(self.bytes.len()..).unwrap_or_default());
-        let end_at = body.len();
-        end(&mut body);
-        hasher.update(body.get(end_at..).unwrap_or_default());
-        Answer::restored(status, headers, body.into(), hasher.finalize())
-    }
-
-    /// The bytes.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    fn hasher_after(&self, middle: &[u8]) -> Keccak256 {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.middle == middle {
-            return last.hasher.clone();
-        }
-        let mut hasher = self.hasher.clone();
-        hasher.update(middle);
-        if mem::replace(&mut last.begun, true) {
-            last.middle.clear();
-            last.middle.extend_from_slice(middle);
-            last.hasher = hasher.clone();
-        }
-        hasher
-    }
-}
-
-impl fmt::Debug for Beginning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Beginning")
-            .field("bytes", &self.bytes.len())
-            .finish_non_exhaustive()
-    }
+pub(crate) fn sha256(bytes: &[u8]) -> B256 {
+    B256::new(Sha256::digest(bytes).into())
 }
 
 /// Everything that must be durable before settlement is asked for, so that a crash meanwhile loses
 /// neither the answer nor the means to find out whether it was paid.
 #[derive(Clone, Debug)]
-pub struct Settlement {
+pub struct PendingSettlement {
     /// The payment: what is kept is the exact JSON text that came, and the payment requirements
     /// that it was matched to.
     pub payment: Payment,
@@ -213,43 +127,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_goes_on_is_the_answer_of_the_whole() {
-        let body: String = ('a'..='z').cycle().take(1000).collect();
-        let headers = || vec![("age".into(), "7".to_owned())];
-        // 136 bytes are a block of the hash.
-        for at in [0, 1, 135, 136, 137, 500, 999, 1000] {
-            let (bytes, rest) = body.split_at(at);
-            let beginning = Beginning::new(bytes.into());
-            // The same middle several times, then another one, then no longer the first one.
-            for length in [
-                rest.len(),
-                rest.len() / 2,
-                rest.len() / 2,
-                rest.len() / 2,
-                0,
-                rest.len() / 2,
-            ] {
-                let (middle, end) = rest.split_at(length);
-                for end in [end, "", "other"] {
-                    let whole = [bytes, middle, end].concat();
-                    let expected = Answer::new(200, headers(), whole.into());
-                    let write = |text: &str| {
-                        let bytes = text.as_bytes().to_vec();
-                        move |body: &mut Vec<u8>| body.extend(bytes)
-                    };
-                    let answer = beginning.answer(200, headers(), write(middle), write(end));
-                    assert_eq!(answer, expected, "{at}, {length}");
-                }
-            }
-        }
-    }
-
-    #[test]
     fn the_digest_belongs_to_the_body() {
         let answer = Answer::new(200, Vec::new(), Bytes::from_static(b""));
         assert_eq!(
             answer.body_digest().to_string(),
-            "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
+            "0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         );
         assert!(answer.is_intact());
         let other = Answer::restored(

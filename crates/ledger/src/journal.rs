@@ -4,7 +4,7 @@ use alloy_primitives::{Address, U256};
 use x402_wire::AuthorizationKey;
 
 use crate::{
-    answer::{Settlement, StoredReceipt},
+    answer::{PendingSettlement, StoredReceipt},
     claim::{Claim, RequestBinding},
     error::LedgerError,
     spending::{Missing, Spent},
@@ -87,7 +87,7 @@ pub trait Journal: Send + Sync + 'static {
     fn begin_settlement(
         &self,
         entry: EntryId,
-        settlement: Settlement,
+        settlement: PendingSettlement,
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 

@@ -9,7 +9,7 @@ mod sqlite;
 mod state;
 mod status;
 
-pub use answer::{Answer, Beginning, Header, Settlement, StoredAnswer, StoredReceipt};
+pub use answer::{Answer, Header, PendingSettlement, StoredAnswer, StoredReceipt};
 pub use claim::{Claim, RequestBinding};
 pub use error::LedgerError;
 pub use journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided};

@@ -17,7 +17,6 @@ mod failure;
 mod newcomers;
 mod port;
 mod schema;
-mod seen;
 mod statements;
 mod stats;
 mod store;

@@ -7,6 +7,7 @@
 mod article;
 mod brief;
 mod dedupe;
+mod overall;
 mod publisher;
 mod rank;
 mod score;
@@ -19,10 +20,11 @@ pub use self::{
     article::{Article, DateFlag, FUTURE_TOLERANCE_SECONDS, Importance, WINDOW_HOURS},
     brief::{Brief, Digest, FearGreed, FearGreedBand, TooThin, compile},
     dedupe::{DUPLICATE_HOURS, SAME_TITLE_PCT},
+    overall::{Sentiment, overall},
     publisher::Publisher,
     rank::{Headline, Ranking, rank},
     score::{DECAY_HOURS, UNDATED_HOURS, decay},
-    sentiment::{HeadlineSentiment, Sentiment, SentimentMethod, Tone, of_title, overall},
+    sentiment::{HeadlineSentiment, SentimentMethod, Tone, of_title},
     title::{TitleTokens, words},
     topic::{Topic, mentions_symbol, topic_named, topics_in},
     url::canonical_url,

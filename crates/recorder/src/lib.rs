@@ -7,6 +7,6 @@ mod proxy;
 
 pub use self::{
     library::{Library, LibraryError},
-    probe::{Printed, ProbeArguments},
+    probe::{Printed, ProbeArguments, UpstreamsCommand},
     proxy::{Proxy, Scheme},
 };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use clap::Args;
+use clap::{Args, Subcommand};
 use data_sources::probe::{Exchange, Found, document, exit_code, table};
 use http::HeaderMap;
 use jiff::Timestamp;
@@ -17,6 +17,16 @@ use crate::{
 
 /// Shorter secrets are not searched for in answers, because they occur in any text.
 const SHORTEST_SECRET: usize = 6;
+
+/// What is done with the upstreams of a configuration.
+#[derive(Debug, Subcommand)]
+pub enum UpstreamsCommand {
+    /// Ask each upstream one harmless question for each endpoint that is used, and print how it
+    /// stands: reachable, key taken, answer read, age of the data, quota left, what it serves. What
+    /// has changed is named by its JSON path. Exits 2 when something contradicts, 1 when something
+    /// could not be reached. Models are not asked, because each question costs money.
+    Probe(ProbeArguments),
+}
 
 /// Arguments of `upstreams probe`.
 #[derive(Debug, Args)]

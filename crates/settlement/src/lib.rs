@@ -1,26 +1,32 @@
 #![doc = include_str!("../README.md")]
 
 mod answer;
+mod any;
 mod chain;
 mod config;
 mod error;
 mod facilitator;
 mod http;
+mod mode;
 mod observe;
 mod okx;
 mod onchain;
 mod port;
 mod reason;
 mod support;
+mod timeouts;
 mod with_chain;
 
+pub use any::AnySettler;
 pub use chain::{ChainOptions, ChainReader, Clock, Finding, LogSearch};
-pub use config::{AnySettler, Mode, SettlementConfig, Timeouts, UnknownMode};
+pub use config::SettlementConfig;
 pub use error::{AssetFault, Cause, Malformation, RemoteCall, SettlementError};
 pub use facilitator::Facilitator;
+pub use mode::{Mode, UnknownMode};
 pub use okx::{Okx, OkxCredentials};
 pub use onchain::{GasPolicy, OnchainSettler};
 pub use port::{
     DECISION_MARGIN_SECONDS, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification,
 };
+pub use timeouts::Timeouts;
 pub use with_chain::WithChain;

@@ -20,6 +20,10 @@ pub enum Task {
     Test(Steps),
     /// Format, lints, layering, docs, licences and bans.
     Lint(Steps),
+    /// The dependencies of the crates, circles of modules, the width of comments.
+    Layering,
+    /// Lines of each crate: sources and tests.
+    Lines,
     /// Compiles and tests the signers that are services, which the tests leave out; long at the
     /// first time.
     Signers,

@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::layering::Violation;
-
 /// Why a step failed.
 #[derive(Debug, thiserror::Error)]
 pub enum XtaskError {
@@ -37,9 +35,9 @@ pub enum XtaskError {
         /// The machine's version.
         found: String,
     },
-    /// The dependency graph breaks the rules.
-    #[error("{} layering violations", .0.len())]
-    Layering(Vec<Violation>),
+    /// The dependency graph, the modules or the comments break the rules, each in a line.
+    #[error("{} violations", .0.len())]
+    Layering(Vec<String>),
     /// A test step without any test proves nothing.
     #[error("no test ran")]
     NoTests,
@@ -53,6 +51,14 @@ pub enum XtaskError {
         path: PathBuf,
         /// The reason.
         source: io::Error,
+    },
+    /// A source file is not Rust.
+    #[error("{path}: {source}")]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: syn::Error,
     },
     /// There is no folder for tools and foreign packages.
     #[error("neither XDG_CACHE_HOME nor HOME is set")]

@@ -8,12 +8,16 @@
 pub mod cache;
 pub mod cli;
 pub mod command;
+pub mod comments;
 pub mod counts;
 pub mod error;
 pub mod foreign;
 pub mod layering;
 pub mod licences;
+pub mod lines;
+pub mod modules;
 pub mod session;
+pub mod sources;
 mod steps;
 
 pub use cli::Cli;

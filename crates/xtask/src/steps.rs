@@ -9,7 +9,7 @@ use cargo_metadata::MetadataCommand;
 use crate::cli::{Cli, Steps, Task};
 use crate::counts::Counts;
 use crate::session::Session;
-use crate::{XtaskError, command, foreign, layering, licences};
+use crate::{XtaskError, command, comments, foreign, layering, licences, lines, modules};
 
 /// Runs one task to its end.
 pub fn run(cli: Cli) -> ExitCode {
@@ -32,6 +32,8 @@ pub fn run(cli: Cli) -> ExitCode {
             slow(&mut session);
             session.finish(false)
         }
+        Task::Layering => single_step("layering", layers),
+        Task::Lines => ended(count_lines()),
         Task::E2e => {
             let mut session = single();
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
@@ -64,18 +66,41 @@ fn quick(session: &mut Session) {
     session.step("format", |_| {
         command::run(&mut cargo(["fmt", "--all", "--check"]))
     });
-    session.step("layering", |_| {
-        let violations = layering::check(&layering::Graph::read(env!("CARGO_MANIFEST_DIR"))?);
-        if violations.is_empty() {
-            Ok(())
-        } else {
-            Err(XtaskError::Layering(violations))
-        }
-    });
+    session.step("layering", |_| layers());
     session.step("lints", |_| {
         let mut clippy = cargo(["clippy", "--workspace", "--all-targets", "--all-features"]);
         command::run(clippy.args(["--locked", "--", "--deny", "warnings"]))
     });
+}
+
+/// What holds between crates, between the files of a crate, and in them.
+fn layers() -> Result<(), XtaskError> {
+    let arrows = layering::check(&layering::Graph::read(env!("CARGO_MANIFEST_DIR"))?);
+    let circles = modules::circles(&root())?;
+    let faults = modules::check(&circles, modules::LISTED);
+    let wide = comments::check(&root())?;
+    let lines = arrows.iter().map(ToString::to_string);
+    let lines = lines.chain(faults.iter().map(ToString::to_string));
+    let lines: Vec<String> = lines.chain(wide.iter().map(ToString::to_string)).collect();
+    println!(
+        "{} circles of modules, the listed ones included:",
+        circles.len()
+    );
+    circles.iter().for_each(|circle| println!("  {circle}"));
+    if lines.is_empty() {
+        Ok(())
+    } else {
+        Err(XtaskError::Layering(lines))
+    }
+}
+
+/// Prints the lines of each crate.
+fn count_lines() -> Result<(), XtaskError> {
+    println!("{}", lines::HEADING);
+    lines::count(&root())?
+        .iter()
+        .for_each(|row| println!("{row}"));
+    Ok(())
 }
 
 fn slow(session: &mut Session) {

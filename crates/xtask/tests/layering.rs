@@ -1,4 +1,4 @@
-//! The workspace keeps to its layers, and the checker sees when it does not.
+//! The workspace keeps to its layers, and the checker notices every breach.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

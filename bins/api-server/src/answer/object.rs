@@ -5,10 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ledger::Beginning;
 use serde_json::Value;
-
-use super::LastBeginning;
 
 /// Bytes of most objects; longer ones take more.
 const USUAL_BYTES: usize = 1024;
@@ -20,7 +17,7 @@ pub(crate) struct Object(Arc<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     value: Value,
-    beginning: OnceLock<Arc<Beginning>>,
+    text: OnceLock<Vec<u8>>,
     nulls: OnceLock<BTreeSet<String>>,
 }
 
@@ -30,18 +27,14 @@ impl Object {
         Arc::try_unwrap(self.0).map_or_else(|kept| kept.value.clone(), |kept| kept.value)
     }
 
-    /// How a body with it begins, up to the member after `data`.
-    pub(super) fn beginning(&self, last: Option<&LastBeginning>) -> &Beginning {
-        self.0.beginning.get_or_init(|| {
+    /// Its JSON.
+    pub(super) fn text(&self) -> &[u8] {
+        self.0.text.get_or_init(|| {
             let mut text = Vec::with_capacity(USUAL_BYTES);
-            text.extend_from_slice(br#"{"data":"#);
             if let Err(error) = serde_json::to_writer(&mut text, &self.0.value) {
                 tracing::error!(%error, "an answer cannot be written");
             }
-            match last {
-                Some(last) => last.with(text),
-                None => Arc::new(Beginning::new(text)),
-            }
+            text
         })
     }
 

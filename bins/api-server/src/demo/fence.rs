@@ -1,26 +1,25 @@
 //! The fence's steps, each checked before it is claimed.
 
+mod messages;
 mod quotes;
 mod stage;
 
 use std::io::Write;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use alloy_signer::SignerSync as _;
-use alloy_signer_local::PrivateKeySigner;
 use delegation_fence::{
-    AccountKind, Domain, Grant, LEAST_LIFE_SECONDS, Message, Name, Order, Revocation, Signature,
-    Signed, TypedData, VerifiedLog, verify_log,
+    AccountKind, Grant, LEAST_LIFE_SECONDS, Order, Revocation, VerifiedLog, verify_log,
 };
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevAccount, base};
 use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
+use self::messages::{now, project, sign};
 pub use self::stage::{EmbeddedPlan, FenceStage, FenceStageError};
 use super::DemoError;
 use super::buyer::{Answer, Buyer, BuyerError};
-use super::transcript::{dollars, member, settled, step};
+use super::transcript::{dollars, ether, member, settled, step};
 
 /// Owns the sub-wallet and signs the grant.
 const OWNER: DevAccount = BUYER;
@@ -384,23 +383,6 @@ impl<'a> Round<'a> {
     }
 }
 
-/// A message with the signature of an account, made without a server.
-fn sign<M: Message>(number: u8, message: M, by: DevAccount) -> Result<Signed<M>, DemoError> {
-    let domain = Domain::new(base::CHAIN_ID, FenceStage::SALT);
-    let refused = |refusal| step(number, "a message of the fence", refusal);
-    let typed_data = TypedData::new(domain, message).map_err(refused)?;
-    let key = PrivateKeySigner::from_bytes(&by.key).map_err(|_| BuyerError::Sign)?;
-    let signature = key
-        .sign_hash_sync(&typed_data.digest())
-        .map_err(|_| BuyerError::Sign)?;
-    let signature = Signature::from_bytes(&signature.as_bytes()).map_err(refused)?;
-    Ok(Signed::new(typed_data, signature))
-}
-
-fn project(number: u8) -> Result<Name, DemoError> {
-    Name::new(FenceStage::PROJECT).map_err(|refusal| step(number, "a project", refusal))
-}
-
 fn expect(
     number: u8,
     expected: &'static str,
@@ -413,14 +395,4 @@ fn expect(
         return Ok(());
     }
     Err(step(number, expected, &answer.text))
-}
-
-/// Atoms of an 18-decimal token, to six places.
-fn ether(atoms: U256) -> String {
-    dollars(atoms / U256::from(1_000_000_000_000_u64))
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.unwrap_or_default().as_secs()
 }

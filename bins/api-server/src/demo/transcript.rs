@@ -188,6 +188,11 @@ pub(super) fn dollars(atoms: U256) -> String {
     format!("{whole}.{fraction:06}")
 }
 
+/// Atoms of an 18-decimal token, to six places.
+pub(super) fn ether(atoms: U256) -> String {
+    dollars(atoms / U256::from(1_000_000_000_000_u64))
+}
+
 pub(super) fn step(step: u8, expected: &'static str, observed: impl ToString) -> DemoError {
     DemoError::Step {
         step,

@@ -29,10 +29,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_readme_shows_the_same_clients() {
-        let readme = include_str!("../../../../README.md");
+    fn the_page_of_clients_shows_the_same_ones() {
+        let paying = include_str!("../../../../docs/PAYING.md");
         for snippet in [JAVASCRIPT, PYTHON] {
-            assert!(readme.contains(snippet), "{snippet}");
+            assert!(paying.contains(snippet), "{snippet}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! The reply to a paid call, however it ended.
 
-use alloy_primitives::hex;
+use alloy_primitives::B256;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
@@ -14,7 +16,7 @@ use super::{Delivered, Ended, Refusal};
 use crate::challenge::Challenger;
 use crate::observe;
 use crate::reply::{
-    ErrorReply, PAYMENT_RESPONSE, RESPONSE_DIGEST, Reply, header_value, own_header_value,
+    CONTENT_DIGEST, ErrorReply, PAYMENT_RESPONSE, Reply, header_value, own_header_value,
 };
 
 /// Seconds after which a payment that is being worked on, or a full server, is asked again.
@@ -55,14 +57,19 @@ fn answer(stored: StoredAnswer, again: bool) -> Reply {
     }
     headers.insert(PAYMENT_RESPONSE, own_header_value(receipt.header));
     headers.insert(
-        RESPONSE_DIGEST,
-        own_header_value(hex::encode_prefixed(answer.body_digest())),
+        CONTENT_DIGEST,
+        own_header_value(content_digest(answer.body_digest())),
     );
     if again {
         headers.insert("x-served-again", HeaderValue::from_static("true"));
     }
     *reply.body_mut() = answer.into_body().into();
     reply
+}
+
+/// The digest of a body as RFC 9530 writes it.
+fn content_digest(sha256: B256) -> String {
+    format!("sha-256=:{}:", STANDARD.encode(sha256))
 }
 
 fn error(refusal: Refusal) -> ErrorReply {

@@ -3,7 +3,7 @@
 use alloy_primitives::Address;
 use credit::Cost;
 use ledger::{
-    Answer, EntryId, Journal, LedgerError, Settlement as Attempt, Spent, State, StoredAnswer,
+    Answer, EntryId, Journal, LedgerError, PendingSettlement, Spent, State, StoredAnswer,
     StoredReceipt,
 };
 use settlement::{Cause, Receipt, RemoteCall, Settlement, Settler};
@@ -34,7 +34,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             let late = self.too_late(*claimed, spent, late.into());
             return Err(Box::pin(late).await.into());
         }
-        let attempt = Attempt {
+        let attempt = PendingSettlement {
             payment: claimed.payment.clone(),
             answer: answer.clone(),
             private: claimed.work.is_private(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use alloy_primitives::{B256, U256};
 use ledger::{
-    Answer, Claim, Journal, Options, PaymentStatus, RequestBinding, Reservation, Settlement,
+    Answer, Claim, Journal, Options, PaymentStatus, PendingSettlement, RequestBinding, Reservation,
     SqliteLedger,
 };
 use serde_json::Value;
@@ -86,7 +86,7 @@ async fn leave(ledger: &SqliteLedger, nonce: u64) -> i64 {
     };
     let answer = Answer::new(200, Vec::new(), "{}".into());
     let payment = payment(nonce);
-    let settlement = Settlement {
+    let settlement = PendingSettlement {
         payment,
         answer,
         private: false,

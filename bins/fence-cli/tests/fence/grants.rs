@@ -57,7 +57,7 @@ fn what_is_signed_is_said_before() {
     }
 }
 
-/// The signature is the one that cast, viem, eth-account and alloy make.
+/// The tool makes the same signature as cast, viem, eth-account and alloy.
 #[test]
 fn the_signature_of_the_vector_is_made_again() {
     let desk = Desk::new();
@@ -145,7 +145,7 @@ fn what_the_service_would_refuse_is_refused_before_it_is_signed() {
         desk.json("grant.json")["message"]["perSwapCap"],
         "4999500000"
     );
-    // What was written by another hand is refused by `sign`.
+    // `sign` refuses what another program wrote.
     desk.edit("grant.json", |grant| {
         grant["message"]["expiresAt"] = json!("1899999999")
     });
@@ -171,12 +171,12 @@ fn another_policy_than_the_pinned_one_is_not_signed_and_the_difference_is_shown(
         said.contains("the one that this build pins; nothing was signed"),
         "{said}"
     );
-    // Named, it is signed, and what differs is said before.
+    // With the policy file named, it signs and shows the difference before.
     let said = desk.sign_grant("--policy-file policy.json");
     for part in ["NOT the policy", "$.grant.max_days: pinned 180, here 120"] {
         assert!(said.ok().stderr.contains(part), "{said:?}");
     }
-    // A digest that is pinned by the person holds against any file.
+    // A digest that the person pins holds against any file.
     let pinned = desk.run("policy digest").stdout;
     let said = desk.sign_grant(&format!(
         "--policy-file policy.json --policy-digest {}",
@@ -187,7 +187,7 @@ fn another_policy_than_the_pinned_one_is_not_signed_and_the_difference_is_shown(
         said.contains("$.grant.max_days: pinned 180, here 120"),
         "{said}"
     );
-    // The pinned policy, edited after the grant was written.
+    // The pinned policy was edited after the grant was written.
     desk.put("policy.json", &crate::desk::pinned_policy());
     desk.new_grant("").ok();
     desk.edit("policy.json", |policy| {
@@ -298,7 +298,7 @@ fn files_are_never_overwritten_silently() {
     desk.run(&format!(
         "grant sign --in grant.json --keystore owner.key --password-file absent --yes --now {NOW} --out signed.json"
     ))
-    // Before the password is asked for.
+    // The tool refuses before it asks for the password.
     .error(3, &["signed.json: exists already"]);
     desk.run("grant attach --in grant.json --signature 0x --out signed.json")
         .error(3, &["signed.json: exists already"]);

@@ -1,4 +1,4 @@
-//! Key files: what is written, what is read, and what never appears.
+//! Key files: what the tool writes and reads, and what never appears.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -142,7 +142,7 @@ fn a_password_of_standard_input_or_a_descriptor_opens_it_too() {
     ended.ok();
 }
 
-/// cast writes such files. They are opened all the same, and said.
+/// cast writes such files. The tool opens them and warns.
 #[test]
 fn a_key_file_that_others_may_read_is_said() {
     let desk = Desk::new();

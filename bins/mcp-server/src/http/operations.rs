@@ -12,12 +12,13 @@ use http::{HeaderValue, Method, StatusCode, header};
 use http_edge::{Draining, RequestId};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use server_process::{METRICS_MEDIA_TYPE, readiness};
 
 use super::reply::{self, Reply};
 use crate::observe;
 
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
-const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+const TEXT: HeaderValue = HeaderValue::from_static(METRICS_MEDIA_TYPE);
 
 /// The states in which no call is answered.
 const NO_USE: [HealthState; 2] = [HealthState::Unavailable, HealthState::PaymentRequired];
@@ -181,9 +182,8 @@ impl Operations {
     /// the chain's other legs to serve.
     fn readiness(&self) -> Reply {
         if self.draining.is_draining() {
-            let reason = json!({ "component": "server", "reason": "draining" });
-            let body = json!({ "ready": false, "reasons": [reason] });
-            return reply::json(StatusCode::SERVICE_UNAVAILABLE, &body);
+            let (status, body) = readiness(false, [("server", Some("draining"))]);
+            return reply::json(status, &body);
         }
         let observed = self.health.observe();
         let enabled = || {
@@ -192,23 +192,18 @@ impl Operations {
                 .filter(|seen| seen.state != HealthState::Disabled)
         };
         let works = |seen: &&Observed| !NO_USE.contains(&seen.state);
-        let ready = enabled().any(|seen| works(&seen)) || enabled().next().is_none();
-        let reasons: Vec<Value> = enabled()
+        let is_ready = enabled().any(|seen| works(&seen)) || enabled().next().is_none();
+        let concerns = self.health.concerns();
+        let reasons = enabled()
             .filter(|seen| !works(seen))
-            .map(|seen| json!({ "component": seen.id, "reason": seen.reason }))
+            .map(|seen| (seen.id.as_str(), seen.reason.as_deref()))
             .chain(
-                self.health
-                    .concerns()
-                    .into_iter()
-                    .map(|(component, reason)| json!({ "component": component, "reason": reason })),
-            )
-            .collect();
-        let status = if ready {
-            StatusCode::OK
-        } else {
-            StatusCode::SERVICE_UNAVAILABLE
-        };
-        reply::json(status, &json!({ "ready": ready, "reasons": reasons }))
+                concerns
+                    .iter()
+                    .map(|(component, reason)| (component.as_str(), Some(reason.as_str()))),
+            );
+        let (status, body) = readiness(is_ready, reasons);
+        reply::json(status, &body)
     }
 
     fn status(&self) -> Reply {
@@ -224,7 +219,7 @@ impl Operations {
     }
 
     fn metrics(&self) -> Reply {
-        let handle = observe::metrics();
+        observe::METRICS.install();
         for seen in self.health.observe() {
             gauges::state(&seen.id, seen.state);
         }
@@ -233,8 +228,8 @@ impl Operations {
         for (upstream, quota) in quotas {
             gauges::quota(upstream, &quota);
         }
-        let text = handle.map(|handle| handle.render());
-        reply::with_body(StatusCode::OK, TEXT, Bytes::from(text.unwrap_or_default()))
+        let text = observe::METRICS.render().unwrap_or_default();
+        reply::with_body(StatusCode::OK, TEXT, Bytes::from(text))
     }
 }
 

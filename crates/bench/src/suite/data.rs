@@ -108,7 +108,7 @@ async fn cached(
     bare.stop()?;
     let [bare, routes @ ..] = costs.map(|costs| middle(&costs));
     for ((name, _), ours) in ROUTES.into_iter().zip(routes) {
-        let limit = Limit::Times(Ratio::thousandths(1_300), BASELINE, Amount::Cpu(bare));
+        let limit = Limit::Times(Ratio::thousandths(1_500), BASELINE, Amount::Cpu(bare));
         report.add(Finding {
             name,
             ours: Amount::Cpu(ours),

@@ -5,7 +5,7 @@ use alloy_primitives::B256;
 use alloy_rpc_types_eth::Transaction;
 use serde_json::{Value, json};
 
-use super::{error::RpcError, methods::answer, params::Params};
+use super::{answers::answer, error::RpcError, params::Params};
 use crate::node::Node;
 
 /// `eth_getBlockByNumber` and `eth_getBlockByHash`: null for an unknown block.

@@ -8,7 +8,7 @@ use revm::context::{
 };
 use serde_json::{Value, json};
 
-use super::{error::RpcError, methods::quantity, params::Params};
+use super::{answers::quantity, error::RpcError, params::Params};
 use crate::{
     error::ExecutionError,
     node::{Node, View},

@@ -6,8 +6,8 @@ use alloy_primitives::{U64, U128};
 use serde_json::{Number, Value, json};
 
 use super::{
+    answers::{answer, quantity},
     error::RpcError,
-    methods::{answer, quantity},
     params::Params,
 };
 use crate::{block::Block, node::Node};

@@ -4,7 +4,7 @@ use alloy_primitives::B256;
 use alloy_rpc_types_eth::{BlockNumberOrTag, Filter, FilterBlockOption};
 use serde_json::Value;
 
-use super::{error::RpcError, methods::answer};
+use super::{answers::answer, error::RpcError};
 use crate::{block::Block, node::Node};
 
 /// The logs of a block or of an inclusive range of blocks, by address and topics.

@@ -1,10 +1,12 @@
 //! The table of methods.
 
-use alloy_primitives::{Address, B256, Bytes, U64, U256};
-use serde::Serialize;
-use serde_json::{Value, json, to_value};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use serde_json::{Value, json};
 
-use super::{blocks, calls, error::RpcError, fees, logs, params::Params, simulate, unlocked};
+use super::{
+    answers::quantity, blocks, calls, error::RpcError, fees, logs, params::Params, simulate,
+    unlocked,
+};
 use crate::node::{Node, View};
 
 /// Runs one method.
@@ -58,16 +60,6 @@ pub(super) fn dispatch(
         "eth_sendTransaction" => unlocked::send(node, params.single()?),
         unknown => Err(RpcError::method_not_found(unknown)),
     }
-}
-
-/// A number as `0x…` without leading zeros.
-pub(super) fn quantity(number: u64) -> Value {
-    json!(U64::from(number))
-}
-
-/// Any serialisable answer.
-pub(super) fn answer<T: Serialize>(value: &T) -> Result<Value, RpcError> {
-    to_value(value).map_err(|error| RpcError::new(-32603, error.to_string()))
 }
 
 /// A constant answer of a method without parameters.

@@ -17,9 +17,9 @@ use revm::{
 use serde_json::Value;
 
 use super::{
+    answers::answer,
     calls::{CALL_GAS_CAP, halted, to_env},
     error::RpcError,
-    methods::answer,
     params::Params,
 };
 use crate::{

@@ -9,11 +9,11 @@ use dev_chain::{
     cctp::{ATTESTER, FEE_RECIPIENT, MESSAGE_TRANSMITTER, TOKEN_MESSENGER, TOKEN_MINTER},
     iris::Iris,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     plan::{HOLDER, Step, approve, balance, refusal, selector_of, submit},
-    support::NOW,
+    support::{NOW, get},
 };
 
 /// 25 USDC; the fee of a fast transfer is 1.3 basis points of it.
@@ -398,4 +398,41 @@ fn only_named_minters_mint() {
     );
     configure(MINTER.address, U256::ZERO).unwrap();
     assert_eq!(receive(&world, &call), "FiatToken: caller is not a minter");
+}
+
+#[test]
+fn a_burn_that_another_node_logged_is_attested_as_one_of_its_own() {
+    let world = world();
+    let transaction = burn(&world, &burn_call(FEE, 1000));
+    let watched = mint_of(&world, transaction);
+    let elsewhere = World {
+        iris: Iris::new(ATTESTER).unwrap(),
+        ..world
+    };
+    assert_eq!(messages(&elsewhere, transaction).0, 404);
+    let receipt: Value = get(
+        &elsewhere.source,
+        "eth_getTransactionReceipt",
+        json!([transaction]),
+    );
+    let logs = receipt["logs"].as_array().unwrap().iter();
+    let topic = MessageTransmitter::MessageSent::SIGNATURE_HASH.to_string();
+    let log = logs
+        .clone()
+        .find(|log| log["topics"][0] == topic.as_str())
+        .unwrap();
+    let data: Bytes = log["data"].as_str().unwrap().parse().unwrap();
+    let message = MessageTransmitter::MessageSent::abi_decode_data(&data)
+        .unwrap()
+        .0;
+    let index = log["logIndex"].as_str().unwrap().trim_start_matches("0x");
+    let index = u64::from_str_radix(index, 16).unwrap();
+    elsewhere
+        .iris
+        .record(base::DOMAIN, transaction, index, message);
+    let recorded = mint_of(&elsewhere, transaction);
+    assert_eq!(
+        (recorded.message, recorded.attestation),
+        (watched.message, watched.attestation)
+    );
 }

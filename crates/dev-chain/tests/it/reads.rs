@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Bloom, BloomInput, Bytes, U64, U256};
 use alloy_rpc_types_eth::{Block, FeeHistory, Log, Transaction, TransactionReceipt};
 use alloy_sol_types::{SolCall, SolEvent};
-use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, GAS_PAYER, PAYEE, USDC, USDG, USDT0};
+use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, GAS_PAYER, PAYEE, USDC, USDG, USDT0, xlayer};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -351,4 +351,21 @@ fn the_chain_says_what_it_is() {
     );
     check("eth_syncing", json!(false));
     check("web3_clientVersion", json!("dev-chain/v0.1.0"));
+}
+
+#[test]
+fn a_chain_is_exported_as_its_node_shows_it() {
+    let chain = DevChain::with_xlayer_stage().unwrap();
+    let accounts = chain.accounts();
+    let token = accounts.iter().find(|it| it.address == xlayer::USDG);
+    let token = token.unwrap();
+    assert!(!token.code.is_empty() && !token.storage.is_empty());
+    let code: Bytes = get(&chain, "eth_getCode", json!([token.address, "latest"]));
+    assert_eq!(code, token.code);
+    for (slot, word) in &token.storage {
+        let params = json!([token.address, slot, "latest"]);
+        assert_eq!(get::<B256>(&chain, "eth_getStorageAt", params), *word);
+    }
+    let payer = accounts.iter().find(|it| it.address == BUYER.address);
+    assert_eq!(payer.unwrap().balance, chain.native_balance(BUYER.address));
 }

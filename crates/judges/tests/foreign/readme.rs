@@ -1,23 +1,23 @@
-//! The samples of the README, as they are printed there, against a running service.
+//! The samples of `docs/PAYING.md`, as they are printed there, against a running service.
 
 use judges::{Account, Token, run};
 use tokio::process::Command;
 
 use crate::world::World;
 
-const README: &str = include_str!("../../../../README.md");
-/// Where the samples look for the demo.
+const PAYING: &str = include_str!("../../../../docs/PAYING.md");
+/// The address at which the samples expect the demo.
 const DEMO: &str = "http://127.0.0.1:8402";
 
 /// The code blocks of a language that pay.
 fn samples(language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");
-    let blocks = README.split(fence.as_str()).skip(1);
+    let blocks = PAYING.split(fence.as_str()).skip(1);
     let blocks = blocks.map(|rest| rest.split("\n```").next().unwrap());
     blocks.filter(|block| block.contains("BUYER_KEY")).collect()
 }
 
-/// Runs a sample; it has paid once in the first asset when it ends.
+/// Runs a sample and asserts that it has paid once in the first asset.
 async fn check(world: &World, mut interpreter: Command, sample: &str, printed: &[&str]) {
     let [first, ..] = Token::ALL;
     let before = world.balances(first).await;
@@ -36,7 +36,7 @@ async fn check(world: &World, mut interpreter: Command, sample: &str, printed: &
 async fn the_javascript_sample_pays() {
     let world = World::start().await;
     let [sample] = samples("js")[..] else {
-        panic!("the README has another number of samples")
+        panic!("the page has another number of samples")
     };
     let printed = ["200 118.42", "success: true"];
     check(&world, world.toolchain.node_input(), sample, &printed).await;
@@ -47,7 +47,7 @@ async fn the_javascript_sample_pays() {
 async fn the_python_samples_pay() {
     let world = World::start().await;
     let [requests, httpx] = samples("python")[..] else {
-        panic!("the README has another number of samples")
+        panic!("the page has another number of samples")
     };
     let python = || world.toolchain.python_x402_input();
     check(&world, python(), requests, &["200 118.42", "0x"]).await;

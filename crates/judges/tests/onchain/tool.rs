@@ -1,5 +1,5 @@
-//! The network commands of `fence-cli` against the chain: what they read is so, and the
-//! transactions that they print do what they say.
+//! The network commands of `fence-cli` against the chain: their readings are true, and their
+//! printed transactions do what they say.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::stage::{ENFORCER, HOLDER, REDEEMER, Stage, sign};
 
-/// The holder's file of the grant.
+/// The holder's grant file.
 fn file(stage: &Stage) -> TempDir {
     let signature = sign(HOLDER, stage.grant.digest());
     let delegations = stage.delegations.delegations().iter();
@@ -51,7 +51,7 @@ async fn run(
     (outcome.exit, serde_json::from_str(&outcome.stdout).unwrap())
 }
 
-/// Sends what the tool printed, as the account.
+/// Sends the tool's printed transaction, as the account.
 async fn send(stage: &Stage, transaction: &Value) {
     let to: Address = transaction["to"].as_str().unwrap().parse().unwrap();
     let data: Bytes = transaction["data"].as_str().unwrap().parse().unwrap();

@@ -11,7 +11,7 @@ use super::{
     store::{Claimed, Sweep},
 };
 use crate::{
-    answer::{Settlement, StoredReceipt},
+    answer::{PendingSettlement, StoredReceipt},
     claim::{Claim, RequestBinding},
     error::LedgerError,
     journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided},
@@ -82,7 +82,7 @@ impl Journal for SqliteLedger {
     fn begin_settlement(
         &self,
         entry: EntryId,
-        settlement: Settlement,
+        settlement: PendingSettlement,
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send {
         // Work that was done before its beginning was noted leaves nothing to note.

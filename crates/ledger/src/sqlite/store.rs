@@ -18,7 +18,6 @@ use super::{
     failure::{Failure, named},
     newcomers::Newcomers,
     schema,
-    seen::{Digest, Seen},
     statements::Statements,
 };
 use crate::{
@@ -42,6 +41,10 @@ use prune::Round;
 /// In the columns for answers and receipts: none. The numbers of those rows follow it (see the
 /// schema).
 const NONE: i64 = 1 << 40;
+
+/// In the column for the kind of a body's digest. Answers of files before version 9 have Keccak-256,
+/// which is 0.
+const SHA_256: i64 = 1;
 
 /// Bytes that the probe writes: more than a page, so that a full ledger cannot take them.
 const PROBE_BYTES: i64 = 8192;
@@ -87,8 +90,6 @@ pub(super) struct Store<'c> {
     options: Options,
     credit: Credit,
     newcomers: Newcomers,
-    /// `None` until it is read, at first and after a rollback.
-    seen: Option<Seen>,
     next_entry: i64,
     next_answer: i64,
     next_receipt: i64,
@@ -103,28 +104,18 @@ impl<'c> Store<'c> {
             let sql = format!("SELECT coalesce(max(id), ?1) + 1 FROM {table}");
             connection.query_row(&sql, [before_first], |row| row.get(0))
         };
-        let mut statements = Statements::new(connection);
-        let mut read = || {
-            let seen = Seen::load(&mut statements)?;
-            // The newest entries may have been deleted, and their numbers must not come back: they
-            // are written down.
-            let next_entry = next("entry", 0)?.max(seen.until().saturating_add(1));
-            Ok((
-                seen,
-                next_entry,
-                next("answer", NONE)?,
-                next("receipt", NONE)?,
-            ))
+        let read = || {
+            let entry = next("entry", 0)?;
+            Ok((entry, next("answer", NONE)?, next("receipt", NONE)?))
         };
-        let (seen, next_entry, next_answer, next_receipt) =
+        let (next_entry, next_answer, next_receipt) =
             read().map_err(|error| named(&error, database.file.path(), "open"))?;
         Ok(Self {
             database,
-            statements,
+            statements: Statements::new(connection),
             options,
             credit: Credit::new(options.credit_cap_micro_usd),
             newcomers: Newcomers::new(&options),
-            seen: Some(seen),
             next_entry,
             next_answer,
             next_receipt,
@@ -158,16 +149,12 @@ impl<'c> Store<'c> {
     /// At the end of a batch, within its transaction: writes what its operations have left in
     /// memory.
     pub(super) fn finish_batch(&mut self) -> rusqlite::Result<()> {
-        self.credit.write(&mut self.statements)?;
-        let (seen, statements) = self.seen()?;
-        seen.advance(statements)
+        self.credit.write(&mut self.statements)
     }
 
     /// Undoes the open transaction, unless SQLite has done so already, as it does when the disk is
     /// full.
     pub(super) fn roll_back(&mut self) {
-        // They have followed what is undone.
-        self.seen = None;
         self.credit.forget();
         if !self.connection().is_autocommit()
             && let Err(error) = self.run("ROLLBACK")
@@ -190,14 +177,6 @@ impl<'c> Store<'c> {
 
     fn run(&mut self, sql: &'static str) -> rusqlite::Result<()> {
         self.statements.execute(sql, []).map(drop)
-    }
-
-    pub(super) fn seen(&mut self) -> rusqlite::Result<(&mut Seen, &mut Statements<'c>)> {
-        let seen = match self.seen.take() {
-            Some(seen) => seen,
-            None => Seen::load(&mut self.statements)?,
-        };
-        Ok((self.seen.insert(seen), &mut self.statements))
     }
 
     /// The credit of a payer, in micro-USD.
@@ -232,6 +211,9 @@ impl<'c> Store<'c> {
         Ok(())
     }
 }
+
+/// What is kept of an authorization's digest.
+pub(super) type Digest = [u8; 16];
 
 /// The part of an authorization's digest that is kept: half of it is beyond chance and beyond
 /// finding a second authorization with the digest of another payer's. Somebody who makes two of

@@ -8,7 +8,7 @@ use x402_wire::{AuthorizationKey, Network, Payment};
 use super::{store::Claimed, *};
 use crate::spending::Spent;
 use crate::{
-    answer::{Settlement, StoredReceipt},
+    answer::{PendingSettlement, StoredReceipt},
     claim::{Claim, RequestBinding},
     journal::Journal,
     state::State,
@@ -286,7 +286,7 @@ async fn only_what_is_undecided_is_marked() {
         let Reservation::Reserved(entry) = ledger.reserve(claim(nonce)).await.unwrap() else {
             panic!("taken")
         };
-        let settlement = Settlement {
+        let settlement = PendingSettlement {
             payment: payment(),
             answer: crate::Answer::new(200, Vec::new(), "body".into()),
             private: false,

@@ -17,8 +17,8 @@ fn reserve_many(file: &Connection) {
     file.pragma_update(None, "synchronous", "OFF").unwrap();
     let sql = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
          INSERT INTO entry (id, state, authorization, request, payer, valid_before, reserved_at,
-                            changed_at, amount, method, path)
-         SELECT n, 2, randomblob(16), zeroblob(32), zeroblob(20), ?2, ?2, ?2, '2000', 'GET', '/price'
+                            changed_at, amount, method, path, open)
+         SELECT n, 2, randomblob(16), zeroblob(32), zeroblob(20), ?2, ?2, ?2, '2000', 'GET', '/price', 1
          FROM number";
     let now = i64::try_from(NOW).unwrap();
     file.execute(sql, rusqlite::params![MANY, now]).unwrap();

@@ -1,7 +1,7 @@
 //! What goes when: answers after their retention, entries when nobody needs to look them up any
 //! more.
 
-use ledger::{Claim, Journal, Options, PaymentStatus, Pruned, Settlement, Spent, State};
+use ledger::{Claim, Journal, Options, PaymentStatus, PendingSettlement, Pruned, Spent, State};
 
 use crate::support::{
     Bench, ENTRY_RETENTION, NOW, OPTIONS, PRIVATE_RETENTION, RETENTION, bring, claim, find,
@@ -119,7 +119,7 @@ async fn a_private_answer_goes_sooner_and_its_record_stays_as_long() {
     let ledger = Bench::new();
     for nonce in [1, 2] {
         let entry = reserved(&ledger, claim(nonce)).await;
-        let private = Settlement {
+        let private = PendingSettlement {
             private: nonce == 1,
             ..settlement(nonce)
         };

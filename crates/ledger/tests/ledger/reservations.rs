@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use alloy_primitives::Address;
 use ledger::{
-    Answer, Claim, Journal, LedgerError, Options, PaymentStatus, RequestBinding, Reservation,
-    Settlement, Spent, SqliteLedger, State,
+    Answer, Claim, Journal, LedgerError, Options, PaymentStatus, PendingSettlement, RequestBinding,
+    Reservation, Spent, SqliteLedger, State,
 };
 use x402_wire::{AuthorizationKey, Network};
 
@@ -164,7 +164,7 @@ async fn an_answer_comes_back_byte_for_byte() {
             .into(),
     );
     let entry = reserved(&ledger, claim(1)).await;
-    let settlement = Settlement {
+    let settlement = PendingSettlement {
         answer: answer.clone(),
         ..settlement(1)
     };

@@ -5,8 +5,8 @@ use std::{ops::Deref, path::PathBuf};
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
     Allowance, Answer, Claim, EntryId, Journal, LedgerError, Options, PaymentRecord, PaymentStatus,
-    Pruned, RequestBinding, Reservation, Settlement, Spent, SqliteLedger, State, StoredAnswer,
-    StoredReceipt,
+    PendingSettlement, Pruned, RequestBinding, Reservation, Spent, SqliteLedger, State,
+    StoredAnswer, StoredReceipt,
 };
 use tempfile::TempDir;
 use x402_wire::{AuthorizationKey, Network, Payment};
@@ -132,8 +132,8 @@ pub(crate) fn payment(nonce: u64, note: &str) -> Payment {
     Payment::restore(payload.as_bytes(), requirements.as_bytes()).unwrap()
 }
 
-pub(crate) fn settlement(nonce: u64) -> Settlement {
-    Settlement {
+pub(crate) fn settlement(nonce: u64) -> PendingSettlement {
+    PendingSettlement {
         payment: payment(nonce, "₮"),
         answer: Answer::new(
             200,

@@ -3,9 +3,11 @@
 //!
 //! | transfer | `maxFee` |
 //! |---|---|
-//! | standard or fast | `base + floor(base / 10)` with `base = ceil(amount * round(bps * 100) / 1000000)` and its own `bps` |
+//! | standard or fast | `base + floor(base / 10)` |
 //! | forwarded | that, and the highest forwarding fee |
 //! | the caller gave one | that one |
+//!
+//! `base` is `ceil(amount * round(bps * 100) / 1000000)`, with the `bps` of the transfer.
 //!
 //! The kit's rule takes 0 for a standard transfer, because none costs anything where it was
 //! written; where the protocol charges for one, a burn with 0 reverts or is never attested. And it

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     article::Article,
+    overall::{Sentiment, overall},
     rank::{Headline, Ranking, rank},
-    sentiment::{Sentiment, Tone, overall},
+    sentiment::Tone,
 };
 
 /// Fewest headlines of a digest.

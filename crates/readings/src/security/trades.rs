@@ -168,9 +168,9 @@ impl Trades {
     /// | `honeypot` | the exchange calls it one | critical |
     /// | `cannot_sell` | it can be bought, and there is no route to sell it | critical |
     /// | `not_traded` | there is no route to buy it and none to sell it | medium |
-    /// | `round_trip_loss` | buying and selling for $10 loses 3, 10, 50 percent | medium, high, critical |
-    /// | `thin_market` | buying and selling for the largest size loses 10, 50 percent | medium, high |
-    /// | `thin_market` | a larger purchase, sale finds no route while a smaller one does | medium, high |
+    /// | `round_trip_loss` | a round trip of $10 loses 3, 10, 50 % | medium, high, critical |
+    /// | `thin_market` | a round trip of the largest size loses 10, 50 % | medium, high |
+    /// | `thin_market` | a larger purchase, sale has no route, a smaller one has | medium, high |
     #[must_use]
     pub fn signs(&self) -> Vec<Sign> {
         let mut signs = Vec::new();

@@ -55,7 +55,7 @@ fn headers() -> Json {
     json!({
         "PAYMENT-REQUIRED": text("Base64 of the PaymentRequired JSON (x402 version 2)."),
         "PAYMENT-RESPONSE": text("Base64 of the settlement receipt (x402 version 2)."),
-        "X-Response-Digest": text("Keccak-256 of the body, 0x and 64 hex digits."),
+        "Content-Digest": text("Digest of the body (RFC 9530): sha-256=:base64:."),
         "Age": seconds("Age of the data in seconds."),
         "Cache-Control": text("`private`, with the seconds for which the answer stays fresh."),
         "Retry-After": seconds("Seconds to wait before the next attempt."),

@@ -142,7 +142,7 @@ fn success(route: &Route, status: u16) -> Json {
         "description": format!("{}, {description}", route.summary),
         "headers": {
             "PAYMENT-RESPONSE": header("PAYMENT-RESPONSE"),
-            "X-Response-Digest": header("X-Response-Digest"),
+            "Content-Digest": header("Content-Digest"),
             "Age": header("Age"),
             "Cache-Control": header("Cache-Control"),
         },

@@ -338,6 +338,13 @@ impl Chains {
         table.block_time_ms.map(Duration::from_millis)
     }
 
+    /// The address of every node: it may carry a key.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let urls = self.0.values().flat_map(|table| &table.rpc_urls);
+        urls.map(|url| url.clone().into()).collect()
+    }
+
     /// The rules of the tables.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         for (id, table) in &self.0 {

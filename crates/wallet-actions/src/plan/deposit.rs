@@ -37,7 +37,8 @@ impl Account<'_> {
     /// Plans a deposit of `amount` whole tokens of the asset, of which the account holds `held`.
     ///
     /// # Errors
-    /// [`Refused`]: the amount is none of the asset; the product does not take it now; the chain cannot be read.
+    /// [`Refused`]: the amount is none of the asset; the product does not take it now; the chain
+    /// cannot be read.
     pub(crate) async fn deposit_in(
         &self,
         product: &Product,

@@ -64,7 +64,8 @@ impl ListedProduct {
     /// amount is not looked at.
     ///
     /// # Errors
-    /// [`Refused`]: the amount is none of the asset; the product does not take it now; the chain cannot be read.
+    /// [`Refused`]: the amount is none of the asset; the product does not take it now; the chain
+    /// cannot be read.
     pub async fn plan_deposit(
         &self,
         chain: &ChainReader,

@@ -233,6 +233,12 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: &[STORAGE, &["hyper", "reqwest"]],
     },
     Member {
+        name: "server-process",
+        layer: 4,
+        may_use: &["http-edge", "server-config"],
+        must_not_reach: &[STORAGE, &["reqwest"]],
+    },
+    Member {
         name: "dev-chain",
         layer: 4,
         may_use: &["http-edge"],
@@ -301,6 +307,7 @@ pub const MEMBERS: &[Member] = &[
             "replay",
             "route-catalog",
             "server-config",
+            "server-process",
             "settlement",
             "storage",
             "tx-sender",
@@ -324,6 +331,7 @@ pub const MEMBERS: &[Member] = &[
             "recorder",
             "replay",
             "server-config",
+            "server-process",
             "storage",
         ],
         must_not_reach: &[&[

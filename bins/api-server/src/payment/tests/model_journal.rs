@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use alloy_primitives::Address;
 use ledger::{
     Claim, EntryId, Journal, LedgerError, Missing, OpenCounts, Options, PaymentRecord,
-    PaymentStatus, Pruned, Recovery, RequestBinding, Reservation, Resolution, Settlement, Spent,
-    State, StoredReceipt, Transition, Undecided,
+    PaymentStatus, PendingSettlement, Pruned, Recovery, RequestBinding, Reservation, Resolution,
+    Spent, State, StoredReceipt, Transition, Undecided,
 };
 use x402_wire::AuthorizationKey;
 
@@ -122,7 +122,7 @@ impl Journal for ModelJournal {
     async fn begin_settlement(
         &self,
         entry: EntryId,
-        settlement: Settlement,
+        settlement: PendingSettlement,
         now: u64,
     ) -> Result<(), LedgerError> {
         let begin = |entry: &mut Entry| {

@@ -1,10 +1,7 @@
 //! Files of every version are brought up, and what is no ledger is refused.
 
 use super::*;
-use crate::{
-    sqlite::{seen::Seen, statements::Statements},
-    state::State,
-};
+use crate::state::State;
 
 mod version_5;
 
@@ -83,18 +80,7 @@ fn a_ledger_of_version_1_is_brought_up() {
     let version: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 8);
-    let mut statements = Statements::new(&connection);
-    let seen = Seen::load(&mut statements).unwrap();
-    for &state in OLD_STATES {
-        let digest = [u8::try_from(state.code()).unwrap(); 16];
-        let entry = seen.find(&mut statements, &digest).unwrap();
-        assert_eq!(entry, Some(state.code()), "{state}");
-    }
-    let in_flight: Vec<i64> = seen.in_flight().collect();
-    let open = State::ALL.into_iter().filter(|state| state.is_in_flight());
-    let open: Vec<i64> = open.map(State::code).collect();
-    assert_eq!(in_flight, open);
+    assert_eq!(version, 9);
 }
 
 const ENTRIES: u8 = 29;
@@ -130,52 +116,50 @@ fn version_4() -> (tempfile::TempDir, std::path::PathBuf) {
     })
 }
 
-fn check_version_4(connection: &Connection) {
-    let mut statements = Statements::new(connection);
-    let seen = Seen::load(&mut statements).unwrap();
-    for entry in 1..=ENTRIES {
-        let found = seen.find(&mut statements, &[entry; 16]).unwrap();
-        assert_eq!(found, Some(i64::from(entry)));
-    }
-    assert_eq!(seen.find(&mut statements, &[0; 16]).unwrap(), None);
-    assert_eq!(seen.in_flight().collect::<Vec<_>>(), [3]);
-    let written: Vec<i64> = connection
-        .prepare("SELECT last FROM generation ORDER BY id")
-        .unwrap()
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    assert_eq!(written, [8, 16, 24]);
-}
-
 #[test]
-fn the_digests_of_version_4_are_written_down() {
+fn every_claim_of_version_4_is_found_and_stays_claimed() {
     let (_folder, path) = version_4();
     // The second time there is nothing left to do.
     for _ in 0..2 {
-        check_version_4(&open(&path, None).unwrap());
+        let connection = open(&path, None).unwrap();
+        for entry in 1..=ENTRIES {
+            let sql = "SELECT id, open FROM entry WHERE authorization = ?1";
+            let found = connection.query_row(sql, [[entry; 16]], |row| {
+                Ok((row.get::<_, u8>(0)?, row.get::<_, u8>(1)?))
+            });
+            assert_eq!(found, Ok((entry, u8::from(entry == 3))));
+        }
     }
 }
 
-/// A process that ends, or a disk that is full, in the middle of it.
+/// The guarantee is the database's: it holds for a program that does not ask first.
 #[test]
-fn digests_that_are_written_down_in_part_are_not_lost() {
-    let (_folder, path) = version_4();
+fn an_authorization_and_an_identifier_have_one_entry_at_most() {
+    let (_folder, path) = folder_with(|_| ());
     let connection = open(&path, None).unwrap();
-    connection
-        .execute_batch(
-            "CREATE TRIGGER fails BEFORE INSERT ON bucket WHEN NEW.id = 2 * 256 + 12
-             BEGIN SELECT RAISE (FAIL, 'for the test'); END",
+    let insert = |authorization: u8, payer: u8, identifier: Option<&str>| {
+        connection.execute(
+            "INSERT INTO entry (state, authorization, request, payer, valid_before, reserved_at,
+             changed_at, amount, method, path, payment_id)
+             VALUES (6, ?1, zeroblob(32), ?2, 9, 8, 8, '1', 'GET', '/', ?3)",
+            rusqlite::params![[authorization; 16], [payer; 20], identifier],
         )
-        .unwrap();
-    let mut statements = Statements::new(&connection);
-    Seen::load(&mut statements).unwrap_err();
-    drop(statements);
-    drop(connection);
-    let connection = open(&path, None).unwrap();
-    connection.execute_batch("DROP TRIGGER fails").unwrap();
-    check_version_4(&connection);
+    };
+    let is_refused = |outcome: rusqlite::Result<usize>| {
+        let code = outcome
+            .unwrap_err()
+            .sqlite_error()
+            .map(|error| error.extended_code);
+        assert_eq!(code, Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE));
+    };
+    insert(1, 1, Some("a")).unwrap();
+    is_refused(insert(1, 1, None));
+    is_refused(insert(1, 2, None));
+    is_refused(insert(2, 1, Some("a")));
+    insert(2, 2, Some("a")).unwrap();
+    insert(3, 1, Some("b")).unwrap();
+    insert(4, 1, None).unwrap();
+    insert(5, 1, None).unwrap();
 }
 
 #[test]
@@ -197,7 +181,7 @@ fn settings_hold() {
     assert_eq!(number("max_page_count"), 256);
     assert_eq!(number("wal_autocheckpoint"), 0);
     assert_eq!(number("cache_size"), -4096);
-    assert_eq!(number("user_version"), 8);
+    assert_eq!(number("user_version"), 9);
 }
 
 #[test]
@@ -227,7 +211,7 @@ fn a_newer_schema_is_refused() {
     assert_eq!(
         open(&path, None).unwrap_err(),
         LedgerError::NewerSchema {
-            expected: 8,
+            expected: 9,
             observed: 99
         }
     );

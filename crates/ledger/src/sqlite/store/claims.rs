@@ -4,10 +4,10 @@ use alloy_primitives::B256;
 use rusqlite::params;
 use x402_wire::Payment;
 
-use super::{NONE, Store, kept, next_number, state_in, stored};
+use super::{Digest, NONE, Store, kept, next_number, open::Mark, state_in, stored};
 use crate::{
     claim::Claim,
-    sqlite::{credit::Earning, failure::Failure, seen::Digest},
+    sqlite::failure::Failure,
     state::{EntryId, State},
     status::PaymentStatus,
 };
@@ -67,7 +67,7 @@ impl Store<'_> {
             return Ok(Claimed::IdentifierTaken(taken));
         }
         let attempted = match found {
-            Some(released) => self.forget_released(&digest, released.entry)?,
+            Some(released) => self.forget_released(released.entry)?,
             None => false,
         };
         Ok(Claimed::Reserved(self.insert(digest, claim, attempted)?))
@@ -111,8 +111,7 @@ impl Store<'_> {
 
     /// Makes room for a new reservation of the same authorization. Returns whether a settlement of
     /// it was asked for.
-    fn forget_released(&mut self, digest: &Digest, entry: EntryId) -> rusqlite::Result<bool> {
-        self.seen()?.0.remove(digest);
+    fn forget_released(&mut self, entry: EntryId) -> rusqlite::Result<bool> {
         let sql = "SELECT attempted FROM entry WHERE id = ?1";
         let attempted = self
             .statements
@@ -137,8 +136,8 @@ impl Store<'_> {
         self.statements.execute(
             "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
              reserved_at, changed_at, amount, method, path, payment_id, content,
-             attempted)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+             attempted, open)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             params![
                 id,
                 State::Reserved.code(),
@@ -153,10 +152,9 @@ impl Store<'_> {
                 claim.payment_id,
                 claim.payment_id.is_some().then_some(content.as_slice()),
                 attempted,
+                Mark::InFlight.code(),
             ],
         )?;
-        let earning = Earning::new(claim.key.payer, claim.amount);
-        self.seen()?.0.add(digest, id, earning);
         Ok(EntryId::new(id))
     }
 }

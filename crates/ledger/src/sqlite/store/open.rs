@@ -7,12 +7,31 @@ use super::{Store, seconds_in, state_in, unreadable};
 use crate::spending::Spent;
 use crate::{
     journal::{OpenCounts, Recovery, Undecided},
-    sqlite::{failure::Failure, seen::Mark},
+    sqlite::failure::Failure,
     state::{EntryId, State},
 };
 
 /// Entries that one batch looks at. Payments wait while it runs.
 const SWEEP_BATCH: usize = 256;
+
+/// Which entries somebody has to find again: what the column `open` says of them. It is 0 for those
+/// that are decided.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mark {
+    InFlight,
+    Unknown,
+    Undecidable,
+}
+
+impl Mark {
+    pub(super) fn code(self) -> i64 {
+        match self {
+            Self::InFlight => 1,
+            Self::Unknown => 2,
+            Self::Undecidable => 3,
+        }
+    }
+}
 
 /// Which entries in flight are to be closed, and why.
 #[derive(Debug)]
@@ -58,26 +77,15 @@ impl Store<'_> {
         sweep: &Sweep,
         after: i64,
     ) -> Result<(Recovery, Option<i64>), Failure> {
-        let (seen, _) = self.seen()?;
-        let entries: Vec<i64> = seen.in_flight_after(after).take(SWEEP_BATCH).collect();
-        let next = entries.last().copied();
+        let entries = self.in_flight_after(after)?;
+        let next = entries.last().map(|(number, ..)| *number);
         let next = next.filter(|_| entries.len() == SWEEP_BATCH);
         let mut recovery = Recovery::default();
-        for number in entries {
-            if sweep.spares(number) {
+        for (number, state, changed_at) in entries {
+            if sweep.spares(number) || changed_at > sweep.untouched_since {
                 continue;
             }
-            let (entry, sql) = (
-                EntryId::new(number),
-                "SELECT state, changed_at FROM entry WHERE id = ?1",
-            );
-            let (state, changed_at) = self
-                .statements
-                .get(sql)?
-                .query_row([number], |row| Ok((state_in(row, 0)?, seconds_in(row, 1)?)))?;
-            if changed_at > sweep.untouched_since {
-                continue;
-            }
+            let entry = EntryId::new(number);
             if state == State::Settling {
                 self.mark_unknown(entry, None, sweep.cause, sweep.now)?;
                 recovery.unknown = recovery.unknown.saturating_add(1);
@@ -87,6 +95,19 @@ impl Store<'_> {
             }
         }
         Ok((recovery, next))
+    }
+
+    /// Number, state and last change of the next entries in flight.
+    fn in_flight_after(&mut self, after: i64) -> rusqlite::Result<Vec<(i64, State, u64)>> {
+        let statement = self.statements.get(
+            "SELECT id, state, changed_at FROM entry INDEXED BY entry_open
+             WHERE open <> 0 AND open = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
+        )?;
+        let most = i64::try_from(SWEEP_BATCH).unwrap_or(i64::MAX);
+        let rows = statement.query_map([Mark::InFlight.code(), after, most], |row| {
+            Ok((row.get(0)?, state_in(row, 1)?, seconds_in(row, 2)?))
+        })?;
+        rows.collect()
     }
 
     /// The unknown or the undecidable entries after `after`.
@@ -126,8 +147,7 @@ impl Store<'_> {
     }
 
     pub(in crate::sqlite) fn open_counts(&mut self) -> Result<OpenCounts, Failure> {
-        let (seen, statements) = self.seen()?;
-        let in_flight = u64::try_from(seen.in_flight().len()).unwrap_or(u64::MAX);
+        let statements = &mut self.statements;
         let mut count = |mark: Mark| -> rusqlite::Result<u64> {
             statements
                 .get(
@@ -136,6 +156,7 @@ impl Store<'_> {
                 )?
                 .query_row([mark.code()], |row| seconds_in(row, 0))
         };
+        let in_flight = count(Mark::InFlight)?;
         let (unknown, undecidable) = (count(Mark::Unknown)?, count(Mark::Undecidable)?);
         let oldest: Option<i64> = statements
             .get("SELECT min(changed_at) FROM entry INDEXED BY entry_unknown WHERE open = 2")?

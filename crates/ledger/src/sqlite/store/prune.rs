@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 use super::{NONE, Store, seconds_in, state_in};
 use crate::{
     journal::Pruned,
-    sqlite::{failure::Failure, schema, seen::Digest},
+    sqlite::{failure::Failure, schema},
     state::{EntryId, State},
 };
 
@@ -34,7 +34,6 @@ pub(super) struct Round {
 /// The part of an entry that decides whether it is still needed.
 struct Aged {
     entry: EntryId,
-    digest: Digest,
     state: State,
     valid_before: u64,
     changed_at: u64,
@@ -54,9 +53,8 @@ impl Aged {
             changed_at: seconds_in(row, 3)?,
             answer: row.get(4)?,
             receipt: row.get(5)?,
-            digest: row.get(6)?,
-            attempted: row.get(7)?,
-            private: row.get(8)?,
+            attempted: row.get(6)?,
+            private: row.get(7)?,
         })
     }
 
@@ -91,8 +89,6 @@ impl Store<'_> {
         }
         if is_end {
             self.round = Round::default();
-            let (seen, statements) = self.seen()?;
-            seen.forget_deleted(statements)?;
         }
         pruned.more = self.round.left > 0;
         Ok(pruned)
@@ -132,8 +128,7 @@ impl Store<'_> {
     fn entries_after(&mut self, id: i64) -> rusqlite::Result<Vec<Aged>> {
         self.statements
             .get(
-                "SELECT id, state, valid_before, changed_at, answer, receipt, authorization,
-                        attempted, private
+                "SELECT id, state, valid_before, changed_at, answer, receipt, attempted, private
                  FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?
             .query_map([id, BATCH], Aged::read)?
@@ -141,7 +136,6 @@ impl Store<'_> {
     }
 
     fn delete(&mut self, aged: &Aged) -> rusqlite::Result<()> {
-        self.seen()?.0.remove(&aged.digest);
         self.delete_row("DELETE FROM answer WHERE id = ?1", aged.answer)?;
         self.delete_row("DELETE FROM receipt WHERE id = ?1", aged.receipt)?;
         self.delete_row("DELETE FROM entry WHERE id = ?1", aged.entry.number())

@@ -1,12 +1,13 @@
 //! Where an authorization stands.
 
-use alloy_primitives::B256;
+use alloy_primitives::{B256, keccak256};
+use bytes::Bytes;
 use rusqlite::{params, types::Type};
 
-use super::{NONE, Store, kept, seconds_in, state_in, unreadable};
+use super::{Digest, NONE, SHA_256, Store, kept, seconds_in, state_in, unreadable};
 use crate::{
-    answer::{Answer, Header, StoredAnswer, StoredReceipt},
-    sqlite::{failure::Failure, seen::Digest},
+    answer::{Answer, Header, StoredAnswer, StoredReceipt, sha256},
+    sqlite::failure::Failure,
     state::{EntryId, State},
     status::{PaymentRecord, PaymentStatus},
 };
@@ -69,14 +70,10 @@ impl Store<'_> {
     }
 
     pub(super) fn entry_of(&mut self, digest: &Digest) -> rusqlite::Result<Option<Found>> {
-        let (seen, statements) = self.seen()?;
-        let Some(entry) = seen.find(statements, digest)? else {
-            return Ok(None);
-        };
         let sql =
             "SELECT id, state, request, changed_at, answer, receipt, transaction_hash, private
-                   FROM entry WHERE id = ?1 AND authorization = ?2";
-        statements.find(sql, params![entry, digest], |row| {
+                   FROM entry WHERE authorization = ?1";
+        self.statements.find(sql, params![digest], |row| {
             Ok(Found {
                 entry: EntryId::new(row.get(0)?),
                 state: state_in(row, 1)?,
@@ -146,17 +143,21 @@ impl Store<'_> {
 
     fn read_answer(&mut self, id: i64) -> rusqlite::Result<Answer> {
         self.statements
-            .get("SELECT status, headers, body_digest, body FROM answer WHERE id = ?1")?
+            .get(
+                "SELECT status, headers, body_digest, body, digest_kind FROM answer WHERE id = ?1",
+            )?
             .query_row([id], |row| {
                 let headers: String = row.get(1)?;
                 let headers: Vec<Header> = serde_json::from_str(&headers)
                     .map_err(|error| unreadable(1, Type::Text, error.into()))?;
-                Ok(Answer::restored(
-                    row.get(0)?,
-                    headers,
-                    row.get::<_, Vec<u8>>(3)?.into(),
-                    row.get::<_, [u8; 32]>(2)?.into(),
-                ))
+                let body: Bytes = row.get::<_, Vec<u8>>(3)?.into();
+                let digest: B256 = row.get::<_, [u8; 32]>(2)?.into();
+                let digest = match row.get(4)? {
+                    SHA_256 => digest,
+                    _ if keccak256(&body) == digest => sha256(&body),
+                    _ => digest,
+                };
+                Ok(Answer::restored(row.get(0)?, headers, body, digest))
             })
     }
 

@@ -2,13 +2,17 @@
 
 use rusqlite::{Params, params};
 
-use super::{NONE, Store, next_number, open::amount_in, open::payer_in, state_in, stored};
+use super::{
+    NONE, SHA_256, Store, next_number,
+    open::{Mark, amount_in, payer_in},
+    state_in, stored,
+};
 use crate::{
-    answer::{Settlement, StoredReceipt},
+    answer::{PendingSettlement, StoredReceipt},
     error::LedgerError,
     journal::Resolution,
     spending::Spent,
-    sqlite::{credit::Earning, failure::Failure, seen::Mark},
+    sqlite::{credit::Earning, failure::Failure},
     state::{EntryId, State, Transition},
 };
 
@@ -28,7 +32,7 @@ impl Store<'_> {
     pub(in crate::sqlite) fn begin_settlement(
         &mut self,
         entry: EntryId,
-        settlement: &Settlement,
+        settlement: &PendingSettlement,
         now: u64,
     ) -> Result<(), Failure> {
         let id = next_number(&mut self.next_answer);
@@ -53,8 +57,8 @@ impl Store<'_> {
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
         self.statements.execute(
             "INSERT INTO answer
-             (id, entry, payload, requirements, status, headers, body_digest, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+             (id, entry, payload, requirements, status, headers, body_digest, body, digest_kind)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
                 id,
                 entry.number(),
@@ -64,6 +68,7 @@ impl Store<'_> {
                 headers,
                 answer.body_digest().as_slice(),
                 &answer.body()[..],
+                SHA_256,
             ],
         )?;
         Ok(())
@@ -85,11 +90,11 @@ impl Store<'_> {
         spent: Spent,
         now: u64,
     ) -> Result<(), Failure> {
-        let earning = self.end_uncharged(entry, Transition::Release, reason, now)?;
+        self.end_uncharged(entry, Transition::Release, reason, now)?;
         if spent == Spent::NOTHING {
             return Ok(());
         }
-        let payer = self.earning_of(entry, earning)?.payer();
+        let payer = self.earning_of(entry)?.payer();
         self.debit(payer, spent, now)
     }
 
@@ -103,9 +108,9 @@ impl Store<'_> {
             Resolution::Settled(receipt) => {
                 self.end_charged(entry, Transition::ResolveSettled, receipt, now)
             }
-            Resolution::Released { reason } => self
-                .end_uncharged(entry, Transition::ResolveReleased, reason, now)
-                .map(drop),
+            Resolution::Released { reason } => {
+                self.end_uncharged(entry, Transition::ResolveReleased, reason, now)
+            }
         }
     }
 
@@ -134,9 +139,7 @@ impl Store<'_> {
                 cause,
                 Mark::Unknown.code(),
             ],
-        )?;
-        self.seen()?.0.mark_terminal(entry.number());
-        Ok(())
+        )
     }
 
     pub(in crate::sqlite) fn mark_undecidable(
@@ -187,8 +190,7 @@ impl Store<'_> {
                 id
             ],
         )?;
-        let earning = self.seen()?.0.mark_terminal(entry.number());
-        let earning = self.earning_of(entry, earning)?;
+        let earning = self.earning_of(entry)?;
         self.credit.earn(earning);
         self.statements.execute(
             "INSERT INTO receipt (id, entry, transaction_hash, header) VALUES (?1, ?2, ?3, ?4)",
@@ -197,15 +199,14 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Writes down that the payer was not charged, and drops the answer. Returns what is held of
-    /// the entry's earning.
+    /// Writes down that the payer was not charged, and drops the answer.
     fn end_uncharged(
         &mut self,
         entry: EntryId,
         transition: Transition,
         reason: &str,
         now: u64,
-    ) -> Result<Option<Earning>, Failure> {
+    ) -> Result<(), Failure> {
         let (first, last) = allowed(transition);
         // Only what came to settlement has an answer; nobody has paid for it.
         self.statements.execute(
@@ -228,15 +229,11 @@ impl Store<'_> {
                 NONE,
                 reason
             ],
-        )?;
-        Ok(self.seen()?.0.mark_terminal(entry.number()))
+        )
     }
 
-    /// The payer and the amount of an entry, unless they are held.
-    fn earning_of(&mut self, entry: EntryId, held: Option<Earning>) -> rusqlite::Result<Earning> {
-        if let Some(earning) = held {
-            return Ok(earning);
-        }
+    /// The payer and the amount of an entry.
+    fn earning_of(&mut self, entry: EntryId) -> rusqlite::Result<Earning> {
         self.statements
             .get("SELECT payer, amount FROM entry WHERE id = ?1")?
             .query_row([entry.number()], |row| {

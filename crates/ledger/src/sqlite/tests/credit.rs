@@ -20,7 +20,7 @@ async fn settling(ledger: &SqliteLedger, nonces: std::ops::Range<u8>) -> Vec<Ent
         let Reservation::Reserved(entry) = ledger.reserve(claim(nonce)).await.unwrap() else {
             panic!("taken")
         };
-        let settlement = Settlement {
+        let settlement = PendingSettlement {
             payment: payment(),
             answer: crate::Answer::new(200, Vec::new(), "body".into()),
             private: false,

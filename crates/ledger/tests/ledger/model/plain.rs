@@ -1,8 +1,8 @@
 //! A journal in plain memory.
 
 use ledger::{
-    EntryId, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, Pruned, Recovery, Settlement,
-    State, StoredAnswer, Transition,
+    EntryId, LedgerError, OpenCounts, PaymentRecord, PaymentStatus, PendingSettlement, Pruned,
+    Recovery, State, StoredAnswer, Transition,
 };
 
 use crate::support::{self, CREDIT_CAP, ENTRY_RETENTION, PRIVATE_RETENTION, RETENTION};
@@ -25,8 +25,8 @@ pub(super) struct Entry {
 }
 
 /// What a settlement of a key is begun with.
-pub(super) fn settlement(key: u64) -> Settlement {
-    Settlement {
+pub(super) fn settlement(key: u64) -> PendingSettlement {
+    PendingSettlement {
         private: key == PRIVATE,
         ..support::settlement(key)
     }

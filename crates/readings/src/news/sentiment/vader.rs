@@ -1,6 +1,9 @@
 //! VADER's rules (Hutto and Gilbert, 2014, as of version 3.3.2) in exact decimals, over its lexicon
 //! and ours. Idioms and emoji are left out: titles have no idioms, and emoji say nothing about
 //! markets.
+//!
+//! The lexicon is that of the crate `vader-sentimental`. Its rules are not used: they differ from
+//! the reference where it decides the sign of a score, and a test below says where.
 
 use rust_decimal::{Decimal, MathematicalOps};
 
@@ -256,6 +259,33 @@ mod tests {
             ("Nothing to see here?!", "0"),
         ] {
             assert_eq!(of(title), expected, "{title}");
+        }
+    }
+
+    /// Why the rules are here: the crate whose lexicon is used has others. When one of these fails,
+    /// the crate has changed, and may do without this module.
+    #[test]
+    fn the_rules_of_the_crate_are_not_those_of_the_reference() {
+        let of_the_crate = |text: &str| {
+            let analyzer = vader_sentimental::SentimentIntensityAnalyzer::new();
+            format!("{:.4}", analyzer.polarity_scores(text).compound)
+        };
+        for (text, reference, of_crate) in [
+            // Marks make a tone of none.
+            ("Nothing to see here?!", "0", "-0.1210"),
+            // "At least" turns round what "least" does.
+            ("This is at least good news", "0.4404", "-0.3412"),
+            // "No" turns nothing round.
+            ("It has no good effect", "-0.3412", "0.1779"),
+            // A degree word three words before a word counts twice.
+            (
+                "VADER is very smart, handsome, and funny.",
+                "0.8545",
+                "0.8737",
+            ),
+        ] {
+            assert_eq!(of(text), reference, "{text}");
+            assert_eq!(of_the_crate(text), of_crate, "{text}");
         }
     }
 

@@ -7,8 +7,8 @@ use std::thread::{self, Thread};
 use alloy_primitives::Address;
 use ledger::{
     Claim, EntryId, Journal, LedgerError, Missing, OpenCounts, PaymentRecord, PaymentStatus,
-    Pruned, Recovery, RequestBinding, Reservation, Resolution, Settlement, Spent, StoredReceipt,
-    Undecided,
+    PendingSettlement, Pruned, Recovery, RequestBinding, Reservation, Resolution, Spent,
+    StoredReceipt, Undecided,
 };
 use x402_wire::AuthorizationKey;
 
@@ -103,7 +103,7 @@ impl<J: Journal> Journal for FaultyJournal<J> {
     async fn begin_settlement(
         &self,
         entry: EntryId,
-        settlement: Settlement,
+        settlement: PendingSettlement,
         now: u64,
     ) -> Result<(), LedgerError> {
         let effect = async { self.inner.begin_settlement(entry, settlement, now).await };

@@ -1,6 +1,6 @@
 //! A file of version 5 as the program of its time has left it, and what this program makes of it.
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, keccak256};
 use storage::sqlite::ClaimedFile;
 
 use super::*;
@@ -51,8 +51,8 @@ fn entry(connection: &Connection, number: u8, state: State, open: bool) {
         connection
             .execute(
                 "INSERT INTO answer (id, entry, payload, requirements, status, headers, body_digest, body)
-                 VALUES (?1, ?2, '{}', '{}', 200, '[]', zeroblob(32), x'')",
-                [answer, i64::from(number)],
+                 VALUES (?1, ?2, '{}', '{}', 200, '[]', ?3, x'')",
+                rusqlite::params![answer, number, keccak256(b"").as_slice()],
             )
             .unwrap();
     }
@@ -76,7 +76,7 @@ fn version_5() -> (tempfile::TempDir, std::path::PathBuf) {
             .pragma_update(None, "application_id", FORMAT.application_id)
             .unwrap();
         connection.pragma_update(None, "user_version", 5).unwrap();
-        // In flight and older than the newest generation, which has this one digest.
+        // In flight, with its digest in a table of that version.
         entry(connection, 1, State::Settling, true);
         connection
             .execute_batch(
@@ -135,6 +135,9 @@ fn everything_in_it_means_what_it_meant() {
         panic!("not answered")
     };
     assert_eq!(answered.receipt.transaction, "0xa1");
+    // Its digest was checked as it was written, and is given as it is written now.
+    let expected = crate::Answer::new(200, Vec::new(), "".into());
+    assert_eq!(answered.answer, expected);
     let transaction = "0xa1".to_owned();
     assert_eq!(
         status(&mut store, 4),

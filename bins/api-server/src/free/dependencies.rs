@@ -1,0 +1,137 @@
+//! What paid calls depend on: the settlement, the ledger, and the records beside it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ledger::Journal;
+use settlement::{Cause, Readiness, Settler};
+use tokio::sync::Mutex;
+use watch_server::Mandates;
+
+use crate::observe;
+use crate::payment::{PaymentProcessor, Worker};
+
+/// A probe every few milliseconds must not become a call to the facilitator each.
+const KEPT: Duration = Duration::from_secs(2);
+
+/// What is looked at, and what was seen last.
+#[derive(Default)]
+pub(crate) struct Dependencies {
+    last: Mutex<Option<(Instant, Look)>>,
+    /// The records of delegations, where some are taken.
+    fence: Option<Arc<dyn fence_server::Store>>,
+    /// The mandates, where some are kept.
+    mandates: Option<Mandates>,
+}
+
+/// What paid calls depend on, as it was at the last look.
+#[derive(Debug, Clone)]
+pub(super) struct Look {
+    pub(super) faults: Vec<Fault>,
+    /// Settlements that the gas account can still pay; `None` where somebody else pays.
+    pub(super) settlements_left: Option<u64>,
+    /// Whether scheme `aggr_deferred` can be settled; `None` while nothing can.
+    pub(super) aggr_deferred: Option<bool>,
+}
+
+/// Something that keeps paid calls from being served.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    pub(super) component: &'static str,
+    pub(super) reason: String,
+}
+
+impl Dependencies {
+    /// Counts the records of mandates among what the server depends on.
+    pub(crate) fn on_mandates(&mut self, mandates: Mandates) {
+        self.mandates = Some(mandates);
+    }
+
+    /// Counts the records of delegations among what the server depends on.
+    pub(crate) fn on_fence(&mut self, fence: Arc<dyn fence_server::Store>) {
+        self.fence = Some(fence);
+    }
+
+    /// Looks at all of them, unless somebody has just done so.
+    pub(super) async fn look<S: Settler, J: Journal, W: Worker>(
+        &self,
+        processor: &PaymentProcessor<S, J, W>,
+    ) -> Look {
+        // Held while asking: probes that come meanwhile wait for this answer.
+        let mut kept = self.last.lock().await;
+        if let Some((at, look)) = kept.as_ref()
+            && at.elapsed() < KEPT
+        {
+            return look.clone();
+        }
+        let mut faults = Vec::new();
+        let readiness = processor.settler().readiness().await;
+        observe_readiness(&readiness);
+        let (settlements_left, aggr_deferred) = match readiness {
+            Readiness::Ready {
+                settlements_left,
+                aggr_deferred,
+            } => (settlements_left, Some(aggr_deferred)),
+            Readiness::NotReady { reason } => {
+                faults.push(Fault {
+                    component: "settlement",
+                    reason: reason.to_string(),
+                });
+                (None, None)
+            }
+        };
+        if let Err(error) = processor.journal().probe().await {
+            faults.push(Fault {
+                component: "ledger",
+                reason: error.to_string(),
+            });
+        }
+        if let Some(fence) = &self.fence
+            && let Err(error) = fence.probe().await
+        {
+            faults.push(Fault {
+                component: "fence",
+                reason: error.to_string(),
+            });
+        }
+        if let Some(mandates) = &self.mandates
+            && let Err(error) = mandates.probe().await
+        {
+            faults.push(Fault {
+                component: "mandates",
+                reason: error.to_string(),
+            });
+        }
+        let look = Look {
+            faults,
+            settlements_left,
+            aggr_deferred,
+        };
+        *kept = Some((Instant::now(), look.clone()));
+        look
+    }
+}
+
+/// What the settler says of its account and of the clocks, for metrics.
+fn observe_readiness(readiness: &Readiness) {
+    let apart = match readiness {
+        Readiness::NotReady {
+            reason: Cause::Clock { machine, block },
+        } => {
+            let ahead = i128::from(*machine) - i128::from(*block);
+            i64::try_from(ahead).unwrap_or_default()
+        }
+        _ => 0,
+    };
+    observe::clock_difference(apart);
+    match readiness {
+        Readiness::Ready {
+            settlements_left, ..
+        } => observe::settlements_left(*settlements_left),
+        Readiness::NotReady {
+            reason: Cause::NoGas { .. },
+        } => observe::settlements_left(Some(0)),
+        // Nobody has looked at the account.
+        Readiness::NotReady { .. } => {}
+    }
+}

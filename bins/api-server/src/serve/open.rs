@@ -1,0 +1,226 @@
+//! Opening what a configuration names: stores, settler, custody, upstreams, fence and actions.
+
+use std::sync::Arc;
+
+use custody::{Custody, CustodyError, Guarded, LocalCustody, SigningPolicy};
+use custody_turnkey::TurnkeyCustody;
+use data_sources::{Clock, SystemClock};
+use ledger::SqliteLedger;
+use route_catalog::{Catalog, CatalogConfig, Offering};
+use settlement::AnySettler;
+use storage::sqlite::path_of;
+use storage::{SqliteStore, StoreOptions};
+use tx_sender::{SqliteStore as TransactionRecords, TransactionSigner};
+use watch_server::SqliteStore as MandateStore;
+use x402_wire::Terms;
+
+use super::policy::ledger_options;
+use super::settler::{check_key, check_signer, settlement_config};
+use super::{Parts, Service};
+use crate::Sources;
+use crate::config::{Config, Problem};
+use crate::delegation::{self, Routes};
+use crate::error::ServeError;
+use crate::observe;
+use crate::offering::offering;
+use crate::signing;
+use crate::wallets::{self, Sending};
+
+impl Service<AnySettler, SqliteLedger> {
+    /// Opens what a configuration names, and listens.
+    ///
+    /// # Errors
+    /// A [`ServeError`] that names the key. A facilitator, broker or RPC that is down is not one.
+    pub async fn open(config: &Config) -> Result<Self, ServeError> {
+        Self::open_at(config, Arc::new(SystemClock)).await
+    }
+
+    /// The same with a signer of the program's own: settlement is `onchain`, the configuration
+    /// names no key, and `settlement.gas_account` is the signer's account.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`ServeError::Signer`].
+    pub async fn open_signed_by(
+        config: &Config,
+        signer: Arc<dyn TransactionSigner>,
+    ) -> Result<Self, ServeError> {
+        check_signer(&config.settlement, signer.account())?;
+        let signer = Some(signer);
+        Box::pin(Self::open_as(config, signer, Arc::new(SystemClock))).await
+    }
+
+    /// [`Self::open`] with a clock of its own for the data: recorded answers are of the time of
+    /// their recording.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_at(config: &Config, data_clock: Arc<dyn Clock>) -> Result<Self, ServeError> {
+        check_key(&config.settlement)?;
+        Box::pin(Self::open_as(config, None, data_clock)).await
+    }
+
+    /// Its future is large: callers box it, so that theirs and their stack frames stay small.
+    async fn open_as(
+        config: &Config,
+        signer: Option<Arc<dyn TransactionSigner>>,
+        data_clock: Arc<dyn Clock>,
+    ) -> Result<Self, ServeError> {
+        let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        // Reading the system's certificates takes longer than everything else, and each client
+        // reads them.
+        let sources = {
+            let config = config.clone();
+            tokio::task::spawn_blocking(move || Sources::connect(&config, data_clock))
+        };
+        let storage = &config.storage;
+        let journal = SqliteLedger::open(&storage.url, ledger_options(config))?;
+        let options = StoreOptions {
+            max_artifact_bytes: storage.artifact_max_bytes,
+        };
+        let store = SqliteStore::beside(&storage.url, options)?;
+        // The settler's series exist from here on.
+        observe::METRICS.install();
+        observe::count_tolerated_of(Sources::specs().into_iter().map(|spec| spec.name));
+        let settler = open_settler(config, signer, &terms).await?;
+        // Read without custody, too: a list that cannot be used is never passed over.
+        let policy = signing::policy(config)?;
+        let custody = open_custody(config, policy.clone()).await?;
+        let paid = journal.paid_sums();
+        let sources = sources.await.map_err(ServeError::Interrupted)??;
+        let sources = wallets::with_products(sources, config, &policy)?;
+        let keys = custody.as_ref();
+        let routes = Routes::new(config, keys)?;
+        let sources = match keys {
+            Some(custody) => sources.with_custody(Arc::clone(custody)),
+            None => sources,
+        };
+        let sources = sources.with_store(Arc::new(store));
+        let sources = sources.with_mandates(Arc::new(open_mandates(&storage.url)?));
+        sources.keep_limits().await;
+        let prices = sources.accounts.defillama.clone();
+        let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
+        let fence = delegation::chain_to_send_on(delegations.as_ref(), &routes).await?;
+        let sending = Sending::open(config, fence)?;
+        let sendings = match (&delegations, &config.delegation, &sending) {
+            (Some(delegations), Some(section), Some(sending)) if fence.is_some() => {
+                let start = delegation::start;
+                Some(start(
+                    config,
+                    section,
+                    delegations,
+                    routes,
+                    sending,
+                    &clock,
+                )?)
+            }
+            _ => None,
+        };
+        let actions = match (&custody, &sending) {
+            (Some(custody), Some(sending)) => {
+                wallets::open(config, custody, &policy, sending, &sources, paid, &clock)?
+            }
+            _ => None,
+        };
+        let sources = sources.with_actions(actions);
+        let parts = Parts {
+            settler,
+            journal,
+            sources,
+            clock,
+        };
+        let service = Self::compose(config, &terms, parts).await?;
+        let mover = wallets::mover(&service.sources);
+        let service = match mover {
+            Some(mover) => service.with_mover(Arc::new(mover)),
+            None => service,
+        };
+        Ok(match (delegations, &config.delegation) {
+            (Some(delegations), Some(section)) => {
+                let mut service = service.with_delegations(delegations, section);
+                service.sendings = sendings;
+                service
+            }
+            _ => service,
+        })
+    }
+}
+
+/// Who settles. Records of own transactions are beside the ledger, which this server has claimed.
+async fn open_settler(
+    config: &Config,
+    signer: Option<Arc<dyn TransactionSigner>>,
+    terms: &Terms,
+) -> Result<AnySettler, ServeError> {
+    let mut settlement = settlement_config(config);
+    settlement.signer = signer.or(settlement.signer);
+    if settlement.mode == settlement::Mode::Onchain {
+        let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
+        let path = path.with_extension("sender.db");
+        let records = TransactionRecords::open(path).map_err(ServeError::Records)?;
+        settlement.records = Some(Arc::new(records));
+    }
+    Ok(AnySettler::connect(settlement, terms).await?)
+}
+
+/// The mandates, beside the ledger.
+fn open_mandates(ledger: &str) -> Result<MandateStore, ServeError> {
+    let path = path_of(ledger).map_err(ServeError::Mandates)?;
+    MandateStore::open(path.with_extension("watch.db")).map_err(ServeError::Mandates)
+}
+
+/// Whoever holds the keys of sub-wallets, behind the policy of what they sign. A wrong secret ends
+/// the start.
+async fn open_custody(
+    config: &Config,
+    policy: SigningPolicy,
+) -> Result<Option<Arc<dyn Custody>>, ServeError> {
+    let Some(section) = &config.custody else {
+        return Ok(None);
+    };
+    if let Some(turnkey) = section.turnkey() {
+        // The system's certificates are read, which takes a moment. Nothing is asked: a service
+        // that is down ends no start.
+        let connected =
+            tokio::task::spawn_blocking(move || TurnkeyCustody::connect(&turnkey)).await;
+        let connected = connected
+            .map_err(ServeError::Interrupted)?
+            .map_err(|fault| {
+                let key = format!("custody.{}", fault.member());
+                ServeError::Provider(Problem::new(&key, fault.to_string()))
+            })?;
+        let guarded = Guarded::new(connected, policy.clone());
+        return Ok(Some(Arc::new(guarded)));
+    }
+    let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
+        return Err(ServeError::Custody(CustodyError::EmptySecret));
+    };
+    // A key is derived, which takes a second.
+    let opened = tokio::task::spawn_blocking(move || LocalCustody::open(&folder, secret)).await;
+    let custody = opened.map_err(ServeError::Interrupted)?;
+    let custody = custody.map_err(ServeError::Custody)?;
+    // Nothing else of the server reaches the keys.
+    Ok(Some(Arc::new(Guarded::new(custody, policy))))
+}
+
+/// What of [`Service::open`] can be judged without opening anything; gives the terms that would be
+/// offered, and what would not be served.
+///
+/// # Errors
+/// A [`ServeError`] that names the key.
+pub(crate) fn check(config: &Config) -> Result<(Terms, Offering), ServeError> {
+    check_key(&config.settlement)?;
+    let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
+    let public_url = config.server.public_url.clone();
+    Catalog::new(&CatalogConfig {
+        public_url: public_url.unwrap_or_else(|| format!("http://{}", config.listen())),
+        brand: config.server.brand.clone(),
+        contact: config.server.contact.clone(),
+        terms: terms.clone(),
+    })?;
+    let policy = signing::policy(config)?;
+    Routes::new(config, None)?;
+    let sources = Sources::connect(config, Arc::new(SystemClock))?;
+    let sources = wallets::with_products(sources, config, &policy)?;
+    Ok((terms, offering(config, &sources)))
+}

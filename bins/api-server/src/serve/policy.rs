@@ -1,0 +1,81 @@
+//! What a configuration tells the ledger and those who decide about payments.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use credit::{Cost, Refill, Rules};
+use ledger::Allowance;
+
+use crate::config::{Config, CreditSection, SettlementSection};
+use crate::payment::{CreditPolicy, PaymentPolicy};
+
+/// How payments are decided.
+pub(super) fn payment_policy(config: &Config) -> PaymentPolicy {
+    let storage = &config.storage;
+    PaymentPolicy {
+        settle_budget_seconds: config.payment.settle_budget_seconds,
+        settle_guard: settle_guard(&config.settlement),
+        transaction_retention: Duration::from_secs(retention_seconds(config)),
+        private_answer_seconds: storage.private_answer_seconds,
+        credit: credit_policy(&config.credit),
+    }
+}
+
+fn retention_seconds(config: &Config) -> u64 {
+    u64::from(config.storage.payment_retention_days).saturating_mul(86_400)
+}
+
+fn credit_policy(section: &CreditSection) -> CreditPolicy {
+    let cost = Cost::micro_usd;
+    CreditPolicy {
+        upstream_call: cost(section.upstream_call_micro_usd),
+        model_call: cost(section.model_call_micro_usd),
+        verification: cost(section.verification_micro_usd),
+        transaction: cost(section.transaction_micro_usd),
+        newcomers: Rules {
+            pool: Refill {
+                capacity: cost(section.pool_micro_usd),
+                per_second: cost(section.pool_refill_micro_usd_per_second),
+            },
+            address: Refill {
+                capacity: cost(section.address_share_micro_usd),
+                per_second: cost(section.address_refill_micro_usd_per_second),
+            },
+        },
+        cap: cost(section.cap_micro_usd),
+    }
+}
+
+/// Longer than a settlement takes by its own limits: the call, an identical second one, reading the
+/// chain.
+fn settle_guard(section: &SettlementSection) -> Duration {
+    Duration::from_millis(section.timeout_ms)
+        .saturating_mul(3)
+        .saturating_add(Duration::from_secs(30))
+}
+
+/// How the ledger of a configuration is kept.
+pub(crate) fn ledger_options(config: &Config) -> ledger::Options {
+    let storage = &config.storage;
+    ledger::Options {
+        max_bytes: storage.max_bytes,
+        retention_seconds: storage.answer_retention_seconds,
+        private_retention_seconds: storage.private_answer_seconds,
+        entry_retention_seconds: retention_seconds(config),
+        credit_cap_micro_usd: config.credit.cap_micro_usd,
+        pool: Allowance {
+            capacity: config.credit.pool_micro_usd,
+            per_second: config.credit.pool_refill_micro_usd_per_second,
+        },
+        address_share: Allowance {
+            capacity: config.credit.address_share_micro_usd,
+            per_second: config.credit.address_refill_micro_usd_per_second,
+        },
+    }
+}
+
+/// Where the ledger of a demo lives.
+pub(crate) fn ledger_url(folder: &Path) -> String {
+    let file: PathBuf = folder.join("service.db");
+    format!("sqlite://{}", file.display())
+}

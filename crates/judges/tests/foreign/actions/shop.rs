@@ -1,0 +1,196 @@
+//! The service with custody on three chains, and a foreign client that buys there.
+
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use dev_chain::cctp::ATTESTER;
+use dev_chain::iris::{Iris, IrisServer};
+use dev_chain::{DevChain, arbitrum, base, xlayer};
+use judges::{
+    Account, Client, Order, OrderOutcome, Service, ServiceAnswer, ServiceConfig, Toolchain, run,
+};
+use replay::{Recordings, ReplayServer};
+use serde_json::{Value, json};
+
+use super::ground::{Ground, Kind};
+
+const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");
+const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml");
+/// The key of the account that pays wallets' gas: the fifth of development chains.
+const GAS_KEY: &str = "0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a";
+
+pub(crate) struct Shop {
+    toolchain: Toolchain,
+    client: Client,
+    pub(crate) xlayer: Ground,
+    pub(crate) base: Ground,
+    pub(crate) arbitrum: Ground,
+    service: Service,
+    _upstream: ReplayServer,
+    _circle: IrisServer,
+    _folder: tempfile::TempDir,
+}
+
+impl Shop {
+    pub(crate) async fn open(kind: Kind, client: Client) -> Self {
+        let toolchain = Toolchain::from_env().unwrap();
+        let mut iris = Iris::new(ATTESTER).unwrap();
+        let stage = (xlayer::CHAIN_ID, DevChain::with_xlayer_stage().unwrap());
+        let xlayer = Ground::open(&toolchain, kind, stage, &mut iris, None).await;
+        let stage = (base::CHAIN_ID, DevChain::with_base_stage().unwrap());
+        let base = Ground::open(&toolchain, kind, stage, &mut iris, Some(base::DOMAIN)).await;
+        let stage = (arbitrum::CHAIN_ID, DevChain::with_arbitrum_stage().unwrap());
+        let domain = Some(arbitrum::DOMAIN);
+        let arbitrum = Ground::open(&toolchain, kind, stage, &mut iris, domain).await;
+        let circle = iris.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let recordings = Recordings::embedded().unwrap().at(now.unwrap().as_secs());
+        let upstream = ReplayServer::start(recordings).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let (targets, secret) = (file("targets.toml", TARGETS), file("secret", "a secret"));
+        let (gas, fees) = (file("gas.key", GAS_KEY), file("fees.toml", FEES));
+        let wallets = folder.path().join("wallets").display().to_string();
+        let chains = [&xlayer, &base, &arbitrum].map(Ground::toml).concat();
+        let more = format!(
+            "\n[upstreams.lifi]\nbase_url = \"{}/v1\"\n\n\
+             [upstreams.circle]\nbase_url = \"{}\"\n\n\
+             [plans]\nfee_config = \"{fees}\"\n\n\
+             [custody]\nprovider = \"local\"\ndirectory = \"{wallets}\"\nsecret_file = \"{secret}\"\n\n\
+             [wallets]\nchains = [196, 8453, 42161]\nreviewed = \"{targets}\"\n\
+             gas_account_key_file = \"{gas}\"\n\n{chains}",
+            upstream.base_url("li.quest"),
+            circle.url(),
+        );
+        let service = Service::start(&ServiceConfig {
+            rpc_url: xlayer.rpc.url().to_owned(),
+            facilitator_url: None,
+            okx_url: upstream.base_url("web3.okx.com"),
+            more,
+        })
+        .await
+        .unwrap();
+        Self {
+            toolchain,
+            client,
+            xlayer,
+            base,
+            arbitrum,
+            service,
+            _upstream: upstream,
+            _circle: circle,
+            _folder: folder,
+        }
+    }
+
+    async fn pay(&self, order: &Order) -> ServiceAnswer {
+        let outcome = self.client.pay(&self.toolchain, order).await.unwrap();
+        let OrderOutcome::Answered(answer) = outcome else {
+            panic!("{:?}: {outcome:?}", self.client)
+        };
+        answer
+    }
+
+    pub(crate) async fn act(&self, route: &str, body: &Value) -> (u16, Value) {
+        let order = Order::post(self.service.url(route), body);
+        let answer = self.pay(&order).await;
+        (answer.status, serde_json::from_str(&answer.body).unwrap())
+    }
+
+    /// The payer's sub-wallet, with coins of its own where the service does not pay for gas.
+    pub(crate) async fn sub_wallet(&self) -> Address {
+        let answer = self.pay(&Order::get(self.service.url("/sub-wallet"))).await;
+        let answer: Value = serde_json::from_str(&answer.body).unwrap();
+        let wallet = answer["data"]["sub_wallet"].as_str().unwrap();
+        let wallet = wallet.parse().unwrap();
+        for ground in [&self.xlayer, &self.base, &self.arbitrum] {
+            ground.give_coins(wallet).await;
+        }
+        wallet
+    }
+
+    /// What a charged action answers with when it is over, at once or after its 202.
+    pub(crate) async fn done(&self, route: &str, body: &Value) -> Value {
+        let (status, answer) = self.act(route, body).await;
+        assert!(
+            matches!(status, 200 | 202),
+            "{answer:#}\n{}",
+            self.service.log()
+        );
+        let shown = match status {
+            202 => self.ended(&answer["data"]).await,
+            _ => answer["data"].clone(),
+        };
+        assert_eq!(shown["status"], "completed", "{shown:#}");
+        shown
+    }
+
+    /// The same for an action whose principal the payer has yet to send: it signs what the refusal
+    /// asks for.
+    pub(crate) async fn funded(&self, route: &str, body: &Value) -> Value {
+        let (status, refused) = self.act(route, body).await;
+        let code = &refused["error"]["code"];
+        assert_eq!(
+            (status, code),
+            (409, &json!("funds_required")),
+            "{refused:#}"
+        );
+        let asked = &refused["error"]["principal_auth"];
+        let mut body = body.clone();
+        body["principal_auth"] = json!({
+            "signature": self.sign(asked).await,
+            "authorization": asked["message"],
+        });
+        let done = self.done(route, &body).await;
+        assert_eq!(done["steps"][0]["kind"], "principal");
+        done
+    }
+
+    async fn ended(&self, intent: &Value) -> Value {
+        let id = intent["intent_id"].as_str().unwrap();
+        let url = self.service.url(&format!("/intents/{id}"));
+        let mut ticks = tokio::time::interval(Duration::from_millis(250));
+        for _ in 0..240 {
+            ticks.tick().await;
+            let shown = reqwest::get(&url).await.unwrap().text().await.unwrap();
+            let shown: Value = serde_json::from_str(&shown).unwrap();
+            if shown["status"] != "in_progress" {
+                return shown;
+            }
+        }
+        panic!("an intent does not end: {intent}\n{}", self.service.log());
+    }
+
+    /// The payer's signature over typed data, by foundry.
+    async fn sign(&self, typed: &Value) -> String {
+        let mut typed = typed.clone();
+        let field = |name: &str, kind: &str| json!({ "name": name, "type": kind });
+        typed["types"]["EIP712Domain"] = json!([
+            field("name", "string"),
+            field("version", "string"),
+            field("chainId", "uint256"),
+            field("verifyingContract", "address"),
+        ]);
+        let mut cast = self.toolchain.cast().unwrap();
+        cast.args([
+            "wallet",
+            "sign",
+            "--private-key",
+            Account::BUYER.private_key,
+            "--data",
+        ]);
+        cast.arg(typed.to_string());
+        run(cast, b"").await.unwrap().trim().to_owned()
+    }
+
+    /// Stops the service as an operator would.
+    pub(crate) async fn close(self) {
+        let log = self.service.log();
+        let status = self.service.terminate().await.unwrap();
+        assert!(status.success(), "{status}:\n{log}");
+    }
+}

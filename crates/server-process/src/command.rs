@@ -1,0 +1,142 @@
+//! Commands: what they print, how they fail, where they run.
+
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use server_config::ConfigError;
+use tokio::runtime::{Builder, Runtime};
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// The TOML file. Every key can be overridden by an environment variable SVC__SECTION__KEY.
+    #[arg(long, value_name = "FILE")]
+    pub config: PathBuf,
+}
+
+/// Why a command failed, by exit code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// 2: the configuration cannot be used.
+    Config(String),
+    /// 1: anything else.
+    Other(String),
+    /// What the lines on standard output say.
+    Found(u8),
+}
+
+impl Failure {
+    /// The configuration cannot be used.
+    pub fn config(error: impl Display) -> Self {
+        Self::Config(error.to_string())
+    }
+
+    /// Anything else.
+    pub fn other(error: impl Display) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::config(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::other(error)
+    }
+}
+
+/// The exit code of the command of `program`. What kept it from its end is said on standard error.
+pub fn end(program: &str, result: Result<(), Failure>) -> ExitCode {
+    let (message, code) = match result {
+        Ok(()) => return ExitCode::SUCCESS,
+        // A reader such as `head` that closes early is no failure worth words.
+        Err(Failure::Other(message)) if message.contains("Broken pipe") => {
+            return ExitCode::FAILURE;
+        }
+        Err(Failure::Found(code)) => return ExitCode::from(code),
+        Err(Failure::Config(message)) => (message, 2),
+        Err(Failure::Other(message)) => (message, 1),
+    };
+    drop(writeln!(io::stderr(), "{program}: {message}"));
+    ExitCode::from(code)
+}
+
+/// Prints a text on standard output, with one line feed at its end.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", text.trim_end())?;
+    Ok(out.flush()?)
+}
+
+/// Prints what was found, a note about it on standard error, and ends with the exit code of the
+/// findings.
+///
+/// # Errors
+/// [`Failure::Found`] with a code other than 0; an output that cannot be written.
+pub fn show(text: &str, note: Option<&str>, exit_code: u8) -> Result<(), Failure> {
+    print(text)?;
+    if let Some(note) = note {
+        writeln!(io::stderr(), "{note}")?;
+    }
+    match exit_code {
+        0 => Ok(()),
+        code => Err(Failure::Found(code)),
+    }
+}
+
+/// A runtime of as many threads as the machine has cores.
+///
+/// # Errors
+/// What the operating system says.
+pub fn runtime() -> io::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build()
+}
+
+/// Runs a future to its end on a [`runtime`] of its own.
+///
+/// # Errors
+/// A runtime that cannot be made.
+pub fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
+    Ok(runtime()?.block_on(future))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_has_its_exit_code() {
+        let closed = io::Error::from(io::ErrorKind::BrokenPipe);
+        let closed = Failure::other(format!("{closed}: Broken pipe"));
+        for (result, code) in [
+            (Ok(()), 0),
+            (Err(Failure::config("a.b: is missing")), 2),
+            (Err(Failure::other("no answer")), 1),
+            (Err(closed), 1),
+            (Err(Failure::Found(7)), 7),
+            (show("a", Some("b"), 0), 0),
+            (show("a", None, 2), 2),
+        ] {
+            let shown = format!("{result:?}");
+            assert_eq!(end("tested", result), ExitCode::from(code), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_future_runs_to_its_end() {
+        assert_eq!(
+            block_on(async { tokio::task::yield_now().await }).ok(),
+            Some(())
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! From the section `[server]` to the limits of the HTTP edge.
+
+use std::time::Duration;
+
+use http_edge::Limits;
+use server_config::ServerSection;
+
+/// The limits of the HTTP edge that a section names.
+#[must_use]
+pub fn limits(server: &ServerSection) -> Limits {
+    let header = server.client_address_header.as_ref();
+    Limits {
+        max_connections: server.max_connections,
+        max_header_bytes: server.max_header_bytes,
+        max_body_bytes: server.max_body_bytes,
+        header_timeout: Duration::from_secs(server.header_timeout_seconds),
+        body_timeout: Duration::from_secs(server.body_timeout_seconds),
+        write_timeout: Duration::from_secs(server.write_timeout_seconds),
+        drain: Duration::from_secs(server.drain_seconds),
+        shutdown_grace: Duration::from_secs(server.shutdown_grace_seconds),
+        client_address_header: header.and_then(|name| name.parse().ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_section_and_the_edge_have_the_same_limits() {
+        let limits = limits(&ServerSection::default());
+        assert_eq!(format!("{limits:?}"), format!("{:?}", Limits::default()));
+    }
+
+    #[test]
+    fn every_limit_is_taken_from_its_key() {
+        let section = ServerSection {
+            max_connections: 1,
+            max_header_bytes: 2,
+            max_body_bytes: 3,
+            header_timeout_seconds: 4,
+            body_timeout_seconds: 5,
+            write_timeout_seconds: 6,
+            drain_seconds: 7,
+            shutdown_grace_seconds: 8,
+            client_address_header: Some("x-real-ip".to_owned()),
+            ..ServerSection::default()
+        };
+        let limits = limits(&section);
+        assert_eq!(
+            (
+                limits.max_connections,
+                limits.max_header_bytes,
+                limits.max_body_bytes
+            ),
+            (1, 2, 3)
+        );
+        let times = [
+            limits.header_timeout,
+            limits.body_timeout,
+            limits.write_timeout,
+            limits.drain,
+            limits.shutdown_grace,
+        ];
+        assert_eq!(times.map(|time| time.as_secs()), [4, 5, 6, 7, 8]);
+        let header = limits.client_address_header;
+        assert_eq!(
+            header.map(|name| name.to_string()),
+            Some("x-real-ip".to_owned())
+        );
+    }
+}

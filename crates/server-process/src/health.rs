@@ -1,0 +1,39 @@
+//! What `/readyz` answers.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+/// The status and the body of `/readyz`: 503 unless the server is ready, and each component that is
+/// not as it should be with its reason. A server that is ready may have such components.
+#[must_use]
+pub fn readiness<'a>(
+    is_ready: bool,
+    reasons: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
+) -> (StatusCode, Value) {
+    let reason = |(component, reason)| json!({ "component": component, "reason": reason });
+    let reasons: Vec<Value> = reasons.into_iter().map(reason).collect();
+    let status = match is_ready {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    (status, json!({ "ready": is_ready, "reasons": reasons }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_follows_readiness_and_every_reason_is_named() {
+        let (status, body) = readiness(true, [("lifi.quote", None)]);
+        assert_eq!(status, StatusCode::OK);
+        let expected =
+            json!({ "ready": true, "reasons": [{ "component": "lifi.quote", "reason": null }] });
+        assert_eq!(body, expected);
+        let (status, body) = readiness(false, [("server", Some("draining"))]);
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        let expected =
+            json!({ "ready": false, "reasons": [{ "component": "server", "reason": "draining" }] });
+        assert_eq!(body, expected);
+    }
+}

@@ -1,0 +1,51 @@
+//! The Rust files of the workspace, whoever compiles them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::XtaskError;
+
+/// Folders below the root that hold Rust.
+const FOLDERS: [&str; 2] = ["bins", "crates"];
+
+/// What is built or downloaded, at any depth.
+const SKIPPED: [&str; 2] = ["node_modules", "target"];
+
+/// Every `.rs` file, in order.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn files(root: &Path) -> Result<Vec<PathBuf>, XtaskError> {
+    let mut found = Vec::new();
+    for folder in FOLDERS.map(|folder| root.join(folder)) {
+        found.extend(files_below(&folder)?);
+    }
+    Ok(found)
+}
+
+/// Every `.rs` file below a folder, in order; none where there is no folder.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, XtaskError> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        if !folder.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&folder).map_err(XtaskError::io(&folder))? {
+            let path = entry.map_err(XtaskError::io(&folder))?.path();
+            let is_skipped = path
+                .file_name()
+                .is_some_and(|name| SKIPPED.iter().any(|skipped| name == *skipped));
+            if path.is_dir() && !is_skipped {
+                open.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
