@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_used_for_the_longest_time_is_forgotten() {
+    fn the_least_recently_used_entry_is_evicted() {
         let recent = Recent::new(2);
         recent.insert("a", 1);
         assert_eq!(recent.get_or_insert_with("b", || 2), 2);

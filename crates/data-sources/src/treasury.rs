@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_curve_is_refused() {
+    fn a_malformed_curve_is_refused() {
         for text in [
             "",
             "<html><body>Checking your browser</body></html>",

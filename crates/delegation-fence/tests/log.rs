@@ -110,7 +110,7 @@ fn a_log_verifies_in_every_form_that_a_server_gives_it() {
 }
 
 #[test]
-fn what_was_done_to_a_log_has_a_name() {
+fn every_manipulation_of_a_log_has_a_name() {
     let records = values();
     // Changed, with and without repaired hashes.
     let mut changed = records.clone();
@@ -147,7 +147,7 @@ fn what_was_done_to_a_log_has_a_name() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn a_malformed_log_is_refused() {
     let malformed = Some(Rule::LogMalformed);
     let edits: [fn(&mut Value); 7] = [
         |record| record["extra"] = 1.into(),

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_time_is_refused() {
+    fn a_malformed_time_is_refused() {
         for text in [
             "",
             "now",

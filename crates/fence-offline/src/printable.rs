@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_moves_the_cursor_or_the_text() {
+    fn no_character_moves_the_cursor_or_the_text() {
         let shown = |text| Printable(text).to_string();
         assert_eq!(shown("USD₮0 ≥ 5"), "USD₮0 ≥ 5");
         assert_eq!(shown("a\nverified"), "a\\u{a}verified");

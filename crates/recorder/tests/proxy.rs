@@ -79,7 +79,7 @@ fn everything_in(folder: &Path) -> String {
 }
 
 #[tokio::test]
-async fn what_was_recorded_is_replayed_and_carries_no_key() {
+async fn recordings_are_replayed_and_carry_no_key() {
     let body = "{ \"price\" : 1e-7 }\n";
     let answer = ResponseTemplate::new(200).set_body_raw(body, "application/json");
     let stage = Stage::set(answer, Scheme::Http).await;

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_the_folders_is_listed_and_compiled_in() {
+    fn every_file_in_the_folders_is_listed_and_compiled_in() {
         let embedded = Recordings::embedded().unwrap();
         let loaded = Recordings::load(&folder()).unwrap();
         assert_eq!(

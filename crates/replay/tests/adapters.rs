@@ -147,7 +147,7 @@ async fn scenarios_take_precedence() {
 }
 
 #[tokio::test]
-async fn what_is_not_recorded_is_not_made_up() {
+async fn an_unrecorded_answer_is_not_made_up() {
     let (replay, _okx) = replayed(Recordings::embedded().unwrap()).await;
     let ask = |path: &str| reqwest::get(format!("{}{path}", replay.url()));
     let answer = ask("/web3.okx.com/api/v6/dex/aggregator/all-tokens?chainIndex=1")

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused_with_its_place() {
+    fn malformed_json_is_refused_with_its_place() {
         assert_eq!(
             Json::parse(b""),
             Err(ParameterFault::NotJson { line: 1, column: 0 })

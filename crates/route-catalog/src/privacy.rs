@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_an_address_is_public() {
+    fn requests_that_name_an_address_are_public() {
         let address = "address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
         let pool = "pool=7da72d09-56ca-4ec5-a45f-59114353e487";
         for (operation, query, private) in [

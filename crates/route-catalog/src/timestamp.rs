@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_time_in_range_is_refused() {
+    fn a_malformed_or_distant_time_is_refused() {
         for text in [
             "",
             "1795222800",

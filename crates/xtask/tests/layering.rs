@@ -164,7 +164,7 @@ fn members_and_rows_must_match() {
 }
 
 #[test]
-fn what_a_person_signs_with_reaches_no_socket() {
+fn the_signing_crates_reach_no_socket() {
     check_chain(
         &["fence-offline", "some-client", "ureq"],
         EdgeKind::Normal,

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_expired_is_not_cancelled() {
+    fn an_expired_mandate_is_not_cancelled() {
         let mut mandate = mandate();
         assert_eq!(mandate.state(at("2026-11-21T23:59:59Z")), State::Active);
         assert_eq!(mandate.state(at("2026-11-22T00:00:00Z")), State::Expired);

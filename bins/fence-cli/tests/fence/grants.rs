@@ -36,7 +36,7 @@ fn a_grant_is_written_signed_and_judged() {
 /// The words before a signature: what can be lost, until when, who may order, how to end it, what a
 /// screen shows.
 #[test]
-fn what_is_signed_is_said_before() {
+fn the_terms_are_shown_before_the_signature() {
     let desk = Desk::new();
     desk.new_grant("").ok();
     let signed = desk.sign_grant("");
@@ -118,7 +118,7 @@ fn a_wallets_signature_is_attached_if_it_is_the_right_keys() {
 }
 
 #[test]
-fn what_the_service_would_refuse_is_refused_before_it_is_signed() {
+fn a_grant_that_the_service_would_refuse_is_not_signed() {
     let desk = Desk::new();
     for (more, code) in [
         ("--cap 5000.000001", "grant_cap_above_policy"),
@@ -262,7 +262,7 @@ fn a_sub_wallets_grant_is_signed_by_its_owner() {
 }
 
 #[test]
-fn nothing_is_signed_without_a_yes_or_with_another_key() {
+fn a_grant_is_signed_only_after_a_yes_and_with_its_own_key() {
     let desk = Desk::new();
     desk.new_grant("").ok();
     desk.run(&format!(

@@ -60,7 +60,7 @@ fn a_new_key_is_never_the_same_and_never_replaces_one() {
 }
 
 #[test]
-fn what_cannot_be_used_says_why() {
+fn an_unusable_key_file_is_refused_with_its_reason() {
     let desk = Desk::new();
     desk.put("wrong", "correct horse battery");
     desk.put("empty", "\n");

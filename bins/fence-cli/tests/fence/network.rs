@@ -177,7 +177,7 @@ fn a_receipt_that_cannot_be_kept_hides_nothing() {
 }
 
 #[test]
-fn what_is_not_read_back_as_revoked_is_not_gone() {
+fn a_grant_counts_as_revoked_only_when_read_back_as_revoked() {
     let desk = of_sub_wallet();
     let service = Service::start(State {
         slow_reads: 1_000,

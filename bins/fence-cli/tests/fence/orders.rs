@@ -196,7 +196,7 @@ fn a_plan_is_ordered() {
 }
 
 #[test]
-fn what_the_service_would_refuse_is_not_ordered() {
+fn an_order_that_the_service_would_refuse_is_not_signed() {
     let desk = ordering();
     desk.run(&format!("{NEW} --min-amount-out 0"))
         .refused_by("order_min_out_invalid");

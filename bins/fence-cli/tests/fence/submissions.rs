@@ -172,7 +172,7 @@ fn a_dry_run_names_the_first_rule_that_refuses() {
 }
 
 #[test]
-fn what_is_no_submission_is_not_sent() {
+fn a_malformed_submission_is_not_sent() {
     let desk = ordered();
     let service = Service::start(State::default());
     let submit = |order: &str, plan: &str, request: &str| {

@@ -144,7 +144,7 @@ fn the_words_come_before_the_question_and_the_password_is_not_shown() {
 }
 
 #[test]
-fn whatever_is_not_yes_signs_nothing() {
+fn an_answer_other_than_yes_signs_nothing() {
     if !Terminal::is_possible() {
         return;
     }

@@ -38,7 +38,7 @@ fn a_plan_is_accepted_with_every_check_and_what_it_saw() {
 /// The description of the transaction comes from the calldata, and stands before the word
 /// *verified*.
 #[test]
-fn what_is_shown_is_what_the_calldata_says() {
+fn the_description_follows_the_calldata() {
     let show = |plan: &[u8]| {
         let case = Case::of("swap");
         std::fs::write(case.path("plan"), plan).unwrap();

@@ -113,7 +113,7 @@ fn a_plan_is_current_for_a_while() {
 }
 
 #[test]
-fn what_is_no_plan_is_refused() {
+fn a_malformed_plan_is_refused() {
     for text in [
         "",
         "plan",

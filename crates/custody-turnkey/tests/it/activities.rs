@@ -93,7 +93,7 @@ async fn a_service_that_fails_has_a_name_and_repeats_nothing() {
 
 /// Both cases take nine seconds.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_waits_for_ever() {
+async fn no_call_waits_for_ever() {
     let (silent, pending) = tokio::join!(StandIn::start(), StandIn::start());
     let connected = silent.connect();
     let wallet = connected.get_or_create(ALICE).await.unwrap();

@@ -107,7 +107,7 @@ async fn a_key_that_was_imported_is_nobodys_wallet() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_attested_has_the_document_of_the_enclave_if_there_is_one() {
+async fn an_attestation_has_the_document_of_the_enclave_if_there_is_one() {
     let stand_in = StandIn::start().await;
     let custody = stand_in.connect();
     custody.get_or_create(ALICE).await.unwrap();
@@ -149,7 +149,7 @@ async fn many_questions_at_once_are_few_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_tells_who_the_api_key_is() {
+async fn the_owner_of_the_api_key_is_reported() {
     let stand_in = StandIn::start().await;
     let identity = Identity {
         organization_id: ORGANIZATION.to_owned(),

@@ -166,7 +166,7 @@ fn admitted() -> [Unsigned; 9] {
 }
 
 #[test]
-fn what_is_reviewed_is_admitted() {
+fn reviewed_calls_are_admitted() {
     for unsigned in admitted() {
         assert_eq!(judge(&unsigned), Ok(()), "{unsigned:?}");
     }
@@ -239,7 +239,7 @@ fn every_refusal_is_provoked_and_its_name_is_stable() {
 }
 
 #[test]
-fn what_looks_like_an_admitted_call_is_refused() {
+fn calls_that_resemble_admitted_ones_are_refused() {
     let five = U256::from(5);
     let elsewhere = |mut unsigned: Unsigned| {
         unsigned.chain_id = 1;

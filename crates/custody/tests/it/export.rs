@@ -137,7 +137,7 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused_changes_nothing() {
+async fn a_refused_export_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let custody = open(&folder, SECRET).unwrap();
     let alice = custody.get_or_create(ALICE).await.unwrap();

@@ -49,7 +49,7 @@ async fn it_conforms() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_local_says_of_a_key_has_no_evidence() {
+async fn the_local_attestation_of_a_key_has_no_evidence() {
     let folder = tempfile::tempdir().unwrap();
     let custody = open(&folder, SECRET).unwrap();
     custody.get_or_create(ALICE).await.unwrap();

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_waits_when_the_upstream_has_had_enough_is_refused() {
+    async fn waiting_requests_are_refused_when_the_upstream_limits_us() {
         let gate = gate(Rate::per(1, 1));
         gate.take(1).await.unwrap();
         tokio::time::advance(Duration::from_millis(1_500)).await;

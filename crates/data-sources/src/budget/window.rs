@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_upstream_counts_more_is_believed() {
+    fn the_upstreams_higher_count_wins() {
         let mut window = Window::new(Rate::per(70, 7_200));
         let now = ms(0);
         window.reported(now, 3, Duration::from_secs(600));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_process_was_granted_counts_until_it_leaves_the_window() {
+    fn grants_of_an_earlier_process_count_until_they_leave_the_window() {
         let mut window = Window::new(Rate::per(10, 9));
         let seconds = Duration::from_secs;
         window.resume(ms(0), seconds(4), 3);

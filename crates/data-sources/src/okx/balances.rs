@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_unknown() {
+    fn an_absent_member_is_unknown() {
         let found =
             read(json!([{"chainIndex": "196", "tokenContractAddress": TOKEN, "tokenPrice": "0"}]))
                 .unwrap();

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_stands_below_its_source() {
+    fn errors_are_printed_below_their_source() {
         let mut good = Row::nothing("okx", "okx.swap");
         good.reachable = Some(true);
         good.age_seconds = Some(7_200);

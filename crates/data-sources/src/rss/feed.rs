@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_feed_or_has_no_entry_is_malformed() {
+    fn a_text_that_is_no_feed_or_has_no_entry_is_malformed() {
         let page = "<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>challenge</body></html>";
         for body in [
             page,

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_another_list_is_nothing() {
+    fn posts_of_another_list_are_not_used() {
         let since = Timestamp::from_second(12 * 3_600).unwrap();
         assert!(of("1", 10, &[10, 20]).within("2", since).is_empty());
         let left = of("1", 10, &[10, 20]).within("1", since);

@@ -71,7 +71,7 @@ async fn a_blocked_prompt_is_an_answer() {
 
 /// A request is not sent again: the image may have been drawn, and billed.
 #[tokio::test]
-async fn nothing_is_asked_twice() {
+async fn no_image_is_requested_twice() {
     let echo = value!({"error": {"code": PROMPT, "message": PROMPT}});
     for status in [400, 401, 403, 500, 502, 503] {
         let kind = failed(ask(json(status, &echo)).await);

@@ -75,7 +75,7 @@ async fn quotes_end_before_the_two_hours_of_lifi_do() {
 
 /// A restarted server learns from LI.FI how much it has used before.
 #[tokio::test]
-async fn what_lifi_says_is_left_is_believed() {
+async fn the_remaining_requests_that_lifi_states_are_believed() {
     let told = quote()
         .insert_header("ratelimit-remaining", "2")
         .insert_header("ratelimit-reset", "600");

@@ -89,7 +89,7 @@ async fn both_spellings_of_the_address_are_read_and_nfts_are_not() {
 }
 
 #[tokio::test]
-async fn what_an_explorer_does_not_know_is_not_zero() {
+async fn a_balance_unknown_to_an_explorer_is_not_zero() {
     let vague = explored(|rows| {
         for member in ["decimals", "exchange_rate", "symbol"] {
             rows[0]["token"][member] = Value::Null;

@@ -343,7 +343,7 @@ async fn fills_that_the_venue_has_dropped_are_not_nothing() {
 }
 
 #[tokio::test]
-async fn what_the_venue_keeps_is_not_asked_for_again_and_again() {
+async fn the_venues_history_is_requested_once() {
     let server = trading(10_000).await;
     let hyperliquid = connect(&server, HyperliquidInfo::new);
     let end = Timestamp::from_second(NOW - 60 * 11_000).unwrap();

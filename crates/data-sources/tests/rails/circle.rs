@@ -459,7 +459,7 @@ async fn an_attestation_is_asked_for_by_domain_and_transaction() {
 }
 
 #[tokio::test]
-async fn what_is_not_attested_yet_is_no_failure() {
+async fn a_pending_attestation_is_no_failure() {
     let pending = json(&recorded("circle/messages_pending.json"));
     assert_eq!(attestation(pending).await, Ok(None));
     let unknown = recorded("circle/error_message_not_found.json");

@@ -125,7 +125,7 @@ async fn a_quote_is_read_whole_and_asked_for_exactly() {
 }
 
 #[tokio::test]
-async fn nothing_executable_is_kept() {
+async fn executable_quotes_are_not_cached() {
     let server = answering(json(&recorded("lifi/quote_usdc_weth.json"))).await;
     let lifi = lifi(config(server.uri()));
     for _ in 0..3 {

@@ -176,7 +176,7 @@ async fn a_market_is_read_whole_for_either_token() {
 }
 
 #[tokio::test]
-async fn nothing_about_a_market_is_kept() {
+async fn market_answers_are_not_cached() {
     let server = serving(answers("rate_cut")).await;
     let venue = venue(config(&server));
     for _ in 0..2 {

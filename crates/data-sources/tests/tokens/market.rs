@@ -35,7 +35,7 @@ async fn a_market_keeps_its_figures_and_its_time() {
 }
 
 #[tokio::test]
-async fn what_is_empty_is_unknown_and_not_zero() {
+async fn an_empty_member_is_unknown_and_not_zero() {
     let server = serving(&info(|row| {
         for member in [
             "marketCap",

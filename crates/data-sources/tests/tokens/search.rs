@@ -20,7 +20,7 @@ fn first(change: impl FnOnce(&mut Value)) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_found_is_ranked_without_the_imitation() {
+async fn search_results_are_ranked_without_the_imitation() {
     let page = search(&recorded("okx/token_search_okb_196"), 20)
         .await
         .unwrap();
@@ -87,7 +87,7 @@ async fn the_question_is_encoded_and_a_full_page_leads_on() {
 }
 
 #[tokio::test]
-async fn nothing_found_is_an_answer() {
+async fn an_empty_search_result_is_an_answer() {
     let page = search(&recorded("okx/token_search_none"), 20)
         .await
         .unwrap();

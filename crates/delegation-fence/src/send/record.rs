@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_refused() {
+    fn a_malformed_event_is_refused() {
         for text in [
             "",
             "[]",

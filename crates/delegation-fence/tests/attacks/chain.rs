@@ -110,7 +110,7 @@ fn reading(code: Vec<u8>) -> ChainReading {
 /// Attacks 26 and 43: the present state of a sealed block counts, whatever it was when the grant
 /// was received.
 #[test]
-fn what_the_chain_says_now_is_held_against_the_delegations() {
+fn the_delegations_are_compared_with_the_chain_as_it_is_now() {
     let code = [&[0xef, 0x01, 0x00], IMPLEMENTATION.as_slice()].concat();
     for level in LEVELS {
         let case = Case::new(level);

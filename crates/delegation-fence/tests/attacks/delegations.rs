@@ -103,7 +103,7 @@ pub(crate) fn sign_with(
 }
 
 #[test]
-fn what_the_grant_promises_is_accepted_in_any_order() {
+fn the_promised_delegations_are_accepted_in_any_order() {
     for level in LEVELS {
         let case = Case::new(level);
         let mut given = case.signed();
@@ -312,7 +312,7 @@ fn delegations_need_a_grant_of_their_kind_and_two_keys() {
 }
 
 #[test]
-fn what_is_no_delegation_is_refused() {
+fn a_malformed_delegation_is_refused() {
     let given = Case::new(Level::Stock).signed();
     let good = given[0].to_value();
     assert_eq!(

@@ -87,7 +87,7 @@ fn the_minimum_of_an_order_is_one_that_the_calldata_guarantees() {
 
 /// The required output is the minimum in the calldata, also where the order asks for less.
 #[test]
-fn what_must_land_is_data_for_the_sender() {
+fn the_required_landing_is_data_for_the_sender() {
     let mut stage = Stage::new();
     let least = stage.order.message().min_amount_out;
     stage.reorder(|order| order.min_amount_out = U256::ONE);

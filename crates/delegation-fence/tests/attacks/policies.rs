@@ -48,7 +48,7 @@ fn the_spelling_of_a_policy_is_not_its_digest() {
 }
 
 #[test]
-fn what_is_not_the_form_of_a_policy_is_refused() {
+fn a_malformed_policy_is_refused() {
     let malformed = Some(Rule::PolicyMalformed);
     assert_eq!(refused(|_| {}), None);
     let edits: [fn(&mut Value); 17] = [

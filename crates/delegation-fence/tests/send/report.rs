@@ -235,7 +235,7 @@ fn an_allowance_that_is_not_the_expected_one_halts() {
 /// A swap that used less than its allowance leaves a rest: it is cleared, although the plan is
 /// done.
 #[test]
-fn what_a_done_plan_leaves_is_cleared() {
+fn the_allowance_that_a_done_plan_leaves_is_cleared() {
     let admitted = admitted();
     let mut events = approved();
     events.extend([Event::Ordered(CALL), sealed(CALL, 3, 2)]);

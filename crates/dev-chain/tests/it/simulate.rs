@@ -222,7 +222,7 @@ fn the_past_and_contract_accounts_can_be_simulated() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused() {
+fn unsupported_simulations_are_refused() {
     let chain = stage().build().unwrap();
     let check = |payload: Value, code: i64, text: &str| {
         let error = ask(&chain, "eth_simulateV1", json!([payload, "latest"])).unwrap_err();

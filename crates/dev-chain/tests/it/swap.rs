@@ -208,7 +208,7 @@ fn a_changed_receiver_or_fee_is_paid_without_complaint() {
 }
 
 #[test]
-fn what_the_venue_does_not_take_goes_to_the_receiver() {
+fn the_rest_that_the_venue_does_not_take_goes_to_the_receiver() {
     let chain = stage().build().unwrap();
     let mut legs = honest_legs(USDC);
     // The leg states one amount, its calldata another.
@@ -337,7 +337,7 @@ fn only_the_owner_sets_up() {
 }
 
 #[test]
-fn what_is_set_up_stays_so_and_nobody_has_sent_anything() {
+fn a_setup_persists_without_any_transaction() {
     sol! {
         function initialize(address owner) external;
     }

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_says_what_it_is() {
+    fn an_answer_without_a_plan_is_described() {
         let other = r#"{"content":[{"type":"text","text":"{\"rail\":\"bridge\"}"}],"structuredContent":{"rail":"swap"}}"#;
         let refused = r#"{"result":{"isError":true,"structuredContent":{"refused":{"check":"agg_receiver_account_bound","message":"m"}}}}"#;
         for (text, check, part) in [

@@ -184,7 +184,7 @@ async fn a_grant_ends_with_its_time_and_with_the_accounts_number() {
 /// Without its code an account executes nothing; with the code back, the delegations count again.
 /// The holder can also re-enable a disabled delegation: the chain's present state counts.
 #[tokio::test]
-async fn what_is_over_on_the_chain_can_come_back() {
+async fn an_end_on_the_chain_can_be_undone() {
     let stage = Stage::stock().await;
     stage
         .chain

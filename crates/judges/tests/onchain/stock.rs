@@ -73,7 +73,7 @@ async fn an_approval_is_bounded_coarsely() {
 }
 
 #[tokio::test]
-async fn what_the_enforcers_hold() {
+async fn the_limits_that_the_enforcers_hold() {
     let stage = Stage::stock().await;
     let small = U256::from(USD);
     let approve = |target, data: Bytes| single(&stage, Purpose::Approve, target, &data);

@@ -60,7 +60,7 @@ async fn send(stage: &Stage, transaction: &Value) {
 }
 
 #[tokio::test]
-async fn what_is_read_back_and_printed_is_so() {
+async fn the_tools_readings_and_transactions_match_the_chain() {
     for level in [Level::Stock, Level::Enforcer(ENFORCER)] {
         let stage = Stage::open(level).await;
         let folder = file(&stage);

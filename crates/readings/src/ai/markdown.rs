@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_or_reorders_goes() {
+    fn hiding_and_reordering_characters_are_removed() {
         check(
             "a\u{202e}b\u{0}c\u{7}d\r\ne\u{2028}f\u{e0041}g\u{fe0f}",
             "abcd\nefg",

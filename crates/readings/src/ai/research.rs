@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_too_much_are_no_answers() {
+    fn empty_and_oversized_texts_are_no_answers() {
         for nothing in ["", " \n", "\u{200b}\u{202e}"] {
             assert_eq!(findings(nothing).check(), Err(ResearchError::Empty));
         }

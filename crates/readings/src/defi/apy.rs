@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_gives_no_yield() {
+    fn an_invalid_rate_gives_no_yield() {
         assert_eq!(of_liquidity_rate(U256::MAX), None);
         let wad_of_ray = U256::from(10).pow(U256::from(45));
         assert_eq!(of_liquidity_rate(wad_of_ray), None);

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_has_a_name() {
+    fn every_misfit_has_a_name() {
         let calm = market("calm", "USDG", "5", "18400000");
         let wild = market("wild", "USDC", "40", "2000000");
         let of = |market: &Market, terms: &Terms, appetite| {

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_near_the_middle_is_counted_in_dollars() {
+    fn orders_near_the_middle_are_counted_in_dollars() {
         let book = Book::new(
             Timestamp::UNIX_EPOCH,
             side(&[("999", "1"), ("997", "2"), ("985", "3")]),

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_in_no_aggregate() {
+    fn an_unknown_value_enters_no_aggregate() {
         let mut blind = reading(Venue::Okx, "0.01", 8, "1", "100");
         blind.open_interest = None;
         let market = SymbolMarket::new(

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stated_is_nothing_known() {
+    fn an_absent_value_is_unknown() {
         let market = PerpMarket::from(&PerpContext::default());
         let known = [
             market.mark,

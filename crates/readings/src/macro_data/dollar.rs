@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_of_a_rate_that_is_none() {
+    fn an_invalid_rate_gives_no_index() {
         for wrong in ["0", "-1"] {
             assert_eq!(index([wrong, "1", "1", "1", "1", "1"]), None);
         }

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_values_are_refused() {
         let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
         let of = |value: &str, as_of: &str| {
             Reading::new(&Instrument::VIX, &observed(value, None, as_of), now)

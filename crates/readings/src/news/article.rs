@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_title_or_no_address_is_no_article() {
+    fn an_entry_without_title_or_address_is_no_article() {
         let of = |title: &str, url: &str| Article::new("x", Publisher::of("x"), title.into(), url);
         assert!(of(" ", "https://a.example/1").is_none());
         assert!(of("Title", "javascript:alert(1)").is_none());

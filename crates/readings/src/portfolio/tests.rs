@@ -105,7 +105,7 @@ fn a_failed_chain_makes_the_total_partial_and_never_zero() {
 }
 
 #[test]
-fn what_is_not_known_is_named_and_not_counted_as_zero() {
+fn an_unknown_value_is_named_and_not_counted_as_zero() {
     let mut unread = holding(token(1), "A", 0, 6, "1");
     unread.raw = None;
     let mut unpriced = holding(token(2), "B", 5, 0, "1");
@@ -268,7 +268,7 @@ fn the_chain_knows_how_much_and_the_index_what_it_is_worth() {
 }
 
 #[test]
-fn what_the_chain_says_is_gone_an_index_does_not_bring_back() {
+fn a_balance_that_is_zero_on_the_chain_is_not_restored_by_an_index() {
     let spent = holding(token(1), "A", 0, 6, "1");
     let merged = merge(vec![spent], vec![holding(token(1), "A", 9, 6, "1")]);
     let found = portfolio(ACCOUNT, vec![read(1, merged)]);

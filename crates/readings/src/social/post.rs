@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_can_be_kept_without_the_text() {
+    fn a_read_post_can_be_kept_without_its_text() {
         let read = Content::read("BTC looks strong, ETF inflows hit $1.5. $SOL is weak");
         let kept = serde_json::to_string(&read).unwrap();
         assert!(!kept.contains("looks"), "{kept}");

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_are_priced_in_is_priced_by_them() {
+    fn a_quote_token_is_priced_by_its_pairs() {
         let pairs = [pair(("0xa", "WOKB"), "118.30", "118.42", Some("5000"))];
         let price = spot("xlayer", "0xusd", &pairs).unwrap();
         assert_eq!(price.price_usd.to_string(), "0.998986657659179");

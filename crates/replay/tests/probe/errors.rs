@@ -111,7 +111,7 @@ async fn rows_of_a_closed_port() -> Vec<Row> {
 }
 
 #[tokio::test]
-async fn nothing_switched_on_is_said() {
+async fn a_probe_without_any_enabled_source_says_so() {
     let rows = rows("http://127.0.0.1:1".to_owned(), |config| {
         config.enabled = false
     })

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_remembered_is_bounded() {
+    async fn the_cache_is_bounded() {
         let cache = CodeCache::default();
         for number in 0..=ACCOUNTS {
             let account = Address::left_padding_from(&number.to_be_bytes());

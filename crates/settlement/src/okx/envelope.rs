@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_envelope_is_named_by_its_status() {
+    fn an_answer_without_an_envelope_is_named_by_its_status() {
         let status = Cause::Status {
             call: RemoteCall::Settle,
             status: 502,

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_secret_is_printed() {
+    fn no_secret_is_printed() {
         let credentials = credentials("secret-of-the-test");
         let printed = format!(
             "{credentials:?} {:?}",

@@ -256,7 +256,7 @@ async fn without_a_connection_nothing_is_sent() {
 }
 
 #[test]
-fn nothing_secret_is_printed_and_bad_credentials_are_refused() {
+fn no_secret_is_printed_and_bad_credentials_are_refused() {
     let network = Network::evm(196);
     let broker = Okx::new("https://u:the-secret@h", credentials(), network, timeouts()).unwrap();
     assert!(!format!("{broker:?}").contains("the-"), "{broker:?}");

@@ -135,7 +135,7 @@ async fn an_authorization_that_is_used_in_between_moves_nothing_twice() {
 }
 
 #[tokio::test]
-async fn what_would_revert_is_named_and_not_sent() {
+async fn a_reverting_payment_is_named_and_not_sent() {
     let poor = DEV_ACCOUNTS[4];
     let expired = Draft {
         valid_before: NOW,

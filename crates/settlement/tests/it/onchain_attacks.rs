@@ -24,7 +24,7 @@ async fn pause() {
 
 /// Its receipt shows before its block exists, and then vanishes.
 #[tokio::test]
-async fn nothing_is_settled_on_a_preconfirmed_receipt() {
+async fn no_payment_is_settled_on_a_preconfirmed_receipt() {
     for fate in [Fate::Dropped, Fate::Waiting] {
         let chain = builder().mining(Mining::Manual).build().unwrap();
         let server = serve(&chain).await;

@@ -140,7 +140,7 @@ async fn a_delegated_account_pays_as_the_token_will_judge() {
 
 /// A payer cannot spend money again that is committed to its other payments in flight.
 #[tokio::test]
-async fn what_a_payer_has_committed_elsewhere_is_not_covered_twice() {
+async fn funds_committed_elsewhere_cover_no_second_payment() {
     let chain = with_wallet(USDC_ADDRESS).build().unwrap();
     let server = serve(&chain).await;
     let stage = Stage::open().await;

@@ -55,7 +55,7 @@ async fn a_success_with_a_reason_for_its_failure_is_not_believed() {
 
 /// The facilitator's words end up in headers, logs and the ledger.
 #[tokio::test]
-async fn what_a_facilitator_says_is_short_and_ascii() {
+async fn a_facilitators_words_are_short_and_ascii() {
     let long = "\u{20ac}x".repeat(3_000);
     let body = settled().replace(
         r#""success":true"#,
@@ -119,7 +119,7 @@ async fn already_used_is_unknown_without_a_chain() {
 }
 
 #[tokio::test]
-async fn what_nothing_has_decided_when_the_window_is_over_is_undecidable() {
+async fn an_open_payment_is_undecidable_after_the_window() {
     let end = NOW + 300 + DECISION_MARGIN_SECONDS;
     for (payment, body) in [
         (payment(USDT0), refused("nonce_used", "")),

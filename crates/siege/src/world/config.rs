@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_outside_this_machine_is_configured() {
+    fn every_configured_address_is_on_this_machine() {
         let api = ApiConfig {
             terms: terms(0),
             settles: "facilitator_url = \"http://127.0.0.1:1\"".to_owned(),

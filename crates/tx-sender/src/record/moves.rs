@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_nonce_is_abandoned_at_once_and_what_is_in_a_block_is_not() {
+    fn a_request_is_abandoned_at_once_without_a_nonce_and_never_in_a_block() {
         let abandoned = record().close(Closing::Cancelled).unwrap();
         assert_eq!(
             (abandoned.state, abandoned.is_final),

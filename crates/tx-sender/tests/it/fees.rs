@@ -180,7 +180,7 @@ async fn a_balance_that_runs_out_while_sending_is_no_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_reverts_or_burns_has_failed_and_keeps_nothing_up() {
+async fn reverting_and_burning_transactions_fail_and_hold_up_no_other() {
     let world = World::new();
     let sender = world.sender().await;
     for (key, to) in [("reverts", REVERTS), ("burns", BURNS)] {
@@ -201,7 +201,7 @@ async fn what_reverts_or_burns_has_failed_and_keeps_nothing_up() {
 
 /// Every node refuses the transaction, so the transaction itself is at fault.
 #[tokio::test(start_paused = true)]
-async fn what_no_node_takes_is_closed_and_its_nonce_used_for_nothing() {
+async fn a_transaction_that_every_node_refuses_is_closed_and_its_nonce_used_up() {
     let world = World::new();
     let sender = world.sender().await;
     let request = Request {

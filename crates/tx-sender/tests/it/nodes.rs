@@ -188,7 +188,7 @@ fn refuses(world: &World, words: &'static str) -> Arc<dyn Node> {
 
 /// A transaction that one node calls invalid may be accepted by another.
 #[tokio::test(start_paused = true)]
-async fn only_what_all_nodes_refuse_alike_is_about_the_transaction() {
+async fn only_a_refusal_by_all_nodes_is_about_the_transaction() {
     const INVALID: &str = "intrinsic gas too low";
     for (first, second, ends) in [
         (INVALID, None, "sealed"),

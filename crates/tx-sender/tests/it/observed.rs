@@ -127,7 +127,7 @@ async fn a_lane_shows_its_depth_age_bumps_and_what_holds_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_holds_a_lane_shows_while_it_does() {
+async fn the_cause_of_a_hold_shows_while_it_lasts() {
     let values = Values::default();
     let _guard = metrics::set_default_local_recorder(&values);
     let world = World::new();

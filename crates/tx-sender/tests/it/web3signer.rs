@@ -141,7 +141,7 @@ fn behaves(behaviour: Behaviour, call: &Value) -> Result<Value, NodeFault> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_withstands_what_an_instance_does() {
+async fn the_signer_withstands_every_behaviour_of_an_instance() {
     let behaviour = Arc::new(Mutex::new(Behaviour::Signs));
     let now = Arc::clone(&behaviour);
     let (signer, _) = instance(move |call| behaves(*now.lock().unwrap(), call));
@@ -180,7 +180,7 @@ async fn answer(mut stream: TcpStream, behaviour: Behaviour) -> std::io::Result<
 }
 
 #[tokio::test]
-async fn it_withstands_what_an_instance_does_over_http() {
+async fn the_signer_withstands_every_behaviour_of_an_instance_over_http() {
     let behaviour = Arc::new(Mutex::new(Behaviour::Signs));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -211,7 +211,7 @@ async fn an_instance_of_another_chain_is_found_out() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_has_a_name() {
+async fn every_failure_has_a_name() {
     let asked = unsigned(DYNAMIC);
     for (answer, code) in [
         (

@@ -252,7 +252,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn what_is_switched_off_is_not_asked() {
+async fn a_disabled_source_is_not_asked() {
     let server = answering(json(&recorded("lifi/quote_usdc_weth.json"))).await;
     let lifi = lifi(LifiConfig {
         common: VenueConfig {

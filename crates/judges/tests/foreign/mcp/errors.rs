@@ -143,7 +143,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_answered_by_the_specification() {
+async fn wrong_requests_are_answered_by_the_specification() {
     let world = AgentWorld::start().await;
     let http = reqwest::Client::new();
     let mut messages = Vec::new();

@@ -14,7 +14,7 @@ use crate::stage::{
 
 /// A router that does not follow its calldata: it takes nothing, or pays nothing.
 #[tokio::test]
-async fn what_the_router_does_is_looked_at_afterwards() {
+async fn the_routers_effects_are_checked_afterwards() {
     let stage = Stage::fenced().await;
     let honest = Attack::honest(&stage, 1_000 * USD).await;
     let router: Bytes = stage

@@ -112,7 +112,7 @@ fn each_format_is_known_by_its_bytes_and_measured_by_its_header() {
 }
 
 #[test]
-fn whatever_is_cut_off_is_refused() {
+fn a_truncated_image_is_refused() {
     for (bytes, format) in all() {
         for length in 0..bytes.len() {
             let cut = bytes[..length].to_vec();
@@ -128,7 +128,7 @@ fn whatever_is_cut_off_is_refused() {
 }
 
 #[test]
-fn nothing_hides_behind_the_end() {
+fn no_data_hides_behind_the_end() {
     for (bytes, format) in all() {
         let page = [bytes, b"<script>alert(1)</script>".to_vec()].concat();
         assert_eq!(

@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_foreign_panics(text in "\\PC{0,60}", data in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn no_foreign_calldata_panics(text in "\\PC{0,60}", data in prop::collection::vec(any::<u8>(), 0..300)) {
         if let Some(signature) = Signature::parse(&text) {
             let mut calldata = signature.selector().to_vec();
             calldata.extend(&data);

@@ -157,7 +157,7 @@ fn low_risk_has_no_impermanent_loss_and_a_net_figure_has_no_cost_left_out() {
 }
 
 #[test]
-fn what_can_leave_at_once_is_stated_only_where_it_is_known() {
+fn the_liquidity_is_stated_only_where_it_is_known() {
     let staking = Market {
         project: "lido".into(),
         ..market("lido", "STETH", "3", "900000000")

@@ -63,7 +63,7 @@ fn a_mark_that_nobody_trades_at_is_labelled() {
 }
 
 #[test]
-fn what_would_be_made_up_is_left_out_and_named() {
+fn figures_without_a_source_are_left_out_and_named() {
     let markets = [
         PerpContext {
             mark: None,

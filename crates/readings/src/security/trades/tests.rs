@@ -64,7 +64,7 @@ fn a_liquid_token_shows_nothing() {
 }
 
 #[test]
-fn what_cannot_be_sold_is_a_trap() {
+fn an_unsellable_token_is_a_trap() {
     let trap = trades(Traded::NoRoute, Traded::NoRoute);
     check(&trap, &[("cannot_sell", RiskLevel::Critical)]);
     assert_eq!(trap.possible(TradeSide::Sell), Some(false));

@@ -88,7 +88,7 @@ fn each_verdict_by_example() {
 }
 
 #[test]
-fn what_nobody_looked_for_is_not_safe() {
+fn an_unchecked_risk_is_not_safe() {
     check(&[], Verdict::Unknown, None, &["severe_checks_unknown"]);
     check(&[rated("LOW", &[])], Verdict::Unknown, None, &[]);
     check(

@@ -25,7 +25,7 @@ fn read(posts: Vec<Post>, hours: i64) -> Posts {
 }
 
 #[test]
-fn what_was_said_is_told_and_not_that_somebody_posted() {
+fn the_digest_reports_the_content_of_posts() {
     let posts = vec![
         post(
             "one",

@@ -61,7 +61,7 @@ fn symbols(rows: &[TrendingRow]) -> Vec<&str> {
 }
 
 #[test]
-fn what_more_rankings_name_comes_first() {
+fn coins_in_more_rankings_come_first() {
     let rows = rows(
         &[
             searched("first", "AAA", "1"),
@@ -147,7 +147,7 @@ fn trending_of(coins: &[SearchedCoin], tokens: &[HotToken]) -> Vec<TrendingRow> 
 }
 
 #[test]
-fn what_is_no_altcoin_is_left_out() {
+fn coins_other_than_altcoins_are_left_out() {
     let risky = HotToken {
         risk_level: Some(4),
         ..hot("RUG", "1")
@@ -179,7 +179,7 @@ fn what_is_no_altcoin_is_left_out() {
 }
 
 #[test]
-fn what_is_only_talked_about_is_no_coin() {
+fn a_name_that_is_only_mentioned_is_no_coin() {
     let only = [mentioned("SOL", "0.2", "0.5")];
     assert!(
         trending(

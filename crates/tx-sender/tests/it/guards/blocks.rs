@@ -28,7 +28,7 @@ async fn a_receipt_from_above_the_head_is_not_believed() {
 /// A transaction that a reorganisation has dropped is sent again at once, however recently it was
 /// sent.
 #[tokio::test(start_paused = true)]
-async fn what_a_reorganisation_has_dropped_is_sent_at_once() {
+async fn a_transaction_dropped_by_a_reorganisation_is_sent_at_once() {
     let mut world = World::new();
     world.policy.resend_after = Duration::from_secs(60);
     let sender = world.sender().await;

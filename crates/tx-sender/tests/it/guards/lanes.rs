@@ -39,7 +39,7 @@ async fn a_lane_is_taken_over_at_once_only_once() {
 
 /// A transaction counts as sent only if a node may have received it.
 #[tokio::test(start_paused = true)]
-async fn what_no_node_was_reached_with_is_signed_and_no_more() {
+async fn a_transaction_that_reached_no_node_counts_only_as_signed() {
     let world = World::new();
     let lost = scripted(&world.node, |method, _| {
         let method = (method == "eth_sendRawTransaction").then_some("eth_sendRawTransaction")?;
@@ -91,7 +91,7 @@ async fn attempts(world: &World, number: u64) -> Vec<u128> {
 /// Only the first in line can be slow because of its fees, unless the market has also risen above
 /// the fees of the others.
 #[tokio::test(start_paused = true)]
-async fn what_waits_behind_another_is_raised_only_when_its_fees_are_too_low() {
+async fn a_request_behind_another_is_raised_only_when_its_fees_are_too_low() {
     for spike in [false, true] {
         let mut world = World::new();
         // The sender asks no node again meanwhile, so no node refuses.
@@ -115,7 +115,7 @@ async fn what_waits_behind_another_is_raised_only_when_its_fees_are_too_low() {
 /// The sender raises at once for a node that wants higher fees, and raises by more each time for
 /// one that wants more than the usual raise.
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_for_its_fees_is_raised_at_once_and_in_growing_steps() {
+async fn a_request_refused_for_its_fees_is_raised_at_once_and_in_growing_steps() {
     let world = World::new();
     let sender = world.sender().await;
     let refusal = BadAnswer::Error {
@@ -264,7 +264,7 @@ async fn a_request_at_its_cap_that_the_market_would_take_is_not_in_the_way() {
 /// The first node has taken the transaction and forgotten it; when the sender sends it again, the
 /// second node gets it too.
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_handed_to_every_node_the_second_time() {
+async fn a_waiting_transaction_goes_to_every_node_the_second_time() {
     let world = World::new();
     let fork = world.chain.fork();
     let nodes = vec![world.node.node(), InProcess::new(&fork).node()];

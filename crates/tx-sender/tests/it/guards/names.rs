@@ -22,7 +22,7 @@ fn sends(world: &World) -> usize {
 
 /// Their nonces are used: a block has taken them, whatever the node shows of that block.
 #[tokio::test(start_paused = true)]
-async fn what_only_lacks_its_receipt_takes_nobodys_place() {
+async fn a_request_that_only_lacks_its_receipt_takes_no_place() {
     let mut world = World::new();
     world.policy.max_in_flight = 2;
     world.chain.delay_receipts(u32::MAX);
@@ -46,7 +46,7 @@ async fn what_only_lacks_its_receipt_takes_nobodys_place() {
 
 /// A node asks for more than the cap allows, although the base fee is far below the cap.
 #[tokio::test(start_paused = true)]
-async fn what_nodes_want_more_for_than_the_cap_is_held_by_name() {
+async fn a_request_that_nodes_want_more_for_than_its_cap_is_held_by_name() {
     for words in [
         "transaction underpriced",
         "replacement transaction underpriced",

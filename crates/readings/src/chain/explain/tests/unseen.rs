@@ -216,7 +216,7 @@ fn a_chain_that_logs_its_coin_tells_each_movement_once_and_the_fee_is_no_gift() 
 }
 
 #[test]
-fn what_a_contract_may_have_given_back_is_not_told_as_given() {
+fn a_payment_that_a_contract_may_have_returned_is_not_reported_as_paid() {
     let weth = Network::by_id(1).unwrap().wrapped_native;
     let mut call = on(
         1,
@@ -298,7 +298,7 @@ fn the_approval_of_nobody_is_taken_back() {
 }
 
 #[test]
-fn what_could_not_be_looked_up_is_not_unverified() {
+fn a_failed_look_up_is_not_reported_as_unverified() {
     let verified = ContractFacts::verified("[]").unwrap();
     let mut proxy = ContractFacts::default();
     proxy.delegates_to(BOB, None);
