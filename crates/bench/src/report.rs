@@ -61,7 +61,7 @@ impl fmt::Display for Amount {
 /// The limit of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// At most so many times another measurement of the same run.
+    /// At most this multiple of another measurement of the same run.
     Times(Ratio, &'static str, Amount),
     /// Reported beside another measurement of the same run, without a limit.
     Beside(&'static str, Amount),

@@ -191,7 +191,7 @@ impl BridgeFees for Circle {
     }
 }
 
-/// What a status other than 2xx says about the request or the upstream.
+/// The meaning of a status other than 2xx for the request or the upstream.
 fn refused(
     reply: &Reply,
     subject: &str,

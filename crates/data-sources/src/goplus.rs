@@ -224,7 +224,7 @@ impl Goplus {
     }
 }
 
-/// What an envelope held.
+/// The content of an envelope.
 struct Opened<T> {
     code: i64,
     result: T,

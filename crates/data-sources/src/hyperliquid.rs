@@ -340,7 +340,7 @@ fn asset_id(dex_index: u32, universe_index: u32) -> Option<u32> {
         .filter(|id| *id < BEYOND_PERPETUALS)
 }
 
-/// What a status other than 2xx says about the request or the venue.
+/// The meaning of a status other than 2xx for the request or the venue.
 fn refused(reply: &Reply) -> Option<Fault> {
     let kind = reply.failure()?;
     Some(match reply.status.as_u16() {

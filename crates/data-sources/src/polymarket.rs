@@ -281,7 +281,7 @@ fn unlisted(token_id: U256) -> PortErrorReason {
     }
 }
 
-/// What a status other than 2xx says about the request or the venue: `{"error": "…"}`.
+/// The meaning of a status other than 2xx for the request or the venue: `{"error": "…"}`.
 fn refused(reply: &Reply, not_found: &(dyn Fn() -> PortErrorReason + Sync)) -> Option<Fault> {
     let kind = reply.failure()?;
     let body: Option<Value> = serde_json::from_slice(&reply.body).ok();

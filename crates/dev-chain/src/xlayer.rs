@@ -58,8 +58,8 @@ pub const VAULT_DEPOSIT: u64 = 100_000_000_000;
 /// See [`VAULT_DEPOSIT`].
 pub const VAULT_YIELD: u64 = 5_000_000_000;
 
-/// The prices of the router, as in the recorded quotes: so many atomic units of the second token
-/// for so many of the first.
+/// The prices of the router, as in the recorded quotes: this many atomic units of the second token
+/// for this many of the first.
 pub const RATES: [(Address, Address, u128, u128); 6] = [
     (USDG, WOKB, 843_608_100_000_000_000, 100_000_000),
     (USDT0, WOKB, 843_541_200_000_000_000, 100_000_000),
@@ -122,7 +122,7 @@ fn rate((token_in, token_out, numerator, denominator): (Address, Address, u128, 
     }
 }
 
-/// A reserve that pays so many thousandths a year.
+/// A reserve that pays this many thousandths a year.
 fn reserve(asset: Address, a_token: Address, symbol: &str, rate: u128, price: u64) -> ReserveSpec {
     ReserveSpec {
         asset,

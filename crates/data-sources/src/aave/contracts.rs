@@ -28,7 +28,7 @@ pub(super) struct Configuration {
     pub(super) paused: bool,
 }
 
-/// What a reserve holds and pays.
+/// The liquidity and the rate of a reserve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reserve {
     pub(super) supplied: U256,
@@ -37,7 +37,7 @@ pub(super) struct Reserve {
     pub(super) borrow_rate: U256,
 }
 
-/// What an account has in a reserve.
+/// An account's position in a reserve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UserReserve {
     pub(super) supplied: U256,

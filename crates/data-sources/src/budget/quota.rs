@@ -25,7 +25,7 @@ impl QuotaSpec {
         monthly: 0,
     };
 
-    /// A quota of so many calls in a month.
+    /// A quota of this many calls in a month.
     #[must_use]
     pub const fn monthly(calls: u64) -> Self {
         Self {

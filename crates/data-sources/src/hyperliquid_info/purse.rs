@@ -10,7 +10,7 @@ const FILLS_PERCENT: u32 = 33;
 const FUNDING_PERCENT: u32 = 21;
 const LEDGER_PERCENT: u32 = 9;
 
-/// The weight of a call for a list of so many items.
+/// The weight of a call for a list of this many items.
 pub(super) fn weight(items: usize) -> u32 {
     u32::try_from(items.div_ceil(20))
         .unwrap_or(u32::MAX)
@@ -40,7 +40,7 @@ impl Purse {
         }
     }
 
-    /// Spends the weight of a page of so many items.
+    /// Spends the weight of a page of this many items.
     pub(super) fn spend(&mut self, items: usize) {
         self.left = self.left.saturating_sub(weight(items));
     }

@@ -124,7 +124,7 @@ impl Shape {
     }
 }
 
-/// The path of the member `key` of an object at `path` with so many members.
+/// The path of the member `key` of an object at `path` with this many members.
 pub(super) fn below(path: &str, members: usize, key: &str) -> String {
     let plain = !key.is_empty()
         && key

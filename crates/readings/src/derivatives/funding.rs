@@ -26,7 +26,7 @@ impl FundingInterval {
     /// Eight hours: the default of the other venues.
     pub const EIGHT_HOURS: Self = Self(NonZeroU8::MIN.saturating_add(7));
 
-    /// An interval of so many hours; `None` for zero and for more than a day.
+    /// An interval of this many hours; `None` for zero and for more than a day.
     #[must_use]
     pub fn hours(hours: u64) -> Option<Self> {
         let hours = u8::try_from(hours).ok().filter(|hours| *hours <= 24)?;

@@ -98,7 +98,7 @@ impl Parts {
         Timed(key, Arc::clone(&self.signing))
     }
 
-    /// The share of each of so many settlements. Parts of concurrent settlements overlap.
+    /// The share of each of this many settlements. Parts of concurrent settlements overlap.
     pub(super) fn of_each(&self, settlements: u64) -> Each {
         let each = |nanos: Quantity| Duration::from_nanos(nanos / settlements.max(1));
         let (mut sending, mut proof, mut other) = (0, 0, 0_u64);

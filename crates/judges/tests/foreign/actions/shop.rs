@@ -113,7 +113,7 @@ impl Shop {
         wallet
     }
 
-    /// What a charged action answers with when it is over, at once or after its 202.
+    /// The answer of a charged action when it is over, at once or after its 202.
     pub(crate) async fn done(&self, route: &str, body: &Value) -> Value {
         let (status, answer) = self.act(route, body).await;
         assert!(
