@@ -23,7 +23,9 @@ use crate::BenchError;
 use crate::exchange::{HttpAnswer, Recording};
 
 /// Takes a port and prints it on stderr, as the real server does.
-/// # Errors When no port is available.
+///
+/// # Errors
+/// When no port is available.
 async fn listen() -> Result<TcpListener, BenchError> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     eprintln!("listening on http://{}", listener.local_addr()?);
@@ -59,7 +61,9 @@ where
 }
 
 /// A recorded answer, to be replayed.
-/// # Errors When the file cannot be read.
+///
+/// # Errors
+/// When the file cannot be read.
 pub fn recorded(file: &Path) -> Result<HttpAnswer, BenchError> {
     let text = std::fs::read(file).map_err(BenchError::io(file))?;
     serde_json::from_slice::<Recording>(&text)?.replay()

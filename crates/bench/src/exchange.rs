@@ -150,7 +150,9 @@ impl Recording {
     }
 
     /// The answer to replay: headers and body are built once and shared.
-    /// # Errors When the file was not written by [`Recording::of`].
+    ///
+    /// # Errors
+    /// When the file was not written by [`Recording::of`].
     pub fn replay(self) -> Result<HttpAnswer, BenchError> {
         let headers = self
             .headers

@@ -93,7 +93,9 @@ pub struct Seen {
 
 impl Load {
     /// Sends all requests.
-    /// # Errors When a connection breaks or an answer has another status.
+    ///
+    /// # Errors
+    /// When a connection breaks or an answer has another status.
     pub async fn run(self, server: SocketAddr) -> Result<Seen, BenchError> {
         let load = Arc::new(self);
         let next = Arc::new(AtomicUsize::new(0));

@@ -23,7 +23,9 @@ pub fn quantile(sorted: &[u64], per_mille: usize) -> Option<u64> {
 /// The processor time of the calling thread for one run of each work, in nanoseconds: the median of
 /// rounds in which the works take turns. A round is `runs` runs of a work; a first round is not
 /// counted and warms up.
-/// # Errors The first error of a work.
+///
+/// # Errors
+/// The first error of a work.
 pub fn in_turns<const N: usize, E>(
     works: [&dyn Fn() -> Result<(), E>; N],
     rounds: usize,

@@ -208,7 +208,9 @@ impl Payers {
 
     /// As many payments as requested, each with its own nonce, valid from now on for as long as the
     /// offer allows.
-    /// # Errors When the offer has no option, or signing fails.
+    ///
+    /// # Errors
+    /// When the offer has no option, or signing fails.
     pub fn sign(&self, count: usize, signed: Signed) -> Result<Vec<HeaderValue>, BenchError> {
         let accepted = self.offer.accepts.first().ok_or(BenchError::Answer {
             what: "payment option",

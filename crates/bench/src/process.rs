@@ -140,7 +140,9 @@ impl Server {
     }
 
     /// Kills it.
-    /// # Errors When the system refuses.
+    ///
+    /// # Errors
+    /// When the system refuses.
     pub fn kill(&mut self) -> Result<(), BenchError> {
         self.child.kill()?;
         self.child.wait()?;
@@ -148,7 +150,9 @@ impl Server {
     }
 
     /// Asks it to end, and waits for its end.
-    /// # Errors When it does not end in time.
+    ///
+    /// # Errors
+    /// When it does not end in time.
     pub fn stop(mut self) -> Result<(), BenchError> {
         let process = self.child.id();
         let id = i32::try_from(process)

@@ -152,7 +152,9 @@ impl Report {
     }
 
     /// The findings as a JSON array, one object for each; nanoseconds and bytes.
-    /// # Errors Never, in practice: all members are numbers and text.
+    ///
+    /// # Errors
+    /// Never, in practice: all members are numbers and text.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let lines: Vec<Line> = self.0.iter().map(|finding| finding.to_json()).collect();
         serde_json::to_string_pretty(&lines)

@@ -107,7 +107,9 @@ impl Group {
 }
 
 /// Takes the measurements of some groups.
-/// # Errors When a measurement cannot be made; a limit that is not kept is not an error.
+///
+/// # Errors
+/// When a measurement cannot be made; a limit that is not kept is not an error.
 pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report, BenchError> {
     let mut report = Report::default();
     for group in groups {

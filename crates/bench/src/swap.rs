@@ -56,7 +56,9 @@ fn quote() -> String {
 }
 
 /// The policy of [`fees`], with the default lives.
-/// # Errors When the configuration is invalid.
+///
+/// # Errors
+/// When the configuration is invalid.
 pub fn policy() -> Result<Policy, BenchError> {
     let document: FeeDocument = toml::from_str(&fees())?;
     Ok(Policy::new(document.review()?))
@@ -82,7 +84,9 @@ pub struct KeptQuote {
 
 impl KeptQuote {
     /// Serves the recorded answer in this process, and lets the adapter fetch it.
-    /// # Errors When no port is available.
+    ///
+    /// # Errors
+    /// When no port is available.
     pub async fn of_the_recording(clock: Arc<dyn Clock>) -> Result<Self, BenchError> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let base_url = format!("http://{}", listener.local_addr()?);

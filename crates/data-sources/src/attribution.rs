@@ -1,5 +1,5 @@
-//! Attributions: the words that name a source wherever its data is shown. Whoever shows an answer
-//! to people shows its attributions beside it.
+//! Attributions: the words that name a source wherever its data is shown. A page that shows an
+//! answer to people shows its attributions beside it.
 
 use serde::Serialize;
 

@@ -6,8 +6,8 @@ use alloy_primitives::B256;
 
 /// Something that goes wrong with the next requests that name one JSON-RPC method.
 ///
-/// By default it strikes once and before the method runs; with [`InjectedFault::after`] the method takes
-/// effect and only the answer suffers.
+/// By default it strikes once and before the method runs; with [`InjectedFault::after`] the method
+/// takes effect and only the answer suffers.
 ///
 /// ```
 /// use dev_chain::{BadAnswer, InjectedFault};

@@ -59,7 +59,9 @@ impl Anvil {
     }
 
     /// [`Self::start`] with another chain id.
-    /// # Errors When it does not start.
+    ///
+    /// # Errors
+    /// When it does not start.
     pub async fn start_on(toolchain: &Toolchain, chain_id: u64) -> Result<Self, JudgeError> {
         Self::start_with(toolchain, chain_id, &[]).await
     }
@@ -131,7 +133,9 @@ impl Anvil {
 
     /// Sends calldata from an unlocked account and returns once it is in a block, whatever its
     /// outcome.
-    /// # Errors As [`Rpc::call`].
+    ///
+    /// # Errors
+    /// As [`Rpc::call`].
     pub async fn transact(
         &self,
         from: Account,

@@ -34,7 +34,9 @@ impl Client {
     ];
 
     /// Lets the client make one call, and pay for it when asked.
-    /// # Errors When the client's program fails. A refusal to pay is an [`OrderOutcome`].
+    ///
+    /// # Errors
+    /// When the client's program fails. A refusal to pay is an [`OrderOutcome`].
     pub async fn pay(
         self,
         toolchain: &Toolchain,

@@ -16,7 +16,9 @@ use crate::JudgeError;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Gives a program one JSON document and reads the one that it prints.
-/// # Errors When the program cannot be started, fails, takes too long or prints another form.
+///
+/// # Errors
+/// When the program cannot be started, fails, takes too long or prints another form.
 pub async fn judge<V: DeserializeOwned>(
     command: Command,
     input: &impl Serialize,

@@ -59,7 +59,9 @@ impl Rpc {
     }
 
     /// One call.
-    /// # Errors [`JudgeError::Rpc`] with the chain's error.
+    ///
+    /// # Errors
+    /// [`JudgeError::Rpc`] with the chain's error.
     pub async fn call<T: DeserializeOwned>(
         &self,
         method: &'static str,

@@ -80,7 +80,9 @@ impl Token {
 }
 
 /// Places every token at its address and gives the buyer `amount` of each.
-/// # Errors When an artifact of `fixtures/contracts` cannot be read or the chain refuses.
+///
+/// # Errors
+/// When an artifact of `fixtures/contracts` cannot be read or the chain refuses.
 pub async fn install_tokens(chain: &Anvil, amount: U256) -> Result<(), JudgeError> {
     for token in Token::ALL {
         chain

@@ -146,7 +146,9 @@ impl Toolchain {
 
     /// `cast`, from the package of this platform: the program in npm's `.bin` folder requires an
     /// install script.
-    /// # Errors [`JudgeError::File`] when there is none.
+    ///
+    /// # Errors
+    /// [`JudgeError::File`] when there is none.
     pub fn cast(&self) -> Result<Command, JudgeError> {
         let folder = self.js.join("node_modules/@foundry-rs");
         let error = |source| JudgeError::File {

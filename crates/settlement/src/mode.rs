@@ -1,4 +1,4 @@
-//! Who settles.
+//! The kinds of settlers.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! How long is waited for what.
+//! The time limits of a settlement.
 
 use std::time::Duration;
 

@@ -103,7 +103,9 @@ pub fn brief(answer: &HttpAnswer) -> String {
 
 impl Buyer {
     /// Buys once, however long it takes.
-    /// # Errors When a payment cannot be signed.
+    ///
+    /// # Errors
+    /// When a payment cannot be signed.
     pub async fn buy(
         &self,
         field: &Arc<Field>,
@@ -308,7 +310,9 @@ pub fn state(answer: &HttpAnswer) -> Option<String> {
 
 /// Buys until the crowd leaves, and completes its purchases. Steady buyers buy one after the other;
 /// others do not wait for answers.
-/// # Errors When a payment cannot be signed.
+///
+/// # Errors
+/// When a payment cannot be signed.
 pub async fn keep_buying(
     buyer: Buyer,
     field: Arc<Field>,

@@ -23,7 +23,9 @@ struct Facilitator {
 }
 
 /// Serves a facilitator.
-/// # Errors When no port is available.
+///
+/// # Errors
+/// When no port is available.
 pub async fn open(bank: Bank, weather: Arc<Weather>) -> io::Result<SocketAddr> {
     let facilitator = Arc::new(Facilitator {
         bank,

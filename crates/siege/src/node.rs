@@ -25,7 +25,9 @@ const STRUCK: [&str; 5] = [
 ];
 
 /// Serves a chain that fails.
-/// # Errors When no port is available.
+///
+/// # Errors
+/// When no port is available.
 pub async fn open(chain: DevChain, weather: Arc<Weather>) -> io::Result<SocketAddr> {
     let (count, chain) = (AtomicU64::new(0), Arc::new(chain));
     wire::serve(move |asked| {

@@ -157,7 +157,9 @@ pub struct Wallet {
 
 impl Wallet {
     /// The wallet of the next draw.
-    /// # Errors When the drawn bytes are not a key, which does not happen in practice.
+    ///
+    /// # Errors
+    /// When the drawn bytes are not a key, which does not happen in practice.
     pub fn draw(chance: &mut Chance) -> Result<Self, SiegeError> {
         let signer = PrivateKeySigner::from_bytes(&B256::from(chance.bytes()))?;
         Ok(Self {
@@ -187,7 +189,9 @@ impl Wallet {
     }
 
     /// Signs one of the options of an offer, valid from now on for this many seconds.
-    /// # Errors When the offer has no option, or signing fails.
+    ///
+    /// # Errors
+    /// When the offer has no option, or signing fails.
     pub fn sign(
         &self,
         offer: &Offer,
@@ -199,7 +203,9 @@ impl Wallet {
     }
 
     /// Signs in the name of an account that may belong to another key.
-    /// # Errors As [`Self::sign`].
+    ///
+    /// # Errors
+    /// As [`Self::sign`].
     pub fn sign_for(
         &self,
         payer: Address,

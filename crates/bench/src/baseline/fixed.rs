@@ -4,7 +4,9 @@ use crate::BenchError;
 use crate::exchange::HttpAnswer;
 
 /// Gives the same answer to every request.
-/// # Errors When no port is available or the listener breaks.
+///
+/// # Errors
+/// When no port is available or the listener breaks.
 pub async fn serve(answer: HttpAnswer) -> Result<(), BenchError> {
     let listener = super::listen().await?;
     super::serve(listener, move |_| {

@@ -31,7 +31,9 @@ struct Record {
 
 impl NonceLog {
     /// A new, empty log.
-    /// # Errors When the file cannot be created.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, BenchError> {
         let file = File::create(path).map_err(BenchError::io(path))?;
         let (records, waiting) = mpsc::channel();

@@ -30,7 +30,9 @@ pub enum Setup {
 }
 
 /// Serves a tool: an echo, or one that returns a recorded result for every call.
-/// # Errors When the recorded result is not JSON, no port is available or the listener breaks.
+///
+/// # Errors
+/// When the recorded result is not JSON, no port is available or the listener breaks.
 pub async fn serve(setup: Setup, recorded: &str) -> Result<(), BenchError> {
     match setup {
         Setup::Echo => {

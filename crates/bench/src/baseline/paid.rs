@@ -80,7 +80,9 @@ impl Seller {
 }
 
 /// Sells until the process ends.
-/// # Errors When no port is available or the listener breaks.
+///
+/// # Errors
+/// When no port is available or the listener breaks.
 pub async fn serve(seller: Seller) -> Result<(), BenchError> {
     let seller = Arc::new(seller);
     super::serve(super::listen().await?, move |request| {

@@ -37,7 +37,9 @@ facilitator_url = "http://127.0.0.1:9"
 impl Site {
     /// The site of a running benchmark: programs are beside its own, and files are on the same
     /// disk, so that a durable write costs the same as in a data folder.
-    /// # Errors When there is no folder for files.
+    ///
+    /// # Errors
+    /// When there is no folder for files.
     pub fn of_this_program() -> Result<Self, BenchError> {
         let own = std::env::current_exe()?;
         let programs = own.parent().unwrap_or(Path::new(".")).to_owned();
@@ -105,7 +107,9 @@ impl Site {
     }
 
     /// Starts a server that sends one recorded answer to every request.
-    /// # Errors When it does not start.
+    ///
+    /// # Errors
+    /// When it does not start.
     pub fn fixed(&self, answer: &HttpAnswer) -> Result<Server, BenchError> {
         let file = self.record("fixed.json", answer)?;
         Server::start(&self.programs.join("baseline-402"), [file])
@@ -148,7 +152,9 @@ impl Site {
     }
 
     /// Starts the embedded chain with this time between blocks.
-    /// # Errors When it does not start.
+    ///
+    /// # Errors
+    /// When it does not start.
     pub fn dev_node(&self, block_time: Duration) -> Result<Server, BenchError> {
         let millis = block_time.as_millis().to_string();
         Server::start(&self.programs.join("dev-node"), [millis.as_str()])
@@ -163,7 +169,9 @@ impl Site {
     }
 
     /// Starts a baseline that returns a plan over the official Rust SDK.
-    /// # Errors When it does not start.
+    ///
+    /// # Errors
+    /// When it does not start.
     pub fn baseline_mcp(&self, setup: Setup, plan: &str) -> Result<Server, BenchError> {
         let file = self.file("plan.json");
         std::fs::write(&file, plan).map_err(BenchError::io(&file))?;

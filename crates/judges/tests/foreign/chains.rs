@@ -1,6 +1,7 @@
-//! The embedded chain comes to the same outcome as anvil for the same authorization. Transactions
-//! and authorizations are signed with `ethers-core`, so that the chains get more than what our own
-//! code writes.
+//! The embedded chain comes to the same outcome as anvil for the same authorization.
+//!
+//! Transactions and authorizations are signed with `ethers-core`, so that the chains get more than
+//! what our own code writes.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::SolCall;

@@ -1,6 +1,8 @@
 //! The level of the project's own enforcer: one transaction is the ordered swap, or nothing
-//! happens. The attacker of these tests has the redeemer's key and, where an order is signed anew,
-//! the delegate's key too.
+//! happens.
+//!
+//! The attacker of these tests has the redeemer's key and, where an order is signed anew, the
+//! delegate's key too.
 
 mod afterwards;
 mod call;

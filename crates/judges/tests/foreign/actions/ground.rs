@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Anvil,
 }
 
-/// One chain, and whoever shows its burns to the attestation service.
+/// One chain, and the task that shows its burns to the attestation service.
 pub(crate) struct Ground {
     pub(crate) rpc: Rpc,
     chain_id: u64,
