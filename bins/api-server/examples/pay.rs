@@ -10,76 +10,86 @@
 
 use std::error::Error;
 
-use alloy_primitives::{B256, U256, hex};
+use alloy_primitives::{B256, U256};
 use alloy_signer::SignerSync;
 use alloy_signer_local::PrivateKeySigner;
 use reqwest::{Client, Response};
-use serde_json::json;
-use x402_wire::{
-    Authorization, PaymentRequired, Scheme, SettlementResponse, ascii_json, decode_header,
-    encode_header, header,
-};
+use x402_wire::buyer::{Allowance, Budget, Outcome, Purchase, SignedPayment, SpendPolicy};
+use x402_wire::{Asset, Network, PaymentId, PaymentRequired, header};
 
-/// The most that one call may cost, in millionths of a dollar: an agent's own spend control.
+/// The most that one call may cost, in the smallest unit of each asset: ten cents.
 const MOST: u64 = 100_000;
+
+/// How often a request is sent whose answer got lost.
+const ATTEMPTS: u32 = 3;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::args().nth(1).ok_or("expected a URL")?;
     let key = std::env::var("BUYER_KEY").map_err(|_| "expected a private key in BUYER_KEY")?;
-    let response = pay(&url, &key.parse()?).await?;
-    if let Some(receipt) = response.headers().get(header::PAYMENT_RESPONSE) {
-        let receipt = SettlementResponse::from_header(receipt.as_bytes())?;
-        println!(
-            "settled: {}, transaction {}",
-            receipt.success, receipt.transaction
-        );
+    let (response, outcome) = pay(&url, &key.parse()?).await?;
+    if let Some(outcome) = outcome {
+        println!("{outcome:?}");
     }
     println!("{} {}", response.status(), response.text().await?);
     Ok(())
 }
 
-/// Asks, signs the first `exact` option that is cheap enough, and asks again.
-pub async fn pay(url: &str, signer: &PrivateKeySigner) -> Result<Response, Box<dyn Error>> {
+/// Asks, signs one offer that the policy allows, and asks again.
+pub async fn pay(
+    url: &str,
+    signer: &PrivateKeySigner,
+) -> Result<(Response, Option<Outcome>), Box<dyn Error>> {
     let client = Client::builder().no_proxy().build()?;
     let unpaid = client.get(url).send().await?;
     let Some(challenge) = unpaid.headers().get(header::PAYMENT_REQUIRED) else {
-        return Ok(unpaid);
+        return Ok((unpaid, None));
     };
-    let challenge: PaymentRequired = serde_json::from_str(&decode_header(challenge.as_bytes())?)?;
-    let option = challenge
-        .accepts
-        .iter()
-        .find(|option| option.scheme == Scheme::Exact && option.amount <= U256::from(MOST))
-        .ok_or("no option is cheap enough")?;
+    let challenge = PaymentRequired::from_header(challenge.as_bytes())?;
 
-    let mut nonce = B256::ZERO;
-    getrandom::fill(nonce.as_mut_slice())?;
-    let now = u64::try_from(jiff::Timestamp::now().as_second())?;
-    let authorization = Authorization {
-        from: signer.address(),
-        to: option.pay_to,
-        value: option.amount,
-        valid_after: U256::ZERO,
-        valid_before: U256::from(now + option.max_timeout_seconds),
-        nonce,
-    };
-    let signature = signer.sign_hash_sync(&authorization.digest(option.domain_separator()))?;
-    let payment = json!({
-        "x402Version": 2,
-        "resource": challenge.resource,
-        "accepted": option,
-        "payload": {
-            "signature": hex::encode_prefixed(signature.as_bytes()),
-            "authorization": authorization,
-        },
+    // The three assets of chain 196, one call at most.
+    let (network, most) = (Network::evm(196), U256::from(MOST));
+    let assets = Asset::chain_196();
+    let allowances = assets
+        .each_ref()
+        .map(|asset| Allowance::of(asset, network, most));
+    let mut budget = assets.iter().fold(Budget::new(), |budget, asset| {
+        budget.with(network, asset.address, most)
     });
-    // Should this request get lost, send the same header again: it is charged once, whatever
-    // happens.
-    let payment = encode_header(&ascii_json(&payment));
-    Ok(client
-        .get(url)
-        .header(header::PAYMENT_SIGNATURE, payment)
-        .send()
-        .await?)
+    let choice = SpendPolicy::new(allowances).choose(&challenge, &budget)?;
+
+    let (mut nonce, mut id) = (B256::ZERO, [0; 16]);
+    getrandom::fill(nonce.as_mut_slice())?;
+    getrandom::fill(&mut id)?;
+    let now = u64::try_from(jiff::Timestamp::now().as_second())?;
+    let purchase = Purchase::new(signer.address(), now, nonce);
+    let purchase = purchase.with_id(PaymentId::from_random(id));
+    let unsigned = choice.authorize(purchase, &mut budget)?;
+    let signature = signer.sign_hash_sync(&unsigned.digest())?;
+    let payment = unsigned.sign(signature.as_bytes())?;
+
+    let response = send(&client, url, &payment).await?;
+    let receipt = response.headers().get(header::PAYMENT_RESPONSE);
+    let outcome = receipt
+        .map(|receipt| payment.outcome(receipt.as_bytes()))
+        .transpose()?;
+    Ok((response, outcome))
+}
+
+/// Sends the request with the payment. Should the answer get lost, the same header goes again: the
+/// call is charged once.
+async fn send(
+    client: &Client,
+    url: &str,
+    payment: &SignedPayment,
+) -> Result<Response, reqwest::Error> {
+    let mut attempt = 1;
+    loop {
+        let request = client.get(url);
+        let request = request.header(header::PAYMENT_SIGNATURE, payment.header());
+        match request.send().await {
+            Err(_) if attempt < ATTEMPTS => attempt += 1,
+            sent => return sent,
+        }
+    }
 }

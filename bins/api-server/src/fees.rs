@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use calldata_checks::FeePolicy;
 use plan_builder::{FeeDocument, LifeSeconds, Policy, SimulationMode};
-use plan_checks::FeePolicy;
 use serde::Deserialize;
 use server_config::lenient;
 

@@ -219,16 +219,16 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Ok(settled)
     }
 
-    /// Whether the call's payment was not settled and may still be: the journal does not know it,
-    /// or gave it back.
-    pub(crate) async fn is_open(&self, call: &PaidCall) -> bool {
+    /// Where the call's payment stands; `None` when the journal does not know it.
+    ///
+    /// # Errors
+    /// A journal that cannot be read.
+    pub(crate) async fn state(&self, call: &PaidCall) -> Result<Option<State>, LedgerError> {
         let Some(key) = call.key() else {
-            return false;
+            return Ok(None);
         };
-        match self.journal().look_up(&key).await {
-            Ok(record) => record.is_none_or(|record| record.state == State::Released),
-            Err(_) => false,
-        }
+        let record = self.journal().look_up(&key).await?;
+        Ok(record.map(|record| record.state))
     }
 
     /// The settler.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use data_sources::{Error, Refusal, ReviewedContracts};
+use data_sources::{Error, Refusal, ReviewedContracts, okx::ReviewedDocument};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -36,12 +36,11 @@ pub(crate) fn contracts(config: &Config) -> Result<ReviewedContracts, Problem> {
 fn read(path: &Path) -> Result<ReviewedContracts, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    let set: ReviewedContracts = toml::from_str(&text)
+    let document: ReviewedDocument = toml::from_str(&text)
         .map_err(|error| format!("{}: {}", path.display(), error.message()))?;
-    match set.problem() {
-        Some(problem) => Err(format!("{}: {problem}", path.display())),
-        None => Ok(set),
-    }
+    document
+        .review()
+        .map_err(|problem| format!("{}: {problem}", path.display()))
 }
 
 /// What was observed and is not in the set.

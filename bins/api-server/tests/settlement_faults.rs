@@ -190,7 +190,10 @@ async fn a_deferred_payment_is_taken_where_the_facilitator_takes_it() {
     let target = world.price();
     let mut draft = world.buyer.draft(reqwest::Method::GET, &target).await;
     draft.option = 3;
-    assert_eq!(draft.challenge.accepts[3].scheme, Scheme::AggrDeferred);
+    assert_eq!(
+        draft.challenge.options().nth(3).unwrap().scheme,
+        Scheme::AggrDeferred
+    );
     let mut payment = world.buyer.signed(&draft);
     payment["accepted"]["extra"]["sessionCert"] = json!("c2Vzc2lvbiBjZXJ0aWZpY2F0ZQ==");
     payment["payload"]["signature"] = json!("c2Vzc2lvbiBrZXkgc2lnbmF0dXJl");

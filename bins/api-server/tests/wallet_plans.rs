@@ -16,11 +16,11 @@ use api_server::config::{Config, CustodySection};
 use api_server::{
     NativePrices, PaidByOwners, Sources, WalletPlans, recorded_clock, replay_upstreams,
 };
+use calldata_checks::bridge::calldata::Burn as BurnCall;
+use calldata_checks::bridge::chains::{MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
 use custody::Owner;
 use dev_chain::{DevChain, RpcServer};
 use ledger::{Options, SqliteLedger};
-use plan_checks::bridge::calldata::Burn as BurnCall;
-use plan_checks::bridge::chains::{MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
 use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
 use wallet_actions::{

@@ -5,7 +5,7 @@ pub(crate) mod online;
 
 use std::fmt::Write as _;
 
-use plan_checks::FeePolicy;
+use calldata_checks::FeePolicy;
 
 use crate::config::Config;
 

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use calldata_checks::FeePolicy;
 use plan_builder::{FeeConfigError, FeeDocument, LifeSeconds, Policy, Validity};
-use plan_checks::FeePolicy;
 use server_config::Problem;
 use server_config::addresses::check_payee;
 use thiserror::Error;

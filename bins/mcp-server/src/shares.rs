@@ -10,11 +10,11 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use calldata_checks::Rail;
+use calldata_checks::bridge::AccountKind;
 use credit::{Cost, Newcomers, OutOfCredit, Refill, Rules, Taken};
 use data_sources::Meter;
 use plan_builder::{Refusal, Request};
-use plan_checks::Rail;
-use plan_checks::bridge::AccountKind;
 
 use crate::monotonic::{Monotonic, millis};
 

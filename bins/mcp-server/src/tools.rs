@@ -6,10 +6,10 @@ mod rails;
 
 use std::sync::Arc;
 
+use calldata_checks::Rail;
 use data_sources::Clock;
 use plan_builder::ports::{Accounts, BridgeFees, PerpVenue, PmVenue, Simulator, SwapQuotes};
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, bridge, perp_order, pm_order, swap};
-use plan_checks::Rail;
 
 use crate::mcp::{ToolCall, ToolDescription, ToolResult, Toolbox};
 use crate::monotonic::monotonic;

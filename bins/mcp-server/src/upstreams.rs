@@ -8,6 +8,7 @@ mod probe;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use calldata_checks::FeePolicy;
 use data_sources::circle::Circle;
 use data_sources::defillama::Defillama;
 use data_sources::fence_status::FenceReader;
@@ -20,7 +21,6 @@ use data_sources::transport::{Transport, TransportError};
 use data_sources::{Clock, QuotaStore, Source};
 use plan_builder::ports::Simulator as _;
 use plan_builder::swap::whitelist;
-use plan_checks::FeePolicy;
 use thiserror::Error;
 
 use crate::check::online::off_the_whitelist;

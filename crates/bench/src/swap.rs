@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, address, hex};
 use bytes::Bytes;
+use calldata_checks::UtcSeconds;
 use data_sources::lifi::{Lifi, LifiConfig};
 use data_sources::transport::Transport;
 use data_sources::{Clock, Mode, VenueConfig};
@@ -13,7 +14,6 @@ use http::{Response, StatusCode};
 use http_body_util::Full;
 use plan_builder::ports::{PortError, SwapAsk, SwapQuote, SwapQuotes};
 use plan_builder::{FeeDocument, Policy};
-use plan_checks::UtcSeconds;
 use tokio::net::TcpListener;
 use tokio::sync::OnceCell;
 

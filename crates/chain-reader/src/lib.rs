@@ -5,7 +5,7 @@ mod reader;
 mod simulate;
 mod wire;
 
+pub use calldata_checks::Block;
 pub use moved::Moved;
-pub use plan_checks::Block;
 pub use reader::{ChainReader, Estimate, ReadFault, SealedBlock};
 pub use simulate::{Simulated, SimulatedCall};

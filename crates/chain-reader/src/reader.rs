@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::{Block, UtcSeconds};
+use calldata_checks::{Block, UtcSeconds};
 use serde_json::{Value, json};
 use thiserror::Error;
 use tx_sender::{NodeFault, Transport};

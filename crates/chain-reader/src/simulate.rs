@@ -1,7 +1,7 @@
 //! Calls that are executed one after another and then forgotten.
 
 use alloy_primitives::{Address, Bytes, U64};
-use plan_checks::Block;
+use calldata_checks::Block;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tx_sender::NodeFault;

@@ -1,7 +1,7 @@
 //! JSON-RPC as far as it is read here.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
-use plan_checks::{Block, UtcSeconds};
+use calldata_checks::{Block, UtcSeconds};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tx_sender::{NodeFault, Transport};

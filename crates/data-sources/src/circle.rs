@@ -10,8 +10,8 @@ mod messages;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::U256;
+use calldata_checks::{Decimal, UtcSeconds};
 use plan_builder::ports::{BridgeFeeReading, BridgeFees, PortError, PortErrorReason};
-use plan_checks::{Decimal, UtcSeconds};
 
 pub use self::messages::AttestedMessage;
 use crate::{

@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use alloy_primitives::U256;
+use calldata_checks::okx::SlippageTolerance;
 
 /// Longest decimal text that is read, in characters. No price or amount needs more.
 const MAX_LEN: usize = 96;
@@ -118,21 +119,16 @@ impl FromStr for Decimal {
     }
 }
 
-/// The slippage tolerances that the swap route takes, in millionths of a percent: 0.1 to 50
-/// percent.
-const SLIPPAGE_RANGE: (u64, u64) = (100_000, 50_000_000);
 /// Fraction digits of a percentage that are kept.
 const PERCENT_DIGITS: u8 = 6;
-/// One hundred percent in millionths of a percent.
-const WHOLE: u64 = 100_000_000;
 
-/// A slippage tolerance in **percent** (`"1"` is one percent), as the caller and OKX's v6
-/// `slippagePercent` both express it. The v5 interface took a fraction instead; this type never
-/// holds one.
+/// A slippage tolerance in **percent** (`"1"` is one percent), with the text that it came in: the
+/// caller and OKX's v6 `slippagePercent` write it alike. The v5 interface took a fraction instead;
+/// this type never holds one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlippagePercent {
     text: Decimal,
-    millionths: u64,
+    tolerance: SlippageTolerance,
 }
 
 impl SlippagePercent {
@@ -143,16 +139,17 @@ impl SlippagePercent {
     /// Those of [`Decimal`], and [`DecimalError::OutOfRange`].
     pub fn parse(text: &str) -> Result<Self, DecimalError> {
         let decimal = Decimal::parse(text)?;
-        let millionths = millionths_of_percent(&decimal)?;
-        if millionths < SLIPPAGE_RANGE.0 || millionths > SLIPPAGE_RANGE.1 {
-            return Err(DecimalError::OutOfRange {
+        let millionths = decimal.to_atoms(PERCENT_DIGITS)?;
+        let millionths = u64::try_from(millionths).map_err(|_| DecimalError::Overflow)?;
+        let tolerance = SlippageTolerance::from_millionths(millionths).map_err(|_| {
+            DecimalError::OutOfRange {
                 min: "0.1",
                 max: "50",
-            });
-        }
+            }
+        })?;
         Ok(Self {
             text: decimal,
-            millionths,
+            tolerance,
         })
     }
 
@@ -161,17 +158,9 @@ impl SlippagePercent {
         self.text.as_str()
     }
 
-    /// Whether `other` is the same number in any spelling (`"1"` and `"1.0"`).
-    pub fn equals(&self, other: &Decimal) -> bool {
-        millionths_of_percent(other) == Ok(self.millionths)
-    }
-
-    /// The lowest output this tolerance allows for a quoted output: `floor(quoted × (1 −
-    /// slippage))`.
-    /// `None` when the product exceeds 256 bits, which no real amount does.
-    pub fn floor_of(&self, quoted: U256) -> Option<U256> {
-        let kept = U256::from(WHOLE.checked_sub(self.millionths)?);
-        quoted.checked_mul(kept)?.checked_div(U256::from(WHOLE))
+    /// The number.
+    pub fn tolerance(&self) -> SlippageTolerance {
+        self.tolerance
     }
 }
 
@@ -183,7 +172,7 @@ impl Default for SlippagePercent {
                 text: "1".to_owned(),
                 point: None,
             },
-            millionths: 1_000_000,
+            tolerance: SlippageTolerance::default(),
         }
     }
 }
@@ -192,10 +181,6 @@ impl fmt::Display for SlippagePercent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text.fmt(f)
     }
-}
-
-fn millionths_of_percent(decimal: &Decimal) -> Result<u64, DecimalError> {
-    u64::try_from(decimal.to_atoms(PERCENT_DIGITS)?).map_err(|_| DecimalError::Overflow)
 }
 
 /// Why decimal text was not accepted.
@@ -287,16 +272,10 @@ mod tests {
     }
 
     #[test]
-    fn slippage_is_percent_and_floors_like_the_recorded_quote() {
+    fn slippage_is_percent_and_has_a_range() {
         let one = SlippagePercent::parse("1").unwrap();
         assert_eq!(one, SlippagePercent::default());
-        assert_eq!(
-            one.floor_of(U256::from(120_273_456)),
-            Some(U256::from(119_070_721))
-        );
-        assert!(one.equals(&Decimal::parse("1.000").unwrap()));
-        assert!(!one.equals(&Decimal::parse("0.01").unwrap()));
-        assert_eq!(one.floor_of(U256::MAX), None);
+        assert_eq!(one.tolerance(), SlippageTolerance::default());
         for (text, ok) in [
             ("0.1", true),
             ("50", true),

@@ -1,8 +1,9 @@
 //! The errors of this crate.
 
 use alloy_primitives::Address;
+use calldata_checks::okx::Refusal;
 
-use crate::{calldata::Refusal, decimal::DecimalError};
+use crate::decimal::DecimalError;
 
 /// Why an operation gave no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,8 +11,8 @@ pub(crate) mod wire;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::Address;
+use calldata_checks::perp_order::Collateral;
 use plan_builder::ports::{PerpAsset, PerpVenue, PortError, PortErrorReason};
-use plan_checks::perp_order::Collateral;
 use serde_json::{Value, json};
 
 pub use self::info::DEFAULT_BASE_URL;

@@ -6,7 +6,7 @@ mod typed;
 use std::{collections::BTreeMap, fmt};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use plan_checks::Decimal;
+use calldata_checks::Decimal;
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, Visitor},

@@ -9,7 +9,6 @@ pub mod blockscout;
 mod budget;
 pub mod bybit;
 mod cached;
-pub mod calldata;
 pub mod cboe;
 pub mod circle;
 pub mod coindesk;
@@ -48,7 +47,6 @@ pub mod probe;
 mod provenance;
 mod rail;
 mod recent;
-mod reviewed;
 pub mod rpc;
 pub mod rss;
 mod source;
@@ -59,6 +57,9 @@ mod wire;
 pub mod x_api;
 pub mod yahoo;
 
+pub use calldata_checks::okx::{
+    CHAIN_ID, NATIVE_COIN, Refusal, ReviewedContracts, SourceToken, Trim, TrimCharge,
+};
 use readings::text;
 
 pub use self::{
@@ -68,7 +69,6 @@ pub use self::{
         Stored,
     },
     cached::{Ages, Cached, Failure},
-    calldata::Refusal,
     decimal::{Decimal, DecimalError, SlippagePercent},
     error::{Error, RequestError, SourceError, SourceErrorKind},
     meter::{Meter, Usage},
@@ -78,6 +78,5 @@ pub use self::{
     },
     provenance::{Clock, ClockFrom, Mode, Provenance, SourceStatus, Sourced, SystemClock},
     rail::VenueConfig,
-    reviewed::{CHAIN_ID, NATIVE_COIN, ReviewedContracts, SourceToken},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
 };

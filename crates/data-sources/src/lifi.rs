@@ -8,8 +8,8 @@ mod quote;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use calldata_checks::{BasisPoints, Decimal};
 use plan_builder::ports::{PortError, SwapAsk, SwapQuote, SwapQuotes};
-use plan_checks::{BasisPoints, Decimal};
 use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;

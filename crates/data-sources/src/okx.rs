@@ -10,6 +10,7 @@ mod balances;
 pub mod defi;
 mod market;
 mod price;
+mod reviewed;
 mod security;
 mod social;
 mod swap;
@@ -22,11 +23,12 @@ use std::{
     time::Duration,
 };
 
+use calldata_checks::okx::ReviewedContracts;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-pub use self::auth::Credentials;
+pub use self::{auth::Credentials, reviewed::ReviewedDocument};
 use crate::{
     budget::{Families, Family, QuotaSpec, Rate},
     cached::{Ages, Cached},
@@ -34,7 +36,6 @@ use crate::{
     json::{Json, read_json},
     ports::TokenSnapshot,
     provenance::{Clock, Mode, Provenance, Sourced},
-    reviewed::ReviewedContracts,
     source::{Ask, Conduct, Fault, KeyRule, Source, SourceConfig, UpstreamSpec},
     text::clean,
     transport::{Limits, QUOTED_CHARS, SourceHealth, Transport, TransportError},

@@ -3,14 +3,13 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use alloy_primitives::{Address, Bytes, U256};
+use calldata_checks::okx::{NATIVE_COIN, ReviewedContracts, SwapAsked, Trim};
 use jiff::Timestamp;
 
 use crate::{
-    calldata::Trim,
     decimal::{Decimal, SlippagePercent},
     error::{Error, RequestError},
     provenance::Sourced,
-    reviewed::{NATIVE_COIN, ReviewedContracts},
 };
 
 /// Dollar prices of tokens.
@@ -200,6 +199,17 @@ impl SwapRequest {
             user,
             slippage,
         })
+    }
+
+    /// The request as the judgement of a quote takes it.
+    pub(crate) fn asked(&self) -> SwapAsked {
+        SwapAsked {
+            account: self.user,
+            from_token: self.from_token,
+            to_token: self.to_token,
+            amount: self.amount,
+            slippage: self.slippage.tolerance(),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
+use calldata_checks::UtcSeconds;
 use plan_builder::ports::{PortError, PortErrorReason};
-use plan_checks::UtcSeconds;
 
 use crate::{
     budget::QuotaSpec,

@@ -7,8 +7,8 @@ mod simulate;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use alloy_primitives::{Address, Bytes};
+use calldata_checks::Step;
 use plan_builder::ports::{Accounts, PortError, PortErrorReason, SimulatedCall, Simulator};
-use plan_checks::Step;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ mod tightest;
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, B256, U256};
-use plan_checks::UtcSeconds;
+use calldata_checks::UtcSeconds;
 
 pub use self::{
     room::{

@@ -8,8 +8,10 @@ mod record;
 mod rules;
 
 use alloy_primitives::{Address, B256, U256, keccak256};
-use plan_builder::{AccountKind as PlanAccountKind, Request, Verified, verify};
-use plan_checks::{BasisPoints, Decimal, Rail, Step, UtcSeconds};
+use calldata_checks::{BasisPoints, Decimal, Rail, Step, UtcSeconds};
+use plan_builder::{
+    AccountKind as PlanAccountKind, Request, Verified, VerifiedPlan, VerifiedSwap, verify,
+};
 use serde::Deserialize;
 
 pub use self::{
@@ -179,12 +181,17 @@ pub fn admit(
     confirm_order(confirmation, submission, &active, phase)?;
     confirm_account(confirmation, submission, &active)?;
     let (request, verified) = confirm_plan(confirmation, submission, phase)?;
-    confirm_outlives(&active, verified.valid_until)?;
+    confirm_outlives(&active, verified.valid_until())?;
     let facts = PlanFacts::read(&request, &verified, &confirmation.plans.fees.version)?;
     confirm_terms(submission.order.message(), &verified, &facts)?;
     let account = active.grant().account;
     judge_plan(fence.policy(), account, active.cap(), &facts)?;
-    rules::judge_limits(&active, verified.payload_digest, facts.approve.amount, *now)?;
+    rules::judge_limits(
+        &active,
+        verified.payload_digest(),
+        facts.approve.amount,
+        *now,
+    )?;
     confirmation.peg.map_or(Ok(()), judge_peg)?;
     admitted(submission, verified, &facts)
 }
@@ -302,7 +309,7 @@ fn confirm_plan(
     same(
         Rule::OrderMismatch,
         "the order is over another plan",
-        verified.payload_digest,
+        verified.payload_digest(),
         submission.order.message().payload_digest,
     )?;
     Ok((request, verified))
@@ -310,7 +317,7 @@ fn confirm_plan(
 
 /// (d) The terms that the order repeats agree with the plan's bytes.
 fn confirm_terms(order: &Order, verified: &Verified, facts: &PlanFacts) -> Result<(), Refusal> {
-    let call = verified.steps.last().map(|step| keccak256(&step.data));
+    let call = verified.steps().last().map(|step| keccak256(&step.data));
     same(
         Rule::OrderMismatch,
         "the order is over another call",
@@ -355,26 +362,28 @@ fn admitted(
     facts: &PlanFacts,
 ) -> Result<Admitted, Refusal> {
     let order = submission.order.message();
-    let steps = <[Step; 3]>::try_from(verified.steps).map_err(|steps| {
-        Refusal::new(
+    let (payload_digest, valid_until) = (verified.payload_digest(), verified.valid_until());
+    let VerifiedPlan::Swap(VerifiedSwap { steps, .. }) = verified.into_plan() else {
+        let message = "only a swap's steps are delegated";
+        return Err(Refusal::new(
             Rule::FenceShape,
-            "a plan has exactly three steps",
-            3,
-            steps.len(),
-        )
-    })?;
+            message,
+            "a swap",
+            "another rail",
+        ));
+    };
     Ok(Admitted {
         account: facts.account,
         grant_id: order.grant_id,
         order_digest: submission.order.digest(),
-        payload_digest: verified.payload_digest,
+        payload_digest,
         chain_id: facts.chain_id,
         steps,
         as_one: false,
         token: facts.approve.token,
         spender: facts.approve.spender,
         amount: facts.approve.amount,
-        valid_until: verified.valid_until,
+        valid_until,
         deadline: UtcSeconds::from_unix(order.deadline),
         landing: Landing {
             token: facts.output_token,

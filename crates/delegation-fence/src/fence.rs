@@ -4,7 +4,7 @@
 mod receive;
 
 use alloy_primitives::{Address, address};
-use plan_checks::UtcSeconds;
+use calldata_checks::UtcSeconds;
 
 pub use self::receive::{ReceivedGrant, ReceivedLimit, ReceivedRevocation};
 use crate::{

@@ -4,8 +4,8 @@
 mod verify;
 
 use alloy_primitives::{B256, U256};
+use calldata_checks::UtcSeconds;
 use plan_builder::wire::{Digits, Time, Word};
-use plan_checks::UtcSeconds;
 use serde::{Deserialize, Serialize};
 
 pub use self::verify::{VerifiedLog, verify_log};

@@ -1,6 +1,6 @@
 //! Two clocks; each judgement uses the stricter one.
 
-use plan_checks::UtcSeconds;
+use calldata_checks::UtcSeconds;
 
 /// The time of a judgement by two clocks: the machine's, and the newest sealed block's. An end is
 /// judged by the later clock, a beginning by the earlier one.
@@ -8,7 +8,7 @@ use plan_checks::UtcSeconds;
 /// # Example
 /// ```
 /// use delegation_fence::Now;
-/// use plan_checks::UtcSeconds;
+/// use calldata_checks::UtcSeconds;
 ///
 /// let now = Now { wall: UtcSeconds::from_unix(100), chain: UtcSeconds::from_unix(160) };
 /// assert_eq!((now.earliest().unix(), now.latest().unix()), (100, 160));

@@ -1,8 +1,8 @@
 //! The receipt for the signer of a revocation.
 
 use alloy_primitives::B256;
+use calldata_checks::UtcSeconds;
 use plan_builder::wire::{Time, Word};
-use plan_checks::UtcSeconds;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

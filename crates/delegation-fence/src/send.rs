@@ -27,8 +27,8 @@ mod report;
 use std::fmt;
 
 use alloy_primitives::{B256, U256};
-pub use plan_checks::Block;
-use plan_checks::{StepKind, UtcSeconds};
+pub use calldata_checks::Block;
+use calldata_checks::{StepKind, UtcSeconds};
 
 pub use self::{
     apply::OutOfOrder,
@@ -248,7 +248,7 @@ enum Fate {
 /// ```
 /// use alloy_primitives::{Address, B256, Bytes, U256};
 /// use delegation_fence::{Action, Admitted, Event, Landing, Now, Sending, State, Transaction, View};
-/// use plan_checks::{Step, StepKind, UtcSeconds};
+/// use calldata_checks::{Step, StepKind, UtcSeconds};
 ///
 /// # let step = |kind| Step { kind, to: Address::ZERO, value: U256::ZERO, data: Bytes::new() };
 /// # let admitted = Admitted {

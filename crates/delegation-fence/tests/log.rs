@@ -11,11 +11,11 @@
 
 use alloy_primitives::{B256, U256, keccak256};
 use alloy_signer::SignerSync as _;
+use calldata_checks::{StepKind, UtcSeconds};
 use delegation_fence::{
     Domain, Entry, Head, Instance, LogEvent, Name, Now, Record, Revocation, RevocationReceipt,
     Rule, Signature, Signed, Transaction, TypedData, verify_log,
 };
-use plan_checks::{StepKind, UtcSeconds};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -14,9 +14,9 @@ use std::path::Path;
 use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
+use calldata_checks::{Step, StepKind};
 use delegation_fence::onchain::{ChainTerms, Level, UnsentTransaction};
 use delegation_fence::{Grant, Order, Policy, Signature, Signed};
-use plan_checks::{Step, StepKind};
 use serde_json::{Value, json};
 
 const REDEEMER: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");

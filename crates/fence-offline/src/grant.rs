@@ -6,12 +6,12 @@ mod verify;
 use std::path::PathBuf;
 
 use alloy_primitives::Address;
+use calldata_checks::UtcSeconds;
 use clap::Args;
 use delegation_fence::{
     AccountKind, Fence, Grant, Instance, Limit, Message as _, Now, Order, Policy, Revocation,
     Signature, Signed, TypedData, primary_type,
 };
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 pub use self::{

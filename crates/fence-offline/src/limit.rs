@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use alloy_primitives::U256;
+use calldata_checks::UtcSeconds;
 use clap::Args;
 use delegation_fence::{Grant, Limit, TypedData};
-use plan_checks::UtcSeconds;
 
 pub use crate::signing::Attach;
 use crate::{

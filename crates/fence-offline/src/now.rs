@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use plan_checks::UtcSeconds;
+use calldata_checks::UtcSeconds;
 
 const DAY: u64 = 86_400;
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use alloy_primitives::{U256, keccak256};
+use calldata_checks::UtcSeconds;
 use clap::Args;
 use delegation_fence::{Grant, LEAST_LIFE_SECONDS, Order, PlanFacts, TypedData, judge_plan};
-use plan_checks::UtcSeconds;
 
 pub use crate::signing::{Attach, Sign};
 use crate::{
@@ -96,7 +96,7 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
         .into());
     }
     let last = verified
-        .valid_until
+        .valid_until()
         .unix()
         .saturating_sub(LEAST_LIFE_SECONDS);
     let deadline = arguments.deadline.map_or(last, UtcSeconds::unix);
@@ -107,11 +107,11 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
                 .into(),
         );
     }
-    let call = verified.steps.last().map(|step| keccak256(&step.data));
+    let call = verified.steps().last().map(|step| keccak256(&step.data));
     let order = Order {
         account: grant.account,
         grant_id: grant.grant_id,
-        payload_digest: verified.payload_digest,
+        payload_digest: verified.payload_digest(),
         call_hash: call.unwrap_or_default(),
         output_token: facts.output_token,
         min_amount_out: least,

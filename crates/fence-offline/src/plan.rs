@@ -10,8 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use calldata_checks::UtcSeconds;
 use clap::Args;
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 pub(crate) use self::verify::verified;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use clap::Args;
 use delegation_fence::{Domain, Name, Revocation, Signature, Signed, TypedData};
-use plan_checks::UtcSeconds;
 use serde_json::json;
 
 use crate::{

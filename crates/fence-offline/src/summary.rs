@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use alloy_primitives::{Address, U256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{AccountKind, Grant, Limit, Message, Order, Policy, Revocation, TypedData};
-use plan_checks::UtcSeconds;
 
 use crate::{Printable, units};
 

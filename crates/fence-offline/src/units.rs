@@ -1,7 +1,7 @@
 //! Amounts, tokens and chains in words.
 
 use alloy_primitives::{Address, U256, address};
-use plan_checks::bridge::chains::CHAINS;
+use calldata_checks::bridge::chains::CHAINS;
 
 /// Tokens whose decimals and names are certain: native USDC of each bridge chain, and the wrapped
 /// coin of Base.

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{Action, Block, Event, Now, Report, Sending, State, Transaction, View};
 use fence_server::{Change, DelegationError, KeptSubmission, Lease, Store, StoreError};
-use plan_checks::UtcSeconds;
 use tx_sender::Record;
 
 use crate::{Fault, SealedBlock, Shared, key};

@@ -1,9 +1,9 @@
 //! What the chain says of a plan before anything is sent for it.
 
+use calldata_checks::{Step, StepKind};
 use chain_reader::{Block, ChainReader, ReadFault, SimulatedCall};
 use delegation_fence::{Admitted, Foresight};
 use fence_server::{Foresee, PortError, PortFuture};
-use plan_checks::{Step, StepKind};
 
 /// Foresees plans by the chain's newest sealed block.
 #[derive(Debug, Clone)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::Address;
+use calldata_checks::UtcSeconds;
 use delegation_fence::{AccountKind, Now};
 use fence_server::{Accounts, Clocks, PortError, PortFuture};
-use plan_checks::UtcSeconds;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 

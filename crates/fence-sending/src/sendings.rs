@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use alloy_primitives::{B256, hex};
+use calldata_checks::UtcSeconds;
 use custody::Turns;
 use delegation_fence::State;
 use fence_server::Delegations;
-use plan_checks::UtcSeconds;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tx_sender::Sender;

@@ -7,11 +7,11 @@ mod submissions;
 use std::{fmt, sync::Arc};
 
 use alloy_primitives::{Address, B256, U256};
+use calldata_checks::Decimal;
 use delegation_fence::{
     Account, AccountKind, Budget, Confirmation, Fence, FenceStatus, Grant, Instance, Now, Phase,
     Policy, ReadBack, Record, Refusal, Rule, Submission, admit,
 };
-use plan_checks::Decimal;
 use tokio::sync::{Notify, futures::Notified};
 
 pub use self::{

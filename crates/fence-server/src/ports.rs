@@ -3,9 +3,9 @@
 use std::pin::Pin;
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::{BasisPoints, Decimal};
 use delegation_fence::onchain::{ChainReading, Level};
 use delegation_fence::{AccountKind, Admitted, Foresight, Now, Rates};
-use plan_checks::{BasisPoints, Decimal};
 use thiserror::Error;
 
 /// The answer of a port.

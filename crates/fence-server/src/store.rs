@@ -8,8 +8,8 @@ mod top_up;
 use std::pin::Pin;
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{Entry, Policy, Record, Refusal, Spent};
-use plan_checks::UtcSeconds;
 use thiserror::Error;
 
 pub use self::{

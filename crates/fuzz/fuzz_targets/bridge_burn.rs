@@ -4,7 +4,7 @@
 
 use alloy_primitives::{Address, B256, U256};
 use libfuzzer_sys::fuzz_target;
-use plan_checks::{Steps, bridge::calldata::Burn};
+use calldata_checks::{Steps, bridge::calldata::Burn};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(burn) = Burn::decode(data) {

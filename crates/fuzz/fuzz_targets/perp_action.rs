@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plan_checks::perp_order::{
+use calldata_checks::perp_order::{
     Action, OrderKind, Side, WireAction, WireBuilder, WireOrder, WireOrderKind, decode_action,
     msgpack,
 };
@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
 
 /// The text of an action's values.
 fn written(action: &Action) -> WireAction {
-    let order = |order: &plan_checks::perp_order::Order| WireOrder {
+    let order = |order: &calldata_checks::perp_order::Order| WireOrder {
         asset: order.asset,
         is_buy: order.side == Side::Buy,
         price: order.price.to_string(),

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use plan_builder::Request;
-use plan_checks::Rail;
+use calldata_checks::Rail;
 use serde_json::Value;
 
 fuzz_target!(|data: &[u8]| {

@@ -4,7 +4,7 @@
 
 use alloy_primitives::{Address, U256};
 use libfuzzer_sys::fuzz_target;
-use plan_checks::{Step, StepKind, Steps, step::approval};
+use calldata_checks::{Step, StepKind, Steps, step::approval};
 
 fuzz_target!(|data: &[u8]| {
     let mut rest = data;
@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn canonical(kind: StepKind, allowance: &plan_checks::step::Allowance) -> Step {
+fn canonical(kind: StepKind, allowance: &calldata_checks::step::Allowance) -> Step {
     approval(kind, allowance.token, allowance.spender, allowance.amount)
 }
 

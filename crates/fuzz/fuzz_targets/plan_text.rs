@@ -30,19 +30,19 @@ fn holds(recorded: &fuzz::Recorded, text: &str) {
         return;
     };
     let (plan, digest) = digest(text).unwrap();
-    assert_eq!(verified.payload_digest, digest);
+    assert_eq!(verified.payload_digest(), digest);
     assert_eq!(plan["submission"]["payload_digest"], digest.to_string());
-    assert_eq!(plan["intent_digest"], verified.intent_digest.to_string());
-    assert_eq!(recorded.request.intent_digest(), Ok(verified.intent_digest));
-    assert_eq!(rail_of_plan(text), Ok(verified.rail));
-    assert_eq!(verified.rail, recorded.request.rail());
-    assert!(recorded.now < verified.valid_until);
+    assert_eq!(plan["intent_digest"], verified.intent_digest().to_string());
+    assert_eq!(recorded.request.intent_digest(), Ok(verified.intent_digest()));
+    assert_eq!(rail_of_plan(text), Ok(verified.rail()));
+    assert_eq!(verified.rail(), recorded.request.rail());
+    assert!(recorded.now < verified.valid_until());
     let pretty = serde_json::to_string_pretty(&plan).unwrap();
     assert_eq!(
         verify(&recorded.request, &pretty, recorded.now, &POLICY).as_ref(),
         Ok(&verified)
     );
-    assert!(verify(&recorded.request, text, verified.valid_until, &POLICY).is_err());
+    assert!(verify(&recorded.request, text, verified.valid_until(), &POLICY).is_err());
     for other in RECORDED
         .iter()
         .filter(|other| other.request != recorded.request)

@@ -7,7 +7,7 @@
 use alloy_primitives::{Address, U256, address, b256, uint};
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
 use libfuzzer_sys::fuzz_target;
-use plan_checks::{
+use calldata_checks::{
     Commitment, DigestStanding, UtcSeconds, judge,
     pm_order::{
         Approval, DecodedOrder, DomainText, Exchange, Member, Message, PmMarketFacts, PmOrderFacts,

@@ -2,7 +2,7 @@
 //! without what follows them, and nothing with a commission at its end is read.
 #![no_main]
 
-use data_sources::calldata::{SwapFacts, decode};
+use calldata_checks::okx::{SwapFacts, decode};
 use libfuzzer_sys::fuzz_target;
 
 /// A commission of the router's fee words: its flag, then rate and recipient.

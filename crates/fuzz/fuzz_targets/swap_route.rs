@@ -9,7 +9,7 @@ use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::SolCall as _;
 use fuzz::POLICY;
 use libfuzzer_sys::fuzz_target;
-use plan_checks::{
+use calldata_checks::{
     BasisPoints, Commitment, DigestStanding, Step, StepKind, UtcSeconds, judge,
     step::approval,
     swap::{
@@ -97,7 +97,7 @@ fuzz_target!(|data: &[u8]| {
             .iter()
             .find(|known| known.address == part.recipient)
             .unwrap();
-        if reviewed.role == plan_checks::FeePolicy::OWN {
+        if reviewed.role == calldata_checks::FeePolicy::OWN {
             assert_eq!(part.amount, OWN_FEE);
         }
         total += part.amount;

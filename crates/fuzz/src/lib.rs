@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use plan_builder::{FeeDocument, Policy, Request};
-use plan_checks::{Rail, UtcSeconds};
+use calldata_checks::{Rail, UtcSeconds};
 use serde_json::Value;
 
 /// The plan of one rail in `fixtures/vectors/plans`.

@@ -18,10 +18,11 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use plan_builder::{FeeDocument, Moment, Policy, Request, ports::NoSimulator, swap, verify};
-use plan_checks::{Rail, UtcSeconds};
+use calldata_checks::{Rail, UtcSeconds, abi::selector_text};
+use plan_builder::{
+    FeeDocument, Moment, Policy, Request, VerifiedPlan, ports::NoSimulator, swap, verify,
+};
 use recorded::Recorded;
-use serde_json::Value;
 
 const FEES: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
 const ARGUMENTS: &str = include_str!("../../../fixtures/vectors/plans/swap.request.json");
@@ -53,35 +54,35 @@ fn main() -> Result<(), Box<dyn Error>> {
     let verified = verify(&request, plan.json(), moment.now(), &policy)?;
     println!(
         "{} checks hold, plan {}",
-        verified.report.assertions().len(),
-        verified.payload_digest
+        verified.report().assertions().len(),
+        verified.payload_digest()
     );
-    for open in verified.report.not_established() {
+    for open in verified.report().not_established() {
         println!(
             "not established: {} ({})",
             open.name,
             open.observed.as_str()
         );
     }
-    println!("valid until {}\n", verified.valid_until);
+    println!("valid until {}\n", verified.valid_until());
 
-    let envelope: Value = serde_json::from_str(plan.json())?;
+    // What is signed comes from the verified values, not from the text.
+    let VerifiedPlan::Swap(swap) = verified.plan() else {
+        return Err("not a swap".into());
+    };
+    println!(
+        "{} of {} for at least {} of {}",
+        swap.from_amount, swap.from_token, swap.min_amount_out, swap.to_token
+    );
     println!("to be signed, one after another, each when the one before is in a block:");
-    for step in envelope
-        .pointer("/payload/steps")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let member = |name| step.get(name).and_then(Value::as_str).unwrap_or_default();
-        let data = member("data");
+    for step in &swap.steps {
         println!(
             "  {:13} to {} value {} data {}… ({} bytes)",
-            member("kind"),
-            member("to"),
-            member("value"),
-            data.get(..10).unwrap_or(data),
-            data.len() / 2 - 1
+            step.kind.as_str(),
+            step.to,
+            step.value,
+            selector_text(&step.data),
+            step.data.len()
         );
     }
 

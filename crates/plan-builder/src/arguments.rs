@@ -7,8 +7,8 @@ mod reader;
 use std::fmt;
 
 use alloy_primitives::{Address, B256, U256};
-use plan_checks::Decimal;
-use serde::Serialize;
+use calldata_checks::Decimal;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::kind::Kind;
@@ -18,7 +18,8 @@ pub(crate) use self::reader::{Outcome, Reader, parse, shortened};
 pub(crate) const MOST_PROBLEMS: usize = 32;
 
 /// One thing that is wrong with arguments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Problem {
     /// Where: `$.slippage.maxBps`.
     pub path: String,

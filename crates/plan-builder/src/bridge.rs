@@ -16,7 +16,8 @@ mod tests;
 
 use std::borrow::Cow;
 
-use plan_checks::{
+use alloy_primitives::Address;
+use calldata_checks::{
     Commitment, Failure, UtcSeconds, Violation,
     bridge::{BridgeFacts, Context, chains::TOKEN_MESSENGER, checks},
 };
@@ -26,12 +27,12 @@ use self::payload::{BridgePayload, Readings};
 pub(crate) use self::request::PROPERTIES;
 pub use self::{build::build, request::BridgeRequest};
 use crate::{
-    AccountKind, Policy, Refusal,
-    envelope::Text,
+    AccountKind, Policy, Refusal, VerifiedBridge, VerifiedPlan,
     policy::LifeSeconds,
-    rail::{Evm, RailPlan, Terms},
-    simulation::Effect,
-    wire::{self, Digits},
+    rail::{RailPlan, Terms},
+    signing::{Effect, Evm},
+    simulation::Simulation,
+    wire::{self, Digits, Text},
 };
 
 /// The rail's plans.
@@ -109,6 +110,35 @@ impl RailPlan for BridgeRail {
         })
     }
 
+    fn content(
+        payload: &BridgePayload,
+        facts: BridgeFacts,
+        simulation: Option<&Simulation>,
+    ) -> Option<VerifiedPlan> {
+        let BridgeFacts {
+            context,
+            steps,
+            burn,
+        } = facts;
+        let source = context.asked.source().ok()?;
+        let destination = context.asked.destination().ok()?;
+        Some(VerifiedPlan::Bridge(VerifiedBridge {
+            steps: wire::three_steps(&payload.steps)?,
+            simulated_gas: simulation.and_then(Simulation::gas_used),
+            token: burn.burn_token,
+            amount: burn.amount,
+            max_fee: burn.max_fee,
+            spender: steps.approve.spender,
+            source_domain: source.domain,
+            destination_domain: burn.destination_domain,
+            destination_chain_id: destination.chain_id,
+            destination_token: destination.usdc,
+            recipient: Address::from_word(burn.mint_recipient),
+            speed: context.asked.speed,
+            forward: burn.hook.is_some(),
+        }))
+    }
+
     fn read_at(payload: &BridgePayload) -> UtcSeconds {
         payload.read_at()
     }
@@ -153,7 +183,7 @@ struct ProtocolFee {
     max_fee: Digits,
 }
 
-/// What does not hold of a route, by the name of the check that it belongs to.
+/// A violation of a route, by the name of the check that it belongs to.
 fn off_route(violation: Violation) -> Failure {
     Failure::new(checks::ROUTE, violation)
 }

@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AccountKind, digest,
-    envelope::Text,
-    rail::{Evm, TypedDataHashes},
-    wire::{KindRecord, StepRecord, Word},
+    signing::{Evm, TypedDataHashes},
+    wire::{KindRecord, StepRecord, Text, Word},
 };
 
 /// The descriptors that were read.
@@ -45,7 +44,7 @@ const LIFI_SELECTORS: [[u8; 4]; 3] = [
     [0x46, 0x66, 0xfc, 0x80],
     [0x46, 0x30, 0xa0, 0xd8],
 ];
-/// What that descriptor leaves out.
+/// The members that the descriptor leaves out.
 const LIFI_HIDDEN: &[&str] = &[
     "integrator",
     "fee recipients and amounts",
@@ -75,13 +74,13 @@ enum SignedAs {
     TypedData,
 }
 
-/// What a device shows.
+/// The form in which a device shows a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Shown {
     /// Digests or raw bytes: the signer sees nothing that can be read.
     Blind,
-    /// What the descriptor names, with amounts where the device knows the token.
+    /// The members that the descriptor names, with amounts where the device knows the token.
     ClearIfTokenKnown,
     /// Every member as it is: amounts in the smallest unit, tokens by their ids.
     Fields,
@@ -95,7 +94,7 @@ struct StepDisplay {
     calldata_digest: Word,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     descriptor: Option<Text>,
-    /// What the descriptor leaves out.
+    /// The members that the descriptor leaves out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<Text>,
     kind: KindRecord,
@@ -116,14 +115,14 @@ struct TypedDisplay {
     trezor: Shown,
 }
 
-/// What is known of a function.
+/// The descriptor of a function.
 struct Descriptor {
     path: &'static str,
     hidden: &'static [&'static str],
 }
 
 impl DeviceDisplay {
-    /// What a plan of this account, these steps and this message gives.
+    /// The display of a plan of this account, these steps and this message.
     pub(crate) fn of(
         kind: AccountKind,
         evm: Option<Evm<'_>>,

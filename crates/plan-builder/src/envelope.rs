@@ -6,23 +6,22 @@ mod along;
 
 use std::borrow::Cow;
 
-use plan_checks::{Assertion, CheckReport, Rail};
+use calldata_checks::{Assertion, CheckReport, Rail};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 use crate::{
+    AccountKind,
     device::DeviceDisplay,
     digest,
     exports::Exports,
-    rail::{AccountKind, RailPlan},
+    rail::RailPlan,
     simulation::Simulation,
     swap::Disclosure,
-    wire::{Eip55, Time, Word},
+    wire::{Eip55, Text, Time, Word},
 };
 
 /// The version of this form.
 pub(crate) const SCHEMA_VERSION: &str = "1.2";
-
-pub(crate) type Text = Cow<'static, str>;
 
 /// Everything that is returned. With `submission.payload_digest` empty it is the preimage of the
 /// digest.
@@ -119,11 +118,11 @@ impl<'de> Deserialize<'de> for RailRecord {
 const AFTER_A_REVERTED_CALL: &str = "A reverted call undoes itself only: the allowance that the step approve has set stays. \
     Send payload.steps[0] (approve_reset) again to clear it, before anything else is signed for this token.";
 
-/// What the plan does not guarantee (service document 2.5).
+/// The limits of the plan's guarantee (service document 2.5).
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplayDisclosure {
-    /// What to do about the allowance when the last step reverts; absent for orders, which approve
+    /// The way to clear the allowance when the last step reverts; absent for orders, which approve
     /// nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) after_a_reverted_call: Option<Text>,
@@ -150,7 +149,7 @@ impl ReplayDisclosure {
     }
 }
 
-/// What the signer fills in, and the digest.
+/// The fields that the signer fills in, and the digest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Submission {
@@ -172,7 +171,7 @@ pub(crate) fn assertions(report: &CheckReport) -> Vec<AssertionRecord<'_>> {
     report.assertions().iter().map(record).collect()
 }
 
-/// What a report leaves open.
+/// The open checks of a report.
 pub(crate) fn not_established(report: &CheckReport) -> Vec<NotEstablished<'_>> {
     fn record(open: &Assertion) -> NotEstablished<'_> {
         NotEstablished {

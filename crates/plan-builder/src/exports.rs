@@ -2,43 +2,13 @@
 
 mod eip5792;
 mod safe;
+mod set;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::set::ExportSet;
 use self::{eip5792::SendCalls, safe::Batch};
-use crate::rail::Evm;
-
-/// Which exports were asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ExportSet {
-    /// `wallet_sendCalls` (EIP-5792).
-    pub eip5792: bool,
-    /// A batch for the Safe Transaction Builder.
-    pub safe_tx_builder: bool,
-}
-
-impl ExportSet {
-    pub(crate) const WORDS: &'static [&'static str] = &["eip5792", "safe_tx_builder"];
-
-    /// From the words of the argument `exports`.
-    pub(crate) fn from_words(words: &[&str]) -> Self {
-        Self {
-            eip5792: words.contains(&"eip5792"),
-            safe_tx_builder: words.contains(&"safe_tx_builder"),
-        }
-    }
-
-    /// The words, in order.
-    pub(crate) fn words(self) -> Vec<&'static str> {
-        [
-            (self.eip5792, "eip5792"),
-            (self.safe_tx_builder, "safe_tx_builder"),
-        ]
-        .into_iter()
-        .filter_map(|(chosen, word)| chosen.then_some(word))
-        .collect()
-    }
-}
+use crate::signing::Evm;
 
 /// The member `exports`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -51,7 +21,8 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
-    /// What was asked for; `None` when nothing was. `created_millis` is a label of the Safe batch.
+    /// The chosen exports; `None` when none was chosen. `created_millis` is a label of the Safe
+    /// batch.
     pub(crate) fn of(evm: Evm<'_>, artifact_id: &str, created_millis: u64) -> Option<Self> {
         let ExportSet {
             eip5792,

@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+mod account_kind;
 mod arguments;
 pub mod bridge;
 mod device;
 mod digest;
+mod edit;
 mod envelope;
 mod exports;
 pub mod perp_order;
@@ -15,13 +17,16 @@ mod profile;
 mod rail;
 mod refusal;
 mod seal;
+mod signing;
 mod simulation;
 mod strict;
 pub mod swap;
+mod verified;
 mod verify;
 pub mod wire;
 
 pub use self::{
+    account_kind::AccountKind,
     arguments::Problem,
     exports::ExportSet,
     plan::{Request, rail_of_plan, verify},
@@ -30,9 +35,10 @@ pub use self::{
         Validity,
     },
     profile::AccountProfile,
-    rail::AccountKind,
     refusal::Refusal,
     seal::Sealed,
     strict::parse as parse_strict_json,
-    verify::Verified,
+    verified::{
+        Verified, VerifiedBridge, VerifiedPerpOrder, VerifiedPlan, VerifiedPmOrder, VerifiedSwap,
+    },
 };

@@ -14,30 +14,33 @@ mod triggers;
 
 use std::borrow::Cow;
 
-use plan_checks::{Commitment, Failure, FeePolicy, UtcSeconds, Violation, perp_order as checks};
+use calldata_checks::{
+    Commitment, Failure, FeePolicy, UtcSeconds, Violation, perp_order as checks,
+};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::request::PROPERTIES;
-pub use self::request::{PerpOrderRequest, TriggerRequest};
+pub use self::request::PerpOrderRequest;
 use self::{
     draft::Draft,
     payload::{Disclosures, LowerAddress, PerpOrderPayload},
     request::SIGNING_CHAIN_ID,
 };
 use crate::{
-    Moment, Policy, Refusal, Sealed,
-    envelope::Text,
+    Moment, Policy, Refusal, Sealed, VerifiedPerpOrder, VerifiedPlan,
     policy::LifeSeconds,
     ports::PerpVenue,
     rail::{RailPlan, Terms},
     seal::Judged,
+    simulation::Simulation,
+    wire::Text,
 };
 
 /// Builds the plan of an order from its asset as the venue describes it now.
 ///
 /// # Errors
 /// The venue's failure, or the first check that does not hold.
-pub async fn build<V: PerpVenue>(
+pub async fn build<V: PerpVenue + ?Sized>(
     request: &PerpOrderRequest,
     venue: &V,
     policy: &Policy,
@@ -97,7 +100,7 @@ impl RailPlan for PerpOrderRail {
                 ),
             ));
         }
-        checks::PerpOrderFacts::decode(request.ask(), payload.plan(), &policy.fees, commitment)
+        checks::PerpOrderFacts::decode(request.asked(), payload.plan(), &policy.fees, commitment)
     }
 
     fn terms(
@@ -127,6 +130,21 @@ impl RailPlan for PerpOrderRail {
             onchain_replay_boundary: "venue_signer_nonce",
             typed_data: Some(payload.example_hashes()),
         })
+    }
+
+    fn content(
+        _: &PerpOrderPayload,
+        facts: checks::PerpOrderFacts,
+        _: Option<&Simulation>,
+    ) -> Option<VerifiedPlan> {
+        let (plan, action) = facts.into_parts();
+        Some(VerifiedPlan::PerpOrder(VerifiedPerpOrder {
+            action,
+            action_msgpack: plan.action_msgpack,
+            coin: plan.venue.coin,
+            vault: plan.recipe.vault_address,
+            expires_after: plan.recipe.expires_after,
+        }))
     }
 
     fn read_at(payload: &PerpOrderPayload) -> UtcSeconds {

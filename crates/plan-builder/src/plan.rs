@@ -1,6 +1,6 @@
 //! The four constructors together: one request type, one schema, one verifier.
 
-use plan_checks::{Rail, UtcSeconds};
+use calldata_checks::{Rail, UtcSeconds};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -11,27 +11,28 @@ mod request;
 
 use std::borrow::Cow;
 
-use plan_checks::{Commitment, Decimal, Failure, UtcSeconds, Violation, pm_order as checks};
+use calldata_checks::{Commitment, Decimal, Failure, UtcSeconds, Violation, pm_order as checks};
 use serde::{Deserialize, Serialize};
 
 use self::payload::{BuilderFee, PmOrderPayload, Venue};
 pub(crate) use self::request::PROPERTIES;
 pub use self::request::PmOrderRequest;
 use crate::{
-    Moment, Policy, Refusal, Sealed,
-    envelope::Text,
+    Moment, Policy, Refusal, Sealed, VerifiedPlan, VerifiedPmOrder,
     policy::LifeSeconds,
     ports::PmVenue,
-    rail::{RailPlan, Terms, TypedDataHashes},
+    rail::{RailPlan, Terms},
     seal::Judged,
-    wire::{Exact, Word},
+    signing::TypedDataHashes,
+    simulation::Simulation,
+    wire::{Exact, Text, Word},
 };
 
 /// Builds the plan of an order from the market of its token as the venue describes it now.
 ///
 /// # Errors
 /// The venue's failure, or the first check that does not hold.
-pub async fn build<V: PmVenue>(
+pub async fn build<V: PmVenue + ?Sized>(
     request: &PmOrderRequest,
     venue: &V,
     policy: &Policy,
@@ -66,7 +67,7 @@ impl RailPlan for PmOrderRail {
         let salt = payload.post.body_template.order.salt.to_string();
         checks::PmOrderFacts::decode(
             &payload.text(&salt),
-            request.as_asked(),
+            request.asked(),
             payload.market.as_facts(),
             checks::PmBuilder {
                 code: policy.fees.pm_builder_code,
@@ -114,6 +115,25 @@ impl RailPlan for PmOrderRail {
                 is_readable: true,
             }),
         })
+    }
+
+    fn content(
+        payload: &PmOrderPayload,
+        facts: checks::PmOrderFacts,
+        _: Option<&Simulation>,
+    ) -> Option<VerifiedPlan> {
+        let checks::PmOrderFacts {
+            decoded, builder, ..
+        } = facts;
+        Some(VerifiedPlan::PmOrder(VerifiedPmOrder {
+            order: decoded.order,
+            domain: decoded.domain,
+            order_hash: decoded.order_hash,
+            post_only: decoded.post_only,
+            approval: decoded.approval,
+            builder,
+            typed_data: serde_json::to_string(&payload.typed_data).ok()?,
+        }))
     }
 
     fn read_at(payload: &PmOrderPayload) -> UtcSeconds {

@@ -1,8 +1,8 @@
-//! What the operator decides: the reviewed fee configuration and how long plans live.
+//! The operator's decisions: the reviewed fee configuration and the lives of plans.
 
 mod fees;
 
-use plan_checks::{FeePolicy, UtcSeconds, commitment::MAX_LIFE_SECONDS};
+use calldata_checks::{FeePolicy, UtcSeconds, commitment::MAX_LIFE_SECONDS};
 
 pub(crate) use self::fees::is_tool_key;
 pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem};
@@ -12,7 +12,7 @@ pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem};
 pub struct Policy {
     /// The reviewed fee configuration.
     pub fees: FeePolicy,
-    /// How long plans live.
+    /// The lives of plans.
     pub validity: Validity,
     /// Whether plans are run before they are given.
     pub simulation: SimulationMode,
@@ -39,7 +39,7 @@ impl Policy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum SimulationMode {
     /// A plan that could not be run is not given, except to an account that does not hold the input
-    /// yet: what nobody can run is said in the plan.
+    /// yet: the plan then says that it was not run.
     Required,
     /// A plan that could not be run is given, and says so.
     #[default]
@@ -119,7 +119,7 @@ impl LifeSeconds {
     }
 }
 
-/// What a constructor is given of time and chance: nothing here reads a clock.
+/// The time and the random bytes of a constructor: nothing here reads a clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// Unix time in milliseconds.

@@ -4,8 +4,8 @@ use alloy_primitives::Address;
 use serde::Serialize;
 
 use crate::{
+    AccountKind,
     arguments::{Argument, Object, Outcome, Property, Reader},
-    rail::AccountKind,
 };
 
 static KIND: Argument<&'static str> = Argument::choice(
@@ -54,11 +54,31 @@ pub struct AccountProfile {
     pub address: Address,
     /// The chain on which it signs.
     pub chain_id: u64,
-    /// What it is.
+    /// The kind of prerequisite.
     pub kind: AccountKind,
 }
 
 impl AccountProfile {
+    /// An account with a key.
+    #[must_use]
+    pub const fn eoa(address: Address, chain_id: u64) -> Self {
+        Self {
+            address,
+            chain_id,
+            kind: AccountKind::Eoa,
+        }
+    }
+
+    /// A Safe-type contract account.
+    #[must_use]
+    pub const fn safe(address: Address, chain_id: u64) -> Self {
+        Self {
+            address,
+            chain_id,
+            kind: AccountKind::Safe,
+        }
+    }
+
     /// Reads the member `accountProfile`; a missing chain id becomes `default_chain_id`, where
     /// there is one.
     pub(crate) fn read(

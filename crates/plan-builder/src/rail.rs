@@ -1,14 +1,17 @@
-//! What a rail gives so that its plans can be sealed and verified: one implementation per folder.
+//! The interface of a rail for sealing and verifying its plans: one implementation per folder.
 
 use std::borrow::Cow;
 
-use alloy_primitives::{Address, B256};
-use plan_checks::{Commitment, Facts, Failure, Rail, UtcSeconds};
+use alloy_primitives::Address;
+use calldata_checks::{Commitment, Facts, Failure, Rail, UtcSeconds};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Policy, Refusal, exports::ExportSet, policy::LifeSeconds, simulation::Effect, swap::Disclosure,
-    wire::StepRecord,
+    AccountKind, Policy, VerifiedPlan,
+    policy::LifeSeconds,
+    signing::{Evm, TypedDataHashes},
+    simulation::Simulation,
+    swap::Disclosure,
 };
 
 /// One rail. Sealing and verifying are the same code for all of them.
@@ -21,7 +24,7 @@ pub(crate) trait RailPlan {
     type Payload: Serialize + DeserializeOwned;
     /// `fee_attribution`.
     type Fees: Serialize + DeserializeOwned;
-    /// What is decoded of the payload's bytes.
+    /// The decoded facts of the payload's bytes.
     type Facts: Facts;
 
     /// Whether every struct of the payload and the fees declares its members in the order of RFC
@@ -47,13 +50,21 @@ pub(crate) trait RailPlan {
         facts: &Self::Facts,
     ) -> Result<Terms<Self::Fees>, Failure>;
 
-    /// When the reading was taken that the payload is built on.
+    /// The content as typed values, once everything of the plan holds. `None` for a payload that no
+    /// check can have passed.
+    fn content(
+        payload: &Self::Payload,
+        facts: Self::Facts,
+        simulation: Option<&Simulation>,
+    ) -> Option<VerifiedPlan>;
+
+    /// The time of the reading that the payload is built on.
     fn read_at(payload: &Self::Payload) -> UtcSeconds;
 
-    /// How long a plan lives.
+    /// The life of a plan.
     fn life(policy: &Policy) -> LifeSeconds;
 
-    /// When a plan of this payload ends at the latest, for what only its payload says.
+    /// The latest end of a plan, where its payload sets one.
     fn latest(_payload: &Self::Payload, _policy: &Policy) -> Option<UtcSeconds> {
         None
     }
@@ -69,27 +80,12 @@ pub(crate) const fn rail_of<R: RailPlan>() -> Rail {
     <R::Facts as Facts>::RAIL
 }
 
-/// The transactions of an EVM rail.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Evm<'a> {
-    /// The chain of the steps.
-    pub(crate) chain_id: u64,
-    /// Whose steps they are.
-    pub(crate) account: Address,
-    /// The steps.
-    pub(crate) steps: &'a [StepRecord],
-    /// What was asked for.
-    pub(crate) exports: ExportSet,
-    /// What the steps are meant to do.
-    pub(crate) effect: Effect,
-}
-
 /// The members of an envelope that follow from request, payload and policy.
 #[derive(Debug)]
 pub(crate) struct Terms<F> {
-    /// To whom the plan is bound.
+    /// The account that the plan is bound to.
     pub(crate) account: Address,
-    /// What that account is.
+    /// The kind of that account.
     pub(crate) kind: AccountKind,
     /// The chain on which the account signs.
     pub(crate) chain_id: u64,
@@ -97,60 +93,14 @@ pub(crate) struct Terms<F> {
     pub(crate) roles: &'static [&'static str],
     /// Fees.
     pub(crate) fees: F,
-    /// What the reader should know beside what was checked.
+    /// Facts for the reader beside the checks.
     pub(crate) disclosure: Option<Disclosure>,
-    /// What the caller's signer fills in.
+    /// The fields that the caller's signer fills in.
     pub(crate) adapter_owned_fields: &'static [&'static str],
-    /// What the signer needs.
+    /// The capabilities that the signer needs.
     pub(crate) required_capabilities: Vec<Cow<'static, str>>,
-    /// What keeps a signed plan from running twice.
+    /// The boundary that keeps a signed plan from running twice.
     pub(crate) onchain_replay_boundary: &'static str,
-    /// What is signed of a plan without transactions.
+    /// The hashes that are signed of a plan without transactions.
     pub(crate) typed_data: Option<TypedDataHashes>,
-}
-
-/// The hashes of typed data (EIP-712), by the names of ERC-8213.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TypedDataHashes {
-    /// Domain Hash.
-    pub(crate) domain: B256,
-    /// Message Hash.
-    pub(crate) message: B256,
-    /// EIP-712 Digest: what is signed.
-    pub(crate) digest: B256,
-    /// Whether the message's own members say what is signed, rather than a hash of it.
-    pub(crate) is_readable: bool,
-}
-
-/// What the bound account is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AccountKind {
-    /// An externally owned account.
-    Eoa,
-    /// A Safe-type contract account.
-    Safe,
-}
-
-impl AccountKind {
-    pub(crate) const WORDS: &'static [&'static str] = &["eoa", "safe"];
-
-    /// From its word in the arguments.
-    pub(crate) fn from_word(word: &str) -> Self {
-        if word == "safe" {
-            Self::Safe
-        } else {
-            Self::Eoa
-        }
-    }
-
-    /// The refusal of a Safe-type account on an order rail.
-    pub(crate) fn require_eoa(self, why: &'static str) -> Result<(), Refusal> {
-        match self {
-            Self::Eoa => Ok(()),
-            Self::Safe => Err(Refusal::new(Refusal::ACCOUNT_KIND_UNSUPPORTED, why)
-                .comparing("eoa", "safe")
-                .at("$.accountProfile.kind")),
-        }
-    }
 }

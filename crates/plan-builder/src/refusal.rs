@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, num::NonZeroU32, time::Duration};
 
-use plan_checks::Failure;
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use calldata_checks::Failure;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
     arguments::Problem,
@@ -13,7 +13,7 @@ use crate::{
 /// Most problems that a message spells out; all of them are in `problems`.
 const SPELLED_OUT: usize = 8;
 
-/// Why no plan is given, or why a plan is not accepted. Its JSON form is
+/// The reason why no plan is given, or why a plan is not accepted. Its JSON form is
 /// `{"refused": {"check", "message", "expected"?, "observed"?, "request_path"?, "retry_after"?,
 /// "problems"?}}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,13 +22,13 @@ pub struct Refusal {
     /// The name of the check that does not hold, or of the input or upstream refusal (the constants
     /// of this type).
     pub check: Cow<'static, str>,
-    /// What is wrong, for people.
+    /// The fault, for people.
     pub message: String,
-    /// What was required.
+    /// The required value.
     pub expected: Option<String>,
-    /// What was there instead.
+    /// The observed value.
     pub observed: Option<String>,
-    /// Which argument it is about, as a path: `$.accountProfile.address`.
+    /// The argument that it is about, as a path: `$.accountProfile.address`.
     pub request_path: Option<String>,
     /// Every problem of the arguments, when it is about those.
     pub problems: Vec<Problem>,
@@ -67,7 +67,7 @@ impl Refusal {
     pub const PLAN_REBUILT: &'static str = "plan_rebuilt_exact";
     /// A simulation that does not do what the plan says.
     pub const SIMULATION: &'static str = "simulation_as_planned";
-    /// A simulation that is required and that nobody could run.
+    /// A required simulation that could not be run.
     pub const SIMULATION_UNAVAILABLE: &'static str = "simulation_unavailable";
 
     /// Every name that is not a check of a table, with what it says: for documentation.
@@ -275,9 +275,71 @@ impl Serialize for Refusal {
     }
 }
 
+impl<'de> Deserialize<'de> for Refusal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Document {
+            refused: Members,
+        }
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Members {
+            check: String,
+            message: String,
+            #[serde(default)]
+            expected: Option<String>,
+            #[serde(default)]
+            observed: Option<String>,
+            #[serde(default)]
+            request_path: Option<String>,
+            #[serde(default)]
+            retry_after: Option<NonZeroU32>,
+            #[serde(default)]
+            problems: Vec<Problem>,
+        }
+        let Document { refused } = Document::deserialize(deserializer)?;
+        Ok(Self {
+            check: Cow::Owned(refused.check),
+            message: refused.message,
+            expected: refused.expected,
+            observed: refused.observed,
+            request_path: refused.request_path,
+            problems: refused.problems,
+            retry_after: refused.retry_after,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_is_read_as_it_was_written() {
+        let problem = Problem {
+            path: "$.amount".to_owned(),
+            expected: "digits".to_owned(),
+            observed: "\"1e3\"".to_owned(),
+        };
+        for refusal in [
+            Refusal::new(Refusal::QUOTE_STALE, "old"),
+            Refusal::of_input(vec![problem]),
+            Refusal::new(Refusal::RATE_LIMITED, "later")
+                .comparing(1, 2)
+                .after(7),
+        ] {
+            let text = refusal.to_json();
+            assert_eq!(serde_json::from_str::<Refusal>(&text).unwrap(), refusal);
+        }
+        for text in [
+            r#"{"refused": {"check": "c"}}"#,
+            r#"{"refused": {"check": "c", "message": "m", "plan": {}}}"#,
+            r#"{"check": "c", "message": "m"}"#,
+        ] {
+            assert!(serde_json::from_str::<Refusal>(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_rate_limit_says_when_to_come_back() {

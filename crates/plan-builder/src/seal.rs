@@ -2,7 +2,7 @@
 //! it into an envelope.
 
 use alloy_primitives::{B256, hex};
-use plan_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
+use calldata_checks::{CheckReport, Commitment, DigestStanding, Rail, UtcSeconds, judge};
 use serde::Serialize;
 
 use crate::{
@@ -118,7 +118,10 @@ impl<'a, R: RailPlan> Judged<'a, R> {
     ///
     /// # Errors
     /// `simulation_as_planned`, `simulation_unavailable`
-    pub(crate) async fn simulate<S: Simulator>(mut self, simulator: &S) -> Result<Self, Refusal> {
+    pub(crate) async fn simulate<S: Simulator + ?Sized>(
+        mut self,
+        simulator: &S,
+    ) -> Result<Self, Refusal> {
         if let Some(evm) = R::evm(self.request, &self.payload) {
             let (mode, now) = (self.policy.simulation, self.moment.now());
             self.simulation = simulation::run(simulator, mode, now, evm).await?;

@@ -6,14 +6,14 @@ mod revert;
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::{Step, StepKind, UtcSeconds};
+use calldata_checks::{Step, StepKind, UtcSeconds};
 
 pub(crate) use self::record::Simulation;
-use self::record::{BalanceChange, MOST_GAS};
+use self::record::{BalanceChange, MOST_GAS, refuse};
 use crate::{
     Refusal, SimulationMode,
     ports::{PortError, PortErrorReason, SimulatedCall, Simulator},
-    rail::Evm,
+    signing::{Effect, Evm},
     wire,
 };
 
@@ -27,43 +27,17 @@ sol! {
 /// ERC-20 `Transfer(address,address,uint256)`.
 const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// What a plan is meant to do to the account's balances.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Effect {
-    /// The token that is spent.
-    pub(crate) spent_token: Address,
-    /// How much of it, at most.
-    pub(crate) spent: U256,
-    /// Whether all of it is spent: a swap's router returns what its exchanges leave over, and what
-    /// lay in it before.
-    pub(crate) spent_exactly: bool,
-    /// Who is approved for it.
-    pub(crate) spender: Address,
-    /// The token that is received on this chain, and the least of it.
-    pub(crate) received: Option<(Address, U256)>,
-}
-
-impl Effect {
-    /// Whether the input may fall by this much.
-    fn allows(&self, spent: U256) -> bool {
-        if self.spent_exactly {
-            spent == self.spent
-        } else {
-            spent <= self.spent
-        }
+/// The change of the input between two balances, where the plan allows it. Tokens that were left in
+/// the router gave them to its next caller: the account then spends less, or even gains.
+fn change(effect: Effect, before: U256, after: U256) -> Option<BalanceChange> {
+    if let Some(gained) = after.checked_sub(before).filter(|gained| !gained.is_zero()) {
+        return (!effect.spent_exactly)
+            .then(|| BalanceChange::received(effect.spent_token, gained));
     }
-
-    /// How the input moves between two balances, where the plan allows that. Whoever left tokens in
-    /// the router gave them to its next caller: the account then spends less, or even gains.
-    fn change(&self, before: U256, after: U256) -> Option<BalanceChange> {
-        if let Some(gained) = after.checked_sub(before).filter(|gained| !gained.is_zero()) {
-            return (!self.spent_exactly)
-                .then(|| BalanceChange::received(self.spent_token, gained));
-        }
-        let spent = before.checked_sub(after)?;
-        self.allows(spent)
-            .then(|| BalanceChange::spent(self.spent_token, spent))
-    }
+    let spent = before.checked_sub(after)?;
+    effect
+        .allows(spent)
+        .then(|| BalanceChange::spent(effect.spent_token, spent))
 }
 
 /// Runs a plan's steps. `None` when nothing is to be run, or nothing is configured that could.
@@ -71,7 +45,7 @@ impl Effect {
 /// # Errors
 /// `simulation_as_planned`: a step fails, or something else moves than the plan says.
 /// `simulation_unavailable`: a simulation is required, and there is none.
-pub(crate) async fn run<S: Simulator>(
+pub(crate) async fn run<S: Simulator + ?Sized>(
     simulator: &S,
     mode: SimulationMode,
     now: UtcSeconds,
@@ -132,7 +106,7 @@ pub(crate) async fn run<S: Simulator>(
             "the balances cannot be read any more after the steps",
         ));
     };
-    let Some(change) = effect.change(held_before, held_after) else {
+    let Some(change) = change(effect, held_before, held_after) else {
         return Err(
             refuse("the input balance does not fall as the plan says").comparing(
                 format_args!(
@@ -218,10 +192,6 @@ fn words(calls: &[SimulatedCall]) -> Option<[U256; 3]> {
         [a, b, c] => Some([word(a)?, word(b)?, word(c)?]),
         _ => None,
     }
-}
-
-fn refuse(message: &str) -> Refusal {
-    Refusal::new(Refusal::SIMULATION, message)
 }
 
 /// A simulation is required, and this was there instead.

@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Result<Value, Vec<Problem>> {
     }
 }
 
-/// Where a value stands: a link to where it is inside, written out only for a problem.
+/// The place of a value: a link to its parent, written out only for a problem.
 #[derive(Clone, Copy)]
 enum Path<'a> {
     Root,

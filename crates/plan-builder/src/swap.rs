@@ -9,22 +9,23 @@ pub mod whitelist;
 
 use std::borrow::Cow;
 
-use plan_checks::{
+use calldata_checks::{
     Commitment, Failure, UtcSeconds, Violation,
     fees::ReviewedChain,
     swap::{SwapFacts, calldata::SwapCall, checks, decode},
 };
 
-pub use self::request::{Slippage, SwapRequest};
+pub use self::request::SwapRequest;
 use self::{attribution::FeeAttribution, payload::SwapPayload};
 pub(crate) use self::{disclosure::Disclosure, request::PROPERTIES};
 use crate::{
-    Moment, Policy, Refusal, Sealed,
+    AccountKind, Moment, Policy, Refusal, Sealed, VerifiedPlan, VerifiedSwap,
     policy::{LifeSeconds, is_tool_key},
     ports::{Simulator, SwapAsk, SwapQuote, SwapQuotes},
-    rail::{AccountKind, Evm, RailPlan, Terms},
+    rail::{RailPlan, Terms},
     seal::Judged,
-    simulation::Effect,
+    signing::{Effect, Evm},
+    simulation::Simulation,
     wire,
 };
 
@@ -35,7 +36,7 @@ use crate::{
 /// `chain_unsupported` for a chain without a review, before anything is asked; the quote's failure
 /// (`quote_unavailable`, `quote_malformed`, `rate_limited`, `route_unsupported`,
 /// `token_unsupported`); the first check that does not hold, by name; `simulation_as_planned`.
-pub async fn build<Q: SwapQuotes, S: Simulator>(
+pub async fn build<Q: SwapQuotes + ?Sized, S: Simulator + ?Sized>(
     request: &SwapRequest,
     quotes: &Q,
     simulator: &S,
@@ -56,7 +57,7 @@ pub async fn build<Q: SwapQuotes, S: Simulator>(
             None => return Err(refusal),
             Some(tool) => {
                 ask.deny_tools.push(tool);
-                // Where there is no other quote, the first one's refusal says why.
+                // Without another quote, the first one's refusal says why.
                 let Ok(other) = quotes.quote(&ask).await else {
                     return Err(refusal);
                 };
@@ -137,6 +138,30 @@ impl RailPlan for SwapRail {
             onchain_replay_boundary: "signer_account_nonce",
             typed_data: None,
         })
+    }
+
+    fn content(
+        payload: &SwapPayload,
+        facts: SwapFacts,
+        simulation: Option<&Simulation>,
+    ) -> Option<VerifiedPlan> {
+        Some(VerifiedPlan::Swap(VerifiedSwap {
+            steps: wire::three_steps(&payload.steps)?,
+            simulated_gas: simulation.and_then(Simulation::gas_used),
+            from_token: facts.asked.from_token,
+            to_token: facts.asked.to_token,
+            from_amount: facts.asked.from_amount,
+            quoted_amount_out: facts.quoted.to_amount,
+            min_amount_out: facts.min_amount_out,
+            receiver: facts.receiver,
+            spender: facts.steps.approve.spender,
+            integrator: facts.integrator,
+            fees: facts
+                .fee_leg
+                .map(|leg| leg.distributions)
+                .unwrap_or_default(),
+            legs: facts.legs,
+        }))
     }
 
     fn read_at(payload: &SwapPayload) -> UtcSeconds {

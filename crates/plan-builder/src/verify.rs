@@ -3,38 +3,21 @@
 mod as_written;
 
 use alloy_primitives::B256;
-use plan_checks::{
-    CheckReport, Commitment, DigestStanding, Failure, Rail, Step, UtcSeconds, Violation,
+use calldata_checks::{
+    CheckReport, Commitment, DigestStanding, Failure, UtcSeconds, Violation,
     commitment::{ARTIFACT_EXPIRY, CLOCK_TOLERANCE_SECONDS, MAX_LIFE_SECONDS, PAYLOAD_DIGEST},
     judge,
 };
 use serde_json::Value;
 
 use crate::{
-    Policy, Refusal, digest,
+    Policy, Refusal, Verified, digest,
     envelope::Body,
     rail::{RailPlan, Terms, rail_of},
     seal::{self, Labels, intent_digest, unwritable},
     simulation::Simulation,
-    strict, wire,
+    strict,
 };
-
-/// A plan that holds for a request at a time. Only [`verify`](crate::verify) makes one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verified {
-    /// The rail.
-    pub rail: Rail,
-    /// `submission.payload_digest`, recomputed.
-    pub payload_digest: B256,
-    /// `intent_digest`, recomputed.
-    pub intent_digest: B256,
-    /// Until when it is current.
-    pub valid_until: UtcSeconds,
-    /// Every check, run again.
-    pub report: CheckReport,
-    /// The steps, from the bytes that were judged; none for an order rail.
-    pub steps: Vec<Step>,
-}
 
 /// Verifies a plan of one rail.
 ///
@@ -86,7 +69,11 @@ fn taken_apart<R: RailPlan>(
     commitment
         .judge_digest()
         .map_err(|violation| Failure::new(PAYLOAD_DIGEST, violation))?;
-    let (report, terms) = judge_payload::<R>(request, &given.payload, policy, commitment)?;
+    let JudgedPayload {
+        report,
+        terms,
+        facts,
+    } = judge_payload::<R>(request, &given.payload, policy, commitment)?;
     let intent = intent_digest::<R>(request).ok_or_else(unwritable)?;
     if given.intent_digest.0 != intent {
         return Err(Refusal::new(
@@ -107,7 +94,9 @@ fn taken_apart<R: RailPlan>(
     };
     judge_labels::<R>(request, &given.payload, policy, &labels)?;
     let valid_until = labels.valid_until;
-    let steps = steps::<R>(request, &given.payload);
+    let (account, account_kind, chain_id) = (terms.account, terms.kind, terms.chain_id);
+    let plan = R::content(&given.payload, facts, labels.simulation.as_ref())
+        .ok_or_else(|| malformed("the payload holds no plan"))?;
     let mut rebuilt_body = seal::body::<R>(request, given.payload, &report, terms, labels)?;
     let again = rebuilt_body.write::<R>().ok_or_else(unwritable)?;
     if again.text != written.text {
@@ -122,32 +111,40 @@ fn taken_apart<R: RailPlan>(
         );
     }
     Ok(Verified {
-        rail: rail_of::<R>(),
         payload_digest: claimed,
         intent_digest: intent,
         valid_until,
+        account,
+        account_kind,
+        chain_id,
         report,
-        steps,
+        plan,
     })
 }
 
-/// The steps of a payload that was judged.
-fn steps<R: RailPlan>(request: &R::Request, payload: &R::Payload) -> Vec<Step> {
-    R::evm(request, payload).map_or_else(Vec::new, |evm| wire::steps(evm.steps))
+/// The results of judging the payload's own bytes.
+struct JudgedPayload<R: RailPlan> {
+    report: CheckReport,
+    terms: Terms<R::Fees>,
+    facts: R::Facts,
 }
 
-/// Judges the payload's own bytes against the request, and says what follows from them.
+/// Judges the payload's own bytes against the request, and reads the terms that follow from them.
 fn judge_payload<R: RailPlan>(
     request: &R::Request,
     payload: &R::Payload,
     policy: &Policy,
     commitment: Commitment,
-) -> Result<(CheckReport, Terms<R::Fees>), Refusal> {
+) -> Result<JudgedPayload<R>, Refusal> {
     judge_reading(R::read_at(payload), commitment.valid_until)?;
     let facts = R::facts(request, payload, policy, commitment)?;
     let report = judge(&facts)?;
     let terms = R::terms(request, payload, policy, &facts)?;
-    Ok((report, terms))
+    Ok(JudgedPayload {
+        report,
+        terms,
+        facts,
+    })
 }
 
 /// Judges the members that follow from nothing else, as far as there is something to judge them by.
@@ -242,7 +239,7 @@ fn judge_artifact_id<R: RailPlan>(id: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Which member differs, at the top of the envelope.
+/// The member that differs, at the top of the envelope.
 fn first_difference(expected: &str, observed: &str) -> Refusal {
     let (Ok(Value::Object(expected)), Ok(Value::Object(observed))) = (
         serde_json::from_str(expected),

@@ -1,22 +1,24 @@
-//! How values stand in an envelope: one text form each, and nothing else is read.
+//! The text forms of values in an envelope: one for each, and no other is read.
 
+mod convert;
 mod eip55;
 
 use std::{borrow::Cow, fmt};
 
 use alloy_primitives::{B256, Bytes, U256, hex};
-use plan_checks::{Decimal, Step, StepKind, UtcSeconds};
+use calldata_checks::{Decimal, Step, StepKind, UtcSeconds};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error, Visitor},
 };
 
+pub(crate) use self::convert::{As, Wire};
 pub use self::eip55::Eip55;
 
 /// Text that is read without a copy where the input allows it.
-struct Text<T>(fn(&str) -> Option<T>, &'static str);
+struct TextVisitor<T>(fn(&str) -> Option<T>, &'static str);
 
-impl<T> Visitor<'_> for Text<T> {
+impl<T> Visitor<'_> for TextVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,6 +29,9 @@ impl<T> Visitor<'_> for Text<T> {
         (self.0)(text).ok_or_else(|| E::custom(format_args!("expected {}", self.1)))
     }
 }
+
+/// A text of an envelope: fixed, or read.
+pub(crate) type Text = Cow<'static, str>;
 
 /// A number of up to 256 bits, written as decimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +48,7 @@ impl Serialize for Digits {
 
 impl<'de> Deserialize<'de> for Digits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 let canonical = text == "0" || !text.starts_with('0');
                 let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -73,7 +78,7 @@ impl Serialize for Hex {
 
 impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 lower_hex(text)
                     .and_then(|t| hex::decode(t).ok())
@@ -96,7 +101,7 @@ impl Serialize for Word {
 
 impl<'de> Deserialize<'de> for Word {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 let digits = lower_hex(text)?;
                 (digits.len() == 64)
@@ -120,7 +125,7 @@ impl Serialize for Time {
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| text.parse().ok().map(Self),
             "a time of the form 2026-11-21T15:30:00Z",
         ))
@@ -139,7 +144,7 @@ impl Serialize for Exact {
 
 impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 let value: Decimal = text.parse().ok()?;
                 (value.to_string() == text).then_some(Self(value))
@@ -155,7 +160,7 @@ impl<'de> Deserialize<'de> for Exact {
 pub struct Label(Cow<'static, str>);
 
 impl Label {
-    /// What can be shown of a foreign text.
+    /// The printable part of a foreign text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self(Cow::Owned(
@@ -175,7 +180,7 @@ impl Label {
 
 impl<'de> Deserialize<'de> for Label {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(
+        deserializer.deserialize_str(TextVisitor(
             |text| {
                 let label = Self::of(text);
                 (label.as_str() == text).then_some(label)
@@ -204,9 +209,9 @@ pub(crate) fn is_plain(c: char) -> bool {
 pub struct StepRecord {
     /// Calldata.
     pub data: Hex,
-    /// What it is for.
+    /// Its purpose.
     pub kind: KindRecord,
-    /// Where it is sent.
+    /// The address that it is sent to.
     pub to: Eip55,
     /// Native coin, in wei.
     pub value: Digits,
@@ -270,6 +275,12 @@ impl From<&StepRecord> for Step {
 #[must_use]
 pub fn steps(records: &[StepRecord]) -> Vec<Step> {
     records.iter().map(Step::from).collect()
+}
+
+/// The three steps of a payload.
+pub(crate) fn three_steps(records: &[StepRecord]) -> Option<[Step; 3]> {
+    let records: &[StepRecord; 3] = records.try_into().ok()?;
+    Some(records.each_ref().map(Step::from))
 }
 
 /// The digits after `0x`, as far as they have no upper case; whether they are digits is for the

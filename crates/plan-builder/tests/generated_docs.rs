@@ -4,10 +4,10 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use plan_builder::Refusal;
-use plan_checks::{
+use calldata_checks::{
     Facts, bridge::BridgeFacts, perp_order::PerpOrderFacts, pm_order::PmOrderFacts, swap::SwapFacts,
 };
+use plan_builder::Refusal;
 
 #[test]
 fn generated_docs_are_those_of_the_tables() {

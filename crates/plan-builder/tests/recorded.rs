@@ -22,8 +22,7 @@ use std::{fmt::Write as _, fs, path::Path};
 
 use alloy_primitives::{Address, B256, Bytes, Selector, U256};
 use alloy_sol_types::SolCall;
-use plan_builder::FeeDocument;
-use plan_checks::{
+use calldata_checks::{
     BasisPoints, Commitment, DigestStanding, Failure, FeePolicy, Step, StepKind, UtcSeconds, judge,
     step,
     swap::{
@@ -34,6 +33,7 @@ use plan_checks::{
         },
     },
 };
+use plan_builder::FeeDocument;
 use serde::Deserialize;
 
 const NOW: UtcSeconds = UtcSeconds::from_unix(1_790_000_000);

@@ -19,11 +19,11 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{
     FeeDocument, Moment, Policy, Refusal, Request, Sealed, bridge, perp_order, pm_order,
     ports::NoSimulator, rail_of_plan, swap, verify,
 };
-use plan_checks::{Rail, UtcSeconds};
 use recorded::Recorded;
 use serde_json::{Value, json};
 
@@ -43,8 +43,8 @@ fn vectors_are_what_is_built_and_what_is_verified() {
         assert_eq!(rail_of_plan(&plan), Ok(rail));
         let now = UtcSeconds::from_unix(NOW + 10);
         let verified = verify(&request, plan.trim_end(), now, &policy()).unwrap();
-        assert_eq!(verified.payload_digest, sealed.payload_digest());
-        assert_eq!(verified.intent_digest, request.intent_digest().unwrap());
+        assert_eq!(verified.payload_digest(), sealed.payload_digest());
+        assert_eq!(verified.intent_digest(), request.intent_digest().unwrap());
         // White space alone changes nothing.
         assert_eq!(
             verify(&request, &plan, now, &policy()),
@@ -53,8 +53,8 @@ fn vectors_are_what_is_built_and_what_is_verified() {
         index.push(json!({
             "rail": rail.as_str(),
             "verified_at": now.to_string(),
-            "payload_digest": verified.payload_digest,
-            "intent_digest": verified.intent_digest,
+            "payload_digest": verified.payload_digest(),
+            "intent_digest": verified.intent_digest(),
         }));
     }
     compare(

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use alloy_primitives::{Address, Bytes};
+use calldata_checks::Rail;
 use data_sources::{
     circle::{Circle, CircleConfig},
     hyperliquid::{Hyperliquid, HyperliquidConfig},
@@ -25,7 +26,6 @@ use plan_builder::{
     ports::{Accounts, NoSimulator, PortError},
     swap, verify,
 };
-use plan_checks::Rail;
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
 

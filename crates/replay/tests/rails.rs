@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use alloy_primitives::{Address, U256, address};
+use calldata_checks::BasisPoints;
 use data_sources::{
     Mode, VenueConfig,
     circle::{Circle, CircleConfig},
@@ -24,7 +25,6 @@ use jiff::Timestamp;
 use plan_builder::ports::{
     BridgeFees, PerpVenue, PmVenue, PortError, PortErrorReason, SwapAsk, SwapQuotes,
 };
-use plan_checks::BasisPoints;
 use replay::{Recordings, ReplayServer};
 
 const NOW: i64 = 1_795_222_800;

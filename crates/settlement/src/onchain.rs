@@ -234,7 +234,7 @@ impl Settler for OnchainSettler {
     async fn supports(&self, scheme: Scheme) -> Verification {
         match scheme {
             Scheme::Exact => Verification::Valid,
-            Scheme::AggrDeferred => Verification::invalid(Reason::UnsupportedScheme),
+            _ => Verification::invalid(Reason::UnsupportedScheme),
         }
     }
 

@@ -291,13 +291,12 @@ impl Receipt {
     /// The content of the header `PAYMENT-RESPONSE`.
     #[must_use]
     pub fn into_response(self) -> SettlementResponse {
-        SettlementResponse {
-            amount: Some(self.amount.to_string()),
-            status: self.status,
-            extensions: self.extensions,
-            extra: self.extra,
-            ..SettlementResponse::settled(self.transaction, self.network, self.payer)
-        }
+        let mut response = SettlementResponse::settled(self.transaction, self.network, self.payer);
+        response.amount = Some(self.amount.to_string());
+        response.status = self.status;
+        response.extensions = self.extensions;
+        response.extra = self.extra;
+        response
     }
 }
 

@@ -11,8 +11,7 @@ use bench::exchange::{HttpAnswer, PAYMENT_REQUIRED, PAYMENT_SIGNATURE};
 use http::HeaderValue;
 use serde_json::{Value, json};
 use x402_wire::{
-    Authorization, PaymentRequired, PaymentRequirements, Scheme, ascii_json, decode_header,
-    encode_header,
+    Authorization, PaymentRequired, PaymentRequirements, Scheme, ascii_json, encode_header,
 };
 
 use crate::SiegeError;
@@ -55,11 +54,10 @@ impl Offer {
     /// Reads the offer of an unpaid answer; `None` when there is none.
     pub fn of(answer: &HttpAnswer) -> Option<Self> {
         let header = answer.headers.get(PAYMENT_REQUIRED)?;
-        let challenge = decode_header(header.as_bytes()).ok()?;
-        let challenge: PaymentRequired = serde_json::from_str(&challenge).ok()?;
+        let challenge = PaymentRequired::from_header(header.as_bytes()).ok()?;
         let (options, deferred) = challenge
-            .accepts
-            .into_iter()
+            .options()
+            .cloned()
             .partition(|option| option.scheme == Scheme::Exact);
         Some(Self {
             resource: serde_json::to_value(challenge.resource).ok()?,

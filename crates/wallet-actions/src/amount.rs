@@ -1,7 +1,7 @@
 //! Amounts as people write them, and in a token's smallest unit.
 
 use alloy_primitives::U256;
-use plan_checks::Decimal;
+use calldata_checks::Decimal;
 
 /// The amount in the token's smallest unit; `None` where it has more digits than the token, or is
 /// out of range.

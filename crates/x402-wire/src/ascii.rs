@@ -1,5 +1,5 @@
-//! JSON in pure ASCII: a client that reads a header with `atob()` takes UTF-8 for Latin-1 and would
-//! sign under a wrong token name without noticing.
+//! JSON in pure ASCII. A client that reads a header with `atob()` takes UTF-8 for Latin-1, and
+//! would sign under a wrong token name without noticing.
 
 use std::io::{self, Write};
 
@@ -13,8 +13,8 @@ use serde_json::ser::{CharEscape, Formatter};
 /// assert_eq!(x402_wire::ascii_json(&"USD₮0"), r#""USD\u20ae0""#);
 /// ```
 ///
-/// A value that cannot be serialised (a map with non-string keys) gives the JSON `null`; none of
-/// this crate's types is one.
+/// A value that cannot be serialised (a map with non-string keys) gives the JSON `null`. Every type
+/// of this crate can be serialised.
 #[must_use]
 pub fn ascii_json<T: Serialize + ?Sized>(value: &T) -> String {
     let mut out = Vec::with_capacity(512);
@@ -28,8 +28,16 @@ pub fn ascii_json<T: Serialize + ?Sized>(value: &T) -> String {
 /// Appends `text` to `out` as the inside of a JSON string (no quotes), in pure ASCII.
 ///
 /// For code that writes JSON by hand on a hot path.
+///
+/// # Example
+/// ```
+/// let mut json = String::from("\"");
+/// x402_wire::push_ascii_escaped(&mut json, "5 € \"net\"");
+/// json.push('"');
+/// assert_eq!(json, r#""5 \u20ac \"net\"""#);
+/// ```
 pub fn push_ascii_escaped(out: &mut String, text: &str) {
-    // Nearly every text is plain; without a branch for each byte the compiler compares many at
+    // Nearly every text is plain. Without a branch for each byte the compiler compares many at
     // once.
     let plain = |byte: &u8| (0x20..0x7f).contains(byte) & (*byte != b'"') & (*byte != b'\\');
     if text
@@ -77,8 +85,7 @@ impl Formatter for AsciiFormatter {
         writer.write_all(escaped.as_bytes())
     }
 
-    /// JSON that is passed on as it came: outside ASCII it has nothing but the characters of its
-    /// strings.
+    /// Passes JSON on as it came. Characters outside ASCII can only be in its strings.
     fn write_raw_fragment<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,

@@ -21,13 +21,13 @@ pub struct Authorization {
     /// The amount in the asset's smallest unit.
     #[serde(with = "strict::decimal")]
     pub value: U256,
-    /// Unix seconds; on chain the block time must be strictly later.
+    /// Unix seconds. On chain the block time must be strictly later.
     #[serde(with = "strict::decimal")]
     pub valid_after: U256,
-    /// Unix seconds; on chain the block time must be strictly earlier.
+    /// Unix seconds. On chain the block time must be strictly earlier.
     #[serde(with = "strict::decimal")]
     pub valid_before: U256,
-    /// 32 random bytes; the token accepts each once per payer.
+    /// 32 random bytes. The token accepts each once per payer.
     #[serde(with = "strict::word")]
     pub nonce: B256,
 }
@@ -82,11 +82,26 @@ impl Authorization {
     }
 }
 
-/// Keccak-256 of the EIP-712 type `TransferWithAuthorization`, as EIP-3009 names it.
+/// Keccak-256 of the EIP-712 type `TransferWithAuthorization` of EIP-3009.
 const TYPE_HASH: B256 = b256!("0x7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267");
 
-/// What identifies an authorization for good: a token accepts a payer's nonce once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The identity of an authorization: a token accepts a payer's nonce once.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{Address, B256};
+/// use x402_wire::{AuthorizationKey, Network};
+///
+/// let key = AuthorizationKey {
+///     network: Network::evm(196),
+///     asset: Address::repeat_byte(1),
+///     payer: Address::repeat_byte(2),
+///     nonce: B256::repeat_byte(3),
+/// };
+/// assert!(key.to_string().starts_with("eip155:196/0x0101"));
+/// assert_ne!(key.digest(), AuthorizationKey { nonce: B256::ZERO, ..key }.digest());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AuthorizationKey {
     /// The network of the token.
     pub network: Network,

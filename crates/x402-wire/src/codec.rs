@@ -1,19 +1,24 @@
-//! The header codec: base64 of JSON. Strict in what it writes (standard alphabet, padding),
-//! tolerant in what it reads (either alphabet, padded or not), and never recursing on foreign
-//! nesting.
+//! The header codec: base64 of JSON. It writes the standard alphabet with padding, reads either
+//! alphabet with or without padding, and never recurses on foreign nesting.
 
 use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
+use serde::ser::{Error as _, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use thiserror::Error;
 
-/// How deeply a payment's JSON may nest. Real payments stay below 16 levels even when they echo the
-/// schemas of every extension.
+use crate::X402_VERSION;
+
+/// The deepest nesting of a message's JSON. Real messages stay below 16 levels, also when they
+/// carry the schemas of every extension.
 pub const MAX_DEPTH: usize = 32;
 
-/// Why a `PAYMENT-SIGNATURE` value is not a payment.
+/// Why a header value is not the message that it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum HeaderError {
     /// Neither the standard nor the URL-safe alphabet, or a length that base64 cannot have.
     #[error("the header is not base64")]
@@ -24,16 +29,26 @@ pub enum HeaderError {
     /// Nested more deeply than [`MAX_DEPTH`].
     #[error("the decoded JSON nests deeper than {MAX_DEPTH} levels")]
     TooDeep,
-    /// Not JSON, or JSON of another shape than a payment of x402 v2.
-    #[error("the decoded JSON is not an x402 v2 payment: {detail}")]
+    /// Not JSON, or JSON of another shape than this message of x402 v2.
+    #[error("the decoded JSON is not this message of x402 v2: {detail}")]
     Schema {
         /// What the parser expected and where.
         detail: String,
     },
-    /// A payment of another protocol version.
+    /// An entry of `accepts` whose kind is known and that cannot be read.
+    #[error("accepts[{index}]{}: {detail}", dotted(member))]
+    Offer {
+        /// The position of the entry, from 0.
+        index: usize,
+        /// The member, for example `payTo` or `extra.name`; empty when it is the whole entry.
+        member: &'static str,
+        /// What was expected and observed.
+        detail: String,
+    },
+    /// A message of another protocol version.
     #[error("expected x402Version 2, observed {observed}")]
     Version {
-        /// The version that the payment names.
+        /// The version that the message names.
         observed: u64,
     },
     /// `extensions.payment-identifier.info.id` breaks the extension's rule.
@@ -52,10 +67,45 @@ impl HeaderError {
     }
 }
 
+fn dotted(member: &str) -> String {
+    match member {
+        "" => String::new(),
+        member => format!(".{member}"),
+    }
+}
+
+/// The error of a message that does not parse. A message of another version has another shape, so
+/// its version is named and not its shape.
+pub(crate) fn not_this_version(json: &str, error: &serde_json::Error) -> HeaderError {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct VersionOnly {
+        x402_version: u64,
+    }
+    match serde_json::from_str::<VersionOnly>(json) {
+        Ok(other) if other.x402_version != X402_VERSION => HeaderError::Version {
+            observed: other.x402_version,
+        },
+        _ => HeaderError::Schema {
+            detail: error.to_string(),
+        },
+    }
+}
+
+/// JSON text that is written as it is.
+pub(crate) struct RawJson<'a>(pub(crate) &'a str);
+
+impl Serialize for RawJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(self.0).map_err(S::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
 const TOLERANT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 
-/// One engine for each alphabet: with the processor's vector instructions where the library has
+/// One engine for each alphabet. They use the processor's vector instructions where the library has
 /// them.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod engines {
@@ -78,6 +128,13 @@ mod engines {
 }
 
 /// Writes JSON text as a header value: base64 with the standard alphabet and padding.
+///
+/// # Example
+/// ```
+/// let header = x402_wire::encode_header("{}");
+/// assert_eq!(header, "e30=");
+/// assert_eq!(x402_wire::decode_header(b"e30").as_deref(), Ok("{}"));
+/// ```
 #[must_use]
 pub fn encode_header(json: &str) -> String {
     engines::STANDARD.encode(json)
@@ -86,8 +143,8 @@ pub fn encode_header(json: &str) -> String {
 /// Reads the JSON text of a header value.
 ///
 /// # Errors
-/// [`HeaderError::Base64`], [`HeaderError::Utf8`], or [`HeaderError::TooDeep`]; whether the text is
-/// JSON at all is for its reader to find out.
+/// [`HeaderError::Base64`], [`HeaderError::Utf8`] or [`HeaderError::TooDeep`]. It does not check
+/// that the text is JSON.
 pub fn decode_header(value: &[u8]) -> Result<String, HeaderError> {
     // Without a branch for each byte the compiler compares many at once.
     let url_safe = value
@@ -106,7 +163,7 @@ pub fn decode_header(value: &[u8]) -> Result<String, HeaderError> {
 
 /// Refuses JSON that nests deeper than [`MAX_DEPTH`], without recursion.
 pub(crate) fn check_depth(json: &str) -> Result<(), HeaderError> {
-    // Text without that many brackets cannot nest that deep, which is so for nearly every payment.
+    // Text with few brackets cannot nest deeply. Nearly every payment ends here.
     let brackets = json
         .bytes()
         .filter(|byte| (*byte == b'{') | (*byte == b'['))

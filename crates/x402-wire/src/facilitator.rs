@@ -2,31 +2,45 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Payment, Scheme, X402_VERSION};
 
 pub use crate::SettlementResponse as SettleResponse;
 
 /// The answer to `POST /verify`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct VerifyResponse {
     /// Whether the payment would settle now.
     pub is_valid: bool,
     /// Why not.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_reason: Option<String>,
     /// Why not, as text for people.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_message: Option<String>,
-    /// The payer that the facilitator found.
-    #[serde(default)]
+    /// The payer, as the facilitator found it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payer: Option<String>,
 }
 
 /// The answer to `GET /supported`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+///
+/// # Example
+/// ```
+/// use x402_wire::{Network, Scheme, facilitator::SupportedResponse};
+///
+/// let supported: SupportedResponse = serde_json::from_str(
+///     r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"}]}"#,
+/// )?;
+/// assert!(supported.supports(Scheme::Exact, Network::evm(196)));
+/// assert!(!supported.supports(Scheme::Exact, Network::evm(1)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SupportedResponse {
     /// What the facilitator can settle.
     pub kinds: Vec<SupportedKind>,
@@ -39,12 +53,13 @@ pub struct SupportedResponse {
 }
 
 /// One protocol version, scheme and network.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct SupportedKind {
     /// The protocol version.
     pub x402_version: u64,
-    /// The scheme as text: foreign ones are legitimate here.
+    /// The scheme as text. Schemes that this crate does not know are allowed here.
     pub scheme: String,
     /// The CAIP-2 network as text, likewise.
     pub network: String,
@@ -67,7 +82,8 @@ impl SupportedResponse {
 /// seller's own option. `sync_settle` is a member of the broker dialect.
 ///
 /// # Example
-/// The caller's unknown members and spacing survive, so that what was signed is what is checked:
+/// Members that this crate does not know and the spacing stay as they came, so that the facilitator
+/// checks what was signed:
 /// ```
 /// # use alloy_primitives::address;
 /// # use x402_wire::*;

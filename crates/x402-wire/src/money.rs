@@ -5,8 +5,7 @@ use std::fmt;
 use alloy_primitives::U256;
 use thiserror::Error;
 
-/// A price in millionths of a dollar, which is the smallest unit of every accepted asset (all have
-/// six decimals; service document 2.1).
+/// A price in millionths of a dollar: the smallest unit of a dollar token with six decimals.
 ///
 /// # Example
 /// ```
@@ -30,10 +29,7 @@ impl MicroUsd {
     /// # Panics
     /// When the text is malformed; in a constant that is a compile error.
     #[must_use]
-    #[expect(
-        clippy::panic,
-        reason = "in a constant this is the compile error that is wanted"
-    )]
+    #[expect(clippy::panic, reason = "in a constant this is a compile error")]
     pub const fn dollars(text: &str) -> Self {
         match Self::parse(text) {
             Ok(price) => price,

@@ -7,6 +7,16 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// An EVM network by its CAIP-2 identifier, `eip155:<chain id>`.
+///
+/// # Example
+/// ```
+/// use x402_wire::Network;
+///
+/// let network: Network = "eip155:196".parse()?;
+/// assert_eq!(network, Network::evm(196));
+/// assert!("xlayer".parse::<Network>().is_err());
+/// # Ok::<(), x402_wire::NetworkError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Network {
@@ -16,12 +26,16 @@ pub struct Network {
 /// A network identifier that is not `eip155:` and a chain id.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected a CAIP-2 id eip155:<chain id>, observed `{observed}`")]
+#[non_exhaustive]
 pub struct NetworkError {
     /// The refused text.
     pub observed: String,
 }
 
 impl Network {
+    /// How every identifier of an EVM network begins.
+    pub(crate) const NAMESPACE: &'static str = "eip155:";
+
     /// The EVM network with this chain id.
     #[must_use]
     pub const fn evm(chain_id: u64) -> Self {
@@ -45,12 +59,12 @@ impl FromStr for Network {
     type Err = NetworkError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.strip_prefix("eip155:")
+        text.strip_prefix(Self::NAMESPACE)
             .and_then(crate::strict::parse_decimal)
             .and_then(|id| u64::try_from(id).ok())
             .map(Self::evm)
             .ok_or_else(|| NetworkError {
-                observed: text.chars().take(80).collect(),
+                observed: crate::clip(text),
             })
     }
 }
@@ -69,20 +83,22 @@ impl From<Network> for String {
     }
 }
 
-/// How a payment is made (service document 2.1).
+/// How a payment is made: the schemes that this crate knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Scheme {
     /// An EIP-3009 authorization of exactly the price, settled on chain by itself.
     Exact,
-    /// An authorization signed by a session key, which a broker settles on chain in batches. Only
-    /// the broker can check it.
+    /// An authorization that a session key signs and a broker settles on chain in batches. Only the
+    /// broker can check it.
     AggrDeferred,
 }
 
-/// A scheme that no option offers.
+/// The text of a scheme that [`Scheme`] does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected the scheme `exact` or `aggr_deferred`, observed `{observed}`")]
+#[non_exhaustive]
 pub struct UnknownScheme {
     /// The refused text.
     pub observed: String,
@@ -113,7 +129,7 @@ impl FromStr for Scheme {
             "exact" => Ok(Self::Exact),
             "aggr_deferred" => Ok(Self::AggrDeferred),
             _ => Err(UnknownScheme {
-                observed: text.chars().take(80).collect(),
+                observed: crate::clip(text),
             }),
         }
     }

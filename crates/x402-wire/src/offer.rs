@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::{
     Accepted, AcceptedExtra, AssetName, MicroUsd, Network, PaymentRequirements, Reason, Scheme,
-    Terms,
+    Terms, clip,
 };
 
 /// The payment options of one route: every asset with `exact`, then every asset with
@@ -29,12 +29,12 @@ use crate::{
 /// assert_eq!(schemes[..3], ["exact"; 3]);
 /// assert_eq!(schemes[3..], ["aggr_deferred"; 3]);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     options: Vec<Arc<PaymentOption>>,
 }
 
-/// A payment option with what is computed from it once.
+/// A payment option, with its JSON and its domain separator computed once.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PaymentOption {
     requirements: PaymentRequirements,
@@ -52,7 +52,7 @@ impl PaymentOption {
         }
     }
 
-    /// The option as the wire has it.
+    /// The option as it is on the wire.
     #[must_use]
     pub fn requirements(&self) -> &PaymentRequirements {
         &self.requirements
@@ -73,6 +73,7 @@ impl PaymentOption {
 
 /// The first member in which a caller's copy differs from every option.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Mismatch {
     /// No option has this scheme.
     #[error("accepted.scheme: expected `exact` or `aggr_deferred`, observed `{observed}`")]
@@ -154,13 +155,12 @@ pub enum Mismatch {
     },
 }
 
-/// The flow of every option: verify, work, settle. It is the protocol's default and not named in an
-/// offer.
-const PAYMENT_FLOW: &str = "authorization";
+/// The flow of every option: verify, work, settle. It is the protocol's default, so offers do not
+/// name it.
+pub(crate) const PAYMENT_FLOW: &str = "authorization";
 
-/// How every option moves its asset; the protocol's default for scheme `exact`, and not named
-/// either.
-const TRANSFER_METHOD: &str = "eip3009";
+/// How every option moves its asset. It is the default of scheme `exact`, so offers do not name it.
+pub(crate) const TRANSFER_METHOD: &str = "eip3009";
 
 impl Mismatch {
     /// The reason code that x402 v2 has for this mismatch.
@@ -209,12 +209,12 @@ impl Offer {
         self.options.iter().map(|option| &option.requirements)
     }
 
-    /// The option that a caller's copy equals in **every** member. Addresses compare by value, so
-    /// their case does not matter; additional members of the caller's `extra` are allowed, except
-    /// for those that change how the payment is made: a payment flow or a transfer method other
-    /// than the default ones.
+    /// Finds the option that a caller's copy equals in **every** member. Addresses compare by
+    /// value, so their case does not matter. The caller's `extra` may have more members, except for
+    /// those that change how the payment is made: another payment flow or transfer method than the
+    /// default.
     ///
-    /// The returned option is the seller's own; nothing of the caller's copy lives on.
+    /// The returned option is the seller's own. Nothing of the caller's copy is in it.
     ///
     /// # Errors
     /// The first member that differs. The order (scheme, network, asset, then the rest) finds the
@@ -282,7 +282,7 @@ impl Offer {
     }
 }
 
-/// The caller names no other flow and no other transfer method than the ones that are offered.
+/// Refuses a flow or a transfer method that is not offered.
 fn offered_way(extra: &AcceptedExtra) -> Result<(), Mismatch> {
     let other = |named: &Option<String>, offered: &str| {
         let named = named.as_deref().filter(|named| *named != offered);
@@ -300,8 +300,4 @@ fn offered_way(extra: &AcceptedExtra) -> Result<(), Mismatch> {
         }
     }
     Ok(())
-}
-
-fn clip(text: &str) -> String {
-    text.chars().take(80).collect()
 }

@@ -7,11 +7,12 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::{
-    Authorization, AuthorizationKey, HeaderError, X402_VERSION, codec, decode_header, strict,
+    Authorization, AuthorizationKey, HeaderError, PaymentId, X402_VERSION, codec, decode_header,
+    strict,
 };
 
-/// One decoded payment, with the exact JSON text it came as: members that this crate does not know
-/// travel on to the facilitator byte for byte.
+/// One decoded payment with its exact JSON text, so that a facilitator gets members that this crate
+/// does not know byte for byte. Two payments are equal when their texts are.
 #[derive(Clone)]
 pub struct PaymentPayload {
     raw: String,
@@ -22,7 +23,7 @@ impl PaymentPayload {
     /// Decodes a `PAYMENT-SIGNATURE` header value.
     ///
     /// # Errors
-    /// A [`HeaderError`] that says what is wrong; nothing is assumed or repaired.
+    /// A [`HeaderError`]. Nothing is assumed or repaired.
     pub fn from_header(value: &[u8]) -> Result<Self, HeaderError> {
         Self::parse(decode_header(value)?)
     }
@@ -38,23 +39,17 @@ impl PaymentPayload {
     }
 
     fn parse(raw: String) -> Result<Self, HeaderError> {
-        let message: Message = serde_json::from_str(&raw).map_err(|error| {
-            // A payment of another version has another shape: name the version, not the shape.
-            match serde_json::from_str::<VersionOnly>(&raw) {
-                Ok(other) if other.x402_version != X402_VERSION => HeaderError::Version {
-                    observed: other.x402_version,
-                },
-                _ => HeaderError::Schema {
-                    detail: error.to_string(),
-                },
-            }
-        })?;
+        let message: Message =
+            serde_json::from_str(&raw).map_err(|error| codec::not_this_version(&raw, &error))?;
         if message.x402_version != X402_VERSION {
             return Err(HeaderError::Version {
                 observed: message.x402_version,
             });
         }
-        if message.payment_id().is_some_and(|id| !is_payment_id(id)) {
+        if message
+            .payment_id()
+            .is_some_and(|id| !PaymentId::allows(id))
+        {
             return Err(HeaderError::PaymentId);
         }
         Ok(Self { raw, message })
@@ -66,14 +61,14 @@ impl PaymentPayload {
         &self.raw
     }
 
-    /// The option that the caller says it pays: a claim, matched with
-    /// [`Offer::accept`](crate::Offer::accept) and never used for anything else.
+    /// The caller's copy of an option. It is a claim: match it with
+    /// [`Offer::accept`](crate::Offer::accept), and use it for nothing else.
     #[must_use]
     pub fn accepted(&self) -> &Accepted {
         &self.message.accepted
     }
 
-    /// What the caller says it pays for.
+    /// The caller's copy of what it pays for, likewise a claim.
     #[must_use]
     pub fn resource(&self) -> Option<&PayloadResource> {
         self.message.resource.as_ref()
@@ -91,11 +86,11 @@ impl PaymentPayload {
         &self.message.payload.signature
     }
 
-    /// The key that the payment itself names: `accepted.network` and `accepted.asset`, with the
-    /// payer and the nonce of the authorization. `None` when the network is no `eip155` network.
+    /// The key that the payment claims: `accepted.network` and `accepted.asset`, with the payer and
+    /// the nonce of the authorization. `None` when the network is not an `eip155` network.
     ///
-    /// It recognises a payment that was taken before and matches no offer any more. It proves
-    /// nothing: the signature may cover another network or asset.
+    /// It finds an earlier payment again when no offer matches any more. It proves nothing: the
+    /// signature may cover another network or asset.
     #[must_use]
     pub fn authorization_key(&self) -> Option<AuthorizationKey> {
         let accepted = self.accepted();
@@ -115,8 +110,16 @@ impl PaymentPayload {
     }
 }
 
+impl PartialEq for PaymentPayload {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw
+    }
+}
+
+impl Eq for PaymentPayload {}
+
 impl fmt::Debug for PaymentPayload {
-    /// Without the signature: whoever holds it can settle the payment.
+    /// Leaves the signature out: whoever holds it can settle the payment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PaymentPayload")
             .field("accepted", self.accepted())
@@ -127,10 +130,11 @@ impl fmt::Debug for PaymentPayload {
 
 /// The caller's copy of a payment option. Members that the seller did not offer are allowed in
 /// `extra` (`sessionCert` of `aggr_deferred`).
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Accepted {
-    /// The scheme as text: an unknown one is a mismatch, not a malformed message.
+    /// The scheme as text. An unknown scheme is a mismatch, not a malformed message.
     pub scheme: String,
     /// The network as text, likewise.
     pub network: String,
@@ -151,14 +155,15 @@ pub struct Accepted {
 }
 
 /// The members of `accepted.extra` that are compared.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct AcceptedExtra {
     /// EIP-712 name.
     pub name: Option<String>,
     /// EIP-712 version.
     pub version: Option<String>,
-    /// The payment flow that the caller names; what is no text is its JSON.
+    /// The payment flow that the caller names: its text, or its JSON when it is not text.
     #[serde(deserialize_with = "named")]
     pub payment_flow: Option<String>,
     /// The way of moving the asset that the caller names, likewise.
@@ -169,7 +174,7 @@ pub struct AcceptedExtra {
     pub transfer_method: Option<String>,
 }
 
-/// A member that is compared with one word: whatever JSON it is, it is no malformed message.
+/// Reads a member that is compared with one word. Any JSON is allowed; only the word matches.
 fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::Null => None,
@@ -179,15 +184,16 @@ fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D
 }
 
 /// The caller's copy of `resource`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[non_exhaustive]
 pub struct PayloadResource {
     /// The URL that the caller says it pays for.
     pub url: String,
 }
 
 /// A signature as it came: hexadecimal bytes for `exact`, base64 of a session key's signature for
-/// `aggr_deferred`.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+/// `aggr_deferred`. `Debug` leaves it out.
+#[derive(Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct PaymentSignature(String);
 
@@ -254,17 +260,4 @@ struct PaymentIdentifier {
 #[derive(Clone, Deserialize)]
 struct PaymentIdentifierInfo {
     id: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct VersionOnly {
-    x402_version: u64,
-}
-
-fn is_payment_id(id: &str) -> bool {
-    (16..=128).contains(&id.len())
-        && id
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }

@@ -1,8 +1,8 @@
-//! A payment that matches one of our options, and its offline verification.
+//! A payment that matches one of the seller's options, and its offline verification.
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, B256, Bytes, Signature, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use thiserror::Error;
 
 use crate::{
@@ -10,38 +10,27 @@ use crate::{
     PaymentRequirements, Reason, Scheme,
 };
 
-/// The least time, in seconds, that an authorization must still be valid for: the head-room of the
-/// reference facilitator.
+/// The shortest remaining life of an authorization, in seconds: the head-room of the reference
+/// facilitator.
 pub const MIN_REMAINING_SECONDS: u64 = 6;
 
-/// The longest time, in seconds, that an authorization may still be valid for. A record of it is
-/// kept as long, so an unbounded window would be an unbounded ledger.
+/// The longest remaining life of an authorization, in seconds. Sellers keep a record of it as long,
+/// so an unbounded life would be an unbounded ledger.
 pub const MAX_WINDOW_SECONDS: u64 = 86_400;
 
 /// A payment bound to one of the seller's own options. The option decides amount, payee, asset and
-/// domain; the caller's copy has been compared and is not consulted again.
-#[derive(Debug, Clone)]
+/// domain. The caller's copy equals it and is not read again.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
     payload: Arc<PaymentPayload>,
     option: Arc<PaymentOption>,
 }
 
-/// What the signature of a payment proves offline.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SignatureStanding {
-    /// 65 bytes from which the payer's address was recovered.
-    Recovered,
-    /// Another length, under scheme `exact`: a contract wallet's signature (EIP-1271, ERC-6492),
-    /// which only the chain can judge.
-    Contract(Bytes),
-    /// Scheme `aggr_deferred`: a session key's signature, which only the facilitator can judge.
-    Session,
-}
-
 /// Why a payment is not good. Nothing has been charged.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Invalid {
-    /// The authorization pays somebody else.
+    /// The authorization pays another account.
     #[error("authorization.to: expected {expected}, observed {observed}")]
     Recipient {
         /// The receiving address.
@@ -65,12 +54,12 @@ pub enum Invalid {
         /// Unix seconds of the judge's clock.
         now: u64,
     },
-    /// The authorization ends too early for the work and the settlement, or has ended.
+    /// The authorization ends before work and settlement can be done, or has ended.
     #[error("authorization.validBefore: expected at least {required}, observed {valid_before}")]
     EndsTooSoon {
         /// Unix seconds at which it ends.
         valid_before: U256,
-        /// The earliest end that would do, in unix seconds.
+        /// The earliest allowed end, in unix seconds.
         required: u64,
     },
     /// The authorization ends later than a day from now.
@@ -78,7 +67,7 @@ pub enum Invalid {
     EndsTooLate {
         /// Unix seconds at which it ends.
         valid_before: U256,
-        /// The latest end that would do, in unix seconds.
+        /// The latest allowed end, in unix seconds.
         limit: u64,
     },
     /// Not `0x` and hexadecimal digits.
@@ -93,18 +82,18 @@ pub enum Invalid {
     /// `s` above half the curve order: a second valid form of the same signature (EIP-2).
     #[error("payload.signature: s lies in the upper half of the curve order")]
     HighS,
-    /// A recovery value that the token contract would refuse.
+    /// A recovery value that token contracts refuse.
     #[error("payload.signature: expected v to be 27 or 28 (0 or 1), observed {observed}")]
     RecoveryValue {
         /// The 65th byte.
         observed: u8,
     },
-    /// A signature of nobody, or of somebody else.
+    /// The signature of another key, or of none.
     #[error("payload.signature: expected the signer {expected}, observed {}", signer(*observed))]
     Signer {
         /// The payer.
         expected: Address,
-        /// The recovered address, if there is one.
+        /// The recovered address; `None` when nothing can be recovered.
         observed: Option<Address>,
     },
 }
@@ -131,6 +120,7 @@ impl Invalid {
 
 /// A stored payment that cannot be read again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// The payload.
     #[error("the stored payment cannot be read: {0}")]
@@ -156,7 +146,7 @@ impl Payment {
         })
     }
 
-    /// Reads a payment again that was stored as [`PaymentPayload::raw`] and
+    /// Reads a stored payment again, from [`PaymentPayload::raw`] and
     /// [`PaymentRequirements::to_json`].
     ///
     /// # Errors
@@ -180,7 +170,7 @@ impl Payment {
         &self.payload
     }
 
-    /// The seller's own option, which is what a facilitator is sent.
+    /// The seller's own option. A facilitator gets this one.
     #[must_use]
     pub fn requirements(&self) -> &PaymentRequirements {
         self.option.requirements()
@@ -204,13 +194,13 @@ impl Payment {
         self.authorization().from
     }
 
-    /// How it is paid.
+    /// The scheme of the option.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         self.requirements().scheme
     }
 
-    /// What identifies this authorization for good.
+    /// The identity of this authorization.
     #[must_use]
     pub fn key(&self) -> AuthorizationKey {
         AuthorizationKey {
@@ -228,7 +218,7 @@ impl Payment {
         self.authorization().digest(self.option.domain_separator())
     }
 
-    /// The authorization pays the seller exactly the price.
+    /// Checks that the authorization pays the seller exactly the price.
     ///
     /// # Errors
     /// [`Invalid::Recipient`] or [`Invalid::Value`].
@@ -249,8 +239,8 @@ impl Payment {
         Ok(())
     }
 
-    /// The authorization is valid now, for at least `remaining` more seconds (never less than
-    /// [`MIN_REMAINING_SECONDS`]) and at most [`MAX_WINDOW_SECONDS`].
+    /// Checks that the authorization is valid now, for at least `remaining` more seconds (never
+    /// less than [`MIN_REMAINING_SECONDS`]) and at most [`MAX_WINDOW_SECONDS`].
     ///
     /// # Errors
     /// [`Invalid::NotYetValid`], [`Invalid::EndsTooSoon`] or [`Invalid::EndsTooLate`].
@@ -280,52 +270,13 @@ impl Payment {
         Ok(())
     }
 
-    /// The signature is the payer's, as far as that can be told offline.
+    /// The signature as bytes for a contract wallet to judge (EIP-1271), whatever they recover to:
+    /// at least 65 of them, under scheme `exact`. `None` when no wallet can have made the
+    /// signature.
     ///
-    /// 65 bytes have to be the payer's own, in the one form that the token contract accepts (`s` in
-    /// the lower half, `v` 27 or 28, or 0 and 1 for the same).
-    ///
-    /// # Errors
-    /// One of the signature variants of [`Invalid`]. It is final for a payer without code. A payer
-    /// that is a contract may still accept the same bytes as its own signature: see
-    /// [`Self::wallet_signature`].
-    pub fn check_signature(&self) -> Result<SignatureStanding, Invalid> {
-        if self.scheme() == Scheme::AggrDeferred {
-            return Ok(SignatureStanding::Session);
-        }
-        let bytes = self
-            .payload
-            .signature()
-            .to_bytes()
-            .ok_or(Invalid::SignatureText)?;
-        if bytes.len() < 65 {
-            return Err(Invalid::SignatureLength {
-                observed: bytes.len(),
-            });
-        }
-        let Ok(compact) = <&[u8; 65]>::try_from(&bytes[..]) else {
-            return Ok(SignatureStanding::Contract(bytes));
-        };
-        let signature = parse_signature(compact)?;
-        let observed = signature.recover_address_from_prehash(&self.digest()).ok();
-        if observed != Some(self.payer()) {
-            return Err(Invalid::Signer {
-                expected: self.payer(),
-                observed,
-            });
-        }
-        Ok(SignatureStanding::Recovered)
-    }
-}
-
-impl Payment {
-    /// The bytes that a contract wallet can be shown as its signature (EIP-1271), whatever they
-    /// recover to: at least 65 of them, under scheme `exact`. `None` when no wallet can have made
-    /// the signature.
-    ///
-    /// Ask for them when [`Self::check_signature`] refuses 65 bytes (another signer, a `v` or an
-    /// `s` that a key does not write) and the payer is known to be a contract. Until the chain has
-    /// agreed they prove nothing.
+    /// Ask for them when `check_signature` refuses 65 bytes (another signer, a `v` or an `s` that a
+    /// key does not write) and the payer is known to be a contract. They prove nothing until the
+    /// chain has agreed.
     #[must_use]
     pub fn wallet_signature(&self) -> Option<Bytes> {
         if self.scheme() != Scheme::Exact {
@@ -334,20 +285,6 @@ impl Payment {
         let bytes = self.payload.signature().to_bytes()?;
         (bytes.len() >= 65).then_some(bytes)
     }
-}
-
-fn parse_signature(bytes: &[u8; 65]) -> Result<Signature, Invalid> {
-    let [rs @ .., v] = bytes;
-    let parity = match v {
-        0 | 27 => false,
-        1 | 28 => true,
-        _ => return Err(Invalid::RecoveryValue { observed: *v }),
-    };
-    let signature = Signature::from_bytes_and_parity(rs, parity);
-    if signature.normalize_s().is_some() {
-        return Err(Invalid::HighS);
-    }
-    Ok(signature)
 }
 
 fn signer(observed: Option<Address>) -> String {

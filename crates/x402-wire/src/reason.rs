@@ -9,8 +9,8 @@ macro_rules! reasons {
         #[non_exhaustive]
         pub enum Reason {
             $($(#[$doc])* $variant,)*
-            /// A code of a facilitator that this list does not have; at most 80 characters of
-            /// visible ASCII, because it goes into headers and logs.
+            /// Any other code of a facilitator: at most 80 characters of visible ASCII, because it
+            /// goes into headers and logs.
             Other(String),
         }
 
@@ -50,7 +50,7 @@ reasons! {
     InvalidExactEvmPayloadAuthorizationValueMismatch = "invalid_exact_evm_payload_authorization_value_mismatch",
     /// The signature is not the payer's.
     InvalidExactEvmPayloadSignature = "invalid_exact_evm_payload_signature",
-    /// The authorization pays somebody else.
+    /// The authorization pays another account.
     InvalidExactEvmPayloadRecipientMismatch = "invalid_exact_evm_payload_recipient_mismatch",
     /// An unknown network.
     InvalidNetwork = "invalid_network",
@@ -88,8 +88,7 @@ reasons! {
     NetworkMismatch = "network_mismatch",
     /// The signature could not be judged.
     InvalidExactEvmFailedToVerifySignature = "invalid_exact_evm_failed_to_verify_signature",
-    /// The authorization was cancelled, or used for something else than the payment: it can never
-    /// pay.
+    /// The authorization was cancelled, or used for something else. It can never pay.
     Cancelled = "cancelled",
     /// The settlement transaction failed.
     TransactionFailed = "transaction_failed",

@@ -1,4 +1,4 @@
-//! What the seller asks for: assets, terms, payment options and the 402 challenge.
+//! What a seller asks for: assets, terms and payment options.
 
 use alloy_primitives::{Address, B256, U256, address};
 use alloy_sol_types::Eip712Domain;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{MicroUsd, Network, Offer, Scheme, ascii_json, strict};
 
-/// A token in which the service is paid: an ERC-20 with EIP-3009 and six decimals.
+/// A token that pays for calls: an ERC-20 with EIP-3009 and six decimals.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Asset {
     /// The token contract.
@@ -18,7 +18,16 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// The three assets of service document 2.1 on `eip155:196`, in its order.
+    /// USD₮0, USD Coin and Global Dollar on `eip155:196`, in this order.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::Asset;
+    ///
+    /// let [usdt0, usdc, usdg] = Asset::chain_196();
+    /// assert_eq!(usdt0.name, "USD₮0");
+    /// assert_eq!((usdc.name.as_str(), usdg.name.as_str()), ("USD Coin", "Global Dollar"));
+    /// ```
     #[must_use]
     pub fn chain_196() -> [Self; 3] {
         let asset = |address, name: &str, version: &str| Self {
@@ -45,24 +54,37 @@ impl Asset {
         ]
     }
 
-    /// The EIP-712 domain separator that this token must answer to `DOMAIN_SEPARATOR()`.
+    /// The EIP-712 domain separator of this token: what its `DOMAIN_SEPARATOR()` returns if
+    /// address, name and version are right.
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::b256;
+    /// use x402_wire::{Asset, Network};
+    ///
+    /// let [usdt0, ..] = Asset::chain_196();
+    /// assert_eq!(
+    ///     usdt0.domain_separator(Network::evm(196)),
+    ///     b256!("0xd591d9baf744328d9400b923cb02c9474d367d591ca1ab24d8c4068be527599d"),
+    /// );
+    /// ```
     #[must_use]
     pub fn domain_separator(&self, network: Network) -> B256 {
         domain_separator(&self.name, &self.version, network, self.address)
     }
 }
 
-/// What the seller takes on every route: where, to whom, in which assets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a seller takes on every route: on which network, to which address, in which assets.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Terms {
     /// The network on which payments settle.
     pub network: Network,
     /// The receiving address, the same on every route.
     pub pay_to: Address,
-    /// For how long a caller's authorization is meant to be valid.
+    /// The offered life of an authorization, in seconds.
     pub max_timeout_seconds: u64,
-    /// The accepted assets; their order is the order of the options, and an untuned client pays
-    /// with the first.
+    /// The accepted assets. Their order is the order of the options; a client without preferences
+    /// pays with the first.
     pub assets: Vec<Asset>,
 }
 
@@ -75,8 +97,8 @@ impl Terms {
     }
 }
 
-/// `extra` of a payment option: the asset's EIP-712 name and version, without which a client cannot
-/// sign.
+/// `extra` of a payment option: the name and version of the asset's EIP-712 domain. A client needs
+/// both to sign.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AssetName {
     /// Display name of the asset and `name` of its EIP-712 domain.
@@ -85,7 +107,7 @@ pub struct AssetName {
     pub version: String,
 }
 
-/// One payment option: an element of `accepts`, flat as x402 v2 section 5.1 has it.
+/// One payment option: a known entry of `accepts`, flat as x402 v2 section 5.1.2 has it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentRequirements {
@@ -102,7 +124,7 @@ pub struct PaymentRequirements {
     /// The receiving address.
     #[serde(with = "strict::address")]
     pub pay_to: Address,
-    /// For how long the authorization is meant to be valid, in seconds.
+    /// The offered life of an authorization, in seconds.
     pub max_timeout_seconds: u64,
     /// The asset's EIP-712 name and version.
     pub extra: AssetName,
@@ -125,38 +147,6 @@ impl PaymentRequirements {
     pub fn to_json(&self) -> String {
         ascii_json(self)
     }
-}
-
-/// What is paid for: `resource` of a challenge (x402 v2 section 5.1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Resource {
-    /// The public URL of the request that is paid for.
-    pub url: String,
-    /// What it answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// The media type of the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<String>,
-}
-
-/// The 402 challenge: content of the header `PAYMENT-REQUIRED` (x402 v2 section 5.1).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PaymentRequired {
-    /// Always [`X402_VERSION`](crate::X402_VERSION).
-    pub x402_version: u64,
-    /// Why payment is asked for, as text for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// What is paid for.
-    pub resource: Resource,
-    /// The payment options, in the seller's order of preference.
-    pub accepts: Vec<PaymentRequirements>,
-    /// Extensions by name, each `{info, schema}`.
-    #[serde(default)]
-    pub extensions: serde_json::Map<String, serde_json::Value>,
 }
 
 fn domain_separator(name: &str, version: &str, network: Network, contract: Address) -> B256 {

@@ -5,9 +5,20 @@ use serde_json::value::RawValue;
 
 use crate::{HeaderError, ascii_json, decode_header, encode_header};
 
-/// The outcome of a settlement (x402 v2 section 5.3 and 7.2).
+/// The outcome of a settlement (x402 v2 sections 5.3 and 7.2).
+///
+/// # Example
+/// ```
+/// use x402_wire::{Network, Reason, SettlementResponse};
+///
+/// let failed = SettlementResponse::failed(&Reason::InsufficientFunds, "", Network::evm(196), "0x…");
+/// let read = SettlementResponse::from_header(failed.to_header().as_bytes())?;
+/// assert_eq!(read.error_reason.as_deref(), Some("insufficient_funds"));
+/// # Ok::<(), x402_wire::HeaderError>(())
+/// ```
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct SettlementResponse {
     /// Whether the payment was settled.
     pub success: bool,
@@ -39,6 +50,15 @@ pub struct SettlementResponse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Box<RawValue>>,
 }
+
+/// Two receipts are equal when they are written alike.
+impl PartialEq for SettlementResponse {
+    fn eq(&self, other: &Self) -> bool {
+        ascii_json(self) == ascii_json(other)
+    }
+}
+
+impl Eq for SettlementResponse {}
 
 impl SettlementResponse {
     /// A settled payment.
@@ -86,7 +106,7 @@ impl SettlementResponse {
     /// Reads a header value.
     ///
     /// # Errors
-    /// [`HeaderError`] when it is not base64 of such a message.
+    /// [`HeaderError`] when the value is not base64 of this message.
     pub fn from_header(value: &[u8]) -> Result<Self, HeaderError> {
         serde_json::from_str(&decode_header(value)?).map_err(|error| HeaderError::Schema {
             detail: error.to_string(),

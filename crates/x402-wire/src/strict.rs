@@ -1,7 +1,7 @@
 //! Strict wire forms of numbers, addresses and 32-byte words, for `#[serde(with = "…")]`.
 //!
-//! Two readers that disagree about a message are how money is lost: `"1e3"`, `" 1"`, `"+1"`,
-//! `"0x10"` and leading zeros are read differently by different clients, so they are refused.
+//! Money is lost when two readers disagree about a message. Clients read `"1e3"`, `" 1"`, `"+1"`,
+//! `"0x10"` and leading zeros differently, so these forms are refused.
 
 use alloy_primitives::{Address, B256, U256};
 use serde::{Deserialize, Deserializer, de::Error};
@@ -49,8 +49,8 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::
     Text::deserialize(deserializer).map(|text| text.0)
 }
 
-/// Quotes a refused value without letting a caller fill logs and answers with it.
-fn clipped(text: &str) -> String {
+/// The beginning of foreign text, so that it cannot fill logs and answers.
+pub(crate) fn clip(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
@@ -67,7 +67,7 @@ pub(crate) mod decimal {
         parse_decimal(&text).ok_or_else(|| {
             D::Error::custom(format_args!(
                 "expected an unsigned decimal integer string below 2^256, observed `{}`",
-                clipped(&text)
+                clip(&text)
             ))
         })
     }
@@ -86,7 +86,7 @@ pub(crate) mod address {
         parse_address(&text).ok_or_else(|| {
             D::Error::custom(format_args!(
                 "expected 0x and 40 hexadecimal digits, observed `{}`",
-                clipped(&text)
+                clip(&text)
             ))
         })
     }
@@ -105,7 +105,7 @@ pub(crate) mod word {
         parse_word(&text).ok_or_else(|| {
             D::Error::custom(format_args!(
                 "expected 0x and 64 hexadecimal digits, observed `{}`",
-                clipped(&text)
+                clip(&text)
             ))
         })
     }

@@ -43,6 +43,8 @@ pub enum Task {
     },
     /// Writes the generated parts of the docs again.
     Docs,
+    /// Writes the public interfaces of the crates that strangers depend on.
+    Api,
     /// Records live upstream answers for the demo and the tests; arguments go to the recorder.
     Record {
         /// `--listen`, `--into`, `--help`.

@@ -60,6 +60,25 @@ pub enum XtaskError {
         /// Where and why.
         source: syn::Error,
     },
+    /// A source file is not Rust that the listing of public items understands.
+    #[error("{path}: {detail}")]
+    Source {
+        /// The file.
+        path: PathBuf,
+        /// What the parser expected.
+        detail: String,
+    },
+    /// The public interface of a crate is not the one that its file keeps.
+    #[error(
+        "the public interface of {name} has changed; `cargo xtask api` keeps it:\n{}",
+        changes.join("\n")
+    )]
+    Api {
+        /// The crate.
+        name: &'static str,
+        /// The lines that went and came.
+        changes: Vec<String>,
+    },
     /// There is no folder for tools and foreign packages.
     #[error("neither XDG_CACHE_HOME nor HOME is set")]
     NoCacheFolder,

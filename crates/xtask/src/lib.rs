@@ -5,6 +5,7 @@
     reason = "a command-line tool"
 )]
 
+pub mod api;
 pub mod cache;
 pub mod cli;
 pub mod command;
@@ -19,6 +20,7 @@ pub mod modules;
 pub mod session;
 pub mod sources;
 mod steps;
+pub mod wasm;
 
 pub use cli::Cli;
 pub use error::XtaskError;

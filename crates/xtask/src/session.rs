@@ -14,7 +14,26 @@ pub struct Session {
     counts: Counts,
     /// Failures of steps whose tests all passed, or that have no tests.
     other_failures: u64,
-    times: Vec<(&'static str, Duration, bool)>,
+    times: Vec<(&'static str, Duration, Ended)>,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+impl Ended {
+    /// The first column of the last lines.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "ok     ",
+            Self::Failed => "FAILED ",
+            Self::Skipped => "skipped",
+        }
+    }
 }
 
 impl Session {
@@ -53,7 +72,21 @@ impl Session {
             }
             eprintln!("── {name} failed: {error}");
         }
-        self.times.push((name, time, result.is_ok()));
+        let ended = if result.is_ok() {
+            Ended::Passed
+        } else {
+            Ended::Failed
+        };
+        self.times.push((name, time, ended));
+    }
+
+    /// Says that this machine cannot run a step. The run goes on, and its last lines name the step.
+    pub fn skip(&mut self, name: &'static str, reason: &str) {
+        if self.failed() && !self.keep_going {
+            return;
+        }
+        println!("\n── {name} skipped: {reason}");
+        self.times.push((name, Duration::ZERO, Ended::Skipped));
     }
 
     /// Whether any step failed so far.
@@ -64,13 +97,10 @@ impl Session {
     /// Prints the times of the steps, and with `count_tests` the line that ends a run of tests.
     pub fn finish(self, count_tests: bool) -> ExitCode {
         println!();
-        for (name, time, passed) in &self.times {
+        for (name, time, ended) in &self.times {
             let seconds = time.as_secs();
             let tenths = time.subsec_millis() / 100;
-            println!(
-                "{} {seconds:>5}.{tenths} s  {name}",
-                if *passed { "ok    " } else { "FAILED" }
-            );
+            println!("{} {seconds:>5}.{tenths} s  {name}", ended.word());
         }
         if count_tests {
             println!("{}", self.total());
@@ -112,6 +142,20 @@ mod tests {
                 failed: 1
             }
         );
+    }
+
+    #[test]
+    fn a_skipped_step_is_named_and_fails_nothing() {
+        let mut session = Session::new(Steps { keep_going: false });
+        session.skip("one", "the machine has no such target");
+        session.step("two", |_| Ok(()));
+        let ended: Vec<_> = session
+            .times
+            .iter()
+            .map(|(name, _, ended)| (*name, *ended))
+            .collect();
+        assert_eq!(ended, [("one", Ended::Skipped), ("two", Ended::Passed)]);
+        assert!(!session.failed());
     }
 
     #[test]

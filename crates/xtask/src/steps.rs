@@ -9,7 +9,9 @@ use cargo_metadata::MetadataCommand;
 use crate::cli::{Cli, Steps, Task};
 use crate::counts::Counts;
 use crate::session::Session;
-use crate::{XtaskError, command, comments, foreign, layering, licences, lines, modules};
+use crate::{
+    XtaskError, api, command, comments, foreign, layering, licences, lines, modules, wasm,
+};
 
 /// Runs one task to its end.
 pub fn run(cli: Cli) -> ExitCode {
@@ -58,6 +60,7 @@ pub fn run(cli: Cli) -> ExitCode {
             let mut tests = cargo(["test", "--workspace", "--locked", "generated_docs"]);
             command::run(tests.env("UPDATE_DOCS", "1"))
         }),
+        Task::Api => single_step("public interfaces", || api::write(&root())),
     }
 }
 
@@ -67,6 +70,7 @@ fn quick(session: &mut Session) {
         command::run(&mut cargo(["fmt", "--all", "--check"]))
     });
     session.step("layering", |_| layers());
+    session.step("public interfaces", |_| api::check(&root()));
     session.step("lints", |_| {
         let mut clippy = cargo(["clippy", "--workspace", "--all-targets", "--all-features"]);
         command::run(clippy.args(["--locked", "--", "--deny", "warnings"]))
@@ -104,6 +108,14 @@ fn count_lines() -> Result<(), XtaskError> {
 }
 
 fn slow(session: &mut Session) {
+    match wasm::target() {
+        Ok(()) => session.step("pure crates for wasm", |_| {
+            let mut check = cargo(["check", "--locked", "--target", wasm::TARGET]);
+            let packages = wasm::CRATES.iter().flat_map(|name| ["--package", name]);
+            command::run(check.args(packages))
+        }),
+        Err(reason) => session.skip("pure crates for wasm", &reason.to_string()),
+    }
     session.step("docs", |_| {
         let mut doc = cargo(["doc", "--workspace", "--no-deps", "--locked"]);
         command::run(doc.env("RUSTDOCFLAGS", "--deny warnings"))

@@ -1,6 +1,7 @@
 //! The answers, bare.
 
 use alloy_primitives::{Address, B256, U256, hex};
+use calldata_checks::{StepKind, UtcSeconds};
 use delegation_fence::{
     AccountKind, FenceStatus, Novelty, Policy, Record, Refusal, Report, RevocationReceipt, Tightest,
 };
@@ -9,7 +10,6 @@ use fence_server::{
 };
 use http::StatusCode;
 use http::header::{self, HeaderMap};
-use plan_checks::{StepKind, UtcSeconds};
 use serde_json::{Map, Value, json};
 
 use super::refused::Refused;

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use alloy_primitives::U256;
+use calldata_checks::{BasisPoints, UtcSeconds};
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use delegation_fence::{Budget, Domain, Fence, Instance, Name, Now, Policy, Refusal};
 use fence_sending::{ChainClocks, ForeseenByChain};
 use fence_server::{Clocks, Delegations, Foresee, Parts, PortFuture, Prices, SqliteStore};
-use plan_checks::{BasisPoints, UtcSeconds};
 use storage::sqlite::path_of;
 
 use super::{Routes, prices::TokenPrices, redeemer, sending};

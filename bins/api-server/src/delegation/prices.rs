@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use alloy_primitives::{Address, address};
+use calldata_checks::{BasisPoints, Decimal};
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use delegation_fence::{Admitted, Rates};
 use fence_sending::ChainReader;
 use fence_server::{PortError, PortFuture, Prices};
-use plan_checks::{BasisPoints, Decimal};
 
 use crate::wallets::token_usd;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use alloy_primitives::U256;
+use calldata_checks::UtcSeconds;
 use custody::Custody;
 use data_sources::Clock;
 use fence_sending::{
@@ -10,7 +11,6 @@ use fence_sending::{
     SubWallets,
 };
 use fence_server::{Accounts, Chain, Delegations, NoAccounts};
-use plan_checks::UtcSeconds;
 
 use super::redeemer;
 use crate::config::{Config, DelegationSection};

@@ -16,7 +16,7 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use x402_wire::{
     Authorization, PaymentRequired, PaymentRequirements, Scheme, SettlementResponse, ascii_json,
-    decode_header, encode_header, header,
+    encode_header, header,
 };
 
 /// Why the buyer could not go on.
@@ -113,10 +113,8 @@ impl Buyer {
         let status = response.status().as_u16();
         let challenge = match response.headers().get(header::PAYMENT_REQUIRED) {
             Some(value) => Some(
-                decode_header(value.as_bytes())
-                    .ok()
-                    .and_then(|json| serde_json::from_str(&json).ok())
-                    .ok_or(BuyerError::Header("PAYMENT-REQUIRED"))?,
+                PaymentRequired::from_header(value.as_bytes())
+                    .map_err(|_| BuyerError::Header("PAYMENT-REQUIRED"))?,
             ),
             None => None,
         };
@@ -147,8 +145,7 @@ impl Buyer {
         valid_seconds: u64,
     ) -> Result<String, BuyerError> {
         let option = challenge
-            .accepts
-            .iter()
+            .options()
             .find(|option| option.scheme == Scheme::Exact)
             .ok_or(BuyerError::NoOption)?;
         let mut nonce = B256::ZERO;

@@ -8,11 +8,11 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{
     AccountKind, Grant, LEAST_LIFE_SECONDS, Order, Revocation, VerifiedLog, verify_log,
 };
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevAccount, base};
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 use self::messages::{now, project, sign};

@@ -42,7 +42,7 @@ pub(super) async fn show(
         "\n2. Without payment: GET {target}\n   402, {} options:",
         challenge.accepts.len()
     )?;
-    for option in &challenge.accepts {
+    for option in challenge.options() {
         writeln!(
             out,
             "   {:13} {} {} ({} {})",
@@ -61,8 +61,7 @@ pub(super) async fn show(
     let paid = buyer.get(&target, Some(&payment)).await?;
     let receipt = settled(3, &paid)?;
     let price = challenge
-        .accepts
-        .iter()
+        .options()
         .find(|o| o.scheme == Scheme::Exact)
         .map(|o| o.amount);
     let after = balance()?;

@@ -1,7 +1,7 @@
 //! `POST /swap`.
 
 use data_sources::okx::Okx;
-use data_sources::{Decimal, SwapRequest, Swaps, calldata::Trim};
+use data_sources::{Decimal, SwapRequest, Swaps, Trim};
 use serde_json::{Value, json};
 
 use super::fault;

@@ -1,12 +1,12 @@
 //! Who quotes, simulates and attests what wallets do.
 
 use alloy_primitives::B256;
+use calldata_checks::{BasisPoints, FeePolicy};
 use data_sources::Source;
 use data_sources::circle::Circle;
 use data_sources::lifi::Lifi;
 use data_sources::probe::{Probed, Question, Rail, Terms};
 use data_sources::rpc::RpcReader;
-use plan_checks::{BasisPoints, FeePolicy};
 
 use super::connect::Connect;
 use crate::error::ServeError;

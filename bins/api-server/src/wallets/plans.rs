@@ -9,11 +9,11 @@ mod swap;
 use std::sync::Arc;
 
 use alloy_primitives::Bytes;
+use calldata_checks::{CheckReport, Rail, Step, UtcSeconds};
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use data_sources::okx::Okx;
 use plan_builder::{Moment, Refusal, Request, Verified};
-use plan_checks::{CheckReport, Rail, Step, UtcSeconds};
 use serde_json::{Value, json};
 use wallet_actions::{
     Attested, BridgeAsk, BridgePlan, Burn, PlanRefused, PlannedStep, Plans, PortFuture, StepKind,
@@ -140,9 +140,9 @@ fn steps(steps: &[Step]) -> Vec<PlannedStep> {
 fn step(step: &Step) -> PlannedStep {
     PlannedStep {
         kind: match step.kind {
-            plan_checks::StepKind::ApproveReset => StepKind::ApproveReset,
-            plan_checks::StepKind::Approve => StepKind::Approve,
-            plan_checks::StepKind::Call => StepKind::Call,
+            calldata_checks::StepKind::ApproveReset => StepKind::ApproveReset,
+            calldata_checks::StepKind::Approve => StepKind::Approve,
+            calldata_checks::StepKind::Call => StepKind::Call,
         },
         to: step.to,
         input: Bytes::clone(&step.data),
@@ -152,11 +152,11 @@ fn step(step: &Step) -> PlannedStep {
 /// What proves the judgement of a verified plan.
 fn evidence(verified: &Verified, artifact_id: &str) -> Value {
     json!({
-        "rail": verified.rail.as_str(),
+        "rail": verified.rail().as_str(),
         "artifact_id": artifact_id,
-        "payload_digest": verified.payload_digest.to_string(),
-        "valid_until": verified.valid_until.to_string(),
-        "checks": names(&verified.report),
+        "payload_digest": verified.payload_digest().to_string(),
+        "valid_until": verified.valid_until().to_string(),
+        "checks": names(verified.report()),
     })
 }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
+use calldata_checks::Decimal;
 use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use fence_server::worth_micro_usd;
-use plan_checks::Decimal;
 use readings::Figure;
 use readings::defi::chains::gas_coin;
 use wallet_actions::{CoinPrices, PortFuture};

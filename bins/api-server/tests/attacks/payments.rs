@@ -13,7 +13,10 @@ async fn a_deferred_payment_is_declined_by_a_server_that_settles_by_itself() {
     let world = World::onchain().await;
     let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
     draft.option = 3;
-    assert_eq!(draft.challenge.accepts[3].scheme, Scheme::AggrDeferred);
+    assert_eq!(
+        draft.challenge.options().nth(3).unwrap().scheme,
+        Scheme::AggrDeferred
+    );
     let answer = world
         .buyer
         .get_paid(&world.price(), &header_of(&world.buyer.signed(&draft)))

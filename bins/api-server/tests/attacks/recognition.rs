@@ -76,7 +76,10 @@ async fn an_unknown_payment_is_decided_and_never_challenged_whatever_the_operato
 async fn deferred(world: &World) -> String {
     let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
     draft.option = 3;
-    assert_eq!(draft.challenge.accepts[3].scheme, Scheme::AggrDeferred);
+    assert_eq!(
+        draft.challenge.options().nth(3).unwrap().scheme,
+        Scheme::AggrDeferred
+    );
     let mut payment = world.buyer.signed(&draft);
     payment["accepted"]["extra"]["sessionCert"] = json!("Y2VydA==");
     payment["payload"]["signature"] = json!("c2lnbmF0dXJl");

@@ -179,8 +179,8 @@ async fn the_status_is_read_back_now() {
 /// What is reported of a send is what its events say.
 #[tokio::test]
 async fn a_send_is_reported_as_it_was_read_back() {
+    use calldata_checks::StepKind;
     use delegation_fence::{Block, ClearObstacle, Event, HaltReason, Transaction};
-    use plan_checks::StepKind;
 
     let served = Served::new().await;
     let signed = sign(grant(GRANT_ID), &owner()).to_json();

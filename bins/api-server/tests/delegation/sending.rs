@@ -10,6 +10,7 @@ use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
 use api_server::Config;
 use api_server::config::{CustodySection, DelegationSection};
+use calldata_checks::{Rail, UtcSeconds};
 use data_sources::SystemClock;
 use delegation_fence::{
     AccountKind, Domain, Grant, Message, Name, Order, Policy, Revocation, Signature, Signed,
@@ -17,7 +18,6 @@ use delegation_fence::{
 };
 use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, Reply, RpcServer, base};
 use plan_builder::{FeeDocument, Moment, Request, ports::NoSimulator, swap};
-use plan_checks::{Rail, UtcSeconds};
 use replay::Recordings;
 use serde_json::{Value, json};
 

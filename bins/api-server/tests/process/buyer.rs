@@ -36,6 +36,20 @@ pub(crate) struct Payment {
     pub(crate) nonce: B256,
 }
 
+impl Payment {
+    /// The same with a payment identifier: answers about a payer's own wallet are given again to
+    /// whoever knows it.
+    pub(crate) fn identified(mut self) -> Self {
+        let signed = decode_header(self.header.as_bytes()).unwrap();
+        let mut signed: Value = serde_json::from_str(&signed).unwrap();
+        signed["extensions"] = json!({
+            "payment-identifier": { "info": { "id": format!("mine-{}", self.nonce) } },
+        });
+        self.header = encode_header(&ascii_json(&signed));
+        self
+    }
+}
+
 /// What the server answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
@@ -107,11 +121,10 @@ impl Buyer {
     /// Signs the `exact` option in the asset of this number of an unpaid call's answer.
     pub(crate) fn sign_offer(&self, unpaid: &Answer, target: &str, asset: usize) -> Payment {
         assert_eq!(unpaid.status, 402, "{}", unpaid.text);
-        let challenge = decode_header(unpaid.headers[header::PAYMENT_REQUIRED].as_bytes()).unwrap();
-        let challenge: PaymentRequired = serde_json::from_str(&challenge).unwrap();
+        let challenge = unpaid.headers[header::PAYMENT_REQUIRED].as_bytes();
+        let challenge = PaymentRequired::from_header(challenge).unwrap();
         let mut exact = challenge
-            .accepts
-            .iter()
+            .options()
             .filter(|option| option.scheme == Scheme::Exact);
         let option = exact.nth(asset).unwrap();
         let now = SystemTime::now()

@@ -9,6 +9,7 @@
     reason = "test code"
 )]
 
+mod actions;
 mod addresses;
 mod buyer;
 mod commands;

@@ -4,7 +4,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use x402_wire::{ascii_json, decode_header, encode_header};
 use yield_watch::verify;
 
 use crate::buyer::{Answer, Payment};
@@ -48,15 +47,8 @@ fn terms() -> Value {
 
 async fn offer(world: &World, server: &Server, body: &Value) -> Payment {
     let unpaid = world.buyer.try_post(&server.url(FAMILY), body, None).await;
-    let mut payment = world.buyer.sign_offer(&unpaid.unwrap(), FAMILY, 0);
-    // An answer about mandates is given again to whoever knows the payment's identifier.
-    let signed = decode_header(payment.header.as_bytes()).unwrap();
-    let mut signed: Value = serde_json::from_str(&signed).unwrap();
-    signed["extensions"] = json!({
-        "payment-identifier": { "info": { "id": "a-random-identifier-of-mine" } },
-    });
-    payment.header = encode_header(&ascii_json(&signed));
-    payment
+    let payment = world.buyer.sign_offer(&unpaid.unwrap(), FAMILY, 0);
+    payment.identified()
 }
 
 async fn create(world: &World, server: &Server, body: &Value, payment: &Payment) -> Option<Answer> {

@@ -1,7 +1,6 @@
 //! Kills a server at a chosen one of the requests that it makes to the outside world.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::server::Killer;
@@ -21,7 +20,6 @@ pub(crate) enum Moment {
 #[derive(Default)]
 pub(crate) struct Tripwire {
     armed: Mutex<Option<Armed>>,
-    seen: AtomicU64,
 }
 
 /// At which request.
@@ -31,19 +29,40 @@ pub(crate) enum At {
     Number(u64),
     /// The first one of this name: requests that are made at the same time have no certain numbers.
     Name(&'static str),
+    /// The one of this name with this number, from 1.
+    Nth(&'static str, u64),
 }
 
 struct Armed {
     at: At,
     moment: Moment,
     victim: Killer,
+    /// How many requests have come, of those that are counted.
+    seen: u64,
+}
+
+impl Armed {
+    /// Counts a request; whether it is the one.
+    fn strikes(&mut self, name: &str) -> bool {
+        let (number, counts) = match self.at {
+            At::Number(number) => (number, true),
+            At::Name(of) => (1, of == name),
+            At::Nth(of, number) => (number, of == name),
+        };
+        self.seen += u64::from(counts);
+        counts && self.seen == number
+    }
 }
 
 impl Tripwire {
     /// From now on requests are counted, and the server dies at this one.
     pub(crate) fn arm(&self, at: At, moment: Moment, victim: Killer) {
-        *self.armed.lock().unwrap() = Some(Armed { at, moment, victim });
-        self.seen.store(0, Ordering::SeqCst);
+        *self.armed.lock().unwrap() = Some(Armed {
+            at,
+            moment,
+            victim,
+            seen: 0,
+        });
     }
 
     /// Takes the wire away; whether it was still armed.
@@ -53,11 +72,11 @@ impl Tripwire {
 
     /// Lets a request have its effect, and the server die before, after or a while after it.
     pub(crate) async fn pass<T>(&self, name: &str, effect: impl Future<Output = T>) -> T {
-        let number = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
-        let armed = self.armed.lock().unwrap().take_if(|armed| match armed.at {
-            At::Number(at) => at == number,
-            At::Name(at) => at == name,
-        });
+        let armed = self
+            .armed
+            .lock()
+            .unwrap()
+            .take_if(|armed| armed.strikes(name));
         match armed {
             None => effect.await,
             Some(Armed {

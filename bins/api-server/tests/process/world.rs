@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, B256, U256, address, hex};
 use bytes::Bytes;
@@ -59,15 +59,29 @@ impl World {
             .mining(mining)
             .build()
             .unwrap();
+        Self::over(chain, Recordings::embedded().unwrap()).await
+    }
+
+    /// On the chain on which wallets act, behind a facilitator. Quotes have deadlines of today.
+    pub(crate) async fn of_wallets() -> Self {
+        let chain = DevChain::with_xlayer_stage().unwrap();
+        // As cheap as rollups are: what an owner is topped up with is bounded by what it has paid.
+        chain.set_base_fee(1_000_000);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let recordings = Recordings::embedded().unwrap().at(now.as_secs());
+        let mut world = Self::over(chain, recordings).await;
+        world.facilitator = Some(Facilitator::open(&world.chain, world.wire.clone()).await);
+        world
+    }
+
+    async fn over(chain: DevChain, recordings: Recordings) -> Self {
         let wire = Arc::new(Tripwire::default());
         let node = Node {
             chain: chain.clone(),
             wire: wire.clone(),
         };
         let upstream = Arc::new(Upstream {
-            replay: ReplayServer::start(Recordings::embedded().unwrap())
-                .await
-                .unwrap(),
+            replay: ReplayServer::start(recordings).await.unwrap(),
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
             open: watch::Sender::new(true),
             waiting: watch::Sender::new(0),
@@ -89,6 +103,11 @@ impl World {
 
     pub(crate) fn ledger(&self) -> PathBuf {
         self.folder.path().join("service.db")
+    }
+
+    /// The chain's RPC endpoint, behind the tripwire.
+    pub(crate) fn rpc_url(&self) -> &str {
+        &self.rpc_url
     }
 
     /// Where the recordings of `host` are served.

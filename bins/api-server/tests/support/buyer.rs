@@ -8,8 +8,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use x402_wire::{
-    Authorization, PaymentRequired, SettlementResponse, ascii_json, decode_header, encode_header,
-    header,
+    Authorization, PaymentRequired, SettlementResponse, ascii_json, encode_header, header,
 };
 
 pub struct Buyer {
@@ -43,7 +42,7 @@ impl Answer {
             .headers
             .get(header::PAYMENT_REQUIRED)
             .expect("PAYMENT-REQUIRED");
-        serde_json::from_str(&decode_header(value.as_bytes()).unwrap()).unwrap()
+        PaymentRequired::from_header(value.as_bytes()).unwrap()
     }
 
     pub fn receipt(&self) -> Option<SettlementResponse> {
@@ -152,7 +151,7 @@ impl Buyer {
     /// What a payment for this call would be, unsigned.
     pub async fn draft(&self, method: Method, target: &str) -> Draft {
         let challenge = self.send(self.request(method, target)).await.challenge();
-        let option = &challenge.accepts[0];
+        let option = challenge.options().next().unwrap();
         let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap();
         let mut nonce = B256::ZERO;
         getrandom::fill(nonce.as_mut_slice()).unwrap();
@@ -179,7 +178,7 @@ impl Buyer {
 
     /// Signs a draft under the domain of its option.
     pub fn signed(&self, draft: &Draft) -> Value {
-        let option = &draft.challenge.accepts[draft.option];
+        let option = draft.challenge.options().nth(draft.option).unwrap();
         let digest = draft.authorization.digest(option.domain_separator());
         let signature = self.signer.sign_hash_sync(&digest).unwrap();
         json!({

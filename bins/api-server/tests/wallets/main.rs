@@ -15,5 +15,12 @@
 mod support;
 
 mod actions;
+mod between;
 mod charging;
+mod gas;
+mod halts;
+mod in_time;
+mod lies;
+mod payers;
+mod products;
 mod stage;

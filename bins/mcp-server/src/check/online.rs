@@ -1,9 +1,9 @@
 //! `check-config --online`: what the nodes say to a configuration. The form and the exit codes are
 //! those of `api-server`.
 
+use calldata_checks::FeePolicy;
 use plan_builder::ports::{Accounts, PortErrorReason};
 use plan_builder::swap::whitelist::{self, Listing};
-use plan_checks::FeePolicy;
 use server_config::{Finding, Verdict};
 
 use crate::config::Config;

@@ -1,6 +1,6 @@
 //! `[plans.shares]`.
 
-use plan_checks::Rail;
+use calldata_checks::Rail;
 use serde::Deserialize;
 use server_config::{Problem, lenient};
 

@@ -2,12 +2,12 @@
 
 use alloy_primitives::{Address, U256, hex, keccak256};
 use alloy_sol_types::SolCall;
-use dev_chain::base;
-use plan_builder::{Policy, Refusal, Request, Verified, verify};
-use plan_checks::UtcSeconds;
-use plan_checks::swap::calldata::{
+use calldata_checks::UtcSeconds;
+use calldata_checks::swap::calldata::{
     FeeDistribution, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
 };
+use dev_chain::base;
+use plan_builder::{Policy, Refusal, Request, Verified, verify};
 use serde_json::{Value, json};
 
 use super::Broken;

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
+use calldata_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Value, json};
 
@@ -211,8 +211,8 @@ fn digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<U256, D::Error> 
 
 #[cfg(test)]
 pub(super) mod tests {
+    use calldata_checks::Rail;
     use plan_builder::{FeeDocument, Policy, Request};
-    use plan_checks::Rail;
 
     use super::*;
     use crate::demo::forgery::Verifier;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::SolCall;
+use calldata_checks::Rail;
 use dev_chain::{BUYER, DevChain, RpcServer, base};
 use http_edge::Drained;
 use plan_builder::{FeeDocument, Policy, Refusal, Request};
-use plan_checks::Rail;
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use alloy_primitives::U256;
+use calldata_checks::UtcSeconds;
 use dev_chain::base;
 use jiff::Timestamp;
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 use super::execution::{self, Sent, Standing};
@@ -96,7 +96,7 @@ fn check(
 ) -> Result<(), DemoError> {
     let verified = verifier.verify(&plan.text);
     let verified = verified.map_err(|refusal| Broken::new(2, "the plan", "verified", refusal))?;
-    let (payload, intent) = (verified.payload_digest, verified.intent_digest);
+    let (payload, intent) = (verified.payload_digest(), verified.intent_digest());
     Broken::unless_equal(2, "the digest", &plan.submission.payload_digest, &payload)?;
     Broken::unless_equal(2, "the request's digest", &plan.intent_digest, &intent)?;
     let names = plan
@@ -104,7 +104,7 @@ fn check(
         .iter()
         .map(|assertion| assertion.name.as_str());
     let again = verified
-        .report
+        .report()
         .assertions()
         .iter()
         .map(|assertion| assertion.name);

@@ -1,7 +1,7 @@
 //! JSON Schemas of results: a plan or a refusal, so that clients that check results against a
 //! tool's schema see both.
 
-use plan_checks::Rail;
+use calldata_checks::Rail;
 use serde_json::{Value, json};
 
 /// One of these, or a refusal.

@@ -1,7 +1,7 @@
 //! The constructors as `tools/list` shows them.
 
+use calldata_checks::Rail;
 use plan_builder::Request;
-use plan_checks::Rail;
 
 use super::output;
 use crate::mcp::{Annotations, ToolDescription};

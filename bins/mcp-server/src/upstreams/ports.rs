@@ -1,11 +1,11 @@
 //! The ports of the plan builder, each over its venue.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
+use calldata_checks::Step;
 use plan_builder::ports::{
     Accounts, BridgeFeeReading, BridgeFees, IndependentPrice, PerpAsset, PerpVenue, PmBuilderFee,
     PmMarket, PmVenue, PortError, SimulatedCall, Simulator, SwapAsk, SwapQuote, SwapQuotes,
 };
-use plan_checks::Step;
 
 use super::Upstreams;
 

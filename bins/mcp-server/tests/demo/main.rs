@@ -12,8 +12,8 @@ mod guest;
 
 use std::net::TcpListener;
 
+use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{FeeDocument, Policy, Request, verify};
-use plan_checks::{Rail, UtcSeconds};
 use serde_json::Value;
 
 use guest::{Guest, Line, run};

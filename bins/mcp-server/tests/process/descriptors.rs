@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use plan_checks::Rail;
+use calldata_checks::Rail;
 
 use crate::process::{Configured, Running, get_text, post_over};
 use crate::rails::{REQUESTS, Venues, name};

@@ -1,8 +1,8 @@
 //! Documents that say what the binary does.
 
+use calldata_checks::Rail;
 use mcp_server::Config;
 use mcp_server::config::{PlansSection, SharesSection};
-use plan_checks::Rail;
 use serde_json::Value;
 
 use crate::process::{run, text};

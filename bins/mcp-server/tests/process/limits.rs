@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
-use plan_checks::Rail;
+use calldata_checks::Rail;
 use serde_json::{Value, json};
 
 use crate::process::{Configured, Running, get, get_text};

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, hex};
+use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{FeeDocument, Policy, Request, verify};
-use plan_checks::{Rail, UtcSeconds};
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use alloy_sol_types::SolValue;
-use plan_checks::Rail;
+use calldata_checks::Rail;
 use serde_json::{Value, json};
 
 use crate::node::Node;

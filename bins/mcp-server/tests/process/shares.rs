@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use plan_checks::Rail;
+use calldata_checks::Rail;
 use serde_json::Value;
 
 use crate::process::{Configured, Running, get, post_with};

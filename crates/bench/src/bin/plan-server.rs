@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use bench::swap::{KeptQuote, PLANS_CONFIG, policy};
+use calldata_checks::Step;
 use data_sources::SystemClock;
 use mcp_server::{Config, NoUpstreams, Parts, Service, Tools};
 use plan_builder::ports::{
@@ -18,7 +19,6 @@ use plan_builder::ports::{
     PmBuilderFee, PmMarket, PmVenue, PortError, PortErrorReason, SimulatedCall, Simulator, SwapAsk,
     SwapQuote, SwapQuotes,
 };
-use plan_checks::Step;
 use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main]

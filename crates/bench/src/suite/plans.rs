@@ -8,13 +8,13 @@ use std::task::{Context, Poll, Waker};
 
 use alloy_primitives::keccak256;
 use alloy_sol_types::SolCall as _;
+use calldata_checks::Rail;
+use calldata_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call as SwapCall;
 use data_sources::Clock;
 use jiff::Timestamp;
 use plan_builder::ports::NoSimulator;
 use plan_builder::swap::{self, SwapRequest};
 use plan_builder::{Moment, Policy, Request, Sealed, verify};
-use plan_checks::Rail;
-use plan_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call as SwapCall;
 
 use super::Effort;
 use crate::BenchError;

@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 
 use super::Coingecko;
 use crate::{
+    CHAIN_ID,
     error::{Error, SourceErrorKind},
     json::read_json,
     ports::{Token, TokenList, TokenSnapshot},
     provenance::Sourced,
-    reviewed::CHAIN_ID,
     source::Fault,
     text::clean,
 };

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use alloy_primitives::Address;
+use calldata_checks::{UtcSeconds, swap::PriceReading};
 use plan_builder::ports::{IndependentPrice, SwapAsk};
-use plan_checks::{UtcSeconds, swap::PriceReading};
 
 use super::Defillama;
 use crate::{

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use plan_checks::Decimal;
+use calldata_checks::Decimal;
 
 use super::wire;
 use crate::{

@@ -1,8 +1,8 @@
 //! The members of a quote that the checks read, each with its place.
 
 use alloy_primitives::U256;
+use calldata_checks::{Decimal, UtcSeconds};
 use plan_builder::ports::SwapQuote;
-use plan_checks::{Decimal, UtcSeconds};
 
 use crate::{
     error::SourceErrorKind,

@@ -1,17 +1,18 @@
 //! Approvals: built here, compared with `GET /api/v6/dex/aggregator/approve-transaction`.
 
 use alloy_primitives::{Address, U256};
-use alloy_sol_types::SolCall;
+use calldata_checks::{
+    StepKind,
+    okx::{NATIVE_COIN, OfferedApproval, judge_approval},
+    step,
+};
 
 use super::{DATA, Okx, lower};
 use crate::{
-    Refusal,
-    calldata::{approveCall, bind_approval},
     error::{Error, RequestError, SourceError, SourceErrorKind},
     json::Json,
     ports::{Approval, Approvals},
     provenance::{Mode, Provenance, SourceStatus, Sourced},
-    reviewed::NATIVE_COIN,
 };
 
 pub(super) const SOURCE: &str = "okx.approve-transaction";
@@ -40,14 +41,11 @@ impl Approvals for Okx {
         };
         let (gas_limit, compared) = match self.theirs(token, amount).await {
             Ok((theirs, provenance)) => {
-                if theirs.spender != spender {
-                    return Err(Refusal::SpenderUnreviewed {
-                        expected: spender,
-                        observed: theirs.spender,
-                    }
-                    .into());
-                }
-                bind_approval(&theirs.data, spender, amount)?;
+                let offered = OfferedApproval {
+                    spender: theirs.spender,
+                    data: &theirs.data,
+                };
+                judge_approval(&offered, amount, reviewed)?;
                 (theirs.gas_limit, provenance)
             }
             // The approval does not depend on the aggregator. The sources say that the comparison
@@ -59,7 +57,7 @@ impl Approvals for Okx {
         };
         let value = Approval {
             to: token,
-            data: approveCall { spender, amount }.abi_encode().into(),
+            data: step::approval(StepKind::Approve, token, spender, amount).data,
             spender,
             amount,
             chain_id: reviewed.chain_id,

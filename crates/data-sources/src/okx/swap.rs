@@ -1,16 +1,15 @@
-//! `GET /api/v6/dex/aggregator/swap`, and the comparison of its answer with the request.
+//! `GET /api/v6/dex/aggregator/swap`: asked, read, and handed to the judgement of
+//! [`calldata_checks::okx`].
 
 use alloy_primitives::{Address, U256};
+use calldata_checks::okx::{self, OfferedCall, SwapFacts, judge};
 
 use super::{DATA, Okx, lower};
 use crate::{
-    Refusal,
-    calldata::{Offered, SwapFacts, bind},
     error::{Error, SourceError, SourceErrorKind},
     json::Json,
     ports::{RouteHop, SwapQuote, SwapRequest, Swaps, TokenStanding},
     provenance::{Provenance, Sourced},
-    reviewed::ReviewedContracts,
     text::clean,
 };
 
@@ -46,8 +45,8 @@ impl Swaps for Okx {
                 })?;
         let failed = |kind| self.reject_response(SOURCE, kind);
         let quote = Quote::read(&Json::of(&data, DATA)).map_err(failed)?;
-        quote.check(request, reviewed)?;
-        let facts = bind(&quote.offered(), request, reviewed, self.now_seconds())?;
+        let now = self.now_seconds();
+        let facts = judge(&quote.as_judged(), &request.asked(), reviewed, now)?;
         Ok(self.checked(quote, facts, request, provenance))
     }
 }
@@ -88,7 +87,7 @@ impl Okx {
     }
 }
 
-/// The members of OKX's answer that are used, read and not yet believed.
+/// The used members of OKX's answer: read, and not yet judged.
 struct Quote {
     chain: String,
     from: QuotedToken,
@@ -153,72 +152,23 @@ impl Quote {
         })
     }
 
-    fn offered(&self) -> Offered<'_> {
-        Offered {
-            to: self.call_target,
-            from: self.sender,
-            value: self.value,
-            data: &self.data,
-            quoted_output: self.output,
-            min_output: self.min_output,
-        }
-    }
-
-    /// Compares what the JSON says with the request; the calldata is compared separately.
-    fn check(&self, request: &SwapRequest, reviewed: &ReviewedContracts) -> Result<(), Refusal> {
-        if self.chain != reviewed.chain_id.to_string() {
-            return Err(Refusal::QuoteChain {
-                expected: reviewed.chain_id,
-                observed: clean(&self.chain, 16),
-            });
-        }
-        for (side, expected, observed) in [
-            ("input", request.from_token, self.from.address),
-            ("output", request.to_token, self.to.address),
-        ] {
-            if expected != observed {
-                return Err(Refusal::QuoteToken {
-                    side,
-                    expected,
-                    observed,
-                });
-            }
-        }
-        if let Some(token) = reviewed.source_token(request.from_token)
-            && U256::from(token.decimals) != self.from_decimals
-        {
-            return Err(Refusal::QuoteDecimals {
-                expected: token.decimals,
-                observed: self.from_decimals,
-            });
-        }
-        if self.amount != request.amount {
-            return Err(Refusal::QuoteAmount {
-                expected: request.amount,
-                observed: self.amount,
-            });
-        }
-        if self.output.is_zero() {
-            return Err(Refusal::QuoteOutput {
-                observed: self.output,
-            });
-        }
-        if let Some(slippage) = &self.slippage {
-            let same = crate::Decimal::parse(slippage)
-                .is_ok_and(|slippage| request.slippage.equals(&slippage));
-            if !same {
-                return Err(Refusal::SlippageMismatch {
-                    expected: request.slippage.to_string(),
-                    observed: clean(slippage, 24),
-                });
-            }
-        }
-        match self.max_spend {
-            Some(observed) if observed > request.amount => Err(Refusal::MaxSpendAboveAmount {
-                expected: request.amount,
-                observed,
-            }),
-            _ => Ok(()),
+    fn as_judged(&self) -> okx::Quote<'_> {
+        okx::Quote {
+            chain_index: &self.chain,
+            from_token: self.from.address,
+            from_decimals: self.from_decimals,
+            to_token: self.to.address,
+            amount: self.amount,
+            max_spend: self.max_spend,
+            slippage_percent: self.slippage.as_deref(),
+            call: OfferedCall {
+                to: self.call_target,
+                from: self.sender,
+                value: self.value,
+                data: &self.data,
+                quoted_output: self.output,
+                min_output: self.min_output,
+            },
         }
     }
 }
@@ -275,7 +225,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::reviewed::NATIVE_COIN;
+    use crate::NATIVE_COIN;
 
     #[test]
     fn impact_is_shown_only_when_it_is_a_number() {

@@ -1,8 +1,8 @@
 //! Whether the answers describe one market.
 
 use alloy_primitives::U256;
+use calldata_checks::Decimal;
 use plan_builder::ports::PmToken;
-use plan_checks::Decimal;
 
 use super::{
     GAMMA, MARKET, TOKEN,

@@ -1,8 +1,8 @@
 //! The single answers, each read on its own.
 
 use alloy_primitives::{B256, U256};
+use calldata_checks::Decimal;
 use plan_builder::ports::{PmBuilderFee, PmToken};
-use plan_checks::Decimal;
 
 use crate::{error::SourceErrorKind, json::Json};
 

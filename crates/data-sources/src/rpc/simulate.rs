@@ -1,8 +1,8 @@
 //! `eth_simulateV1`: one block with the calls of a plan, which the node drops afterwards.
 
 use alloy_primitives::{Address, Bytes};
+use calldata_checks::Step;
 use plan_builder::ports::{SimulatedCall, SimulatedLog};
-use plan_checks::Step;
 use serde_json::{Value, json};
 
 use crate::{

@@ -3,6 +3,7 @@
 use std::{num::NonZeroU32, path::Path, sync::Arc};
 
 use alloy_primitives::{Address, U256, address};
+use calldata_checks::BasisPoints;
 use data_sources::{
     Mode, QuotaSpec, VenueConfig,
     circle::{Circle, CircleConfig},
@@ -11,7 +12,6 @@ use data_sources::{
     polymarket::{Polymarket, PolymarketConfig},
 };
 use plan_builder::ports::{BridgeFees, PerpVenue, PortError, PortErrorReason, SwapAsk, SwapQuotes};
-use plan_checks::BasisPoints;
 use wiremock::{MockServer, ResponseTemplate};
 
 use crate::{TestClock, answering, asked, quotas::Store, transport};

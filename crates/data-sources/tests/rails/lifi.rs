@@ -3,13 +3,13 @@ mod failures;
 use std::sync::Arc;
 
 use alloy_primitives::{Address, U256, address};
+use calldata_checks::BasisPoints;
 use data_sources::{
     VenueConfig,
     lifi::{Lifi, LifiConfig},
     transport::{Limits, TransportError},
 };
 use plan_builder::ports::{SwapAsk, SwapQuote, SwapQuotes};
-use plan_checks::BasisPoints;
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
 

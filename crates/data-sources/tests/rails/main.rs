@@ -10,6 +10,7 @@
 )]
 
 mod circle;
+mod embedded;
 mod hyperliquid;
 mod lifi;
 mod polymarket;

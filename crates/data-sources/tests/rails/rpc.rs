@@ -3,9 +3,9 @@ mod simulate;
 use std::{collections::BTreeMap, sync::Arc};
 
 use alloy_primitives::{Address, Bytes, U256, bytes};
+use calldata_checks::{Step, StepKind};
 use data_sources::rpc::{RpcConfig, RpcReader};
 use plan_builder::ports::{Accounts, Simulator};
-use plan_checks::{Step, StepKind};
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 

@@ -1,7 +1,7 @@
 //! The states of a grant: received, active, ended.
 
 use alloy_primitives::U256;
-use plan_checks::UtcSeconds;
+use calldata_checks::UtcSeconds;
 
 use super::{Tightest, Use, revoked};
 use crate::{Grant, Now, Policy, ReceivedGrant, Refusal, Rule};

@@ -1,12 +1,12 @@
 //! The facts in the bytes of a verified plan, as the fence reads them.
 
 use alloy_primitives::{Address, Selector, U256};
-use plan_builder::{AccountKind, Request, Verified};
-use plan_checks::{
+use calldata_checks::{
     Step, Steps,
     step::Allowance,
     swap::calldata::{SwapCall, SwapData},
 };
+use plan_builder::{AccountKind, Request, Verified};
 
 use crate::{Refusal, Rule};
 
@@ -63,15 +63,16 @@ impl PlanFacts {
         let Request::Swap(swap) = request else {
             return Err(undecodable("a swap", request.rail().as_str()));
         };
-        let steps: &[Step] = &verified.steps;
+        let (asked, profile) = (swap.asked(), swap.account());
+        let steps: &[Step] = verified.steps();
         let decoded =
             Steps::decode(steps).map_err(|failure| undecodable("three steps", failure))?;
         let call = SwapCall::decode(&decoded.call.data)
             .map_err(|error| undecodable("a call of the router", error))?;
         Ok(Self {
-            chain_id: swap.chain_id,
-            account: swap.account_profile.address,
-            account_kind: swap.account_profile.kind,
+            chain_id: asked.chain_id,
+            account: profile.address,
+            account_kind: profile.kind,
             fee_version: fee_version.to_owned(),
             integrator: call.integrator,
             reset: decoded.reset,
@@ -82,9 +83,9 @@ impl PlanFacts {
             receiver: call.receiver,
             min_amount_out: call.min_amount_out,
             deposits: call.legs.iter().filter_map(deposit).collect(),
-            quoted: swap.from_amount.0,
-            input_token: swap.from_token,
-            output_token: swap.to_token,
+            quoted: asked.from_amount,
+            input_token: asked.from_token,
+            output_token: asked.to_token,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Whether a plan can be executed on the chain now.
 
 use alloy_primitives::U256;
-use plan_checks::StepKind;
+use calldata_checks::StepKind;
 
 use super::Admitted;
 use crate::{Refusal, Rule};

@@ -1,7 +1,7 @@
 //! The minimum that a plan has to promise at market prices.
 
 use alloy_primitives::U256;
-use plan_checks::{BasisPoints, Decimal};
+use calldata_checks::{BasisPoints, Decimal};
 
 use super::Admitted;
 use crate::{Refusal, Rule};
@@ -15,14 +15,14 @@ const PRICE_DECIMALS: u8 = 18;
 /// ```
 /// use alloy_primitives::U256;
 /// use delegation_fence::Rates;
-/// use plan_checks::BasisPoints;
+/// use calldata_checks::BasisPoints;
 ///
 /// let rates = Rates { input_usd: "1".parse()?, input_decimals: 6, output_usd: "2500".parse()?, output_decimals: 18 };
 /// let two_percent = BasisPoints::new(200).unwrap();
 /// // 1,000 dollars buy 0.4 at that price; two percent less are accepted.
 /// let least = rates.least_output(U256::from(1_000_000_000), two_percent);
 /// assert_eq!(least, Some(U256::from(392_000_000_000_000_000_u64)));
-/// # Ok::<(), plan_checks::DecimalError>(())
+/// # Ok::<(), calldata_checks::DecimalError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {

@@ -1,8 +1,8 @@
 //! The stored form of an admitted submission. A send that has begun is brought to its end whatever
 //! changes meanwhile, so nothing of it is derived again.
 
+use calldata_checks::Step;
 use plan_builder::wire::{Digits, Eip55, StepRecord, Time, Word};
-use plan_checks::Step;
 use serde::{Deserialize, Serialize};
 
 use super::{Admitted, Landing};

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use alloy_sol_types::{SolCall as _, SolValue as _};
-use plan_checks::{Step, StepKind};
+use calldata_checks::{Step, StepKind};
 
 use super::{
     accept::ChainGrant,

@@ -1,8 +1,8 @@
 //! The written document, and the enforced part of it.
 
 use alloy_primitives::{Selector, U256, hex, keccak256};
+use calldata_checks::swap::calldata::IMPLEMENTED;
 use plan_builder::wire::{Digits, Eip55};
-use plan_checks::swap::calldata::IMPLEMENTED;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::Shape;

@@ -1,6 +1,6 @@
 //! Advice for the author of a policy.
 
-use plan_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
+use calldata_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
 
 use alloy_sol_types::SolCall as _;
 

@@ -1,6 +1,6 @@
 //! The effect of an event, and the possible events of a send.
 
-use plan_checks::StepKind;
+use calldata_checks::StepKind;
 
 use super::{Event, Fate, Sending, Transaction, is_effective};
 

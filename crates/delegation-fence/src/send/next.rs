@@ -1,7 +1,7 @@
 //! The next action.
 
 use alloy_primitives::U256;
-use plan_checks::StepKind;
+use calldata_checks::StepKind;
 
 use super::{
     Action, ClearObstacle, Event, Fate, HaltReason, MOST_CLEARS, Sending, State, Transaction, View,

@@ -232,7 +232,7 @@ fn unknown(expected: &'static str, observed: &str) -> Refusal {
 #[cfg(test)]
 mod tests {
     use alloy_primitives::{B256, U256};
-    use plan_checks::StepKind;
+    use calldata_checks::StepKind;
 
     use super::*;
 

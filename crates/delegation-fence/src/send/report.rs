@@ -1,7 +1,7 @@
 //! The report about a send.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use plan_checks::{StepKind, step};
+use calldata_checks::{StepKind, step};
 
 use super::{Block, ClearObstacle, Fate, Sending, Transaction};
 use crate::Admitted;

@@ -214,7 +214,7 @@ fn the_first_confirmation_that_does_not_hold_has_the_name() {
     // From the last to the first, each in addition to the others.
     stage.peg = Some(delegation_fence::Peg {
         usd: "1.05".parse().unwrap(),
-        max_deviation: plan_checks::BasisPoints::new(100).unwrap(),
+        max_deviation: calldata_checks::BasisPoints::new(100).unwrap(),
     });
     assert_eq!(stage.refused_by(), Rule::FencePeg);
     let limit = delegation_fence::Limit {

@@ -1,12 +1,12 @@
 //! Writes to and reads from the chain: bounds, windows, codes and answers.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
+use calldata_checks::{Step, StepKind};
 use delegation_fence::onchain::{
     ALLOWED_CALLDATA, ALLOWED_TARGETS, Authorization, ChainGrant, ChainReading, IMPLEMENTATION,
     Level, NONCE, REDEEMER, Read, TIMESTAMP, judge_code,
 };
 use delegation_fence::{Block, Rule};
-use plan_checks::{Step, StepKind};
 
 use crate::{
     delegations::{Case, ENFORCER, LEVELS, SERVICE},

@@ -1,8 +1,8 @@
 //! Attacks 20, 22, 45 and 46, as far as the order decides them: one plan, one order, once.
 
 use alloy_primitives::{Address, B256, U256};
+use calldata_checks::{BasisPoints, StepKind};
 use delegation_fence::{Budget, Domain, Foresight, Novelty, Order, Phase, Rates, Rule, Spent};
-use plan_checks::{BasisPoints, StepKind};
 
 use crate::{
     sample::{NOW, STRANGER, USDC, arguments},

@@ -2,9 +2,9 @@
 //! together.
 
 use alloy_primitives::{U256, hex, keccak256};
+use calldata_checks::{BasisPoints, Rail};
 use delegation_fence::{Peg, Phase, Rule};
 use plan_builder::{Request, verify};
-use plan_checks::{BasisPoints, Rail};
 use serde_json::{Value, json};
 
 use crate::{
@@ -180,7 +180,7 @@ fn another_input_token_is_refused() {
 #[test]
 fn a_second_deposit_of_another_token_is_refused() {
     use alloy_sol_types::SolCall as _;
-    use plan_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call as Swap;
+    use calldata_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call as Swap;
     let stage = resealed(|plan| {
         edit_data(plan, 2, |data| {
             let mut call = Swap::abi_decode(data).unwrap();
@@ -199,7 +199,7 @@ fn the_steps_that_are_sent_are_those_that_were_judged() {
     let request = Request::parse(Rail::Swap, &stage.request).unwrap();
     let verified = verify(&request, &stage.envelope, now(), &policy()).unwrap();
     let admitted = stage.admit().unwrap();
-    assert_eq!(admitted.steps.to_vec(), verified.steps);
+    assert_eq!(admitted.steps.to_vec(), verified.steps());
     assert_eq!(
         keccak256(&admitted.steps[2].data),
         stage.order.message().call_hash

@@ -2,9 +2,9 @@
 //! configuration. Here it is left out, so that each rule is seen to refuse by itself.
 
 use alloy_primitives::{Address, Selector, U256};
+use calldata_checks::Rail;
 use delegation_fence::{PlanFacts, Policy, Rule, judge_plan};
 use plan_builder::{AccountKind, Request, verify};
-use plan_checks::Rail;
 
 use crate::{
     sample::{ACCOUNT, STRANGER, USDC, WETH, now, policy},

@@ -4,12 +4,12 @@
 use alloy_primitives::{Address, B256, U256, address, b256, keccak256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
+use calldata_checks::UtcSeconds;
 use delegation_fence::{
     Account, AccountKind, Admitted, Confirmation, Domain, Fence, Grant, Instance, Limit, Message,
     Name, Now, Order, Peg, Phase, Policy, ReadBack, Refusal, Revocation, Rule, Signature, Signed,
     Submission, TypedData, admit,
 };
-use plan_checks::UtcSeconds;
 use serde_json::Value;
 
 use crate::sample::{ACCOUNT, BASE, Draft, NOW, WETH, arguments, build, policy};

@@ -6,8 +6,8 @@ use std::{
     panic::catch_unwind,
 };
 
+use calldata_checks::StepKind;
 use delegation_fence::{Action, State};
-use plan_checks::StepKind;
 
 use crate::world::{AMOUNT, Accidents, Move, World, admitted_as};
 

@@ -1,11 +1,11 @@
 //! The report about a send, and the order of its events.
 
 use alloy_primitives::{B256, U256, hex};
+use calldata_checks::{StepKind, UtcSeconds};
 use delegation_fence::{
     Action, Block, ClearObstacle, Event, HaltReason, MOST_CLEARS, Now, OutOfOrder, Rule, Sending,
     State, Transaction, View,
 };
-use plan_checks::{StepKind, UtcSeconds};
 
 use crate::world::{AMOUNT, admitted};
 

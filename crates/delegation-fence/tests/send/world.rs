@@ -5,11 +5,11 @@
 mod moves;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
+use calldata_checks::{Step, StepKind, UtcSeconds};
 use delegation_fence::{
     Action, Admitted, Block, ClearObstacle, Event, Landing, MOST_CLEARS, Now, Rule, Sending,
     Transaction, View,
 };
-use plan_checks::{Step, StepKind, UtcSeconds};
 
 pub(crate) const AMOUNT: u64 = 7;
 const VALID_UNTIL: u64 = 1_000;

@@ -1,9 +1,9 @@
 //! `grant new`.
 
 use alloy_primitives::{Address, B256, U256};
+use calldata_checks::UtcSeconds;
 use clap::{Args, ValueEnum};
 use delegation_fence::{AccountKind, Domain, Grant, Name, Policy, TypedData};
-use plan_checks::UtcSeconds;
 
 use super::require_signable;
 use crate::{

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use clap::Args;
 use delegation_fence::{
     Account, AccountKind, Domain, Fence, Grant, Instance, Name, Now, onchain::ChainGrant,
 };
-use plan_checks::UtcSeconds;
 use serde_json::json;
 
 use super::new::Kind;

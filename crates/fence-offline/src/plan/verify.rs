@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use calldata_checks::UtcSeconds;
 use clap::Args;
 use plan_builder::{
     FeeDocument, Policy, Refusal, Request, SimulationMode, Verified, rail_of_plan,
     verify as verify_plan,
 };
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 use super::{Emit, Words, emit, json_of, lines, parse, plan_of};
@@ -167,15 +167,15 @@ fn accepted(
     if !arguments.json {
         return CommandOutcome::ok(said(&words, verified, basis));
     }
-    let checks = verified.report.assertions();
+    let checks = verified.report().assertions();
     let names: Vec<_> = checks.iter().map(|check| check.name).collect();
-    let open = verified.report.not_established();
+    let open = verified.report().not_established();
     let not_established: Vec<_> = open.iter().map(|check| check.name).collect();
     let answer = json!({"verified": {
-        "rail": verified.rail.as_str(),
-        "payload_digest": verified.payload_digest,
-        "intent_digest": verified.intent_digest,
-        "valid_until": verified.valid_until.to_string(),
+        "rail": verified.rail().as_str(),
+        "payload_digest": verified.payload_digest(),
+        "intent_digest": verified.intent_digest(),
+        "valid_until": verified.valid_until().to_string(),
         "judged_as_of": basis.now.to_string(),
         "fee_version": basis.fees,
         "plan": json_of(&words),
@@ -187,8 +187,8 @@ fn accepted(
 
 /// The checks, the transaction, and the basis of the judgement; the word *verified* comes last.
 fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
-    let passed = verified.report.assertions().iter();
-    let open = verified.report.not_established().iter();
+    let passed = verified.report().assertions().iter();
+    let open = verified.report().not_established().iter();
     let rows = passed.map(|check| ("pass", check));
     let rows = rows.chain(open.map(|check| ("open", check)));
     let names = rows.clone().map(|(_, check)| check.name.len());
@@ -214,9 +214,9 @@ fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
         lines(words),
         basis.now,
         Printable(&basis.fees),
-        verified.rail.as_str(),
-        verified.payload_digest,
-        verified.valid_until
+        verified.rail().as_str(),
+        verified.payload_digest(),
+        verified.valid_until()
     );
     text
 }

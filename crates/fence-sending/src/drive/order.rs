@@ -1,7 +1,7 @@
 //! Handing a transaction of a plan over to be signed and sent.
 
+use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, HaltReason, Rule, State, Transaction};
-use plan_checks::StepKind;
 use tx_sender::{Lane, Request};
 
 use super::{Driver, Standing, Turn};

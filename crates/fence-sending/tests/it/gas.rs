@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolCall as _, sol};
+use calldata_checks::{BasisPoints, Decimal};
 use delegation_fence::{Admitted, Rates, State};
 use dev_chain::{DEV_ACCOUNTS, base};
 use fence_sending::Funder;
 use fence_server::{PortError, PortFuture, Prices};
-use plan_checks::{BasisPoints, Decimal};
 use serde_json::json;
 
 use crate::mortal::Fuse;

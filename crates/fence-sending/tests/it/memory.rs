@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{Entry, Event, Policy, Record, Spent, Transaction, Use};
 use fence_server::{
     Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptSubmission, Lease, Store,
     StoreError, StoreFuture, TopUp, View, Write,
 };
-use plan_checks::UtcSeconds;
 
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<Inner>);

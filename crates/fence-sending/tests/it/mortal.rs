@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{Entry, Policy};
 use fence_server as fence;
-use plan_checks::UtcSeconds;
 use tokio::sync::Notify;
 use tx_sender::{Fence, Lane, MemoryStore, NodeFault, Record, StoreFuture, Takeover, Transport};
 

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use alloy_primitives::U256;
+use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, Rule, State, Transaction};
-use plan_checks::StepKind;
 use serde_json::json;
 
 use crate::mortal::Fuse;

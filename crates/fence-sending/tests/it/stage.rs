@@ -9,6 +9,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::{SolCall as _, sol};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{
     AccountKind, Budget, ClearObstacle, Confirmation, Domain, Event, Fence, Grant, Instance,
     Message, Name, Now, Order, Phase, Policy, ReadBack, Report, Signature, Signed, State,
@@ -20,7 +21,6 @@ use fence_sending::{
     Sendings, own_call,
 };
 use fence_server::{Acceptance, Change, Delegations, KeptSubmission, Prices, Store as _};
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tx_sender::{

@@ -1,12 +1,12 @@
 //! Grants, limits and revocations: receiving them, and saying what became of them.
 
 use alloy_primitives::{Address, B256, U256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::{GrantFile, SignedDelegation};
 use delegation_fence::{
     AccountKind, Grant, Limit, Message, Novelty, Now, ReceivedRevocation, Record, Refusal,
     Revocation, RevocationReceipt, Rule, Signed, Tightest,
 };
-use plan_checks::UtcSeconds;
 
 use super::{ATTEMPTS, Delegations, LOG_PAGE, OnChain, refusal};
 use crate::{Change, DelegationError, StoreError, View, Write};

@@ -1,12 +1,12 @@
 //! What is written about an account.
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{
     Admitted, Budget, Entry, Event, HaltReason, LogEvent, Order, ReceivedGrant, ReceivedLimit,
     Revocation, Rule, Signed, Transaction,
 };
-use plan_checks::UtcSeconds;
 
 use super::Lease;
 

@@ -1,12 +1,12 @@
 //! What the store gives back.
 
 use alloy_primitives::{Address, B256, U256};
+use calldata_checks::{StepKind, UtcSeconds};
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{
     Account, Admitted, Event, Grant, Instance, Limit, Now, Order, OutOfOrder, Policy, ReadBack,
     Refusal, Sending, Signed, Transaction, Use,
 };
-use plan_checks::{StepKind, UtcSeconds};
 
 use super::{Change, Lease, Write};
 

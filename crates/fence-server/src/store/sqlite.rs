@@ -7,8 +7,8 @@ mod write;
 use std::{path::PathBuf, time::Duration};
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{Entry, Policy, Record, Spent};
-use plan_checks::UtcSeconds;
 use rusqlite::{Connection, Transaction, TransactionBehavior, types::Type};
 use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
 

@@ -1,8 +1,8 @@
 //! Coins that the service gives an account for its gas.
 
 use alloy_primitives::Address;
+use calldata_checks::UtcSeconds;
 use delegation_fence::{Budget, Refusal, Spent};
-use plan_checks::UtcSeconds;
 
 /// A transfer of coins that is about to be made, and the budgets of its day.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
 use alloy_primitives::{B256, U256};
+use calldata_checks::StepKind;
 use delegation_fence::{Budget, Domain, Foresight};
 use fence_server::{Delegations, Parts};
-use plan_checks::StepKind;
 
 use crate::{
     sample::{BASE, NOW},

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{Entry, Policy, Record, Spent};
 use fence_server::{
     InstalledPolicy, KeptSubmission, Lease, SqliteStore, Store, StoreError, StoreFuture, TopUp,
     View, Write,
 };
-use plan_checks::UtcSeconds;
 
 /// A store whose process ends at one of its writes: before it, or after it and before anybody
 /// learns of it. From then on nothing answers.

@@ -3,13 +3,13 @@
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
+use calldata_checks::UtcSeconds;
 use delegation_fence::{
     AccountKind, Admitted, Budget, Confirmation, Domain, Fence, Grant, Instance, Limit, Message,
     Name, Now, Order, Phase, Policy, ReadBack, ReceivedGrant, Revocation, Signature, Signed,
     Submission, TypedData, admit,
 };
 use fence_server::{Acceptance, SqliteStore, Store, View, Write};
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 use crate::sample::{ACCOUNT, BASE, NOW, USDC, WETH, build, policy};

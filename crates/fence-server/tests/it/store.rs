@@ -1,12 +1,12 @@
 //! What every store has to do. A store of another kind runs the same.
 
 use alloy_primitives::B256;
+use calldata_checks::StepKind;
 use delegation_fence::{
     Block, Budget, Entry, Event, HaltReason, Instance, LogEvent, Record, Rule, Transaction,
     verify_log,
 };
 use fence_server::{Change, Store, StoreError, Write};
-use plan_checks::StepKind;
 
 use crate::{
     sample::{ACCOUNT, NOW},

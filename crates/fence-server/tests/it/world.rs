@@ -6,12 +6,12 @@ use std::sync::{
 };
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::BasisPoints;
 use delegation_fence::{AccountKind, Admitted, Fence, Foresight, Now, Rates, Record, verify_log};
 use fence_server::{
     Accounts, Clocks, DelegationError, Delegations, Foresee, Ordered, Parts, PortError, PortFuture,
     Prices, SqliteStore, Store,
 };
-use plan_checks::BasisPoints;
 
 use crate::{
     sample::{ACCOUNT, NOW, policy},

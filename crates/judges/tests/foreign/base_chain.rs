@@ -3,6 +3,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::{SolCall, sol};
+use calldata_checks::Step;
 use dev_chain::Contract;
 use dev_chain::base::{
     CHAIN_ID, DOMAIN, EXCHANGE, FORWARD_FEES, FORWARDER, ROUTER, SNWAP, TOKEN_MESSENGER, USDC,
@@ -10,7 +11,6 @@ use dev_chain::base::{
 };
 use judges::{Account, Anvil, JudgeError, Rpc, TestToken, Toolchain};
 use plan_builder::ports::{PortError, PortErrorReason, SimulatedCall, SimulatedLog, Simulator};
-use plan_checks::Step;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

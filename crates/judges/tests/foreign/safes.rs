@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, hex};
 use alloy_sol_types::{SolCall, sol};
+use calldata_checks::Rail;
 use data_sources::rpc::{RpcConfig, RpcReader};
 use data_sources::{SystemClock, transport::Transport};
 use judges::{Anvil, Toolchain, TransactionReceipt};
 use plan_builder::ports::NoSimulator;
 use plan_builder::{Refusal, Request, bridge, verify};
-use plan_checks::Rail;
 use serde_json::{Value, json};
 
 use crate::base_chain;
@@ -205,7 +205,7 @@ impl Stage {
             bridge::build(bridge, &case, &self.reader, &NoSimulator, &policy, &moment).await?;
         let verified = verify(&request, sealed.json(), now(), &policy)?;
         let control = verified
-            .report
+            .report()
             .assertions()
             .iter()
             .find(|a| a.name == CHECK);

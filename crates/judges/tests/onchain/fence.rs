@@ -12,10 +12,10 @@ mod plan;
 
 use alloy_primitives::{B256, Bytes, U256};
 use alloy_sol_types::{SolCall as _, SolValue as _, sol};
+use calldata_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
 use delegation_fence::onchain::Purpose;
 use delegation_fence::{Domain, Order, Signed};
 use dev_chain::base::{ROUTER, USDC};
-use plan_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
 
 use crate::stage::{BATCH, DELEGATE, Entry, Execution, Stage, approval, sign_order_in, swap};
 

@@ -2,11 +2,11 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolCall as _;
-use dev_chain::base::{EXCHANGE, FORWARDER, ROUTER, USDC, WEI_PER_USDC_UNIT, WETH};
-use plan_checks::swap::calldata::{
+use calldata_checks::swap::calldata::{
     FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
 };
-use plan_checks::{Step, StepKind};
+use calldata_checks::{Step, StepKind};
+use dev_chain::base::{EXCHANGE, FORWARDER, ROUTER, USDC, WEI_PER_USDC_UNIT, WETH};
 
 use crate::stage::{HOLDER, approveCall, snwapCall};
 

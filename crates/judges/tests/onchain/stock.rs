@@ -2,10 +2,10 @@
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall as _;
+use calldata_checks::swap::calldata::SwapData;
 use delegation_fence::Rule;
 use delegation_fence::onchain::Purpose;
 use dev_chain::base::{EXCHANGE, ROUTER, USDC, WETH};
-use plan_checks::swap::calldata::SwapData;
 
 use crate::stage::{
     BATCH, Entry, HOLDER, SINGLE, STRANGER, Stage, USD, approval, output, packed, snwapCall, steps,

@@ -1,9 +1,9 @@
 //! Bridges over the twenty routes.
 
 use alloy_primitives::{Address, Bytes, U256};
+use calldata_checks::Rail;
 use plan_builder::ports::{Accounts, BridgeFeeReading, BridgeFees, PortError, Simulator};
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, bridge};
-use plan_checks::Rail;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ impl BridgeFees for BridgeCase {
     ) -> Result<BridgeFeeReading, PortError> {
         assert_eq!(source, CHAINS[self.from].1);
         assert_eq!(destination, CHAINS[self.to].1);
-        let hundredths = plan_checks::Decimal::new(self.fast_bps.into(), 2);
+        let hundredths = calldata_checks::Decimal::new(self.fast_bps.into(), 2);
         Ok(BridgeFeeReading {
             fast_bps: Some(hundredths.unwrap()),
             standard_bps: "0".parse().unwrap(),

@@ -1,13 +1,13 @@
-//! The content of calldata as `plan-checks` reads it, as JSON that any other decoder can be
+//! The content of calldata as `calldata-checks` reads it, as JSON that any other decoder can be
 //! compared with: addresses and bytes in lower-case hex, integers as digits.
 
 #![allow(dead_code, reason = "each test file compiles this module for itself")]
 
 use alloy_primitives::hex;
 use alloy_sol_types::sol;
-use plan_checks::abi::decode_call;
-use plan_checks::bridge::calldata::Burn;
-use plan_checks::swap::calldata::{decode_fees, decode_swap};
+use calldata_checks::abi::decode_call;
+use calldata_checks::bridge::calldata::Burn;
+use calldata_checks::swap::calldata::{decode_fees, decode_swap};
 use serde_json::{Value, json};
 
 sol! {

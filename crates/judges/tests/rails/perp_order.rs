@@ -1,10 +1,10 @@
 //! Orders of the perpetuals venue, each for an account whose key the test holds.
 
 use alloy_primitives::{Address, hex};
+use calldata_checks::fees::PerpBuilder;
+use calldata_checks::{Decimal, Rail};
 use plan_builder::ports::{PerpAsset, PerpVenue, PortError, Simulator};
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, perp_order};
-use plan_checks::fees::PerpBuilder;
-use plan_checks::{Decimal, Rail};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
 //! Orders of the prediction market, each for an account whose key the test holds.
 
 use alloy_primitives::{B256, U256};
+use calldata_checks::{Decimal, Rail};
 use plan_builder::ports::{PmBuilderFee, PmMarket, PmToken, PmVenue, PortError, Simulator};
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, pm_order};
-use plan_checks::{Decimal, Rail};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};

@@ -15,11 +15,11 @@ use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 
 use alloy_primitives::{Address, U256};
+use calldata_checks::{Rail, UtcSeconds};
 use ethers_core::k256::ecdsa::SigningKey;
 use ethers_core::utils::secret_key_to_address;
 use plan_builder::ports::{NoSimulator, Simulator};
 use plan_builder::{FeeDocument, Moment, Policy, Refusal, Request, Sealed, verify};
-use plan_checks::{Rail, UtcSeconds};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

@@ -1,11 +1,11 @@
 //! Swaps: quotes of an aggregator whose calldata `ethers-core` encodes.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
+use calldata_checks::Rail;
+use calldata_checks::fees::ReviewedChain;
 use ethers_core::abi::{Token, encode};
 use plan_builder::ports::{PortError, Simulator, SwapAsk, SwapQuote, SwapQuotes};
 use plan_builder::{Moment, Policy, Refusal, Request, Sealed, swap};
-use plan_checks::Rail;
-use plan_checks::fees::ReviewedChain;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
 //! Accounts of the user's own, in which the published framework limits the service.
 
 use alloy_primitives::{Bytes, U256, hex};
+use calldata_checks::StepKind;
 use delegation_fence::onchain::{ChainGrant, IMPLEMENTATION, Level};
 use delegation_fence::{Event, State, Transaction};
 use dev_chain::base::{ROUTER, USDC};
 use judges::Account;
-use plan_checks::StepKind;
 use serde_json::{Value, json};
 
 use crate::base_chain::{TRADER, balance};

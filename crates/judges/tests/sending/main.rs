@@ -24,8 +24,8 @@ mod sample;
 mod stage;
 
 use alloy_primitives::{B256, U256};
+use calldata_checks::StepKind;
 use delegation_fence::{Event, State, Transaction};
-use plan_checks::StepKind;
 use serde_json::{Value, json};
 
 use crate::base_chain::{TRADER, balance};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::{SolCall as _, sol};
+use calldata_checks::{Rail, UtcSeconds};
 use delegation_fence::onchain::{ChainTerms, GrantFile, Level, SignedDelegation};
 use delegation_fence::{
     AccountKind, Budget, ClearObstacle, Domain, Event, Fence, Grant, Instance, Message, Name,
@@ -18,7 +19,6 @@ use fence_sending::{
 use fence_server::{DelegationError, Delegations, KeptSubmission, OnChain, Ordered, Store};
 use judges::{Account, Anvil, Rpc, Toolchain};
 use plan_builder::{Moment, Request, ports::NoSimulator, swap};
-use plan_checks::{Rail, UtcSeconds};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -42,8 +42,8 @@ use prune::Round;
 /// schema).
 const NONE: i64 = 1 << 40;
 
-/// In the column for the kind of a body's digest. Answers of files before version 9 have Keccak-256,
-/// which is 0.
+/// In the column for the kind of a body's digest. Answers of files before version 9 have
+/// Keccak-256, which is 0.
 const SHA_256: i64 = 1;
 
 /// Bytes that the probe writes: more than a page, so that a full ledger cannot take them.

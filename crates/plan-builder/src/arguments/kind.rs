@@ -1,7 +1,7 @@
 //! The forms of an argument: how each is read, described and written as JSON Schema.
 
 use alloy_primitives::{Address, B256, U256};
-use plan_checks::Decimal;
+use calldata_checks::Decimal;
 use serde_json::{Value, json};
 
 use crate::wire::Eip55;

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::{
+use calldata_checks::{
     Failure, Violation,
     bridge::{
         AccountKind, Asked,
@@ -34,16 +34,16 @@ sol! {
     function getStorageAt(uint256 offset, uint256 length) external view returns (bytes memory);
 }
 
-/// Where a Safe's list of modules begins and ends.
+/// The address at which a Safe's list of modules begins and ends.
 pub(super) const SENTINEL: Address = address!("0000000000000000000000000000000000000001");
-/// Where a Safe keeps its guard: keccak-256 of `guard_manager.guard.address`.
+/// The slot of a Safe's guard: keccak-256 of `guard_manager.guard.address`.
 pub(super) const GUARD_SLOT: B256 =
     b256!("4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8");
 /// Where a Safe 1.5.0 keeps the guard of its modules: keccak-256 of
 /// `module_manager.module_guard.address`.
 pub(super) const MODULE_GUARD_SLOT: B256 =
     b256!("b104e0b93118902c651344349b610029d694cfdec91c589c91ebafbcd0289947");
-/// Where a Safe keeps its fallback handler: keccak-256 of `fallback_manager.handler.address`.
+/// The slot of a Safe's fallback handler: keccak-256 of `fallback_manager.handler.address`.
 pub(super) const HANDLER_SLOT: B256 =
     b256!("6c9a6c4a39284e37ed1cf53d337577d14212a4870fb976a4366c693b939918d5");
 
@@ -59,7 +59,7 @@ const LONGEST_ANSWER: usize = 32 * (2 + MOST_OWNERS);
 /// `bridge_recipient_controlled_on_destination`: the account does not hold the receiving address,
 /// or it is a Safe and cannot be read on both chains. The port's failure, when there is an endpoint
 /// for the source chain and it does not say what is at an account with a key.
-pub(super) async fn control<A: Accounts>(
+pub(super) async fn control<A: Accounts + ?Sized>(
     accounts: &A,
     asked: &Asked,
     allow_unread: bool,
@@ -99,7 +99,7 @@ pub(super) async fn control<A: Accounts>(
     Ok(control)
 }
 
-async fn safe<A: Accounts>(
+async fn safe<A: Accounts + ?Sized>(
     accounts: &A,
     chain_id: u64,
     address: Address,
@@ -210,7 +210,7 @@ fn stored_address(
         })
 }
 
-/// What a call returned, if it answered as a Safe does.
+/// The return data of a call, if it answered as a Safe does.
 fn returned<C: SolCall>(
     answer: Result<Option<Bytes>, PortError>,
     side: &'static str,

@@ -1,6 +1,6 @@
 //! Builds a bridge plan from what is asked and what is read now.
 
-use plan_checks::bridge::{Asked, TransferSpeed, fees::RouteFees};
+use calldata_checks::bridge::{Asked, TransferSpeed, fees::RouteFees};
 
 use super::{
     BridgeRail, BridgeRequest, account,
@@ -20,7 +20,7 @@ use crate::{
 /// # Errors
 /// The first check that does not hold, by name; `quote_unavailable`, `quote_malformed` or
 /// `rate_limited` when the fees cannot be read; `simulation_as_planned`.
-pub async fn build<F: BridgeFees, A: Accounts, S: Simulator>(
+pub async fn build<F: BridgeFees + ?Sized, A: Accounts + ?Sized, S: Simulator + ?Sized>(
     request: &BridgeRequest,
     fees: &F,
     accounts: &A,
@@ -41,8 +41,8 @@ pub async fn build<F: BridgeFees, A: Accounts, S: Simulator>(
         .seal()
 }
 
-/// Reads the account and the fees at once. What is wrong with the account is told first.
-async fn read<F: BridgeFees, A: Accounts>(
+/// Reads the account and the fees at once. A fault of the account is refused first.
+async fn read<F: BridgeFees + ?Sized, A: Accounts + ?Sized>(
     asked: &Asked,
     fees: &F,
     accounts: &A,

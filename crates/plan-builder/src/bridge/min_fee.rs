@@ -2,7 +2,7 @@
 
 use alloy_primitives::U256;
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::bridge::chains::TOKEN_MESSENGER;
+use calldata_checks::bridge::chains::TOKEN_MESSENGER;
 
 use crate::{
     Refusal,
@@ -19,7 +19,7 @@ sol! {
 ///
 /// # Errors
 /// The port's failure; `quote_malformed` when the contract answers something else than a number.
-pub(super) async fn read<A: Accounts>(
+pub(super) async fn read<A: Accounts + ?Sized>(
     accounts: &A,
     chain_id: u64,
     amount: U256,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use alloy_primitives::U256;
-use plan_checks::{
+use calldata_checks::{
     Failure, UtcSeconds, Violation,
     bridge::{
         Asked, TransferSpeed,
@@ -16,12 +16,9 @@ use plan_checks::{
 use serde::{Deserialize, Serialize};
 
 use super::off_route;
-use crate::{
-    envelope::Text,
-    wire::{Digits, Eip55, Exact, StepRecord, Time, Word},
-};
+use crate::wire::{Digits, Eip55, Exact, StepRecord, Text, Time, Word};
 
-/// What was read for a plan.
+/// The readings for a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Readings {
     pub(super) fees: RouteFees,
@@ -42,7 +39,7 @@ pub(crate) struct BridgePayload {
     pub(super) steps: Vec<StepRecord>,
 }
 
-/// Where the USDC is minted, and who holds the account there.
+/// The place of the mint, and the holder of the account there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Destination {
@@ -52,7 +49,7 @@ struct Destination {
     token: Eip55,
 }
 
-/// What was read about the account.
+/// The readings of the account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
 enum Control {
@@ -120,7 +117,7 @@ enum FeeOrigin {
     ProtocolRule,
 }
 
-/// What is left to do on the destination chain after the steps have been sent.
+/// The caller's tasks on the destination chain after the steps have been sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PostSubmission {
@@ -185,7 +182,7 @@ impl BridgePayload {
         })
     }
 
-    /// What was read.
+    /// The readings.
     pub(super) fn readings(&self) -> Readings {
         Readings {
             fees: RouteFees {
@@ -200,7 +197,7 @@ impl BridgePayload {
         }
     }
 
-    /// When the fees were read.
+    /// The time of the fees' reading.
     pub(super) const fn read_at(&self) -> UtcSeconds {
         self.quote.read_at.0
     }

@@ -1,7 +1,7 @@
 //! The arguments of the bridge constructor.
 
 use alloy_primitives::{Address, U256};
-use plan_checks::{
+use calldata_checks::{
     Violation,
     bridge::{
         self, Asked, TransferSpeed,
@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::{
     AccountKind, AccountProfile, ExportSet, Refusal,
     arguments::{Argument, Outcome, Property, Reader},
+    edit::{Editable, json},
     profile::{PROFILE, read_arguments, refuse_safe_batch},
     wire::Digits,
 };
@@ -107,6 +108,83 @@ pub struct BridgeRequest {
 }
 
 impl BridgeRequest {
+    /// A transfer of `amount` (in the smallest unit of USDC) from the account's own chain, at the
+    /// standard speed, to be minted by the caller.
+    ///
+    /// ```
+    /// use alloy_primitives::{U256, address};
+    /// use calldata_checks::bridge::TransferSpeed;
+    /// use plan_builder::{AccountProfile, bridge::BridgeRequest};
+    ///
+    /// let holder = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// let account = AccountProfile::eoa(holder, 8453);
+    /// let request = BridgeRequest::new(account, 42161, U256::from(5_000_000))?
+    ///     .with_speed(TransferSpeed::Fast)?;
+    /// assert_eq!(request.asked().destination_chain_id, 42161);
+    ///
+    /// let refused = BridgeRequest::new(account, 8453, U256::from(1)).unwrap_err();
+    /// assert_eq!(refused.check, "route_unsupported");
+    /// # Ok::<(), plan_builder::Refusal>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn new(account: AccountProfile, to_chain_id: u64, amount: U256) -> Result<Self, Refusal> {
+        Self::of([
+            (PROFILE.name, json(&account)?),
+            (FROM_CHAIN_ID.name, json(&account.chain_id)?),
+            (TO_CHAIN_ID.name, json(&to_chain_id)?),
+            (TOKEN.name, json(&"USDC")?),
+            (AMOUNT.name, json(&Digits(amount))?),
+        ])
+    }
+
+    /// At this speed.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_speed(&self, speed: TransferSpeed) -> Result<Self, Refusal> {
+        self.with(TRANSFER_SPEED.name, speed.as_str())
+    }
+
+    /// With the most that the protocol may deduct at the mint.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_max_fee(&self, most: U256) -> Result<Self, Refusal> {
+        self.with(MAX_FEE.name, Digits(most))
+    }
+
+    /// With the least that must be minted.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_min_amount_out(&self, least: U256) -> Result<Self, Refusal> {
+        self.with(MIN_AMOUNT_OUT.name, Digits(least))
+    }
+
+    /// With the mint submitted by the protocol's relayer, or not.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_forward(&self, forward: bool) -> Result<Self, Refusal> {
+        self.with(FORWARD.name, forward)
+    }
+
+    /// With the steps in further forms.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_exports(&self, exports: ExportSet) -> Result<Self, Refusal> {
+        self.with(EXPORTS.name, exports.words())
+    }
+
     /// Reads the constructor's arguments.
     ///
     /// # Errors
@@ -117,7 +195,7 @@ impl BridgeRequest {
         read_arguments(arguments, PROPERTIES, Given::read)?.resolve()
     }
 
-    /// What the checks compare a plan with.
+    /// The request as the checks read it.
     #[must_use]
     pub fn asked(&self) -> Asked {
         Asked {
@@ -144,9 +222,16 @@ impl BridgeRequest {
         &self.account_profile
     }
 
-    /// Which exports were asked for.
-    pub(super) const fn exports(&self) -> ExportSet {
+    /// The further forms in which the steps are given.
+    #[must_use]
+    pub const fn exports(&self) -> ExportSet {
         self.exports
+    }
+}
+
+impl Editable for BridgeRequest {
+    fn read_from(arguments: &Value) -> Result<Self, Refusal> {
+        Self::parse(arguments)
     }
 }
 

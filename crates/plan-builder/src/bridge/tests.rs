@@ -16,7 +16,7 @@ use std::{
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::SolCall;
-use plan_checks::{
+use calldata_checks::{
     BasisPoints, FeePolicy, UtcSeconds,
     bridge::chains::TOKEN_MESSENGER,
     fees::{BridgeCaps, FeeModel, Rounding, SwapPricePolicy},

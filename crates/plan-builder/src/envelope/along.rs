@@ -37,12 +37,12 @@ fn has_controls(text: &[u8]) -> bool {
     least < b' '
 }
 
-/// How often a byte stands in a text: fast where it stands often.
+/// The number of times a byte is in a text: fast where it is there often.
 fn many(byte: u8, text: &[u8]) -> usize {
     memchr_iter(byte, text).count()
 }
 
-/// How often a byte stands in a text: fast where it hardly does.
+/// The number of times a byte is in a text: fast where it is there rarely.
 fn few(byte: u8, text: &[u8]) -> usize {
     let mut found = 0;
     for _ in memchr_iter(byte, text) {
@@ -54,7 +54,7 @@ fn few(byte: u8, text: &[u8]) -> usize {
 /// A way along a text.
 struct Along<'t> {
     ahead: &'t [u8],
-    /// How many were passed as JSON's marks: around strings, and in escapes.
+    /// The number of quotes passed as JSON's marks: around strings, and in escapes.
     quotes: usize,
     backslashes: usize,
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    rail::Evm,
+    signing::Evm,
     wire::{Eip55, Hex, StepRecord},
 };
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     digest,
-    rail::Evm,
+    signing::Evm,
     wire::{Digits, Eip55, Hex, StepRecord, Word},
 };
 

@@ -1,9 +1,9 @@
 //! The order action in wire order: one declaration gives its JSON and its msgpack.
 
-use plan_checks::perp_order::{WireAction, WireBuilder, WireOrder, WireOrderKind};
+use calldata_checks::perp_order::{WireAction, WireBuilder, WireOrder, WireOrderKind};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::envelope::Text;
+use crate::wire::Text;
 
 /// The action that is hashed. Members are declared, and therefore written, in the order that the
 /// venue hashes.

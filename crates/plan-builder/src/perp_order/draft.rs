@@ -3,7 +3,7 @@
 
 use alloy_primitives::B256;
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
-use plan_checks::{
+use calldata_checks::{
     Decimal, FeePolicy, Violation,
     perp_order::{
         AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, ENDPOINT, Grouping, KIND, PRIMARY_TYPE,
@@ -12,35 +12,35 @@ use plan_checks::{
 };
 
 use super::{
-    PerpOrderRequest, SIGNING_CHAIN_ID, TriggerRequest,
+    PerpOrderRequest, SIGNING_CHAIN_ID,
     action::{ActionRecord, BuilderRecord, KindRecord, LimitRecord, OrderRecord, TriggerRecord},
     payload::{
         CollateralRecord, Disclosures, DomainRecord, ExampleRecord, LowerAddress, Member, Message,
         PerpOrderPayload, RecipeRecord, Types, VenueRecord,
     },
+    request::TriggerRequest,
     triggers::worst_price,
 };
 use crate::{
     Refusal, digest,
-    envelope::Text,
     ports::PerpAsset,
-    wire::{Eip55, Exact, Hex, Label, Time, Word},
+    wire::{Eip55, Exact, Hex, Label, Text, Time, Word},
 };
 
 sol! {
-    /// What a signer of the venue signs.
+    /// The message that a signer of the venue signs.
     struct Agent {
         string source;
         bytes32 connectionId;
     }
 }
 
-/// What a draft is made of.
+/// The parts of a draft.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Draft<'a> {
     pub(super) request: &'a PerpOrderRequest,
     pub(super) asset: &'a PerpAsset,
-    /// What the account has approved for the configured builder, in tenths of a basis point.
+    /// The account's approval for the configured builder, in tenths of a basis point.
     pub(super) approved_builder_fee: Option<u64>,
     pub(super) fees: &'a FeePolicy,
     /// Milliseconds of Unix time.
@@ -166,7 +166,7 @@ impl Draft<'_> {
                 let tolerance = self.fees.perp_max_trigger_slippage;
                 worst_price(side, trigger_price, tolerance, self.asset.size_decimals).ok_or_else(
                     || {
-                        Refusal::from(plan_checks::Failure::new(
+                        Refusal::from(calldata_checks::Failure::new(
                             "perp_tpsl_limit_bound",
                             Violation::new(
                                 "the limit price of a market trigger has too many digits",

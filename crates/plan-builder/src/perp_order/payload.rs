@@ -4,7 +4,7 @@
 use std::fmt;
 
 use alloy_primitives::{Address, hex};
-use plan_checks::perp_order as checks;
+use calldata_checks::perp_order as checks;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error, Visitor},
@@ -12,9 +12,8 @@ use serde::{
 
 use super::action::{ActionRecord, never_null};
 use crate::{
-    envelope::Text,
-    rail::TypedDataHashes,
-    wire::{Eip55, Exact, Hex, Label, Time, Word},
+    signing::TypedDataHashes,
+    wire::{Eip55, Exact, Hex, Label, Text, Time, Word},
 };
 
 /// The whole payload.
@@ -23,9 +22,9 @@ use crate::{
 pub(crate) struct PerpOrderPayload {
     /// An order has no transactions.
     pub(super) steps: [(); 0],
-    /// What the payload is.
+    /// The kind of payload.
     pub(super) kind: Text,
-    /// Where the signed order is posted.
+    /// The endpoint that the signed order is posted to.
     pub(super) endpoint: Text,
     /// The account that the order is for.
     pub(super) order_owner: Eip55,
@@ -33,13 +32,13 @@ pub(crate) struct PerpOrderPayload {
     pub(super) action: ActionRecord,
     /// The bytes of it that are hashed.
     pub(super) action_msgpack: Hex,
-    /// How a signer gets from them to what it signs.
+    /// The way from them to the signed message.
     pub(super) recipe: RecipeRecord,
-    /// That, for one nonce.
+    /// The signed message for one nonce.
     pub(super) example: ExampleRecord,
-    /// What the venue said.
+    /// The venue's readings.
     pub(super) venue: VenueRecord,
-    /// What the order does not do, and what nobody knows of it yet.
+    /// The limits of the order, and the facts that are not known yet.
     pub(super) disclosures: Disclosures,
 }
 
@@ -121,7 +120,7 @@ pub(super) struct VenueRecord {
     pub(super) read_at: Time,
 }
 
-/// What positions on the dex are paid and settled in.
+/// The token that positions on the dex are paid and settled in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CollateralRecord {
@@ -129,7 +128,7 @@ pub(super) struct CollateralRecord {
     pub(super) token: u32,
 }
 
-/// What a caller has to know beside the order.
+/// Facts for the caller beside the order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Disclosures {
@@ -139,7 +138,7 @@ pub(super) struct Disclosures {
 }
 
 impl Disclosures {
-    /// What holds for every order.
+    /// The texts that hold for every order.
     pub(super) const fn stated() -> Self {
         Self {
             leverage: Text::Borrowed(
@@ -156,7 +155,7 @@ impl Disclosures {
 }
 
 impl PerpOrderPayload {
-    /// What is signed for the example's nonce. The checks have computed its digest again.
+    /// The hashes of the message for the example's nonce. The checks have recomputed its digest.
     pub(super) fn example_hashes(&self) -> TypedDataHashes {
         let connection_id = self.example.connection_id.0;
         TypedDataHashes {

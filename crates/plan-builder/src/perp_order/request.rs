@@ -1,13 +1,14 @@
 //! The arguments of `prepare_perp_order`.
 
 use alloy_primitives::{Address, B128};
-use plan_checks::{Decimal, perp_order as checks};
+use calldata_checks::{Decimal, perp_order as checks};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
     AccountProfile, Refusal,
     arguments::{Argument, Object, Outcome, Property, Reader},
+    edit::{Editable, json},
     profile::{PROFILE_WITHOUT_CHAIN, read_arguments},
     wire::Exact,
 };
@@ -99,47 +100,156 @@ pub(crate) const PROPERTIES: &[Property] = &[
 #[serde(rename_all = "camelCase")]
 pub struct PerpOrderRequest {
     /// The caller's account at the venue: a master account.
-    pub account_profile: AccountProfile,
+    pub(super) account_profile: AccountProfile,
     /// The client order id.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cloid: Option<B128>,
+    pub(super) cloid: Option<B128>,
     /// The perpetual.
-    pub coin: String,
+    pub(super) coin: String,
     /// The limit price in USD.
-    pub price: Exact,
+    pub(super) price: Exact,
     /// Whether it may only reduce a position.
-    pub reduce_only: bool,
+    pub(super) reduce_only: bool,
     /// Buy or sell.
     #[serde(serialize_with = "side_text")]
-    pub side: checks::Side,
+    pub(super) side: checks::Side,
     /// The size in units of the coin.
-    pub size: Exact,
+    pub(super) size: Exact,
     /// The stop-loss.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop_loss: Option<TriggerRequest>,
+    pub(super) stop_loss: Option<TriggerRequest>,
     /// The take-profit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub take_profit: Option<TriggerRequest>,
-    /// How long it stays.
+    pub(super) take_profit: Option<TriggerRequest>,
+    /// Its time in force.
     #[serde(serialize_with = "tif_text")]
-    pub tif: checks::TimeInForce,
+    pub(super) tif: checks::TimeInForce,
     /// The vault or sub-account that it trades for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub vault_address: Option<Address>,
+    pub(super) vault_address: Option<Address>,
 }
 
 /// A take-profit or stop-loss that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TriggerRequest {
+pub(super) struct TriggerRequest {
     /// Its limit price in USD; without one it is a market trigger.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit_price: Option<Exact>,
+    pub(super) limit_price: Option<Exact>,
     /// The mark price in USD that fires it.
-    pub trigger_price: Exact,
+    pub(super) trigger_price: Exact,
 }
 
 impl PerpOrderRequest {
+    /// An order of an EOA for `size` of a perpetual, at the limit price `price` in USD.
+    ///
+    /// ```
+    /// use alloy_primitives::address;
+    /// use calldata_checks::perp_order::{Side, TimeInForce};
+    /// use plan_builder::perp_order::PerpOrderRequest;
+    ///
+    /// let account = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// let (price, size) = ("90000".parse()?, "0.01".parse()?);
+    /// let request = PerpOrderRequest::new(account, "BTC", Side::Buy, price, size)?
+    ///     .with_time_in_force(TimeInForce::Alo)?
+    ///     .with_stop_loss("85000".parse()?, None)?;
+    /// assert_eq!(request.asked().coin, "BTC");
+    ///
+    /// let pair = PerpOrderRequest::new(account, "BTC/USD", Side::Buy, price, size);
+    /// assert_eq!(pair.unwrap_err().check, "token_unsupported");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn new(
+        account: Address,
+        coin: &str,
+        side: checks::Side,
+        price: Decimal,
+        size: Decimal,
+    ) -> Result<Self, Refusal> {
+        let account = AccountProfile::eoa(account, SIGNING_CHAIN_ID);
+        Self::of([
+            (PROFILE_WITHOUT_CHAIN.name, json(&account)?),
+            (COIN.name, json(&coin)?),
+            (SIDE.name, json(&side.as_str())?),
+            (PRICE.name, json(&Exact(price))?),
+            (SIZE.name, json(&Exact(size))?),
+        ])
+    }
+
+    /// With this time in force.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_time_in_force(&self, tif: checks::TimeInForce) -> Result<Self, Refusal> {
+        self.with(TIF.name, tif.as_str())
+    }
+
+    /// May only reduce a position, or not.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_reduce_only(&self, reduce_only: bool) -> Result<Self, Refusal> {
+        self.with(REDUCE_ONLY.name, reduce_only)
+    }
+
+    /// With a client order id.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_cloid(&self, cloid: B128) -> Result<Self, Refusal> {
+        self.with(CLOID.name, cloid)
+    }
+
+    /// For a vault or sub-account whose master the account is.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_vault(&self, vault: Address) -> Result<Self, Refusal> {
+        self.with(VAULT_ADDRESS.name, vault)
+    }
+
+    /// With a take-profit; without a limit price it takes the market.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_take_profit(
+        &self,
+        trigger_price: Decimal,
+        limit_price: Option<Decimal>,
+    ) -> Result<Self, Refusal> {
+        let trigger = TriggerRequest::of(trigger_price, limit_price);
+        self.with(TAKE_PROFIT.name, trigger)
+    }
+
+    /// With a stop-loss; without a limit price it takes the market.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_stop_loss(
+        &self,
+        trigger_price: Decimal,
+        limit_price: Option<Decimal>,
+    ) -> Result<Self, Refusal> {
+        let trigger = TriggerRequest::of(trigger_price, limit_price);
+        self.with(STOP_LOSS.name, trigger)
+    }
+
+    /// The account that a plan is bound to.
+    #[must_use]
+    pub const fn account(&self) -> &AccountProfile {
+        &self.account_profile
+    }
+
     /// Reads the arguments.
     ///
     /// # Errors
@@ -207,7 +317,8 @@ impl PerpOrderRequest {
     }
 
     /// As the checks read it.
-    pub(super) fn ask(&self) -> checks::Ask {
+    #[must_use]
+    pub fn asked(&self) -> checks::Ask {
         checks::Ask {
             account: self.account_profile.address,
             vault: self.vault_address,
@@ -224,7 +335,20 @@ impl PerpOrderRequest {
     }
 }
 
+impl Editable for PerpOrderRequest {
+    fn read_from(arguments: &Value) -> Result<Self, Refusal> {
+        Self::parse(arguments)
+    }
+}
+
 impl TriggerRequest {
+    fn of(trigger_price: Decimal, limit_price: Option<Decimal>) -> Self {
+        Self {
+            limit_price: limit_price.map(Exact),
+            trigger_price: Exact(trigger_price),
+        }
+    }
+
     /// One trigger. The outer `None` says that a problem was noted.
     fn read(reader: &Reader<'_>, object: &'static Object) -> Option<Option<Self>> {
         if !reader.has(object.name) {

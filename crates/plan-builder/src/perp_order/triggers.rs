@@ -1,7 +1,7 @@
 //! The limit price of a market trigger: the worst price it takes.
 
 use alloy_primitives::U256;
-use plan_checks::{BasisPoints, Decimal, perp_order::Side};
+use calldata_checks::{BasisPoints, Decimal, perp_order::Side};
 
 /// Most significant figures of a price that is not an integer.
 const FIGURES: i64 = 5;
@@ -35,7 +35,7 @@ pub(super) fn worst_price(
     Decimal::new(u128::try_from(rounded).ok()?, decimals).ok()
 }
 
-/// How many decimals a price of the size of `digits / 10^scale` may have.
+/// The most decimals that a price of the size of `digits / 10^scale` may have.
 fn tick_decimals(digits: U256, scale: u8, size_decimals: u8) -> Option<u8> {
     let most = DECIMALS.saturating_sub(size_decimals);
     let length = i64::try_from(digits.to_string().len()).ok()?;
@@ -51,7 +51,7 @@ fn power(exponent: u8) -> U256 {
 
 #[cfg(test)]
 mod tests {
-    use plan_checks::perp_order::{self as checks, price_on_tick};
+    use calldata_checks::perp_order::{self as checks, price_on_tick};
     use proptest::prelude::*;
 
     use super::*;

@@ -3,7 +3,7 @@
 
 use alloy_primitives::{B256, U256};
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
-use plan_checks::pm_order::{CHAIN_ID, DOMAIN_NAME, DOMAIN_VERSION, Exchange, MAX_SALT, Side};
+use calldata_checks::pm_order::{CHAIN_ID, DOMAIN_NAME, DOMAIN_VERSION, Exchange, MAX_SALT, Side};
 
 use super::{
     PmOrderRequest,
@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     Moment,
-    envelope::Text,
     ports::{PmBuilderFee, PmMarket},
+    wire::Text,
 };
 
 sol! {

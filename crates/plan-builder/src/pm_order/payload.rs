@@ -6,34 +6,34 @@
 mod market;
 mod text;
 
-use plan_checks::pm_order::Side;
+use calldata_checks::pm_order::Side;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::market::{BuilderFee, Market};
-use crate::envelope::Text;
+use crate::wire::Text;
 
 /// The whole payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PmOrderPayload {
-    /// What the venue takes for the builder code; left out where there is none.
+    /// The venue's fee for the builder code; left out where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) builder_fee: Option<BuilderFee>,
     /// The market as it was read.
     pub(super) market: Market,
     /// The order in the form that the venue's clients take, unsigned.
     pub(super) order: OrderRecord,
-    /// What the venue will call the order.
+    /// The venue's name of the order.
     pub(super) order_hash: Text,
-    /// What the caller posts.
+    /// The body that the caller posts.
     pub(super) post: Post,
-    /// What the caller's account needs first. Nothing of it is part of the plan.
+    /// The approval that the caller's account needs first. It is no part of the plan.
     pub(super) prerequisites: [Prerequisite; 1],
     /// An order has no transactions.
     pub(super) steps: [(); 0],
-    /// What the caller signs.
+    /// The message that the caller signs.
     pub(super) typed_data: TypedData,
-    /// What is not known of the venue.
+    /// The facts about the venue that are not known.
     pub(super) venue: Venue,
 }
 
@@ -98,13 +98,13 @@ pub(crate) struct BodyOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Prerequisite {
-    /// What the order moves at most, in the smallest unit.
+    /// The most that the order moves, in the smallest unit.
     pub(super) amount: Text,
     /// The token contract.
     pub(super) contract: Text,
     /// The function to call.
     pub(super) function: Text,
-    /// What it is.
+    /// The kind of prerequisite.
     pub(super) kind: Text,
     /// The function that reads it back.
     pub(super) read_back: Text,
@@ -114,7 +114,7 @@ pub(crate) struct Prerequisite {
     pub(super) state: Text,
 }
 
-/// What is not known of the venue, and what the caller sees to.
+/// The facts about the venue that are not known, and the caller's own tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Venue {
@@ -208,7 +208,7 @@ impl Prerequisite {
 }
 
 impl Venue {
-    /// What holds for every order.
+    /// The texts that hold for every order.
     pub(super) fn stated() -> Self {
         Self {
             acceptance: "not_guaranteed".into(),

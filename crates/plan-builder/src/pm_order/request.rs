@@ -1,13 +1,14 @@
 //! The arguments of `prepare_pm_order`.
 
-use alloy_primitives::{B256, U256};
-use plan_checks::{Decimal, pm_order as checks};
+use alloy_primitives::{Address, B256, U256};
+use calldata_checks::{Decimal, pm_order as checks};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
     AccountProfile, Refusal,
     arguments::{Argument, Outcome, Property, Reader},
+    edit::{Editable, json},
     profile::{PROFILE, read_arguments},
     wire::{Digits, Exact, Word},
 };
@@ -70,33 +71,122 @@ pub(crate) const PROPERTIES: &[Property] = &[
 #[serde(rename_all = "camelCase")]
 pub struct PmOrderRequest {
     /// The caller's account: an EOA on Polygon.
-    pub account_profile: AccountProfile,
+    pub(super) account_profile: AccountProfile,
     /// The market's condition, when the caller names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub condition_id: Option<Word>,
+    pub(super) condition_id: Option<Word>,
     /// The most that a purchase may cost, in collateral, before the venue's fee.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_cost: Option<Exact>,
+    pub(super) max_cost: Option<Exact>,
     /// The least that a sale must bring, in collateral, before the venue's fee.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_proceeds: Option<Exact>,
+    pub(super) min_proceeds: Option<Exact>,
     /// The token's outcome, when the caller names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<String>,
+    pub(super) outcome: Option<String>,
     /// Whether the order must not match at once.
-    pub post_only: bool,
+    pub(super) post_only: bool,
     /// Price of one share, in collateral.
-    pub price: Exact,
+    pub(super) price: Exact,
     /// Buy or sell.
     #[serde(serialize_with = "side_text")]
-    pub side: checks::Side,
+    pub(super) side: checks::Side,
     /// Size in shares.
-    pub size: Exact,
+    pub(super) size: Exact,
     /// The outcome token.
-    pub token_id: Digits,
+    pub(super) token_id: Digits,
 }
 
 impl PmOrderRequest {
+    /// An order of an EOA on Polygon for `size` shares of an outcome token, at `price` each.
+    ///
+    /// ```
+    /// use alloy_primitives::{U256, address};
+    /// use calldata_checks::pm_order::Side;
+    /// use plan_builder::pm_order::PmOrderRequest;
+    ///
+    /// let account = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// let (price, size) = ("0.52".parse()?, "100".parse()?);
+    /// let request = PmOrderRequest::new(account, U256::from(7), Side::Buy, price, size)?
+    ///     .with_max_cost("52".parse()?)?;
+    /// assert_eq!(request.asked().price, price);
+    ///
+    /// let refused = request.with_min_proceeds("52".parse()?).unwrap_err();
+    /// assert_eq!(refused.check, "input_invalid");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn new(
+        account: Address,
+        token_id: U256,
+        side: checks::Side,
+        price: Decimal,
+        size: Decimal,
+    ) -> Result<Self, Refusal> {
+        let account = AccountProfile::eoa(account, checks::CHAIN_ID);
+        Self::of([
+            (PROFILE.name, json(&account)?),
+            (TOKEN_ID.name, json(&Digits(token_id))?),
+            (SIDE.name, json(&side.as_str())?),
+            (PRICE.name, json(&Exact(price))?),
+            (SIZE.name, json(&Exact(size))?),
+        ])
+    }
+
+    /// For a token of this market only.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_condition_id(&self, condition: B256) -> Result<Self, Refusal> {
+        self.with(CONDITION_ID.name, Word(condition))
+    }
+
+    /// For a token of this outcome only, as the venue spells it.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_outcome(&self, outcome: &str) -> Result<Self, Refusal> {
+        self.with(OUTCOME.name, outcome)
+    }
+
+    /// Rejected by the venue if it would match at once, or not.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_post_only(&self, post_only: bool) -> Result<Self, Refusal> {
+        self.with(POST_ONLY.name, post_only)
+    }
+
+    /// With the most that a purchase may cost.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_max_cost(&self, most: Decimal) -> Result<Self, Refusal> {
+        self.with(MAX_COST.name, Exact(most))
+    }
+
+    /// With the least that a sale must bring.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_min_proceeds(&self, least: Decimal) -> Result<Self, Refusal> {
+        self.with(MIN_PROCEEDS.name, Exact(least))
+    }
+
+    /// The account that a plan is bound to.
+    #[must_use]
+    pub const fn account(&self) -> &AccountProfile {
+        &self.account_profile
+    }
+
     /// Reads the arguments.
     ///
     /// # Errors
@@ -152,7 +242,8 @@ impl PmOrderRequest {
     }
 
     /// As the checks read it.
-    pub(super) fn as_asked(&self) -> checks::PmOrderRequest {
+    #[must_use]
+    pub fn asked(&self) -> checks::PmOrderRequest {
         checks::PmOrderRequest {
             account: self.account_profile.address,
             chain_id: self.account_profile.chain_id,
@@ -166,6 +257,12 @@ impl PmOrderRequest {
             max_cost: self.max_cost.map(|limit| limit.0),
             min_proceeds: self.min_proceeds.map(|limit| limit.0),
         }
+    }
+}
+
+impl Editable for PmOrderRequest {
+    fn read_from(arguments: &Value) -> Result<Self, Refusal> {
+        Self::parse(arguments)
     }
 }
 

@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::BTreeSet, fmt};
 
 use addresses::ConfiguredAddress;
 use alloy_primitives::{Address, B256, U256};
-use plan_checks::fees::{BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, Rounding};
+use calldata_checks::fees::{BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, Rounding};
 use serde::Deserialize;
 
 pub(crate) use self::swap::is_tool_key;

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use alloy_primitives::{Address, U256};
-use plan_checks::UtcSeconds;
+use calldata_checks::UtcSeconds;
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, refuse};
 use crate::{
     Refusal, SimulationMode,
+    signing::Effect,
     wire::{Digits, Eip55, Time},
 };
 
@@ -20,7 +20,7 @@ pub(super) const MOST_GAS: u64 = 1 << 53;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Simulation {
-    /// When it was run.
+    /// The time of the run.
     at: Time,
     /// Changes of the account's balances.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -28,11 +28,11 @@ pub(crate) struct Simulation {
     /// Gas of each step, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     gas_used: Vec<u64>,
-    /// How.
+    /// The violation.
     method: Cow<'static, str>,
-    /// What the outcome means to whoever sends the steps.
+    /// The meaning of the outcome for the sender of the steps.
     note: Cow<'static, str>,
-    /// What came of it.
+    /// The outcome.
     outcome: Outcome,
 }
 
@@ -159,6 +159,11 @@ impl Simulation {
         self.outcome == Outcome::AsPlanned
     }
 
+    /// Gas of each of three steps, where they were run.
+    pub(crate) fn gas_used(&self) -> Option<[u64; 3]> {
+        self.gas_used.as_slice().try_into().ok()
+    }
+
     /// Whether a plan with this record, or with none, satisfies a mode.
     pub(crate) fn satisfies(record: Option<&Self>, mode: SimulationMode) -> bool {
         mode != SimulationMode::Required
@@ -184,4 +189,8 @@ impl Simulation {
             _ => false,
         }
     }
+}
+
+pub(super) fn refuse(message: &str) -> Refusal {
+    Refusal::new(Refusal::SIMULATION, message)
 }

@@ -1,5 +1,5 @@
-//! What a reverted call says, for people: the reason of a `require`, a panic of the compiler, or an
-//! error by its name.
+//! The reason of a reverted call, for people: the text of a `require`, a panic of the compiler, or
+//! an error by its name.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::wire;
 
 /// Longest reason that is shown: it is a foreign contract's text.
 const LONGEST_REASON: usize = 120;
-/// Most bytes of revert data that nobody can name.
+/// Most bytes of unknown revert data that are shown.
 const MOST_BYTES: usize = 68;
 /// Longest revert data that is decoded.
 const MOST_DECODED: usize = 4096;

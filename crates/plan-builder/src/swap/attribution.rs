@@ -4,21 +4,18 @@
 use std::borrow::Cow;
 
 use alloy_primitives::U256;
-use plan_checks::{
+use calldata_checks::{
     BasisPoints, Failure, FeePolicy, Violation,
     swap::{SwapFacts, checks},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    envelope::Text,
-    wire::{Digits, Eip55},
-};
+use crate::wire::{Digits, Eip55, Text};
 
 /// The fee leg is the first leg of the call: the aggregator's forwarder pays each recipient in the
 /// same transaction.
 const MECHANISM: &str = "aggregator_fee_forwarder";
-/// Nobody is due anything of this input, and the call has no fee leg.
+/// No recipient is due anything of this input, and the call has no fee leg.
 const NO_FEE_DUE: &str = "no_fee_due";
 
 /// The member `fee_attribution`.
@@ -28,7 +25,7 @@ pub(crate) struct FeeAttribution {
     aggregate_cap_bps: u16,
     fee_model: Text,
     integrator: Text,
-    /// What leaves the input but is paid to nobody.
+    /// The amount that leaves the input and is not paid.
     left_in_router: Digits,
     mechanism: Text,
     recipients: Vec<RecipientRecord>,
@@ -62,7 +59,7 @@ impl FeeAttribution {
             let amount = distributions
                 .iter()
                 .find(|part| part.recipient == recipient.address)
-                // Who is due nothing may be left out.
+                // A recipient that is due nothing may be left out.
                 .map_or(U256::ZERO, |part| part.amount);
             total = total
                 .checked_add(amount)

@@ -4,13 +4,10 @@
 use std::borrow::Cow;
 
 use alloy_primitives::U256;
-use plan_checks::{BasisPoints, FeePolicy, swap::SwapFacts};
+use calldata_checks::{BasisPoints, FeePolicy, swap::SwapFacts};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    envelope::Text,
-    wire::{Digits, Eip55},
-};
+use crate::wire::{Digits, Eip55, Text};
 
 /// What the minimum is a part of: the aggregator's own quote, not a price of the market.
 const QUOTE_RELATIVE: &str = "quote_relative";
@@ -53,7 +50,7 @@ struct MinimumOutput {
     /// such a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     below_independent_price_bps: Option<u16>,
-    /// How far the minimum is below what the quote expects, rounded up.
+    /// The distance of the minimum below the quote's expectation, rounded up.
     below_quote_bps: u16,
     /// `minAmountOut` of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +62,7 @@ struct MinimumOutput {
 }
 
 impl Disclosure {
-    /// What the checked facts disclose; nothing was simulated yet.
+    /// The disclosure of checked facts; nothing was simulated yet.
     pub(super) fn of(facts: &SwapFacts, policy: &FeePolicy) -> Self {
         let minimum = facts.min_amount_out;
         let expected = facts.quoted.to_amount;

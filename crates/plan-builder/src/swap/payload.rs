@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use plan_checks::{
+use calldata_checks::{
     Step, StepKind,
     fees::ReviewedChain,
     step,
@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::SwapRequest;
 use crate::{
-    envelope::Text,
     ports::{IndependentPrice, SwapQuote},
-    wire::{Digits, Eip55, Exact, Label, StepRecord, Time},
+    wire::{Digits, Eip55, Exact, Label, StepRecord, Text, Time},
 };
 
 /// The member `payload`.
@@ -43,23 +42,23 @@ pub(crate) struct QuoteRecord {
     from_amount: Digits,
     from_chain_id: u64,
     from_token: Eip55,
-    /// What the input is worth in US dollars, as the quote says.
+    /// The worth of the input in US dollars, as the quote says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from_usd: Option<Exact>,
     integrator: Text,
     pub(super) read_at: Time,
     receiver: Eip55,
     sender: Eip55,
-    /// Which aggregator; a label.
+    /// The aggregator; a label.
     source: Label,
     to_amount: Digits,
     pub(super) to_amount_min: Digits,
     to_chain_id: u64,
     to_token: Eip55,
-    /// What the expected output is worth in US dollars, as the quote says.
+    /// The worth of the expected output in US dollars, as the quote says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to_usd: Option<Exact>,
-    /// Which exchange, in the aggregator's words; a label.
+    /// The exchange, in the aggregator's words; a label.
     tool: Label,
 }
 
@@ -70,7 +69,7 @@ struct PriceRecord {
     as_of: Time,
     from_decimals: u8,
     from_usd: Exact,
-    /// Which source; a label.
+    /// The source; a label.
     source: Label,
     to_decimals: u8,
     to_usd: Exact,

@@ -1,7 +1,7 @@
 //! The arguments of `prepare_swap` (service document 4.2).
 
 use alloy_primitives::{Address, U256};
-use plan_checks::{
+use calldata_checks::{
     BasisPoints,
     swap::{SwapAsked, checks},
 };
@@ -11,11 +11,12 @@ use serde_json::Value;
 use crate::{
     AccountProfile, ExportSet, Refusal,
     arguments::{Argument, Object, Outcome, Property, Reader},
+    edit::{Editable, json},
     profile::{PROFILE, read_arguments, refuse_safe_batch},
     wire::Digits,
 };
 
-/// What aggregators write where a chain's native coin is meant.
+/// The addresses by which aggregators mean a chain's native coin.
 const NATIVE: [&str; 2] = [
     "0x0000000000000000000000000000000000000000",
     "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee",
@@ -71,38 +72,113 @@ pub(crate) const PROPERTIES: &[Property] = &[
 #[serde(rename_all = "camelCase")]
 pub struct SwapRequest {
     /// The caller's account: sender and receiver.
-    pub account_profile: AccountProfile,
+    pub(super) account_profile: AccountProfile,
     /// The chain of the swap.
-    pub chain_id: u64,
+    pub(super) chain_id: u64,
     /// In which further forms the steps are given.
     #[serde(
         skip_serializing_if = "nothing_chosen",
         serialize_with = "export_words"
     )]
-    pub exports: ExportSet,
+    pub(super) exports: ExportSet,
     /// Gross input, in the input token's smallest unit.
-    pub from_amount: Digits,
+    pub(super) from_amount: Digits,
     /// Input token.
-    pub from_token: Address,
+    pub(super) from_token: Address,
     /// The least output that is accepted, in the output token's smallest unit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_amount_out: Option<Digits>,
+    pub(super) min_amount_out: Option<Digits>,
     /// Slippage.
-    pub slippage: Slippage,
+    pub(super) slippage: Slippage,
     /// Output token.
-    pub to_token: Address,
+    pub(super) to_token: Address,
 }
 
-/// How far the output may fall below the quoted one.
+/// The most that the output may fall below the quoted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Slippage {
+pub(super) struct Slippage {
     /// In basis points.
     #[serde(serialize_with = "bps_number")]
-    pub max_bps: BasisPoints,
+    pub(super) max_bps: BasisPoints,
 }
 
 impl SwapRequest {
+    /// A swap of `from_amount` (gross, in the input token's smallest unit) on the account's own
+    /// chain, whose output may fall `max_slippage` below the quoted one.
+    ///
+    /// ```
+    /// use alloy_primitives::{U256, address};
+    /// use calldata_checks::BasisPoints;
+    /// use plan_builder::{AccountProfile, swap::SwapRequest};
+    ///
+    /// let holder = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// let account = AccountProfile::eoa(holder, 8453);
+    /// let usdc = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+    /// let weth = address!("4200000000000000000000000000000000000006");
+    /// let slippage = BasisPoints::new(50).ok_or("more than the whole")?;
+    /// let request = SwapRequest::new(account, usdc, weth, U256::from(1_000_000), slippage)?
+    ///     .with_min_amount_out(U256::from(300_000_000_000_000_u64))?;
+    /// assert_eq!(request.asked().from_token, usdc);
+    ///
+    /// let refused = SwapRequest::new(account, usdc, usdc, U256::from(1), slippage).unwrap_err();
+    /// assert_eq!(refused.check, "input_invalid");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn new(
+        account: AccountProfile,
+        from_token: Address,
+        to_token: Address,
+        from_amount: U256,
+        max_slippage: BasisPoints,
+    ) -> Result<Self, Refusal> {
+        let slippage = Slippage {
+            max_bps: max_slippage,
+        };
+        Self::of([
+            (PROFILE.name, json(&account)?),
+            (CHAIN_ID.name, json(&account.chain_id)?),
+            (FROM_TOKEN.name, json(&from_token)?),
+            (TO_TOKEN.name, json(&to_token)?),
+            (FROM_AMOUNT.name, json(&Digits(from_amount))?),
+            (SLIPPAGE.name, json(&slippage)?),
+        ])
+    }
+
+    /// With the least output that is accepted, in the output token's smallest unit.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_min_amount_out(&self, least: U256) -> Result<Self, Refusal> {
+        self.with(MIN_AMOUNT_OUT.name, Digits(least))
+    }
+
+    /// With the steps in further forms.
+    ///
+    /// # Errors
+    /// Those of [`Request::parse`](crate::Request::parse): a typed value meets the same bounds as
+    /// one in JSON.
+    pub fn with_exports(&self, exports: ExportSet) -> Result<Self, Refusal> {
+        self.with(EXPORTS.name, exports.words())
+    }
+
+    /// The further forms in which the steps are given.
+    #[must_use]
+    pub const fn exports(&self) -> ExportSet {
+        self.exports
+    }
+
+    /// The account that a plan is bound to.
+    #[must_use]
+    pub const fn account(&self) -> &AccountProfile {
+        &self.account_profile
+    }
+
     /// Reads the arguments.
     ///
     /// # Errors
@@ -174,7 +250,8 @@ impl SwapRequest {
     }
 
     /// As the checks read it.
-    pub(super) fn asked(&self) -> SwapAsked {
+    #[must_use]
+    pub fn asked(&self) -> SwapAsked {
         SwapAsked {
             account: self.account_profile.address,
             account_chain_id: self.account_profile.chain_id,
@@ -185,6 +262,12 @@ impl SwapRequest {
             max_slippage: self.slippage.max_bps,
             min_amount_out: self.min_amount_out.map(|least| least.0),
         }
+    }
+}
+
+impl Editable for SwapRequest {
+    fn read_from(arguments: &Value) -> Result<Self, Refusal> {
+        Self::parse(arguments)
     }
 }
 

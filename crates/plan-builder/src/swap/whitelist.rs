@@ -1,9 +1,9 @@
-//! What the router itself accepts: the reviewed contracts and functions, held against its whitelist
-//! on chain. A plan over one that is not on it would revert.
+//! The router's own whitelist on chain, compared with the reviewed contracts and functions. A plan
+//! over one that is not on it would revert.
 
 use alloy_primitives::{Address, Selector};
 use alloy_sol_types::{SolCall, sol};
-use plan_checks::fees::{FeePolicy, ReviewedChain};
+use calldata_checks::fees::{FeePolicy, ReviewedChain};
 
 use crate::ports::{Accounts, PortError};
 
@@ -12,12 +12,12 @@ sol! {
     function isContractSelectorWhitelisted(address contractAddress, bytes4 selector) external view returns (bool);
 }
 
-/// What the router's whitelist has instead of a function for a contract that may only be approved.
+/// The router's entry instead of a function, for a contract that may only be approved.
 const APPROVE_ONLY: Selector = Selector::new([0xff; 4]);
 /// `forwardERC20Fees`.
 const FORWARD_FEES: Selector = Selector::new([0x33, 0x2d, 0x74, 0x6b]);
 
-/// What the router says of one reviewed contract and function.
+/// The router's answer about one reviewed contract and function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The key in the fee configuration: `chains[0].legs[2]`, `chains[0].forwarder`.
@@ -34,7 +34,7 @@ pub struct Listing {
 
 /// Asks the router of one chain about everything that is reviewed there. A node that fails is not
 /// asked further.
-pub async fn of_chain<A: Accounts>(
+pub async fn of_chain<A: Accounts + ?Sized>(
     accounts: &A,
     policy: &FeePolicy,
     chain: &ReviewedChain,
@@ -77,7 +77,7 @@ fn reviewed(chain: &ReviewedChain) -> Vec<(String, Address, Selector)> {
     all
 }
 
-async fn is_listed<A: Accounts>(
+async fn is_listed<A: Accounts + ?Sized>(
     accounts: &A,
     chain: &ReviewedChain,
     contract: Address,

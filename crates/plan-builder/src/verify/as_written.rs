@@ -4,14 +4,14 @@
 //! however a part was picked, it is the one that stands there.
 
 use alloy_primitives::B256;
+use calldata_checks::{Commitment, DigestStanding, UtcSeconds};
 use memchr::{memmem, memrchr};
-use plan_checks::{Commitment, DigestStanding, UtcSeconds};
 use serde::de::DeserializeOwned;
 
-use super::{Verified, judge_labels, judge_payload, steps};
+use super::{JudgedPayload, judge_labels, judge_payload};
 use crate::{
-    Policy,
-    rail::{RailPlan, rail_of},
+    Policy, Verified,
+    rail::RailPlan,
     seal::{self, Labels},
     simulation::Simulation,
     wire::Word,
@@ -43,20 +43,27 @@ pub(super) fn verify<R: RailPlan>(
             computed: claimed,
         },
     };
-    let (report, terms) = judge_payload::<R>(request, &payload, policy, commitment).ok()?;
+    let JudgedPayload {
+        report,
+        terms,
+        facts,
+    } = judge_payload::<R>(request, &payload, policy, commitment).ok()?;
     judge_labels::<R>(request, &payload, policy, &labels).ok()?;
     let valid_until = labels.valid_until;
-    let steps = steps::<R>(request, &payload);
+    let (account, account_kind, chain_id) = (terms.account, terms.kind, terms.chain_id);
+    let plan = R::content(&payload, facts, labels.simulation.as_ref())?;
     let mut body = seal::body::<R>(request, payload, &report, terms, labels).ok()?;
     let intent_digest = body.intent_digest.0;
     body.is_written_as::<R>(text, Word(claimed))
         .then(|| Verified {
-            rail: rail_of::<R>(),
             payload_digest: claimed,
             intent_digest,
             valid_until,
+            account,
+            account_kind,
+            chain_id,
             report,
-            steps,
+            plan,
         })
 }
 
@@ -77,7 +84,7 @@ fn value<T: DeserializeOwned>(text: &str) -> Option<T> {
     T::deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
 }
 
-/// What follows the first occurrence of a mark.
+/// The text behind the first occurrence of a mark.
 fn behind<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     text.get(memmem::find(text.as_bytes(), mark.as_bytes())? + mark.len()..)
 }

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf, sync::LazyLock};
 
+use calldata_checks::Rail;
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
 
@@ -78,7 +79,7 @@ fn with_extras<R: RailPlan>(
         now: NOW,
         digest: DigestStanding::Sealing,
     };
-    let (report, terms) =
+    let JudgedPayload { report, terms, .. } =
         judge_payload::<R>(of_rail(&request), &given.payload, &POLICY, commitment).unwrap();
     let simulation = json!({
         "at": NOW.to_string(),

@@ -5,7 +5,7 @@ use std::{cell::RefCell, fmt};
 use alloy_primitives::{Address, hex};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Text;
+use super::TextVisitor;
 
 /// An address, written with its checksum (EIP-55). Only that spelling is read.
 ///
@@ -98,7 +98,7 @@ impl Serialize for Eip55 {
 
 impl<'de> Deserialize<'de> for Eip55 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(Self::read, "an address with its checksum"))
+        deserializer.deserialize_str(TextVisitor(Self::read, "an address with its checksum"))
     }
 }
 

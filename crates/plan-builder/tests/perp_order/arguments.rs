@@ -1,7 +1,7 @@
 //! The arguments: what is read, in which normal form, and what is refused.
 
+use calldata_checks::Rail;
 use plan_builder::Request;
-use plan_checks::Rail;
 use serde_json::{Value, json};
 
 use crate::venue::{ACCOUNT, arguments, parse, protected};

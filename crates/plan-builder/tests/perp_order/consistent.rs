@@ -2,11 +2,11 @@
 //! same other thing.
 
 use alloy_primitives::{Bytes, hex};
-use plan_builder::{Refusal, verify};
-use plan_checks::{
+use calldata_checks::{
     fees::ReviewedPerpAsset,
     perp_order::{WireAction, hash, msgpack},
 };
+use plan_builder::{Refusal, verify};
 use serde_json::{Value, json};
 
 use crate::venue::{

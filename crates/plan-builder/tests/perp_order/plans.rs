@@ -1,8 +1,8 @@
 //! Plans that hold: what they say, and that anyone can verify them.
 
 use alloy_primitives::{Address, B256, Bytes};
+use calldata_checks::{Rail, UtcSeconds, perp_order::hash};
 use plan_builder::verify;
-use plan_checks::{Rail, UtcSeconds, perp_order::hash};
 use serde_json::{Value, json};
 
 use crate::venue::{
@@ -145,14 +145,14 @@ fn a_plan_verifies_for_its_request() {
     ] {
         let plan = plan(&arguments);
         let verified = check(&arguments, plan.json()).unwrap();
-        assert_eq!(verified.rail, Rail::PerpOrder);
-        assert_eq!(verified.payload_digest, plan.payload_digest());
-        assert_eq!(verified.report.assertions().len(), 20);
+        assert_eq!(verified.rail(), Rail::PerpOrder);
+        assert_eq!(verified.payload_digest(), plan.payload_digest());
+        assert_eq!(verified.report().assertions().len(), 20);
         // A client may write the members in another order, as long as it says the same.
         let sorted = serde_json_canonicalizer::to_string(&value(&plan)).unwrap();
         assert_ne!(sorted, plan.json());
         assert_eq!(
-            check(&arguments, &sorted).unwrap().payload_digest,
+            check(&arguments, &sorted).unwrap().payload_digest(),
             plan.payload_digest()
         );
     }

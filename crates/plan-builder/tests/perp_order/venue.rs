@@ -7,14 +7,14 @@ use std::{
 };
 
 use alloy_primitives::{Address, B256, address, keccak256};
+use calldata_checks::{
+    BasisPoints, FeePolicy, Rail, UtcSeconds,
+    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding, SwapPricePolicy},
+};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, perp_order,
     ports::{PerpAsset, PerpVenue, PortError, PortErrorReason},
     verify,
-};
-use plan_checks::{
-    BasisPoints, FeePolicy, Rail, UtcSeconds,
-    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding, SwapPricePolicy},
 };
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! What may be asked for.
 
 use alloy_primitives::B256;
+use calldata_checks::Rail;
 use plan_builder::Request;
-use plan_checks::Rail;
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, buy, sell};

@@ -1,7 +1,7 @@
 //! Changed plans whose digest was made to fit: whoever forges one can do that too.
 
 use alloy_primitives::B256;
-use plan_checks::{Facts, pm_order::PmOrderFacts};
+use calldata_checks::{Facts, pm_order::PmOrderFacts};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use plan_builder::{LifeSeconds, Moment};
-use plan_checks::{
+use calldata_checks::{
     Facts,
     pm_order::{COLLATERAL, CONDITIONAL_TOKENS, Exchange, MAX_SALT, PmOrderFacts},
 };
+use plan_builder::{LifeSeconds, Moment};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn a_built_plan_is_verified_and_lists_the_whole_table() {
     for stage in stages() {
         let sealed = stage.build().unwrap();
         let verified = stage.verify(sealed.json()).unwrap();
-        assert_eq!(verified.payload_digest, sealed.payload_digest());
+        assert_eq!(verified.payload_digest(), sealed.payload_digest());
         let plan = stage.plan();
         let names: Vec<_> = plan["assertions"]
             .as_array()

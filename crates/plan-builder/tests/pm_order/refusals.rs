@@ -1,8 +1,8 @@
 //! What is not built, and by which name it is refused.
 
 use alloy_primitives::U256;
+use calldata_checks::UtcSeconds;
 use plan_builder::ports::{PmMarket, PortError, PortErrorReason};
-use plan_checks::UtcSeconds;
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, buy, sell};

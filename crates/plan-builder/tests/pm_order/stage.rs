@@ -7,14 +7,14 @@ use std::{
 };
 
 use alloy_primitives::{B256, U256, address, keccak256};
+use calldata_checks::{
+    BasisPoints, FeePolicy, Rail, UtcSeconds,
+    fees::{BridgeCaps, FeeModel, FeeRecipient, Rounding, SwapPricePolicy},
+};
 use plan_builder::{
     Moment, Policy, Refusal, Request, Sealed, Verified, pm_order,
     ports::{PmBuilderFee, PmMarket, PmToken, PmVenue, PortError},
     verify,
-};
-use plan_checks::{
-    BasisPoints, FeePolicy, Rail, UtcSeconds,
-    fees::{BridgeCaps, FeeModel, FeeRecipient, Rounding, SwapPricePolicy},
 };
 use serde_json::{Value, json};
 

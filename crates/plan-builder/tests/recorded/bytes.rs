@@ -6,7 +6,7 @@ use std::{fs, path::PathBuf};
 
 use alloy_primitives::{Bytes, keccak256};
 use alloy_sol_types::SolCall as _;
-use plan_checks::swap::calldata::{
+use calldata_checks::swap::calldata::{
     SwapCall, SwapData, decode_fees, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
     swapTokensSingleV3ERC20ToERC20Call,
 };

@@ -1,7 +1,7 @@
 //! The arguments: what is read, what is refused, and by which name.
 
+use calldata_checks::Rail;
 use plan_builder::{ExportSet, Refusal, Request};
-use plan_checks::Rail;
 use serde_json::{Value, json};
 
 use crate::sample::{ACCOUNT, BASE, USDC, WETH, arguments, build, parse};
@@ -36,14 +36,15 @@ fn what_is_read() {
         a["exports"] = json!(["safe_tx_builder", "eip5792"]);
     }))
     .unwrap();
-    assert_eq!(request.account_profile.address, ACCOUNT);
+    let asked = request.asked();
+    assert_eq!(request.account().address, ACCOUNT);
     assert_eq!(
-        (request.chain_id, request.from_token, request.to_token),
+        (asked.chain_id, asked.from_token, asked.to_token),
         (BASE, USDC, WETH)
     );
-    assert_eq!(request.slippage.max_bps.get(), 50);
+    assert_eq!(asked.max_slippage.get(), 50);
     assert_eq!(
-        request.exports,
+        request.exports(),
         ExportSet {
             eip5792: true,
             safe_tx_builder: true
@@ -101,7 +102,10 @@ fn the_least_output_as_text_or_number() {
         ),
     ] {
         let request = parse(&with(|a| a["minAmountOut"] = given)).unwrap();
-        assert_eq!(request.min_amount_out.unwrap().0.to_string(), expected);
+        assert_eq!(
+            request.asked().min_amount_out.unwrap().to_string(),
+            expected
+        );
     }
     for given in [
         json!(-1),

@@ -1,12 +1,12 @@
 //! What a plan says, and what becomes of a port's failure.
 
 use alloy_primitives::U256;
+use calldata_checks::{BasisPoints, UtcSeconds, swap::calldata::FeeDistribution};
 use plan_builder::{
     Request,
     ports::{NoSimulator, PortError, PortErrorReason, SwapAsk},
     swap, verify,
 };
-use plan_checks::{BasisPoints, UtcSeconds, swap::calldata::FeeDistribution};
 use serde_json::{Value, json};
 
 use crate::sample::{
@@ -173,8 +173,8 @@ fn a_safe_account_with_both_exports() {
 fn a_plan_verifies_until_it_is_over() {
     let sealed = sealed();
     let verified = verified(sealed.json()).unwrap();
-    assert_eq!(verified.payload_digest, sealed.payload_digest());
-    assert_eq!(verified.report.assertions().len(), 12);
+    assert_eq!(verified.payload_digest(), sealed.payload_digest());
+    assert_eq!(verified.report().assertions().len(), 12);
     let request = Request::Swap(parse(&arguments()).unwrap());
     let at = |seconds| {
         verify(

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use alloy_primitives::{Address, Bytes, U256};
+use calldata_checks::{BasisPoints, UtcSeconds, swap::PriceReading};
 use plan_builder::{
     Policy, Refusal, Request, Sealed,
     ports::{
@@ -12,7 +13,6 @@ use plan_builder::{
     swap::{self, whitelist},
     verify,
 };
-use plan_checks::{BasisPoints, UtcSeconds, swap::PriceReading};
 use serde_json::{Value, json};
 
 use crate::sample::{

@@ -1,7 +1,7 @@
 //! Hostile and mistaken quotes: no plan comes out, and the refusal names the check.
 
 use alloy_primitives::{Bytes, U256, address};
-use plan_checks::swap::calldata::FeeDistribution;
+use calldata_checks::swap::calldata::FeeDistribution;
 
 use crate::sample::{
     AGGREGATOR, Draft, FORWARDER, OWN, ROUTER, STRANGER, USDC, WETH, arguments, build,

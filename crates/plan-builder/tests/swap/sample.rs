@@ -9,13 +9,7 @@ use std::{
 
 use alloy_primitives::{Address, B256, Selector, U256, address};
 use alloy_sol_types::SolCall as _;
-use plan_builder::{
-    LifeSeconds, Moment, Policy, Refusal, Request, Sealed, Validity, Verified,
-    ports::{NoSimulator, PortError, SwapAsk, SwapQuote, SwapQuotes},
-    swap::{self, SwapRequest},
-    verify,
-};
-use plan_checks::{
+use calldata_checks::{
     BasisPoints, FeePolicy, Rail, UtcSeconds,
     fees::{
         BridgeCaps, FeeModel, FeeRecipient, ReviewedChain, ReviewedLeg, Rounding, SwapPricePolicy,
@@ -23,6 +17,12 @@ use plan_checks::{
     swap::calldata::{
         FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
     },
+};
+use plan_builder::{
+    LifeSeconds, Moment, Policy, Refusal, Request, Sealed, Validity, Verified,
+    ports::{NoSimulator, PortError, SwapAsk, SwapQuote, SwapQuotes},
+    swap::{self, SwapRequest},
+    verify,
 };
 use serde_json::{Value, json};
 

@@ -4,12 +4,12 @@ use std::{sync::Mutex, time::Duration};
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use alloy_sol_types::{Revert, SolError as _};
+use calldata_checks::{Step, StepKind};
 use plan_builder::{
     Policy, Refusal, Request, Sealed, SimulationMode,
     ports::{NoSimulator, PortError, PortErrorReason, SimulatedCall, SimulatedLog, Simulator},
     swap, verify,
 };
-use plan_checks::{Step, StepKind};
 use serde_json::{Value, json};
 
 use crate::sample::{

@@ -4,12 +4,12 @@
 use std::sync::Mutex;
 
 use alloy_primitives::{Address, B256, keccak256};
+use calldata_checks::Step;
 use plan_builder::{
     Refusal, Request, Sealed, SimulationMode,
     ports::{NoSimulator, PortError, PortErrorReason, SimulatedCall, Simulator},
     verify,
 };
-use plan_checks::Step;
 use serde_json::{Value, json};
 
 use crate::{

@@ -16,7 +16,7 @@ fn the_recorded_plan_is_the_one_that_is_built() {
     let vector = json!({
         "arguments": arguments(),
         "intent_digest": request.intent_digest().unwrap(),
-        "now": plan_checks::UtcSeconds::from_unix(NOW).to_string(),
+        "now": calldata_checks::UtcSeconds::from_unix(NOW).to_string(),
         "payload_digest": sealed.payload_digest(),
         "plan": serde_json::from_str::<Value>(sealed.json()).unwrap(),
     });

@@ -9,15 +9,15 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use alloy_sol_types::{SolCall as _, sol};
-use plan_builder::ports::{
-    Accounts, BridgeFeeReading, BridgeFees, PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmToken,
-    PmVenue, PortError, SwapAsk, SwapQuote, SwapQuotes,
-};
-use plan_checks::{
+use calldata_checks::{
     UtcSeconds,
     swap::calldata::{
         FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
     },
+};
+use plan_builder::ports::{
+    Accounts, BridgeFeeReading, BridgeFees, PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmToken,
+    PmVenue, PortError, SwapAsk, SwapQuote, SwapQuotes,
 };
 
 sol! {

@@ -1,6 +1,7 @@
 //! Swaps on chain 196 and on Base.
 
 use alloy_primitives::{Bytes, U256};
+use calldata_checks::BasisPoints;
 use data_sources::{
     Approvals, Mode, ReviewedContracts, SourceToken, SwapRequest, Swaps, VenueConfig,
     lifi::{Lifi, LifiConfig},
@@ -14,7 +15,6 @@ use dev_chain::{
     xlayer::{self, USDG, USDT0, WOKB},
 };
 use plan_builder::ports::{SwapAsk, SwapQuotes};
-use plan_checks::BasisPoints;
 use replay::{Recordings, ReplayServer};
 
 use crate::{NOW, approve, clock, held, send, xlayer_stage};

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use alloy_primitives::B256;
+use calldata_checks::BasisPoints;
 use data_sources::{
     Clock, Mode, SourceConfig, UpstreamSpec, VenueConfig,
     alternative_me::AlternativeMe,
@@ -44,7 +45,6 @@ use data_sources::{
     yahoo::Yahoo,
 };
 use jiff::Timestamp;
-use plan_checks::BasisPoints;
 
 pub(crate) fn now() -> Timestamp {
     Timestamp::from_second(i64::try_from(replay::RECORDED_AT).unwrap()).unwrap()

@@ -105,7 +105,7 @@ pub const MEMBERS: &[Member] = &[
         must_not_reach: IMPURE,
     },
     Member {
-        name: "plan-checks",
+        name: "calldata-checks",
         layer: 0,
         may_use: &[],
         must_not_reach: IMPURE,
@@ -126,7 +126,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "plan-builder",
         layer: 1,
-        may_use: &["addresses", "plan-checks"],
+        may_use: &["addresses", "calldata-checks"],
         must_not_reach: IMPURE,
     },
     Member {
@@ -151,7 +151,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "delegation-fence",
         layer: 2,
-        may_use: &["addresses", "plan-builder", "plan-checks"],
+        may_use: &["addresses", "calldata-checks", "plan-builder"],
         must_not_reach: IMPURE,
     },
     // Like `readings`, it computes with times from its caller.
@@ -198,7 +198,12 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "fence-server",
         layer: 4,
-        may_use: &["delegation-fence", "plan-builder", "plan-checks", "storage"],
+        may_use: &[
+            "calldata-checks",
+            "delegation-fence",
+            "plan-builder",
+            "storage",
+        ],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
     },
     // A server's records of mandates. Moving money is a port.
@@ -219,12 +224,24 @@ pub const MEMBERS: &[Member] = &[
         layer: 3,
         may_use: &[
             "addresses",
+            "calldata-checks",
             "credit",
             "plan-builder",
-            "plan-checks",
             "readings",
         ],
-        must_not_reach: &[STORAGE, &["revm"]],
+        must_not_reach: &[
+            STORAGE,
+            &["revm"],
+            // Its adapters are for embedders, too: they bring nothing about payments.
+            &[
+                "alloy-signer",
+                "alloy-signer-local",
+                "ledger",
+                "route-catalog",
+                "settlement",
+                "x402-wire",
+            ],
+        ],
     },
     Member {
         name: "server-config",
@@ -254,7 +271,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "chain-reader",
         layer: 4,
-        may_use: &["plan-checks", "tx-sender"],
+        may_use: &["calldata-checks", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // It has effects through ports and crates below, and holds no key.
@@ -262,12 +279,12 @@ pub const MEMBERS: &[Member] = &[
         name: "fence-sending",
         layer: 5,
         may_use: &[
+            "calldata-checks",
             "chain-reader",
             "custody",
             "delegation-fence",
             "fence-server",
             "plan-builder",
-            "plan-checks",
             "tx-sender",
         ],
         must_not_reach: &[&["revm", "x402-wire"]],
@@ -277,9 +294,9 @@ pub const MEMBERS: &[Member] = &[
         name: "wallet-actions",
         layer: 5,
         may_use: &[
+            "calldata-checks",
             "chain-reader",
             "custody",
-            "plan-checks",
             "storage",
             "tx-sender",
         ],
@@ -289,6 +306,7 @@ pub const MEMBERS: &[Member] = &[
         name: "api-server",
         layer: 6,
         may_use: &[
+            "calldata-checks",
             "chain-reader",
             "credit",
             "custody",
@@ -301,7 +319,6 @@ pub const MEMBERS: &[Member] = &[
             "http-edge",
             "ledger",
             "plan-builder",
-            "plan-checks",
             "readings",
             "recorder",
             "replay",
@@ -322,12 +339,12 @@ pub const MEMBERS: &[Member] = &[
         name: "mcp-server",
         layer: 5,
         may_use: &[
+            "calldata-checks",
             "credit",
             "data-sources",
             "dev-chain",
             "http-edge",
             "plan-builder",
-            "plan-checks",
             "recorder",
             "replay",
             "server-config",
@@ -349,10 +366,10 @@ pub const MEMBERS: &[Member] = &[
         layer: 3,
         may_use: &[
             "addresses",
+            "calldata-checks",
             "delegation-fence",
             "keystore",
             "plan-builder",
-            "plan-checks",
         ],
         must_not_reach: &[NETWORK, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
@@ -374,13 +391,13 @@ pub const MEMBERS: &[Member] = &[
         layer: 7,
         may_use: &[
             "api-server",
+            "calldata-checks",
             "data-sources",
             "dev-chain",
             "http-edge",
             "ledger",
             "mcp-server",
             "plan-builder",
-            "plan-checks",
             "replay",
             "route-catalog",
             "settlement",

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::BasisPoints;
 use delegation_fence::Name;
-use plan_checks::BasisPoints;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};

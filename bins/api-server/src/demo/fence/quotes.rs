@@ -2,14 +2,14 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall as _, sol};
-use dev_chain::base;
-use plan_builder::ports::{PortError, PortErrorReason, SwapAsk, SwapQuote, SwapQuotes};
-use plan_checks::{
+use calldata_checks::{
     FeePolicy, UtcSeconds,
     swap::calldata::{
         FeeDistribution, SwapData, forwardERC20FeesCall, swapTokensMultipleV3ERC20ToERC20Call,
     },
 };
+use dev_chain::base;
+use plan_builder::ports::{PortError, PortErrorReason, SwapAsk, SwapQuote, SwapQuotes};
 
 sol! {
     /// The exchange.

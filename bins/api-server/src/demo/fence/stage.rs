@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall as _, sol};
+use calldata_checks::{Rail, UtcSeconds};
 use custody::{Custody as _, CustodyError, LocalCustody, Owner};
 use delegation_fence::{Policy, Refusal as FenceRefusal};
 use dev_chain::{
@@ -17,7 +18,6 @@ use dev_chain::{
 use http_edge::Drained;
 use plan_builder::ports::NoSimulator;
 use plan_builder::{FeeConfigError, FeeDocument, Moment, Refusal, Request, swap};
-use plan_checks::{Rail, UtcSeconds};
 use replay::{RecordingError, Recordings, ReplayServer};
 use secrecy::SecretString;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Dollars and tokens.
 
 use alloy_primitives::U256;
-use plan_checks::Decimal as Exact;
+use calldata_checks::Decimal as Exact;
 use readings::{Decimal, Figure};
 use wallet_actions::whole;
 

@@ -123,7 +123,7 @@ fn arrived(first: &Intent, kept: &KeptMove) -> U256 {
 /// The end of a move whose deposit stands.
 fn moved(deposit: &Intent, kept: &KeptMove) -> Result<MoveOutcome, MoverError> {
     let amount = deposit.plan.get("amount").and_then(Value::as_str);
-    let amount: Option<plan_checks::Decimal> = amount.and_then(|amount| amount.parse().ok());
+    let amount: Option<calldata_checks::Decimal> = amount.and_then(|amount| amount.parse().ok());
     let atoms = amount.and_then(|amount| amount.atoms(kept.decimals));
     let worth = atoms.and_then(|atoms| usd(atoms, kept.decimals, kept.price_usd.0));
     match (worth, last_transaction(deposit)) {

@@ -1,11 +1,9 @@
 //! A bridge of native USDC: burned here, minted there, by the protocol itself.
 
-use alloy_primitives::Address;
-use plan_builder::{Refusal, Request, verify};
-use plan_checks::bridge::calldata::Burn;
-use plan_checks::bridge::chains::{self, BridgeChain, MESSAGE_TRANSMITTER};
-use plan_checks::bridge::checks;
-use plan_checks::{Failure, Rail, Steps};
+use calldata_checks::Rail;
+use calldata_checks::bridge::chains::MESSAGE_TRANSMITTER;
+use calldata_checks::bridge::checks;
+use plan_builder::{Refusal, Request, VerifiedPlan, verify};
 use serde_json::{Value, json};
 use wallet_actions::{BridgeAsk, BridgePlan};
 
@@ -31,28 +29,25 @@ impl WalletPlans {
         let built = plan_builder::bridge::build(bridge, circle, nodes, nodes, policy, &moment);
         let sealed = built.await?;
         let verified = verify(&request, sealed.json(), self.now(), policy)?;
-        let decoded = Steps::decode(&verified.steps)?;
-        let burn = Burn::decode(&decoded.call.data)
-            .map_err(|violation| Failure::new(checks::TARGETS_VALUE, violation))?;
-        let (source, destination) = (chain(ask.from_chain)?, chain(ask.to_chain)?);
-        let minted_token: Address = destination.usdc;
+        let (valid_until, evidence) = (
+            verified.valid_until(),
+            evidence(&verified, sealed.artifact_id()),
+        );
+        let VerifiedPlan::Bridge(plan) = verified.into_plan() else {
+            return Err(unreadable("bridge"));
+        };
         Ok(BridgePlan {
-            steps: steps(&verified.steps),
-            spender: decoded.approve.spender,
-            max_fee: burn.max_fee,
-            source_domain: source.domain,
-            destination_domain: burn.destination_domain,
-            minted_token,
+            steps: steps(&plan.steps),
+            spender: plan.spender,
+            max_fee: plan.max_fee,
+            source_domain: plan.source_domain,
+            destination_domain: plan.destination_domain,
+            minted_token: plan.destination_token,
             transmitter: MESSAGE_TRANSMITTER,
-            valid_until: verified.valid_until.unix(),
-            evidence: evidence(&verified, sealed.artifact_id()),
+            valid_until: valid_until.unix(),
+            evidence,
         })
     }
-}
-
-fn chain(chain_id: u64) -> Result<&'static BridgeChain, Refusal> {
-    let reviewed = chains::reviewed(chain_id);
-    reviewed.map_err(|violation| Failure::new(checks::ROUTE, violation).into())
 }
 
 fn arguments(ask: &BridgeAsk) -> Value {

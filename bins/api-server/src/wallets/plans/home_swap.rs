@@ -2,8 +2,8 @@
 //! that is built here.
 
 use alloy_primitives::U256;
+use calldata_checks::{StepKind, step};
 use data_sources::{Approvals as _, SwapRequest, Swaps as _};
-use plan_checks::{StepKind, step};
 use serde_json::json;
 use wallet_actions::{PlanCause, PlanRefused, PlannedStep, SwapAsk, SwapPlan};
 

@@ -1,11 +1,10 @@
 //! A swap through LI.FI's router, on the chains of the fee configuration.
 
-use alloy_primitives::U256;
+use calldata_checks::Rail;
 use data_sources::defillama::Defillama;
 use data_sources::lifi::Lifi;
 use plan_builder::ports::{IndependentPrice, PortError, SwapQuote, SwapQuotes};
-use plan_builder::{Refusal, Request, verify};
-use plan_checks::{Rail, Steps, swap::calldata::SwapCall};
+use plan_builder::{Refusal, Request, VerifiedPlan, verify};
 use serde_json::{Value, json};
 use wallet_actions::{SwapAsk, SwapPlan};
 
@@ -45,16 +44,20 @@ impl WalletPlans {
         let (nodes, moment) = (&self.rails.nodes, self.moment()?);
         let sealed = plan_builder::swap::build(swap, &quotes, nodes, policy, &moment).await?;
         let verified = verify(&request, sealed.json(), self.now(), policy)?;
-        let decoded = Steps::decode(&verified.steps)?;
-        let call =
-            SwapCall::decode(&decoded.call.data).map_err(|_| unreadable("call of the router"))?;
+        let (valid_until, evidence) = (
+            verified.valid_until(),
+            evidence(&verified, sealed.artifact_id()),
+        );
+        let VerifiedPlan::Swap(plan) = verified.into_plan() else {
+            return Err(unreadable("swap"));
+        };
         Ok(SwapPlan {
-            steps: steps(&verified.steps),
-            spender: decoded.approve.spender,
-            quoted: quoted(sealed.json())?,
-            at_least: call.min_amount_out,
-            valid_until: verified.valid_until.unix(),
-            evidence: evidence(&verified, sealed.artifact_id()),
+            steps: steps(&plan.steps),
+            spender: plan.spender,
+            quoted: plan.quoted_amount_out,
+            at_least: plan.min_amount_out,
+            valid_until: valid_until.unix(),
+            evidence,
         })
     }
 }
@@ -72,14 +75,4 @@ fn arguments(ask: &SwapAsk) -> Value {
         "fromAmount": ask.atoms.to_string(),
         "slippage": { "maxBps": ask.slippage_bps },
     })
-}
-
-/// The expected output that a verified plan discloses. The checks hold the least output against it.
-fn quoted(plan: &str) -> Result<U256, Refusal> {
-    let plan: Value = serde_json::from_str(plan).unwrap_or_default();
-    let text = plan.pointer("/payload/quote/to_amount");
-    let amount = text
-        .and_then(Value::as_str)
-        .and_then(|text| text.parse().ok());
-    amount.ok_or_else(|| unreadable("quoted output"))
 }

@@ -3,7 +3,7 @@
 use alloy_primitives::Selector;
 
 use super::{USDT0, probed, questions};
-use crate::{fourbyte::Fourbyte, reviewed::CHAIN_ID, sourcify::Sourcify};
+use crate::{CHAIN_ID, fourbyte::Fourbyte, sourcify::Sourcify};
 
 /// `transfer(address,uint256)`, and an unknown selector.
 const TRANSFER: Selector = alloy_primitives::FixedBytes([0xa9, 0x05, 0x9c, 0xbb]);

@@ -4,11 +4,10 @@ use alloy_primitives::U256;
 
 use super::{ACCOUNT, NOW, USDT0, WOKB, btc, probed, questions};
 use crate::{
-    Approvals, Error, SwapRequest, Swaps, TokenList,
+    Approvals, CHAIN_ID, Error, SwapRequest, Swaps, TokenList,
     news::SocialToken,
     okx::{Okx, defi::OkxDefi},
     probe::Question,
-    reviewed::CHAIN_ID,
 };
 
 /// Ten dollars of USD₮0.

@@ -1,8 +1,8 @@
 //! The venues of plans.
 
 use alloy_primitives::{Address, B256, U256, address, b256};
+use calldata_checks::BasisPoints;
 use plan_builder::ports::{BridgeFees, PerpVenue, PmVenue, SwapAsk, SwapQuotes};
-use plan_checks::BasisPoints;
 
 use super::{ACCOUNT, WETH};
 use crate::{

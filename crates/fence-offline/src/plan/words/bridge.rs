@@ -1,7 +1,7 @@
 //! A transfer of native USDC between chains.
 
 use alloy_primitives::Address;
-use plan_checks::bridge::{calldata::Burn, chains::CHAINS};
+use calldata_checks::bridge::{calldata::Burn, chains::CHAINS};
 use serde_json::Value;
 
 use super::{UNREADABLE, Words, data, describe_approvals, integer, target, text};

@@ -1,7 +1,7 @@
 //! A swap through the reviewed router.
 
 use alloy_primitives::Address;
-use plan_checks::swap::calldata::{FeeDistribution, SwapCall, decode_fees};
+use calldata_checks::swap::calldata::{FeeDistribution, SwapCall, decode_fees};
 use serde_json::Value;
 
 use super::{UNREADABLE, Words, data, describe_approvals, integer, target, text};

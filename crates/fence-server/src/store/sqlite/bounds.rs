@@ -2,8 +2,8 @@
 //! it bounds.
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::{MOST_GRANT_DAYS, Spent, require_room_for_tombstone};
-use plan_checks::UtcSeconds;
 use rusqlite::{Connection, Transaction, params};
 
 use super::{

@@ -1,9 +1,9 @@
 //! What is read.
 
 use alloy_primitives::{Address, B256, U256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
-use plan_checks::UtcSeconds;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{damaged, number, unsigned};

@@ -1,9 +1,9 @@
 //! What is written. Every function runs in one transaction that holds the write lock.
 
 use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{Entry, Head, LogEvent, Policy, Refusal};
-use plan_checks::UtcSeconds;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
 
 use super::{

@@ -34,9 +34,7 @@ enum Node {
         _chain: DevChain,
         _server: RpcServer,
     },
-    Anvil {
-        anvil: Anvil,
-    },
+    Anvil(Box<Anvil>),
 }
 
 #[derive(Deserialize)]
@@ -77,7 +75,7 @@ impl Ground {
                 if let Some(domain) = domain {
                     tokio::spawn(follow(rpc.clone(), iris.clone(), domain));
                 }
-                (rpc, Node::Anvil { anvil })
+                (rpc, Node::Anvil(Box::new(anvil)))
             }
         };
         Self {
@@ -102,7 +100,7 @@ impl Ground {
     /// Gives an account coins of its own on anvil, whose priority fees are those of Ethereum. On
     /// the embedded chains the service pays for gas.
     pub(crate) async fn give_coins(&self, account: Address) {
-        if matches!(self.node, Node::Anvil { .. }) {
+        if matches!(self.node, Node::Anvil(_)) {
             let wei = U256::from(10_u64.pow(18));
             let _: Value = anvil(&self.rpc, "anvil_setBalance", json!([account, wei])).await;
         }
@@ -110,7 +108,7 @@ impl Ground {
 
     /// Transfers a token from one of anvil's own accounts.
     pub(crate) async fn transfer(&self, token: Address, from: Account, to: Address, amount: u64) {
-        let Node::Anvil { anvil } = &self.node else {
+        let Node::Anvil(anvil) = &self.node else {
             panic!("not anvil")
         };
         let amount = U256::from(amount);

@@ -2,9 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use calldata_checks::{Rail, UtcSeconds};
 use dev_chain::base::{USDC, WETH};
 use plan_builder::{Request, verify};
-use plan_checks::{Rail, UtcSeconds};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -2,9 +2,9 @@
 
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall as _;
+use calldata_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
 use delegation_fence::onchain::ChainTerms;
 use dev_chain::base::{ROUTER, USDC, WETH};
-use plan_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
 
 use super::Attack;
 use crate::stage::{

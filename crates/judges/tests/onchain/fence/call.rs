@@ -2,10 +2,10 @@
 
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall as _;
-use dev_chain::base::{USDC, WETH};
-use plan_checks::swap::calldata::{
+use calldata_checks::swap::calldata::{
     SwapData, swapTokensMultipleV3ERC20ToERC20Call, swapTokensSingleV3ERC20ToERC20Call,
 };
+use dev_chain::base::{USDC, WETH};
 
 use super::Attack;
 use crate::stage::{HOLDER, STRANGER, Stage, USD, delegate, grant, output, swap};

@@ -3,7 +3,7 @@ use std::time::Duration;
 use alloy_primitives::{Address, Bytes};
 use serde_json::json;
 
-use plan_checks::bridge::chains::TOKEN_MESSENGER;
+use calldata_checks::bridge::chains::TOKEN_MESSENGER;
 
 use super::{ACCOUNT, Fees, envelope, moment, policy, ready, request, strict_policy};
 use crate::{

@@ -1,5 +1,5 @@
 use alloy_primitives::{U256, hex};
-use plan_checks::{
+use calldata_checks::{
     Facts, UtcSeconds,
     bridge::{BridgeFacts, chains::CHAINS},
 };
@@ -75,7 +75,7 @@ fn every_route_is_built_and_verified() {
                     verify::<BridgeRail>(&request, plan.json(), moment().now(), &policy()).unwrap();
                 assert_eq!(verified.payload_digest, plan.payload_digest());
                 let names: Vec<_> = verified
-                    .report
+                    .report()
                     .assertions()
                     .iter()
                     .map(|a| a.name)

@@ -1,6 +1,6 @@
 //! The market as it was read, in its wire form.
 
-use plan_checks::{
+use calldata_checks::{
     UtcSeconds,
     pm_order::{PmBuilderFee, PmMarketFacts},
 };
@@ -38,7 +38,7 @@ pub(crate) struct Token {
     token_id: Digits,
 }
 
-/// What the venue takes for a builder code, in basis points.
+/// The venue's fee for a builder code, in basis points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BuilderFee {
@@ -66,7 +66,7 @@ impl From<PmBuilderFee> for BuilderFee {
 }
 
 impl Market {
-    /// When it was read.
+    /// The time of the reading.
     pub(in crate::pm_order) const fn read_at(&self) -> UtcSeconds {
         self.read_at.0
     }

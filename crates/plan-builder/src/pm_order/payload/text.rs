@@ -1,6 +1,6 @@
 //! A payload as the checks decode it.
 
-use plan_checks::pm_order as checks;
+use calldata_checks::pm_order as checks;
 
 use super::{BodyOrder, Member, OrderRecord, PmOrderPayload, TypedData};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use addresses::ConfiguredAddress;
 use alloy_primitives::Address;
-use plan_checks::{
+use calldata_checks::{
     fees::{BasisPoints, FeePolicy, PerpBuilder, ReviewedPerpAsset},
     perp_order::{PERP_DEX_SIZE, is_perpetual},
 };
@@ -40,7 +40,7 @@ const MOST_BUILDER_FEE: u64 = 100;
 /// Most decimals of a size: with those of a price they are six.
 const MOST_SIZE_DECIMALS: u8 = 6;
 
-/// What the part says.
+/// The review of the part.
 pub(super) struct Perpetuals {
     pub(super) builder: Option<PerpBuilder>,
     pub(super) max_trigger_slippage: Option<BasisPoints>,
@@ -152,7 +152,7 @@ fn perp_assets(tables: Vec<PerpAssetTable>, problems: &mut Problems) -> Vec<Revi
 mod tests {
     use super::*;
 
-    /// What a part says, or the keys of its problems.
+    /// The review of a part, or the keys of its problems.
     fn reviewed(text: &str) -> Result<Perpetuals, Vec<String>> {
         let mut problems = Problems::default();
         let perpetuals = toml::from_str::<PerpetualsTable>(text)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use addresses::ConfiguredAddress;
 use alloy_primitives::{Address, Selector};
-use plan_checks::{
+use calldata_checks::{
     fees::{ReviewedChain, ReviewedLeg, SwapPricePolicy},
     swap::calldata::IMPLEMENTED,
 };
@@ -28,7 +28,7 @@ pub(super) struct ChainTable {
 struct LegTable {
     contract: ConfiguredAddress,
     selectors: Vec<Selector>,
-    /// Whom the router must approve for it, where that is not the contract itself.
+    /// The spender that the router must approve for it, where that is not the contract itself.
     spender: Option<ConfiguredAddress>,
     #[serde(default)]
     tools: Vec<String>,

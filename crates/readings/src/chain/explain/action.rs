@@ -31,7 +31,7 @@ pub struct Action {
 }
 
 /// The words for an action, in two tenses.
-struct ActionWords {
+struct DecodedAction {
     kind: &'static str,
     /// `Sent`
     past: &'static str,
@@ -44,7 +44,7 @@ struct ActionWords {
 /// The action, and warnings about facts that the sentence alone would hide.
 pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
     let mut warnings = Vec::new();
-    let deed = view.deed(&mut warnings);
+    let action = view.action(&mut warnings);
     let minted = view.record.transaction.minted;
     let minted = minted.filter(|minted| !minted.is_zero());
     let unchanged = match minted {
@@ -52,15 +52,15 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
         None => ": nothing but the fee changed",
     };
     let mut summary = match view.status {
-        Status::Success => format!("{} {}.", deed.past, deed.rest),
-        Status::Pending => format!("Waits to {} {}.", deed.infinitive, deed.rest),
+        Status::Success => format!("{} {}.", action.past, action.rest),
+        Status::Pending => format!("Waits to {} {}.", action.infinitive, action.rest),
         Status::Reverted => format!(
             "Tried to {} {}, and was reverted{unchanged}.",
-            deed.infinitive, deed.rest
+            action.infinitive, action.rest
         ),
         Status::Unstated => format!(
             "Was to {} {}; whether it took effect is not stated.",
-            deed.infinitive, deed.rest
+            action.infinitive, action.rest
         ),
     };
     if let Some(minted) = minted {
@@ -71,16 +71,16 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
         ));
     }
     let action = Action {
-        kind: deed.kind,
+        kind: action.kind,
         summary,
     };
     (action, warnings)
 }
 
 impl View<'_> {
-    fn deed(&self, warnings: &mut Vec<Warning>) -> ActionWords {
+    fn action(&self, warnings: &mut Vec<Warning>) -> DecodedAction {
         let transaction = &self.record.transaction;
-        let deed = |kind, past, infinitive, rest| ActionWords {
+        let action = |kind, past, infinitive, rest| DecodedAction {
             kind,
             past,
             infinitive,
@@ -96,16 +96,16 @@ impl View<'_> {
                 Some(address) => format!("the contract {}", address.to_checksum(None)),
                 None => "a contract".to_owned(),
             };
-            return deed("contract_creation", "Created", "create", rest);
+            return action("contract_creation", "Created", "create", rest);
         };
         let Some(call) = self.call else {
             let native = self.native(transaction.value);
             if transaction.value.is_zero() && to == transaction.from {
                 let rest =
                     "nothing to itself, as one does to replace another transaction".to_owned();
-                return deed("self_transfer", "Sent", "send", rest);
+                return action("self_transfer", "Sent", "send", rest);
             }
-            return deed(
+            return action(
                 "native_transfer",
                 "Sent",
                 "send",
@@ -130,7 +130,7 @@ impl View<'_> {
         call: &DecodedCall,
         to: Address,
         warnings: &mut Vec<Warning>,
-    ) -> Option<ActionWords> {
+    ) -> Option<DecodedAction> {
         let reading = call.reading.as_ref()?;
         let row = reading.row?;
         let values = reading.decoded.values.as_slice();
@@ -169,7 +169,7 @@ impl View<'_> {
                     warnings,
                 ))
             }
-            (Role::CancelAuthorization, _) => Some(ActionWords {
+            (Role::CancelAuthorization, _) => Some(DecodedAction {
                 kind: "cancel_authorization",
                 past: "Cancelled",
                 infinitive: "cancel",
@@ -188,7 +188,7 @@ impl View<'_> {
                 Some(if all {
                     let rest =
                         format!("{operator} to move every token of {token} that the sender has");
-                    ActionWords {
+                    DecodedAction {
                         kind: "approve_all",
                         past: "Allowed",
                         infinitive: "allow",
@@ -196,7 +196,7 @@ impl View<'_> {
                     }
                 } else {
                     let rest = format!("the right of {operator} to move tokens of {token}");
-                    ActionWords {
+                    DecodedAction {
                         kind: "revoke",
                         past: "Took back",
                         infinitive: "take back",
@@ -213,20 +213,20 @@ impl View<'_> {
                     self.allowance(to, amount),
                     owner.to_checksum(None)
                 );
-                Some(ActionWords {
+                Some(DecodedAction {
                     kind: "permit",
                     past: "Allowed",
                     infinitive: "allow",
                     rest,
                 })
             }
-            (Role::Wrap, _) if to == self.record.network.wrapped_native => Some(ActionWords {
+            (Role::Wrap, _) if to == self.record.network.wrapped_native => Some(DecodedAction {
                 kind: "wrap",
                 past: "Wrapped",
                 infinitive: "wrap",
                 rest: self.native(self.record.transaction.value),
             }),
-            (Role::Unwrap, _) if to == self.record.network.wrapped_native => Some(ActionWords {
+            (Role::Unwrap, _) if to == self.record.network.wrapped_native => Some(DecodedAction {
                 kind: "unwrap",
                 past: "Unwrapped",
                 infinitive: "unwrap",
@@ -255,7 +255,7 @@ impl View<'_> {
             (Role::Claim, _) => Some(self.exchanged("claim", "Claimed from", "claim from", to)),
             (Role::Swap | Role::Commands, _) => self.trade().or_else(|| {
                 let rest = format!("tokens at {} ({})", self.contract(to), row.standard);
-                Some(ActionWords {
+                Some(DecodedAction {
                     kind: "swap",
                     past: "Called for a swap of",
                     infinitive: "swap",
@@ -272,8 +272,8 @@ impl View<'_> {
         past: &'static str,
         infinitive: &'static str,
         to: Address,
-    ) -> ActionWords {
-        ActionWords {
+    ) -> DecodedAction {
+        DecodedAction {
             kind,
             past,
             infinitive,
@@ -281,7 +281,7 @@ impl View<'_> {
         }
     }
 
-    fn any_call(&self, call: &DecodedCall, to: Address) -> ActionWords {
+    fn any_call(&self, call: &DecodedCall, to: Address) -> DecodedAction {
         let what = match function(call) {
             Some(text) => text.to_owned(),
             None => match call.selector() {
@@ -298,7 +298,7 @@ impl View<'_> {
             0 => String::new(),
             count => format!(" with {count} calls inside"),
         };
-        ActionWords {
+        DecodedAction {
             kind,
             past: "Called",
             infinitive: "call",

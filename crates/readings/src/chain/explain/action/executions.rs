@@ -4,7 +4,7 @@ use alloy_primitives::Address;
 
 use super::{
     super::{Status, View},
-    ActionWords, MAX_NAMED, function,
+    DecodedAction, MAX_NAMED, function,
 };
 use crate::chain::{
     builtin::calls::DecodedCall,
@@ -18,14 +18,14 @@ impl View<'_> {
         call: &DecodedCall,
         safe: Address,
         target: Address,
-    ) -> ActionWords {
+    ) -> DecodedAction {
         let what = call.inner.first().and_then(function).unwrap_or("a call");
         let failed = self.logged(safe).failed > 0;
         let (past, outcome) = match failed {
             true => ("Ran", ", which failed"),
             false => ("Executed", ""),
         };
-        ActionWords {
+        DecodedAction {
             kind: "safe_execution",
             past,
             infinitive: "execute",
@@ -38,7 +38,11 @@ impl View<'_> {
     }
 
     /// The words for operations at an entry point of ERC-4337.
-    pub(super) fn user_operations(&self, call: &DecodedCall, entry_point: Address) -> ActionWords {
+    pub(super) fn user_operations(
+        &self,
+        call: &DecodedCall,
+        entry_point: Address,
+    ) -> DecodedAction {
         let count = call.inner.len().saturating_add(call.left_out);
         let accounts: Vec<String> = call
             .inner
@@ -63,7 +67,7 @@ impl View<'_> {
             1 => "operation of a contract account",
             _ => "operations of contract accounts",
         };
-        ActionWords {
+        DecodedAction {
             kind: "user_operations",
             past,
             infinitive: "execute",

@@ -4,7 +4,7 @@ use alloy_primitives::Address;
 
 use super::{
     super::{Status, View},
-    ActionWords, MAX_NAMED, function,
+    DecodedAction, MAX_NAMED, function,
 };
 use crate::chain::{
     balances::{self, Change},
@@ -14,9 +14,9 @@ use crate::chain::{
 
 impl View<'_> {
     /// A trade: the sender gave one asset and got another one, the fee aside.
-    pub(super) fn trade(&self) -> Option<ActionWords> {
+    pub(super) fn trade(&self) -> Option<DecodedAction> {
         let (given, taken) = self.one_for_one()?;
-        Some(ActionWords {
+        Some(DecodedAction {
             kind: "swap",
             past: "Swapped",
             infinitive: "swap",
@@ -37,13 +37,13 @@ impl View<'_> {
 
     /// The same exchange by a function that is not known to trade: it may be a deposit that returns
     /// shares.
-    pub(super) fn exchange(&self, call: &DecodedCall, to: Address) -> Option<ActionWords> {
+    pub(super) fn exchange(&self, call: &DecodedCall, to: Address) -> Option<DecodedAction> {
         let (given, taken) = self.one_for_one()?;
         let how = match function(call) {
             Some(name) => name.to_owned(),
             None => "an unknown function".to_owned(),
         };
-        Some(ActionWords {
+        Some(DecodedAction {
             kind: "exchange",
             past: "Gave",
             infinitive: "give",

@@ -4,7 +4,7 @@ use alloy_primitives::{Address, U256};
 
 use super::{
     super::{Status, View, warnings::Warning},
-    ActionWords,
+    DecodedAction,
 };
 use crate::chain::{
     builtin::calls::DecodedCall,
@@ -20,7 +20,7 @@ impl View<'_> {
         (from, to, amount): (Address, Address, U256),
         how: String,
         warnings: &mut Vec<Warning>,
-    ) -> ActionWords {
+    ) -> DecodedAction {
         let token = call.to.unwrap_or_default();
         let places = |transfer: &&Transfer| {
             transfer.token == Some(token) && transfer.from == from && transfer.to == to
@@ -54,7 +54,7 @@ impl View<'_> {
             true => String::new(),
             false => format!(" from {}", from.to_checksum(None)),
         };
-        ActionWords {
+        DecodedAction {
             kind,
             past: "Transferred",
             infinitive: "transfer",
@@ -69,7 +69,7 @@ impl View<'_> {
         spender: Address,
         amount: U256,
         warnings: &mut Vec<Warning>,
-    ) -> Option<ActionWords> {
+    ) -> Option<DecodedAction> {
         let owner = self.record.transaction.from;
         let places = |approval: &&Approval| {
             approval.token == token && approval.owner == owner && approval.spender == spender
@@ -92,7 +92,7 @@ impl View<'_> {
                     "the right of others to move number {id} of {}",
                     self.token(token)
                 );
-                return Some(ActionWords {
+                return Some(DecodedAction {
                     kind: "revoke",
                     past: "Took back",
                     infinitive: "take back",
@@ -101,7 +101,7 @@ impl View<'_> {
             }
             Some(Grant::Nft(id)) => {
                 let rest = format!("{spender} to move number {id} of {}", self.token(token));
-                return Some(ActionWords {
+                return Some(DecodedAction {
                     kind: "approve",
                     past: "Allowed",
                     infinitive: "allow",
@@ -112,19 +112,19 @@ impl View<'_> {
             _ => None,
         };
         Some(match allowed {
-            Some(amount) if amount.is_zero() => ActionWords {
+            Some(amount) if amount.is_zero() => DecodedAction {
                 kind: "revoke",
                 past: "Took back",
                 infinitive: "take back",
                 rest: format!("the allowance of {spender} for {}", self.token(token)),
             },
-            Some(amount) => ActionWords {
+            Some(amount) => DecodedAction {
                 kind: "approve",
                 past: "Allowed",
                 infinitive: "allow",
                 rest: format!("{spender} to spend {}", self.allowance(token, amount)),
             },
-            None => ActionWords {
+            None => DecodedAction {
                 kind: "approve",
                 past: "Changed",
                 infinitive: "change",

@@ -1,0 +1,231 @@
+//! The check engine: a table of named, pure judgements over decoded facts, and the one report type.
+
+use std::borrow::Cow;
+
+/// One row of a rail's table: a named judgement over the facts of a plan.
+///
+/// The tables are static. The names are part of the contract: they are the `assertions` of an
+/// envelope and the `check` of a refusal (service document 4.2).
+#[derive(Debug)]
+pub struct Check<F> {
+    /// The assertion's name, snake case.
+    pub name: &'static str,
+    /// The fact that a passed check establishes, in one clause.
+    pub establishes: &'static str,
+    /// The judgement.
+    pub judge: fn(&F) -> Verdict,
+}
+
+/// What a check found: the observation that it passed on, that it had nothing to judge, or how it
+/// is violated.
+pub type Verdict = Result<Observed, Violation>;
+
+/// The observation of a check that is not violated: a short text for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    text: Cow<'static, str>,
+    held: bool,
+}
+
+impl Observed {
+    /// A fixed observation.
+    #[must_use]
+    pub const fn fixed(text: &'static str) -> Self {
+        Self {
+            text: Cow::Borrowed(text),
+            held: true,
+        }
+    }
+
+    /// The check had nothing to judge, and why. It establishes nothing then, and is no assertion of
+    /// the plan.
+    #[must_use]
+    pub fn nothing_to_judge(why: String) -> Self {
+        Self {
+            text: Cow::Owned(why),
+            held: false,
+        }
+    }
+
+    /// Whether the check holds, rather than had nothing to judge.
+    #[must_use]
+    pub const fn is_established(&self) -> bool {
+        self.held
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl From<String> for Observed {
+    fn from(text: String) -> Self {
+        Self {
+            text: Cow::Owned(text),
+            held: true,
+        }
+    }
+}
+
+/// The way in which a check fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The fault, in one clause.
+    pub message: Cow<'static, str>,
+    /// The value that the check requires.
+    pub expected: String,
+    /// The value of the plan.
+    pub observed: String,
+}
+
+impl Violation {
+    /// A violation with both sides shown.
+    pub fn new(
+        message: impl Into<Cow<'static, str>>,
+        expected: impl ToString,
+        observed: impl ToString,
+    ) -> Self {
+        Self {
+            message: message.into(),
+            expected: expected.to_string(),
+            observed: observed.to_string(),
+        }
+    }
+}
+
+/// The check that does not hold: what a constructor refuses by.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{check}: {}: expected {}, observed {}", violation.message, violation.expected, violation.observed)]
+pub struct Failure {
+    /// The name of the first check that does not hold.
+    pub check: &'static str,
+    /// The violation.
+    pub violation: Violation,
+}
+
+impl Failure {
+    /// A decoder's failure, by the name of the check that the bytes belong to.
+    #[must_use]
+    pub const fn new(check: &'static str, violation: Violation) -> Self {
+        Self { check, violation }
+    }
+}
+
+/// One check of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assertion {
+    /// The check's name.
+    pub name: &'static str,
+    /// The fact that it establishes where it holds.
+    pub establishes: &'static str,
+    /// Its observation.
+    pub observed: Observed,
+}
+
+/// Proof that no check of one rail's table is violated by some facts. Only [`judge`] makes one; a
+/// plan cannot be sealed without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckReport {
+    rail: Rail,
+    assertions: Vec<Assertion>,
+    not_established: Vec<Assertion>,
+}
+
+impl CheckReport {
+    /// The rail of the table that was run.
+    #[must_use]
+    pub const fn rail(&self) -> Rail {
+        self.rail
+    }
+
+    /// Every check of the table that holds, in its order.
+    #[must_use]
+    pub fn assertions(&self) -> &[Assertion] {
+        &self.assertions
+    }
+
+    /// The checks of the table that had nothing to judge, in its order: what they would establish
+    /// is not established. `observed` says why.
+    #[must_use]
+    pub fn not_established(&self) -> &[Assertion] {
+        &self.not_established
+    }
+}
+
+/// Facts that a rail's table judges.
+pub trait Facts: Sized + 'static {
+    /// The rail.
+    const RAIL: Rail;
+    /// Its table.
+    const CHECKS: &'static [Check<Self>];
+}
+
+/// Runs the whole table of a rail over facts.
+///
+/// # Errors
+/// The first check that does not hold, by name.
+pub fn judge<F: Facts>(facts: &F) -> Result<CheckReport, Failure> {
+    let mut assertions = Vec::with_capacity(F::CHECKS.len());
+    let mut not_established = Vec::new();
+    for check in F::CHECKS {
+        let observed =
+            (check.judge)(facts).map_err(|violation| Failure::new(check.name, violation))?;
+        let list = if observed.is_established() {
+            &mut assertions
+        } else {
+            &mut not_established
+        };
+        list.push(Assertion {
+            name: check.name,
+            establishes: check.establishes,
+            observed,
+        });
+    }
+    Ok(CheckReport {
+        rail: F::RAIL,
+        assertions,
+        not_established,
+    })
+}
+
+/// A kind of plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rail {
+    /// A same-chain ERC-20 swap through the reviewed aggregator.
+    Swap,
+    /// A native-USDC transfer between chains (CCTP V2).
+    Bridge,
+    /// A prediction-market limit order.
+    PmOrder,
+    /// A perpetuals limit order.
+    PerpOrder,
+}
+
+impl Rail {
+    /// Every rail.
+    pub const ALL: [Self; 4] = [Self::Swap, Self::Bridge, Self::PmOrder, Self::PerpOrder];
+
+    /// The rail's name in an envelope.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Swap => "swap",
+            Self::Bridge => "bridge",
+            Self::PmOrder => "pm_order",
+            Self::PerpOrder => "perp_order",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rails_have_their_names() {
+        let names = Rail::ALL.map(Rail::as_str);
+        assert_eq!(names, ["swap", "bridge", "pm_order", "perp_order"]);
+    }
+}

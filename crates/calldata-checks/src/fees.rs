@@ -1,0 +1,385 @@
+//! The reviewed, versioned fee configuration, as typed values. Reading it from a file is the
+//! business of the embedder.
+
+mod split;
+
+use alloy_primitives::{Address, B256, Selector, U256};
+
+pub use self::split::{FeeSplit, Rounding};
+
+/// The reviewed fees and swap contracts, as one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeePolicy {
+    /// The version, shown in `fee_attribution`.
+    pub version: String,
+    /// The way in which the fee reaches its recipients.
+    pub fee_model: FeeModel,
+    /// The integrator's exact string.
+    pub integrator: String,
+    /// The most that all recipients together may take.
+    pub aggregate_cap: BasisPoints,
+    /// The rounding of a recipient's amount.
+    pub rounding: Rounding,
+    /// The complete set of recipients, each once; exactly one has the role [`FeePolicy::OWN`].
+    pub recipients: Vec<FeeRecipient>,
+    /// The reviewed contracts, per chain.
+    pub chains: Vec<ReviewedChain>,
+    /// The demands on a swap's price.
+    pub swap: SwapPricePolicy,
+    /// The attribution code of prediction-market orders; zero when absent.
+    pub pm_builder_code: B256,
+    /// The most that the venue may take for that code.
+    pub pm_max_builder_fee: BasisPoints,
+    /// The builder fee of perpetuals orders.
+    pub perp_builder: Option<PerpBuilder>,
+    /// The most that a market trigger may slip from its trigger price.
+    pub perp_max_trigger_slippage: BasisPoints,
+    /// The most that an entry's limit price may be worse than the mark price.
+    pub perp_price_band: BasisPoints,
+    /// The perpetuals whose asset id was reviewed, each coin and each id once. What the venue says
+    /// of another coin is taken as it is.
+    pub perp_assets: Vec<ReviewedPerpAsset>,
+    /// The most a bridge may cost.
+    pub bridge_caps: BridgeCaps,
+}
+
+impl FeePolicy {
+    /// The role of the service's own recipient.
+    pub const OWN: &'static str = "own";
+    /// [`Self::pm_max_builder_fee`] where none is configured: the venue's own limit for takers, 1
+    /// %.
+    pub const PM_MAX_BUILDER_FEE: BasisPoints = BasisPoints(100);
+    /// [`Self::perp_price_band`] where none is configured: 5 %, which the venue's own clients take
+    /// for a market order.
+    pub const PERP_PRICE_BAND: BasisPoints = BasisPoints(500);
+
+    /// The review of a chain.
+    #[must_use]
+    pub fn chain(&self, chain_id: u64) -> Option<&ReviewedChain> {
+        self.chains.iter().find(|chain| chain.chain_id == chain_id)
+    }
+
+    /// The review of a perpetual, by its exact name at the venue.
+    #[must_use]
+    pub fn perp_asset(&self, coin: &str) -> Option<&ReviewedPerpAsset> {
+        self.perp_assets.iter().find(|asset| asset.coin == coin)
+    }
+
+    /// The service's own recipient.
+    #[must_use]
+    pub fn own(&self) -> Option<&FeeRecipient> {
+        self.recipients
+            .iter()
+            .find(|recipient| recipient.role == Self::OWN)
+    }
+}
+
+/// The way in which a swap's fee reaches its recipients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FeeModel {
+    /// Pushed in the same transaction by the aggregator's fee forwarder, on the gross input, as the
+    /// first leg.
+    ForwarderV2,
+}
+
+impl FeeModel {
+    /// The name in a configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ForwarderV2 => "B/forwarder-v2",
+        }
+    }
+}
+
+/// Hundredths of a percent, at most all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BasisPoints(u16);
+
+impl BasisPoints {
+    /// Nothing of it.
+    pub const NONE: Self = Self(0);
+
+    /// All of it.
+    pub const MAX: Self = Self(10_000);
+
+    /// `None` above 10,000.
+    #[must_use]
+    pub const fn new(bps: u16) -> Option<Self> {
+        if bps <= Self::MAX.0 {
+            Some(Self(bps))
+        } else {
+            None
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+
+    /// The least whole number of basis points of `whole` that gives at least `part`: never less
+    /// than what was taken. All of it for what is more than the whole, and for what overflows.
+    #[must_use]
+    pub fn at_least_of(part: U256, whole: U256) -> Self {
+        let scale = U256::from(Self::MAX.0);
+        let bps = part
+            .checked_mul(scale)
+            .filter(|_| !whole.is_zero())
+            .map(|scaled| scaled.div_ceil(whole));
+        match bps {
+            _ if part.is_zero() => Self(0),
+            Some(bps) if bps < scale => Self(u16::try_from(bps).unwrap_or(Self::MAX.0)),
+            _ => Self::MAX,
+        }
+    }
+
+    /// `floor(amount * bps / 10000)`; `None` past 256 bits.
+    #[must_use]
+    pub fn floor_of(self, amount: U256) -> Option<U256> {
+        Some(amount.checked_mul(U256::from(self.0))? / U256::from(Self::MAX.0))
+    }
+
+    /// `ceil(amount * bps / 10000)`; `None` past 256 bits.
+    #[must_use]
+    pub fn ceil_of(self, amount: U256) -> Option<U256> {
+        let share = amount.checked_mul(U256::from(self.0))?;
+        Some(share.div_ceil(U256::from(Self::MAX.0)))
+    }
+
+    /// `floor(amount * (10000 - bps) / 10000)`: the least that a slippage of these basis points
+    /// allows, rounded as aggregators round it. `None` past 256 bits.
+    #[must_use]
+    pub fn floor_of_rest(self, amount: U256) -> Option<U256> {
+        let rest = Self::MAX.0.saturating_sub(self.0);
+        Self(rest).floor_of(amount)
+    }
+}
+
+/// One recipient of the fee.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeeRecipient {
+    /// Its owner: `own`, `aggregator`, …
+    pub role: String,
+    /// The address.
+    pub address: Address,
+    /// Its share of the gross input.
+    pub bps: BasisPoints,
+}
+
+/// The review of one chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewedChain {
+    /// The chain.
+    pub chain_id: u64,
+    /// The aggregator's router: spender of the approval and target of the call.
+    pub router: Address,
+    /// The aggregator's fee forwarder: target of the fee leg.
+    pub forwarder: Address,
+    /// The router's functions that may be called.
+    pub selectors: Vec<Selector>,
+    /// The contracts that a swap leg may call, and by which functions.
+    pub legs: Vec<ReviewedLeg>,
+}
+
+impl ReviewedChain {
+    /// The review of a contract's function; of several rows the one with this spender.
+    #[must_use]
+    pub fn leg(
+        &self,
+        contract: Address,
+        function: Selector,
+        spender: Address,
+    ) -> Option<&ReviewedLeg> {
+        let known = || {
+            self.legs
+                .iter()
+                .filter(|leg| leg.contract == contract && leg.selectors.contains(&function))
+        };
+        known()
+            .find(|leg| leg.spender == spender)
+            .or_else(|| known().next())
+    }
+
+    /// The aggregator's keys of the exchanges whose legs were reviewed, each once; `None` when a
+    /// leg has none, so that nothing can be left out.
+    #[must_use]
+    pub fn tools(&self) -> Option<Vec<&str>> {
+        let mut tools: Vec<&str> = Vec::new();
+        for leg in &self.legs {
+            if leg.tools.is_empty() {
+                return None;
+            }
+            tools.extend(leg.tools.iter().map(String::as_str));
+        }
+        tools.sort_unstable();
+        tools.dedup();
+        Some(tools)
+    }
+}
+
+/// A contract that a swap leg may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewedLeg {
+    /// The contract.
+    pub contract: Address,
+    /// Its functions.
+    pub selectors: Vec<Selector>,
+    /// Whom the router must let spend its tokens for it: the contract itself, or its own approval
+    /// proxy.
+    pub spender: Address,
+    /// The aggregator's keys of the exchanges that are reached through it; quotes are asked of
+    /// these only, once every leg of the chain has some.
+    pub tools: Vec<String>,
+    /// Whether the quote chooses code that the contract then runs: the account is protected by the
+    /// minimum output only.
+    pub runs_arbitrary_code: bool,
+    /// How long a quote of it stands, in seconds, where market makers may have signed a part of it.
+    pub max_life_seconds: Option<u64>,
+}
+
+impl ReviewedLeg {
+    /// A contract that is its own spender, without further marks.
+    #[must_use]
+    pub const fn new(contract: Address, selectors: Vec<Selector>) -> Self {
+        Self {
+            contract,
+            selectors,
+            spender: contract,
+            tools: Vec::new(),
+            runs_arbitrary_code: false,
+            max_life_seconds: None,
+        }
+    }
+}
+
+/// The operator's demands on a swap's price.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SwapPricePolicy {
+    /// The most that the output may be worth less than the input by the quote's own values, fees
+    /// included.
+    pub max_price_impact: Option<BasisPoints>,
+    /// The most that the output may be worth less than the input by an independent price, fees
+    /// included.
+    pub max_price_deviation: Option<BasisPoints>,
+    /// Whether there is no plan without an independent price.
+    pub price_required: bool,
+    /// The aggregator's keys of exchanges that are never asked.
+    pub deny_tools: Vec<String>,
+}
+
+/// The builder fee of perpetuals orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PerpBuilder {
+    /// Its recipient.
+    pub address: Address,
+    /// The fee in tenths of a basis point, at most 100 (0.1 %).
+    pub fee_tenth_bps: u16,
+}
+
+/// A perpetual whose asset id was reviewed: an order names its asset by that number alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewedPerpAsset {
+    /// The coin's exact name at the venue: `BTC`, or `dex:COIN` on a builder-deployed dex.
+    pub coin: String,
+    /// Its asset id on the wire.
+    pub asset_id: u32,
+    /// Decimals of a size.
+    pub size_decimals: u8,
+}
+
+/// The most a bridge may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BridgeCaps {
+    /// Of the amount, for the protocol's fast transfer.
+    pub fast: BasisPoints,
+    /// Of the amount, for the protocol's standard transfer.
+    pub standard: BasisPoints,
+    /// For forwarding, in the smallest unit of USDC.
+    pub forward: U256,
+    /// For forwarding, of the amount.
+    pub forward_share: BasisPoints,
+}
+
+impl BridgeCaps {
+    /// 20 basis points, 20 USDC and a tenth of the amount: above every fee in use, below what a
+    /// mistake would cost.
+    pub const DEFAULT: Self = Self {
+        fast: BasisPoints(20),
+        standard: BasisPoints(20),
+        forward: U256::from_limbs([20_000_000, 0, 0, 0]),
+        forward_share: BasisPoints(1_000),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_names_what_it_reviews() {
+        assert_eq!(FeeModel::ForwarderV2.as_str(), "B/forwarder-v2");
+        let asset = |coin: &str, asset_id| ReviewedPerpAsset {
+            coin: coin.to_owned(),
+            asset_id,
+            size_decimals: 4,
+        };
+        let policy = FeePolicy {
+            version: "1".to_owned(),
+            fee_model: FeeModel::ForwarderV2,
+            integrator: "svc".to_owned(),
+            aggregate_cap: BasisPoints::MAX,
+            rounding: Rounding::Floor,
+            recipients: Vec::new(),
+            chains: Vec::new(),
+            swap: SwapPricePolicy::default(),
+            pm_builder_code: B256::ZERO,
+            pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
+            perp_builder: None,
+            perp_max_trigger_slippage: BasisPoints::MAX,
+            perp_price_band: FeePolicy::PERP_PRICE_BAND,
+            perp_assets: vec![asset("BTC", 0), asset("ETH", 1)],
+            bridge_caps: BridgeCaps::DEFAULT,
+        };
+        let id = |coin| policy.perp_asset(coin).map(|reviewed| reviewed.asset_id);
+        assert_eq!((id("BTC"), id("ETH"), id("eth")), (Some(0), Some(1), None));
+    }
+
+    #[test]
+    fn what_was_taken_in_basis_points_is_never_understated() {
+        let of = |part: u64, whole: u64| {
+            BasisPoints::at_least_of(U256::from(part), U256::from(whole)).get()
+        };
+        assert_eq!(of(2_500_000, 1_000_000_007), 25);
+        assert_eq!(of(2_500_001, 1_000_000_000), 26);
+        assert_eq!(
+            (of(0, 0), of(0, 7), of(7, 7), of(8, 7), of(1, 0)),
+            (0, 0, 10_000, 10_000, 10_000)
+        );
+        assert_eq!(of(1, 1_000_000_000), 1);
+        assert_eq!(
+            BasisPoints::at_least_of(U256::MAX, U256::MAX),
+            BasisPoints::MAX
+        );
+        let bps = BasisPoints::new(30).unwrap();
+        assert_eq!(bps.ceil_of(U256::from(999)), Some(U256::from(3)));
+        assert_eq!(bps.ceil_of(U256::from(10_000)), Some(U256::from(30)));
+        assert_eq!(bps.ceil_of(U256::MAX), None);
+    }
+
+    #[test]
+    fn the_least_that_a_slippage_allows() {
+        // A recorded quote: 2105433773 at 1 % gives 2084379435.
+        let one_percent = BasisPoints::new(100).unwrap();
+        assert_eq!(
+            one_percent.floor_of_rest(U256::from(2_105_433_773u64)),
+            Some(U256::from(2_084_379_435u64))
+        );
+        assert_eq!(
+            BasisPoints::MAX.floor_of_rest(U256::from(7)),
+            Some(U256::ZERO)
+        );
+        assert_eq!(one_percent.floor_of_rest(U256::MAX), None);
+    }
+}

@@ -1,0 +1,222 @@
+//! The perpetuals rail: a limit order, optionally with take-profit and stop-loss, as a canonical
+//! action of the venue (Hyperliquid) and a recipe for its EIP-712 digest.
+//!
+//! The bytes that the venue hashes, `action_msgpack`, are decoded by [`msgpack::decode`] and judged
+//! against what was asked, what the venue said about the asset, and the reviewed configuration. The
+//! JSON beside them decides nothing: it has to say the same.
+
+mod action;
+mod assets;
+mod binding;
+mod commitments;
+pub mod hash;
+pub mod msgpack;
+mod numbers;
+mod plan;
+mod triggers;
+mod wire;
+
+use alloy_primitives::Bytes;
+
+pub use self::{
+    action::{Action, Builder, Grouping, Order, OrderKind, Protection, Side, TimeInForce, Trigger},
+    assets::{PERP_DEX_SIZE, asset_id, is_perpetual},
+    binding::{ENDPOINT, KIND},
+    commitments::{
+        AGENT_TYPE, COMPUTED, CONNECTION_ID_FORMULA, MAX_APPROVED_BUILDER_FEE, MAX_BUILDER_FEE,
+        PRIMARY_TYPE,
+    },
+    numbers::{MIN_NOTIONAL_USD, price_on_tick, size_on_lot, worst_price},
+    plan::{Ask, Collateral, Domain, Example, Plan, Recipe, TriggerAsk, Venue},
+    wire::{WireAction, WireBuilder, WireOrder, WireOrderKind},
+};
+use crate::{
+    BasisPoints, Check, Commitment, Facts, Failure, FeePolicy, Rail, Violation,
+    commitment::{
+        ARTIFACT_EXPIRY, ARTIFACT_EXPIRY_ESTABLISHES, PAYLOAD_DIGEST, PAYLOAD_DIGEST_ESTABLISHES,
+    },
+    fees::{PerpBuilder, ReviewedPerpAsset},
+};
+
+/// The check that the bytes of an action belong to.
+pub const ACTION_CANONICAL: &str = "perp_action_canonical";
+
+/// A perpetuals plan with its bytes decoded, beside everything it is judged against.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PerpOrderFacts {
+    ask: Ask,
+    plan: Plan,
+    /// `action_msgpack`, decoded.
+    decoded: WireAction,
+    /// The decoded action.
+    action: Action,
+    builder: Option<PerpBuilder>,
+    max_trigger_slippage: BasisPoints,
+    price_band: BasisPoints,
+    /// The review of the requested coin.
+    reviewed: Option<ReviewedPerpAsset>,
+    commitment: Commitment,
+}
+
+impl PerpOrderFacts {
+    /// Decodes the bytes of a plan.
+    ///
+    /// # Errors
+    /// `perp_action_canonical`: the bytes are not the canonical msgpack of an order action, or hold
+    /// a number, a name or an id that is not in canonical form.
+    pub fn decode(
+        ask: Ask,
+        plan: Plan,
+        policy: &FeePolicy,
+        commitment: Commitment,
+    ) -> Result<Self, Failure> {
+        let (decoded, action) = decode_action(&plan.action_msgpack)?;
+        let reviewed = policy.perp_asset(&ask.coin).cloned();
+        Ok(Self {
+            ask,
+            plan,
+            decoded,
+            action,
+            builder: policy.perp_builder,
+            max_trigger_slippage: policy.perp_max_trigger_slippage,
+            price_band: policy.perp_price_band,
+            reviewed,
+            commitment,
+        })
+    }
+
+    /// The decoded action.
+    #[must_use]
+    pub const fn action(&self) -> &Action {
+        &self.action
+    }
+
+    /// The plan, and what its decoded bytes say.
+    #[must_use]
+    pub fn into_parts(self) -> (Plan, Action) {
+        (self.plan, self.action)
+    }
+}
+
+/// Decodes `action_msgpack`: the text on the wire, and what it says.
+///
+/// # Errors
+/// `perp_action_canonical`
+pub fn decode_action(bytes: &Bytes) -> Result<(WireAction, Action), Failure> {
+    let refuse = |violation| Failure::new(ACTION_CANONICAL, violation);
+    let decoded = msgpack::decode(bytes).map_err(|error| {
+        refuse(Violation::new(
+            "action_msgpack is not the canonical msgpack of an order action",
+            "the smallest encoding, keys in wire order, no nil, nothing after it",
+            error,
+        ))
+    })?;
+    let action = Action::parse(&decoded).map_err(refuse)?;
+    Ok((decoded, action))
+}
+
+impl Facts for PerpOrderFacts {
+    const RAIL: Rail = Rail::PerpOrder;
+    const CHECKS: &'static [Check<Self>] = &[
+        Check {
+            name: "perp_account_bound",
+            establishes: "the order owner and the vault, if any, are the supplied addresses, and the recipe names no other",
+            judge: binding::account,
+        },
+        Check {
+            name: "perp_network_exact",
+            establishes: "source, endpoint and signing domain are those of the venue's main network",
+            judge: binding::network,
+        },
+        Check {
+            name: "perp_asset_bound",
+            establishes: "every decoded asset id is that of the requested coin, as reviewed or else as the venue says, in the perpetuals range and not delisted; its collateral is named",
+            judge: assets::asset,
+        },
+        Check {
+            name: "perp_side_price_size_bound",
+            establishes: "decoded side, price, size, time in force, reduce-only and triggers equal the request exactly",
+            judge: binding::order,
+        },
+        Check {
+            name: "perp_price_tick_exact",
+            establishes: "every price and trigger price is an integer, or has at most 5 significant figures and 6 - szDecimals decimals",
+            judge: numbers::tick,
+        },
+        Check {
+            name: "perp_size_lot_exact",
+            establishes: "every size is a positive multiple of the lot",
+            judge: numbers::lot,
+        },
+        Check {
+            name: "perp_min_notional",
+            establishes: "limit price times size is at least 10 USD, unless the order only reduces",
+            judge: numbers::min_notional,
+        },
+        Check {
+            name: "perp_tpsl_reduce_only",
+            establishes: "the entry is a plain order; every trigger only reduces, on the opposite side",
+            judge: triggers::reduce_only,
+        },
+        Check {
+            name: "perp_tpsl_direction",
+            establishes: "at most one take-profit and one stop-loss, each on its side of the entry, and of the mark price unless the entry rests first",
+            judge: triggers::direction,
+        },
+        Check {
+            name: "perp_tpsl_size_bound",
+            establishes: "every trigger's size is the entry's",
+            judge: triggers::size,
+        },
+        Check {
+            name: "perp_tpsl_limit_bound",
+            establishes: "every trigger's limit price is on the executable side of its trigger price, within the tolerance; a market trigger's is the worst within it",
+            judge: triggers::limit,
+        },
+        Check {
+            name: "perp_grouping_exact",
+            establishes: "na without triggers, normalTpsl with triggers",
+            judge: triggers::grouping,
+        },
+        Check {
+            name: "perp_builder_fee_exact",
+            establishes: "the builder is absent, or exactly the configured address and fee, which the account has approved",
+            judge: commitments::builder_fee,
+        },
+        Check {
+            name: ACTION_CANONICAL,
+            establishes: "decoded and encoded again, action_msgpack has the same bytes, and the JSON action says the same",
+            judge: commitments::canonical,
+        },
+        Check {
+            name: "perp_action_hash_committed",
+            establishes: "connection id and digest recompute from action_msgpack, nonce, vault and expiry",
+            judge: commitments::hash,
+        },
+        Check {
+            name: "perp_expiry_committed",
+            establishes: "the venue's own expiry is valid_until, and is inside the hash",
+            judge: commitments::expiry,
+        },
+        Check {
+            name: "perp_cloid_bound",
+            establishes: "the entry carries exactly the requested client order id, and no other order carries one",
+            judge: binding::cloid,
+        },
+        Check {
+            name: "perp_price_band",
+            establishes: "the entry pays at most the configured share more, or asks at most that share less, than the mark price",
+            judge: numbers::band,
+        },
+        Check {
+            name: PAYLOAD_DIGEST,
+            establishes: PAYLOAD_DIGEST_ESTABLISHES,
+            judge: |facts| facts.commitment.judge_digest(),
+        },
+        Check {
+            name: ARTIFACT_EXPIRY,
+            establishes: ARTIFACT_EXPIRY_ESTABLISHES,
+            judge: |facts| facts.commitment.judge_expiry(),
+        },
+    ];
+}

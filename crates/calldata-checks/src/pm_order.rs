@@ -1,0 +1,378 @@
+//! Limit orders of the prediction market (Polymarket CLOB V2): good till cancelled, signed by an
+//! EOA on Polygon.
+//!
+//! The table's order is that of its documentation. The exchange that verifies the signature knows
+//! neither the market nor the price nor an expiration: what is signed is two amounts, so both are
+//! exact integer products, and everything else of the request is checked against the market as the
+//! venue described it.
+
+mod decode;
+mod exchange;
+mod judge;
+mod member;
+mod text;
+mod typed_data;
+
+use alloy_primitives::{Address, B256, U256};
+
+pub use self::{
+    decode::{DecodedApproval, DecodedOrder},
+    exchange::{CHAIN_ID, COLLATERAL, CONDITIONAL_TOKENS, Exchange, VENUE_VERSION},
+    text::{Approval, DomainText, Member, Message, Post, RestOrder, TypedData, TypedOrder},
+    typed_data::Domain,
+};
+use crate::{BasisPoints, Check, Commitment, Decimal, Facts, Rail, UtcSeconds, commitment};
+
+/// Name of the check of who makes and signs.
+pub const MAKER: &str = "pm_maker_signer_account_bound";
+/// Name of the check of the signing domain.
+pub const DOMAIN: &str = "pm_domain_exact";
+/// Name of the check of the exchange against the market.
+pub const NEG_RISK: &str = "pm_neg_risk_exchange_matched";
+/// Name of the check of the token and its market.
+pub const TOKEN: &str = "pm_token_bound";
+/// Name of the check of the side.
+pub const SIDE: &str = "pm_side_bound";
+/// Name of the check of the price.
+pub const PRICE: &str = "pm_price_tick_aligned";
+/// Name of the check of the size.
+pub const SIZE: &str = "pm_size_lot_bound";
+/// Name of the check of the two amounts.
+pub const AMOUNTS: &str = "pm_amount_exact";
+/// Name of the check of how the order is posted.
+pub const ORDER_TYPE: &str = "pm_order_type_gtc_no_expiry";
+/// Name of the check of the attribution.
+pub const BUILDER: &str = "pm_builder_exact";
+/// Name of the check of the order hash.
+pub const ORDER_HASH: &str = "pm_struct_hash_recomputed";
+/// Name of the check of the venue's protocol.
+pub const VERSION: &str = "pm_version_pinned";
+
+/// The longest life of an order plan, in seconds: a market's tick can change while it trades.
+pub const MAX_LIFE_SECONDS: u64 = 120;
+/// The greatest age of the market's reading when the plan ends, in seconds.
+pub const MAX_READING_AGE_SECONDS: u64 = MAX_LIFE_SECONDS + 30;
+/// The largest salt: the post body carries it as a JSON number, which a double must hold.
+pub const MAX_SALT: u64 = (1 << 53) - 1;
+
+/// The name in the signing domain.
+pub const DOMAIN_NAME: &str = "Polymarket CTF Exchange";
+/// The version in the signing domain.
+pub const DOMAIN_VERSION: &str = "2";
+
+/// The price steps that the venue has.
+pub const TICKS: [Decimal; 6] = [
+    tick(1, 1),
+    tick(1, 2),
+    tick(5, 3),
+    tick(25, 4),
+    tick(1, 3),
+    tick(1, 4),
+];
+
+/// Everything that an order plan is judged by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PmOrderFacts {
+    /// The request.
+    pub request: PmOrderRequest,
+    /// The market as the plan discloses it.
+    pub market: PmMarketFacts,
+    /// The reviewed attribution code, and what the venue takes for it.
+    pub builder: PmBuilder,
+    /// The decoded members of the plan.
+    pub decoded: DecodedOrder,
+    /// The commitments of the plan about itself.
+    pub commitment: Commitment,
+}
+
+/// The request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PmOrderRequest {
+    /// The caller's account.
+    pub account: Address,
+    /// The account's chain.
+    pub chain_id: u64,
+    /// The outcome token.
+    pub token_id: U256,
+    /// Buy or sell.
+    pub side: Side,
+    /// Price of one share, in collateral.
+    pub price: Decimal,
+    /// Size in shares.
+    pub size: Decimal,
+    /// The market's condition, when the caller names it.
+    pub condition_id: Option<B256>,
+    /// The token's outcome, when the caller names it.
+    pub outcome: Option<String>,
+    /// Whether the order must not match at once.
+    pub post_only: bool,
+    /// The most that a purchase may cost, in collateral, before the venue's fee.
+    pub max_cost: Option<Decimal>,
+    /// The least that a sale must bring, in collateral, before the venue's fee.
+    pub min_proceeds: Option<Decimal>,
+}
+
+/// A market as the venue described it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PmMarketFacts {
+    /// The generation of the venue's protocol.
+    pub version: u64,
+    /// The market's condition.
+    pub condition_id: B256,
+    /// The two tokens with their outcomes.
+    pub tokens: [(U256, String); 2],
+    /// Price step.
+    pub tick_size: Decimal,
+    /// Least size in shares.
+    pub min_order_size: Decimal,
+    /// Whether the neg-risk exchange settles it.
+    pub neg_risk: bool,
+    /// Whether it accepts orders.
+    pub accepting_orders: bool,
+    /// Whether it has an order book.
+    pub order_book: bool,
+    /// Whether it is active.
+    pub active: bool,
+    /// Whether it is closed.
+    pub closed: bool,
+    /// The time of the reading.
+    pub read_at: UtcSeconds,
+}
+
+/// An attribution code, and what it costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PmBuilder {
+    /// The reviewed code; zero for none.
+    pub code: B256,
+    /// The most that the venue may take for it.
+    pub max_fee: BasisPoints,
+    /// The fee that the venue states.
+    pub fee: Option<PmBuilderFee>,
+}
+
+/// The venue's fee for an attribution code, in basis points of the order's worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PmBuilderFee {
+    /// The fee when another order matches this one.
+    pub maker_bps: Decimal,
+    /// The fee when this order matches another one.
+    pub taker_bps: Decimal,
+}
+
+/// An order as the exchange verifies it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Makes the order one of its kind.
+    pub salt: U256,
+    /// The account whose tokens move.
+    pub maker: Address,
+    /// The account that signs.
+    pub signer: Address,
+    /// The outcome token.
+    pub token_id: U256,
+    /// The amount that the maker gives, in the smallest unit.
+    pub maker_amount: U256,
+    /// The least amount that the maker gets, in the smallest unit.
+    pub taker_amount: U256,
+    /// Buy or sell.
+    pub side: Side,
+    /// The kind of signature; 0 for an EOA.
+    pub signature_type: u8,
+    /// The time of its making, in milliseconds of Unix time.
+    pub timestamp: U256,
+    /// Free for the maker.
+    pub metadata: B256,
+    /// The attribution code.
+    pub builder: B256,
+}
+
+/// Buy or sell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Gives collateral for outcome tokens.
+    Buy,
+    /// Gives outcome tokens for collateral.
+    Sell,
+}
+
+/// The approval that an order of one side needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SideApproval {
+    /// The token contract.
+    pub contract: Address,
+    /// The signature of its function.
+    pub function: &'static str,
+    /// The signature of the function that reads the approval back.
+    pub read_back: &'static str,
+}
+
+impl Side {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Buy, Self::Sell];
+
+    /// The name in a request and in the REST form.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Buy => "BUY",
+            Self::Sell => "SELL",
+        }
+    }
+
+    /// From the REST form.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|side| side.as_str() == text)
+    }
+
+    /// The number in the typed data.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Buy => 0,
+            Self::Sell => 1,
+        }
+    }
+
+    /// From the number in the typed data.
+    #[must_use]
+    pub fn from_number(number: u64) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|side| u64::from(side.number()) == number)
+    }
+
+    /// The approval that the exchange needs of the maker.
+    #[must_use]
+    pub const fn approval(self) -> SideApproval {
+        match self {
+            Self::Buy => SideApproval {
+                contract: COLLATERAL,
+                function: "approve(address,uint256)",
+                read_back: "allowance(address,address)",
+            },
+            Self::Sell => SideApproval {
+                contract: CONDITIONAL_TOKENS,
+                function: "setApprovalForAll(address,bool)",
+                read_back: "isApprovedForAll(address,address)",
+            },
+        }
+    }
+}
+
+impl PmOrderFacts {
+    /// Decodes the members of a plan, to be judged by the request, the market and the policy.
+    ///
+    /// # Errors
+    /// The check that the first malformed or disagreeing member belongs to.
+    pub fn decode(
+        plan: &TypedOrder<'_>,
+        request: PmOrderRequest,
+        market: PmMarketFacts,
+        builder: PmBuilder,
+        commitment: Commitment,
+    ) -> Result<Self, crate::Failure> {
+        let decoded = DecodedOrder::decode(plan)?;
+        Ok(Self {
+            request,
+            market,
+            builder,
+            decoded,
+            commitment,
+        })
+    }
+}
+
+impl Facts for PmOrderFacts {
+    const RAIL: Rail = Rail::PmOrder;
+    const CHECKS: &'static [Check<Self>] = &[
+        Check {
+            name: MAKER,
+            establishes: "maker and signer are the account, an EOA on chain 137 (signatureType 0)",
+            judge: Self::judge_maker,
+        },
+        Check {
+            name: DOMAIN,
+            establishes: "the signing domain is version 2 of a reviewed exchange on chain 137, without salt",
+            judge: Self::judge_domain,
+        },
+        Check {
+            name: NEG_RISK,
+            establishes: "the exchange, signed for and approved, is the one that settles this market",
+            judge: Self::judge_neg_risk,
+        },
+        Check {
+            name: TOKEN,
+            establishes: "the token is the requested one, of this market, which accepts orders",
+            judge: Self::judge_token,
+        },
+        Check {
+            name: SIDE,
+            establishes: "the side is the requested one, and the approval is of what it gives",
+            judge: Self::judge_side,
+        },
+        Check {
+            name: PRICE,
+            establishes: "the price is a multiple of the tick, within [tick, 1 - tick], by a fresh reading",
+            judge: Self::judge_price,
+        },
+        Check {
+            name: SIZE,
+            establishes: "the size has at most 2 decimals and is not below the market's minimum",
+            judge: Self::judge_size,
+        },
+        Check {
+            name: AMOUNTS,
+            establishes: "the amounts are the exact products of size and price; maxCost and minProceeds hold",
+            judge: Self::judge_amounts,
+        },
+        Check {
+            name: ORDER_TYPE,
+            establishes: "the order is posted as GTC without expiration, postOnly as requested",
+            judge: Self::judge_order_type,
+        },
+        Check {
+            name: BUILDER,
+            establishes: "the builder code is the configured one or zero, and its fee within the configured cap; the metadata is zero",
+            judge: Self::judge_builder,
+        },
+        Check {
+            name: ORDER_HASH,
+            establishes: "the order hash is that of the typed data; salt and timestamp are in range",
+            judge: Self::judge_order_hash,
+        },
+        Check {
+            name: VERSION,
+            establishes: "the venue speaks version 2",
+            judge: Self::judge_version,
+        },
+        Check {
+            name: commitment::PAYLOAD_DIGEST,
+            establishes: commitment::PAYLOAD_DIGEST_ESTABLISHES,
+            judge: |facts| facts.commitment.judge_digest(),
+        },
+        Check {
+            name: commitment::ARTIFACT_EXPIRY,
+            establishes: commitment::ARTIFACT_EXPIRY_ESTABLISHES,
+            judge: |facts| facts.commitment.judge_expiry(),
+        },
+    ];
+}
+
+/// The signing domain of an exchange.
+#[must_use]
+pub fn domain(exchange: Exchange) -> Domain {
+    Domain {
+        name: DOMAIN_NAME.to_owned(),
+        version: DOMAIN_VERSION.to_owned(),
+        chain_id: CHAIN_ID,
+        verifying_contract: exchange.address(),
+    }
+}
+
+const fn tick(mantissa: u128, scale: u8) -> Decimal {
+    match Decimal::new(mantissa, scale) {
+        Ok(tick) => tick,
+        Err(_) => Decimal::ZERO,
+    }
+}

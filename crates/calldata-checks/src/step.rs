@@ -1,0 +1,166 @@
+//! The steps of an EVM plan, and what their bytes say.
+
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_sol_types::sol;
+
+use crate::{Failure, Observed, Verdict, Violation, abi};
+
+sol! {
+    /// ERC-20.
+    function approve(address spender, uint256 amount) external returns (bool);
+}
+
+/// One transaction of a plan (service document 2.5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its purpose.
+    pub kind: StepKind,
+    /// The address that it is sent to.
+    pub to: Address,
+    /// Native coin it carries, in wei.
+    pub value: U256,
+    /// Calldata.
+    pub data: Bytes,
+}
+
+/// What a step is for; steps come in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StepKind {
+    /// Sets the allowance to zero.
+    ApproveReset,
+    /// Sets the allowance to the amount.
+    Approve,
+    /// The call itself.
+    Call,
+}
+
+impl StepKind {
+    /// Every kind, in the order of a plan.
+    pub const ALL: [Self; 3] = [Self::ApproveReset, Self::Approve, Self::Call];
+
+    /// The name in an envelope.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ApproveReset => "approve_reset",
+            Self::Approve => "approve",
+            Self::Call => "call",
+        }
+    }
+}
+
+/// What an approval's bytes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// The token: where the step is sent.
+    pub token: Address,
+    /// Who may spend.
+    pub spender: Address,
+    /// How much, in the token's smallest unit.
+    pub amount: U256,
+    /// Native coin the step carries, in wei.
+    pub value: U256,
+}
+
+/// The three steps of a plan, with the two approvals decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Steps {
+    /// The first step.
+    pub reset: Allowance,
+    /// The second step.
+    pub approve: Allowance,
+    /// The third step; a rail decodes its bytes.
+    pub call: Step,
+}
+
+/// The name of the check that the order and the kinds of the steps belong to.
+pub const RESET_ORDER: &str = "erc20_allowance_reset_ordered";
+
+impl Steps {
+    /// Decodes the steps of a plan: exactly three, of the three kinds, in order, the first two
+    /// being canonical `approve(address,uint256)`.
+    ///
+    /// # Errors
+    /// `erc20_allowance_reset_ordered`
+    pub fn decode(steps: &[Step]) -> Result<Self, Failure> {
+        let refuse = |violation| Failure::new(RESET_ORDER, violation);
+        let [reset, approve, call] = steps else {
+            return Err(refuse(Violation::new(
+                "a plan has exactly three steps",
+                3,
+                steps.len(),
+            )));
+        };
+        for (step, kind) in steps.iter().zip(StepKind::ALL) {
+            if step.kind != kind {
+                return Err(refuse(Violation::new(
+                    "the steps are not in their order",
+                    kind.as_str(),
+                    step.kind.as_str(),
+                )));
+            }
+        }
+        let allowance = |step: &Step| {
+            let call = abi::decode_call::<approveCall>(&step.data).map_err(|error| {
+                refuse(Violation::new(
+                    "an approval step is not a canonical approve(address,uint256)",
+                    "approve(address,uint256)",
+                    error,
+                ))
+            })?;
+            Ok(Allowance {
+                token: step.to,
+                spender: call.spender,
+                amount: call.amount,
+                value: step.value,
+            })
+        };
+        Ok(Self {
+            reset: allowance(reset)?,
+            approve: allowance(approve)?,
+            call: call.clone(),
+        })
+    }
+
+    /// The allowance is cleared to zero before the new one is set, on the same token for the same
+    /// spender, and none of the three steps carries native coin.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn judge_reset_order(&self) -> Verdict {
+        if !self.reset.amount.is_zero() {
+            return Err(Violation::new(
+                "the first approval does not clear the allowance",
+                0,
+                self.reset.amount,
+            ));
+        }
+        if self.reset.token != self.approve.token {
+            return Err(Violation::new(
+                "the two approvals are for different tokens",
+                self.approve.token,
+                self.reset.token,
+            ));
+        }
+        if self.reset.spender != self.approve.spender {
+            return Err(Violation::new(
+                "the two approvals are for different spenders",
+                self.approve.spender,
+                self.reset.spender,
+            ));
+        }
+        Ok(Observed::fixed("approve 0, approve amount, call"))
+    }
+}
+
+/// The canonical approval step.
+#[must_use]
+pub fn approval(kind: StepKind, token: Address, spender: Address, amount: U256) -> Step {
+    use alloy_sol_types::SolCall as _;
+    Step {
+        kind,
+        to: token,
+        value: U256::ZERO,
+        data: approveCall { spender, amount }.abi_encode().into(),
+    }
+}

@@ -1,0 +1,248 @@
+//! The swap rail: a same-chain ERC-20 swap through the reviewed aggregator router, with the fee as
+//! the first leg.
+//!
+//! The router gives no protection from a hostile quote: it pulls any token ever approved to it,
+//! makes any call of the quote, binds no integrator, and its fee forwarder checks no recipient.
+//! [`decode`] reads what the plan's own bytes say; the checks of [`SwapFacts`] compare it with the
+//! request, the quote and the reviewed configuration.
+
+pub mod calldata;
+pub mod checks;
+mod price;
+mod read;
+
+use alloy_primitives::{Address, Selector, U256};
+
+pub use self::{
+    price::{MAX_PRICE_AGE_SECONDS, PriceReading},
+    read::decode,
+};
+use crate::{
+    BasisPoints, Commitment, Decimal, Steps, UtcSeconds,
+    fees::{FeeSplit, ReviewedLeg, Rounding, SwapPricePolicy},
+};
+
+/// What the plan's bytes say, next to what was asked, quoted and reviewed. The opaque calldata of
+/// exchange legs behind its first four bytes and the aggregator's random transaction id say nothing
+/// and are left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwapFacts {
+    /// The request.
+    pub asked: SwapAsked,
+    /// The disclosed readings of the quote.
+    pub quoted: SwapQuoted,
+    /// `payload.chain_id`.
+    pub plan_chain_id: u64,
+    /// The reviewed configuration.
+    pub reviewed: ReviewedSwap,
+    /// The three steps; the calldata of the third is decoded into the members below and left empty
+    /// here.
+    pub steps: Steps,
+    /// `_integrator`.
+    pub integrator: String,
+    /// `_referrer`.
+    pub referrer: String,
+    /// `_receiver`.
+    pub receiver: Address,
+    /// `_minAmountOut`, in the output token's smallest unit.
+    pub min_amount_out: U256,
+    /// The fee leg, the first one; absent only where no recipient is due anything of this input.
+    pub fee_leg: Option<FeeLeg>,
+    /// The exchange legs, at least one.
+    pub legs: Vec<ExchangeLeg>,
+    /// The amount that the first exchange leg starts from, in the input token's smallest unit.
+    pub exchanged: U256,
+    /// Digest and expiry.
+    pub commitment: Commitment,
+}
+
+impl SwapFacts {
+    /// Sum of all fee distributions, in the input token's smallest unit; `None` past 256 bits.
+    #[must_use]
+    pub fn total_fees(&self) -> Option<U256> {
+        checked_sum(self.distributions().iter().map(|part| part.amount))
+    }
+
+    /// The recipients of the fee leg; none without one.
+    #[must_use]
+    pub fn distributions(&self) -> &[Distribution] {
+        self.fee_leg
+            .as_ref()
+            .map_or(&[], |leg| leg.distributions.as_slice())
+    }
+
+    /// The amount that is taken off the input and stays in the router, unpaid; `None` past 256
+    /// bits.
+    #[must_use]
+    pub fn left_in_router(&self) -> Option<U256> {
+        self.asked
+            .from_amount
+            .checked_sub(self.exchanged)?
+            .checked_sub(self.total_fees()?)
+    }
+
+    /// The share that the quoted output is worth less than the input, by the quote's own values.
+    #[must_use]
+    pub fn price_impact(&self) -> Option<BasisPoints> {
+        price::lost(self.quoted.from_usd?, self.quoted.to_usd?)
+    }
+
+    /// The share that an output is worth less than the input, by the independent price.
+    #[must_use]
+    pub fn price_deviation(&self, output: U256) -> Option<BasisPoints> {
+        let reading = self.quoted.price?;
+        reading.deviation(self.asked.from_amount, output)
+    }
+}
+
+/// The request (service document 4.2). Amounts are in the token's smallest unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SwapAsked {
+    /// The caller's account: sender and receiver.
+    pub account: Address,
+    /// `accountProfile.chainId`.
+    pub account_chain_id: u64,
+    /// The chain of the swap.
+    pub chain_id: u64,
+    /// Input token.
+    pub from_token: Address,
+    /// Output token.
+    pub to_token: Address,
+    /// Gross input.
+    pub from_amount: U256,
+    /// The caller's slippage.
+    pub max_slippage: BasisPoints,
+    /// The least output that the caller accepts.
+    pub min_amount_out: Option<U256>,
+}
+
+/// The figures of the quote: disclosed, compared, never relied on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwapQuoted {
+    /// The integrator.
+    pub integrator: String,
+    /// Chain of the input token.
+    pub from_chain_id: u64,
+    /// Chain of the output token.
+    pub to_chain_id: u64,
+    /// Input token.
+    pub from_token: Address,
+    /// Output token.
+    pub to_token: Address,
+    /// Gross input.
+    pub from_amount: U256,
+    /// Sender.
+    pub sender: Address,
+    /// Receiver.
+    pub receiver: Address,
+    /// Expected output.
+    pub to_amount: U256,
+    /// Least output.
+    pub to_amount_min: U256,
+    /// The contract to approve.
+    pub approval_address: Address,
+    /// The target of the transaction.
+    pub call_to: Address,
+    /// The sender of the transaction, where the quote names it.
+    pub call_from: Option<Address>,
+    /// The transaction's chain.
+    pub call_chain_id: u64,
+    /// Native coin that the transaction carries, in wei.
+    pub call_value: U256,
+    /// The worth of the input in US dollars, as the quote says.
+    pub from_usd: Option<Decimal>,
+    /// The worth of the expected output in US dollars, as the quote says.
+    pub to_usd: Option<Decimal>,
+    /// The prices of another source.
+    pub price: Option<PriceReading>,
+    /// The time at which the quote was received.
+    pub read_at: UtcSeconds,
+}
+
+/// The part of a [`FeePolicy`](crate::FeePolicy) that judges swaps on one chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewedSwap {
+    /// The integrator's exact string.
+    pub integrator: String,
+    /// The complete set of recipients.
+    pub recipients: Vec<Address>,
+    /// The service's own recipient.
+    pub own: Address,
+    /// Its share of the gross input.
+    pub own_share: BasisPoints,
+    /// The rounding of the shares.
+    pub rounding: Rounding,
+    /// The shares of this input, in the order of `recipients`; `None` past 256 bits.
+    pub split: Option<FeeSplit>,
+    /// The most that all recipients together may take of the gross input.
+    pub aggregate_cap: BasisPoints,
+    /// The aggregator's router.
+    pub router: Address,
+    /// Its fee forwarder.
+    pub forwarder: Address,
+    /// The demands on the price.
+    pub price: SwapPricePolicy,
+}
+
+/// The fee leg: the router's call of the reviewed forwarder, with the calldata of that call
+/// decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeeLeg {
+    /// The contract that the router lets spend its tokens.
+    pub spender: Address,
+    /// The token that the leg starts from.
+    pub sending: Address,
+    /// The token that the leg ends in.
+    pub receiving: Address,
+    /// The amount that is pulled from the account before the legs run, if any.
+    pub deposit: Option<U256>,
+    /// The token that the forwarder distributes.
+    pub token: Address,
+    /// The recipients with their amounts.
+    pub distributions: Vec<Distribution>,
+}
+
+/// One recipient's part of the fee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Distribution {
+    /// The recipient.
+    pub recipient: Address,
+    /// In the input token's smallest unit.
+    pub amount: U256,
+}
+
+/// An exchange leg.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExchangeLeg {
+    /// The contract that the router calls.
+    pub target: Address,
+    /// The first four bytes of the call; `None` when there are fewer.
+    pub selector: Option<Selector>,
+    /// Whether anything follows them: the router refuses a call that is a selector only.
+    pub has_arguments: bool,
+    /// The review of this contract and function; `None` when they are not on the chain's
+    /// list.
+    pub review: Option<ReviewedLeg>,
+    /// The contract that the router lets spend its tokens.
+    pub spender: Address,
+    /// The token that the leg starts from.
+    pub sending: Address,
+    /// The token that the leg ends in.
+    pub receiving: Address,
+    /// The amount that is pulled from the account before the legs run, if any.
+    pub deposit: Option<U256>,
+}
+
+impl ExchangeLeg {
+    /// Whether contract, function and spender are those of the chain's reviewed list.
+    #[must_use]
+    pub fn is_reviewed(&self) -> bool {
+        self.review
+            .as_ref()
+            .is_some_and(|review| review.spender == self.spender)
+    }
+}
+
+fn checked_sum(amounts: impl IntoIterator<Item = U256>) -> Option<U256> {
+    amounts.into_iter().try_fold(U256::ZERO, U256::checked_add)
+}

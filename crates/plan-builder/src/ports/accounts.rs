@@ -1,0 +1,55 @@
+//! Reads of accounts on chains.
+
+use std::future::Future;
+
+use alloy_primitives::{Address, Bytes};
+
+use super::{PortError, PortErrorReason};
+
+/// Reads of accounts on chains.
+pub trait Accounts: Send + Sync {
+    /// The code at an address.
+    ///
+    /// # Errors
+    /// [`PortError`]; `NotConfigured` for a chain without an endpoint.
+    fn code(
+        &self,
+        chain_id: u64,
+        address: Address,
+    ) -> impl Future<Output = Result<Bytes, PortError>> + Send;
+
+    /// A call at the latest block: its return data; `None` when it reverts.
+    ///
+    /// # Errors
+    /// [`PortError`]
+    fn call(
+        &self,
+        chain_id: u64,
+        to: Address,
+        data: Bytes,
+    ) -> impl Future<Output = Result<Option<Bytes>, PortError>> + Send;
+}
+
+/// No reads of accounts: nothing is configured. For embedders without an endpoint; a Safe-type
+/// account then gets no bridge plan.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoAccounts;
+
+impl NoAccounts {
+    const fn error(detail: String) -> PortError {
+        PortError {
+            source_name: "rpc",
+            reason: PortErrorReason::NotConfigured { detail },
+        }
+    }
+}
+
+impl Accounts for NoAccounts {
+    async fn code(&self, chain_id: u64, _: Address) -> Result<Bytes, PortError> {
+        Err(Self::error(format!("no endpoint for chain {chain_id}")))
+    }
+
+    async fn call(&self, chain_id: u64, _: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
+        Err(Self::error(format!("no endpoint for chain {chain_id}")))
+    }
+}

@@ -1,0 +1,133 @@
+//! The venues of the two order rails.
+
+use std::future::Future;
+
+use alloy_primitives::{Address, B256, U256};
+use calldata_checks::{Decimal, UtcSeconds};
+use serde::{Deserialize, Serialize};
+
+use super::{PmBuilderFee, PortError};
+use crate::wire::{As, Digits, Exact, Time, Word};
+
+/// The prediction market's venue.
+pub trait PmVenue: Send + Sync {
+    /// Everything about the market of a token that an order needs, read now.
+    ///
+    /// # Errors
+    /// [`PortError`]
+    fn market(&self, token_id: U256) -> impl Future<Output = Result<PmMarket, PortError>> + Send;
+
+    /// The venue's fee for an attribution code, read now.
+    ///
+    /// # Errors
+    /// [`PortError`]
+    fn builder_fee(
+        &self,
+        code: B256,
+    ) -> impl Future<Output = Result<PmBuilderFee, PortError>> + Send;
+}
+
+/// A market as the venue describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PmMarket {
+    /// `GET /version`.
+    pub version: u64,
+    /// The market's condition.
+    #[serde(with = "As::<Word>")]
+    pub condition_id: B256,
+    /// The two tokens with their outcomes, in the venue's order.
+    pub tokens: [PmToken; 2],
+    /// Price step.
+    #[serde(with = "As::<Exact>")]
+    pub tick_size: Decimal,
+    /// Least size in shares.
+    #[serde(with = "As::<Exact>")]
+    pub min_order_size: Decimal,
+    /// Whether the negative-risk exchange settles it.
+    pub neg_risk: bool,
+    /// Whether it accepts orders.
+    pub accepting_orders: bool,
+    /// Whether it has an order book.
+    pub order_book: bool,
+    /// Whether it is active.
+    pub active: bool,
+    /// Whether it is closed.
+    pub closed: bool,
+    /// The taker fee's rate and exponent, when the venue tells them.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "As::<Option<Exact>>"
+    )]
+    pub fee_rate: Option<Decimal>,
+    /// The time of the reading.
+    #[serde(with = "As::<Time>")]
+    pub read_at: UtcSeconds,
+}
+
+/// A token of a market.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PmToken {
+    /// Its id.
+    #[serde(with = "As::<Digits>")]
+    pub token_id: U256,
+    /// Its outcome, untrusted text without control characters.
+    pub outcome: String,
+}
+
+/// The perpetuals venue.
+pub trait PerpVenue: Send + Sync {
+    /// The asset that a coin names, read now (`BTC`, `xyz:TSLA`).
+    ///
+    /// # Errors
+    /// [`PortError`]
+    fn asset(&self, coin: &str) -> impl Future<Output = Result<PerpAsset, PortError>> + Send;
+
+    /// The highest fee that a user has approved for a builder, in tenths of a basis point.
+    ///
+    /// # Errors
+    /// [`PortError`]
+    fn max_builder_fee(
+        &self,
+        user: Address,
+        builder: Address,
+    ) -> impl Future<Output = Result<u64, PortError>> + Send;
+}
+
+/// A perpetual as the venue describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PerpAsset {
+    /// Its name in the universe.
+    pub coin: String,
+    /// Its dex; empty for the first one.
+    pub dex: String,
+    /// Position of the dex in `perpDexs` (0 for the first one).
+    pub dex_index: u32,
+    /// Position in the universe of its dex.
+    pub universe_index: u32,
+    /// Its asset id on the wire.
+    pub asset_id: u32,
+    /// Decimals of a size.
+    pub size_decimals: u8,
+    /// Highest leverage.
+    pub max_leverage: u32,
+    /// Whether it is delisted.
+    pub delisted: bool,
+    /// Position of its dex' collateral in the venue's list of spot tokens (0 is USDC).
+    pub collateral_token: u32,
+    /// The name of that token, untrusted text without control characters.
+    pub collateral: String,
+    /// The mark price, when the venue has one.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "As::<Option<Exact>>"
+    )]
+    pub mark_price: Option<Decimal>,
+    /// The time of the reading.
+    #[serde(with = "As::<Time>")]
+    pub read_at: UtcSeconds,
+}

@@ -1,0 +1,80 @@
+//! Simulation of a whole plan.
+
+use std::future::Future;
+
+use alloy_primitives::{Address, B256, Bytes};
+use calldata_checks::Step;
+use serde::{Deserialize, Serialize};
+
+use super::PortError;
+use crate::wire::{As, Eip55, Hex, Word};
+
+/// Whole-plan simulation against a chain's latest state.
+pub trait Simulator: Send + Sync {
+    /// Whether there is anything to ask for this chain. Where there is not, no calls are put
+    /// together.
+    fn simulates(&self, _chain_id: u64) -> bool {
+        true
+    }
+
+    /// Runs calls from an account one after another in one block that is then dropped; one outcome
+    /// for each call. `None` when nothing is configured for this chain.
+    ///
+    /// # Errors
+    /// [`PortError`]
+    fn simulate(
+        &self,
+        chain_id: u64,
+        account: Address,
+        calls: &[Step],
+    ) -> impl Future<Output = Result<Option<Vec<SimulatedCall>>, PortError>> + Send;
+}
+
+/// The outcome of one simulated call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SimulatedCall {
+    /// Whether it succeeded.
+    pub success: bool,
+    /// Its return data, or its revert data.
+    #[serde(with = "As::<Hex>")]
+    pub return_data: Bytes,
+    /// Gas used.
+    pub gas_used: u64,
+    /// Its logs.
+    pub logs: Vec<SimulatedLog>,
+}
+
+/// A log of a simulated call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SimulatedLog {
+    /// The emitting contract.
+    #[serde(with = "As::<Eip55>")]
+    pub address: Address,
+    /// Topics.
+    #[serde(with = "As::<Vec<Word>>")]
+    pub topics: Vec<B256>,
+    /// Data.
+    #[serde(with = "As::<Hex>")]
+    pub data: Bytes,
+}
+
+/// No simulation: for embedders without an endpoint.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoSimulator;
+
+impl Simulator for NoSimulator {
+    fn simulates(&self, _: u64) -> bool {
+        false
+    }
+
+    async fn simulate(
+        &self,
+        _: u64,
+        _: Address,
+        _: &[Step],
+    ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
+        Ok(None)
+    }
+}

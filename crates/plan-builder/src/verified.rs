@@ -1,0 +1,239 @@
+//! A verified plan as typed values: what [`verify`](crate::verify) judged, and nothing else.
+//!
+//! Every value here is decoded from the bytes that the checks judged, or is the request's own where
+//! a check has compared the two. A signer of these values signs what was verified, and does not
+//! have to read the envelope's JSON again.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use calldata_checks::{
+    CheckReport, Rail, Step, UtcSeconds,
+    bridge::TransferSpeed,
+    perp_order,
+    pm_order::{DecodedApproval, Domain, Order, PmBuilder},
+    swap::{Distribution, ExchangeLeg},
+};
+
+use crate::AccountKind;
+
+/// A plan that holds for a request at a time. Only [`verify`](crate::verify) makes one.
+///
+/// The crate's documentation shows the whole way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    pub(crate) payload_digest: B256,
+    pub(crate) intent_digest: B256,
+    pub(crate) valid_until: UtcSeconds,
+    pub(crate) account: Address,
+    pub(crate) account_kind: AccountKind,
+    pub(crate) chain_id: u64,
+    pub(crate) report: CheckReport,
+    pub(crate) plan: VerifiedPlan,
+}
+
+impl Verified {
+    /// The rail.
+    #[must_use]
+    pub const fn rail(&self) -> Rail {
+        self.report.rail()
+    }
+
+    /// `submission.payload_digest`, recomputed.
+    #[must_use]
+    pub const fn payload_digest(&self) -> B256 {
+        self.payload_digest
+    }
+
+    /// `intent_digest`, recomputed.
+    #[must_use]
+    pub const fn intent_digest(&self) -> B256 {
+        self.intent_digest
+    }
+
+    /// The end of the plan: nothing of it may be signed later.
+    #[must_use]
+    pub const fn valid_until(&self) -> UtcSeconds {
+        self.valid_until
+    }
+
+    /// The account that signs.
+    #[must_use]
+    pub const fn account(&self) -> Address {
+        self.account
+    }
+
+    /// The kind of that account.
+    #[must_use]
+    pub const fn account_kind(&self) -> AccountKind {
+        self.account_kind
+    }
+
+    /// The chain on which it signs.
+    #[must_use]
+    pub const fn chain_id(&self) -> u64 {
+        self.chain_id
+    }
+
+    /// Every check, run again.
+    #[must_use]
+    pub const fn report(&self) -> &CheckReport {
+        &self.report
+    }
+
+    /// The content, by rail.
+    #[must_use]
+    pub const fn plan(&self) -> &VerifiedPlan {
+        &self.plan
+    }
+
+    /// The content, by value.
+    #[must_use]
+    pub fn into_plan(self) -> VerifiedPlan {
+        self.plan
+    }
+
+    /// The transactions, in the order in which they are sent; none for an order.
+    #[must_use]
+    pub const fn steps(&self) -> &[Step] {
+        match &self.plan {
+            VerifiedPlan::Swap(swap) => &swap.steps,
+            VerifiedPlan::Bridge(bridge) => &bridge.steps,
+            VerifiedPlan::PmOrder(_) | VerifiedPlan::PerpOrder(_) => &[],
+        }
+    }
+}
+
+/// The content of a verified plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VerifiedPlan {
+    /// A swap.
+    Swap(VerifiedSwap),
+    /// A transfer of USDC to another chain.
+    Bridge(VerifiedBridge),
+    /// A prediction-market order.
+    PmOrder(VerifiedPmOrder),
+    /// A perpetuals order.
+    PerpOrder(VerifiedPerpOrder),
+}
+
+/// A verified swap. Amounts are in the token's smallest unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifiedSwap {
+    /// Allowance reset, approval, call. Send each one when the one before is in a block.
+    pub steps: [Step; 3],
+    /// Gas that each step used in the plan's simulation, where it was run: no gas limit.
+    pub simulated_gas: Option<[u64; 3]>,
+    /// Input token.
+    pub from_token: Address,
+    /// Output token.
+    pub to_token: Address,
+    /// Gross input, fees included.
+    pub from_amount: U256,
+    /// Output that the quote expects. A disclosed reading: no calldata contains it.
+    pub quoted_amount_out: U256,
+    /// Least output: the router reverts below it.
+    pub min_amount_out: U256,
+    /// The recipient of the output.
+    pub receiver: Address,
+    /// The contract that may spend the input.
+    pub spender: Address,
+    /// The integrator in the calldata.
+    pub integrator: String,
+    /// Every recipient of the fee leg, with its amount of the input token.
+    pub fees: Vec<Distribution>,
+    /// The exchange legs.
+    pub legs: Vec<ExchangeLeg>,
+}
+
+/// A verified transfer of USDC. Amounts are in its smallest unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifiedBridge {
+    /// Allowance reset, approval, burn. Send each one when the one before is in a block.
+    pub steps: [Step; 3],
+    /// Gas that each step used in the plan's simulation, where it was run: no gas limit.
+    pub simulated_gas: Option<[u64; 3]>,
+    /// USDC on the source chain.
+    pub token: Address,
+    /// Amount that is burned.
+    pub amount: U256,
+    /// The most that the protocol deducts at the mint: at least the amount less this is minted.
+    pub max_fee: U256,
+    /// The contract that may spend the amount.
+    pub spender: Address,
+    /// The protocol's number of the source chain.
+    pub source_domain: u32,
+    /// The protocol's number of the chain of the mint.
+    pub destination_domain: u32,
+    /// The chain of the mint.
+    pub destination_chain_id: u64,
+    /// USDC on that chain.
+    pub destination_token: Address,
+    /// The recipient of the mint.
+    pub recipient: Address,
+    /// The finality that is waited for.
+    pub speed: TransferSpeed,
+    /// Whether the protocol's relayer submits the mint.
+    pub forward: bool,
+}
+
+impl VerifiedBridge {
+    /// The least that is minted.
+    #[must_use]
+    pub const fn minted_at_least(&self) -> U256 {
+        self.amount.saturating_sub(self.max_fee)
+    }
+}
+
+/// A verified prediction-market order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifiedPmOrder {
+    /// The message that is signed: token, side, amounts, maker, builder.
+    pub order: Order,
+    /// The signing domain: the exchange.
+    pub domain: Domain,
+    /// The EIP-712 digest of both: the signature is over it, and the venue names the order by it.
+    pub order_hash: B256,
+    /// Whether the venue must reject the order if it would match at once.
+    pub post_only: bool,
+    /// The approval that the exchange needs before it can settle the order. It is no part of the
+    /// plan.
+    pub approval: DecodedApproval,
+    /// The builder code with its fee, as the venue said.
+    pub builder: PmBuilder,
+    /// The argument of `eth_signTypedData_v4`, as it stands in the plan.
+    pub typed_data: String,
+}
+
+/// A verified perpetuals order. The signer chooses the nonce; everything else is fixed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifiedPerpOrder {
+    /// The decoded action: entry, triggers, builder fee.
+    pub action: perp_order::Action,
+    /// Its bytes.
+    pub action_msgpack: Bytes,
+    /// The requested perpetual.
+    pub coin: String,
+    /// The vault or sub-account that the order trades for.
+    pub vault: Option<Address>,
+    /// Unix milliseconds after which the venue refuses the order.
+    pub expires_after: Option<u64>,
+}
+
+impl VerifiedPerpOrder {
+    /// `connectionId` of the signed `Agent` message for a nonce (Unix milliseconds).
+    #[must_use]
+    pub fn connection_id(&self, nonce: u64) -> B256 {
+        perp_order::hash::connection_id(&self.action_msgpack, nonce, self.vault, self.expires_after)
+    }
+
+    /// The EIP-712 digest that is signed for a nonce, on the venue's main network.
+    #[must_use]
+    pub fn signing_digest(&self, nonce: u64) -> B256 {
+        let source = perp_order::hash::MAINNET_SOURCE;
+        perp_order::hash::agent_digest(source, self.connection_id(nonce))
+    }
+}

@@ -1,0 +1,93 @@
+//! What a buyer may still spend.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::{Address, U256};
+use thiserror::Error;
+
+use crate::Network;
+
+/// What a buyer may still spend, by network and asset, in the asset's smallest unit. The caller
+/// keeps it: in memory, or in a file between runs.
+///
+/// An asset that was never put in has nothing left. [`Choice::authorize`](super::Choice::authorize)
+/// takes amounts out.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{Address, U256};
+/// use x402_wire::{Network, buyer::Budget};
+///
+/// let (network, asset) = (Network::evm(196), Address::repeat_byte(1));
+/// let mut budget = Budget::new().with(network, asset, U256::from(10_000));
+/// budget.take(network, asset, U256::from(2_000))?;
+/// assert_eq!(budget.left(network, asset), U256::from(8_000));
+/// assert!(budget.take(network, asset, U256::from(8_001)).is_err());
+/// # Ok::<(), x402_wire::buyer::BudgetExceeded>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Budget {
+    left: BTreeMap<(Network, Address), U256>,
+}
+
+/// The budget has less than the amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+#[error("the budget has {left} left, {needed} is needed")]
+pub struct BudgetExceeded {
+    /// What is left of the asset.
+    pub left: U256,
+    /// The amount.
+    pub needed: U256,
+}
+
+impl Budget {
+    /// A budget of nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The budget with so much more of an asset.
+    #[must_use]
+    pub fn with(mut self, network: Network, asset: Address, amount: U256) -> Self {
+        self.give_back(network, asset, amount);
+        self
+    }
+
+    /// What is left of an asset.
+    #[must_use]
+    pub fn left(&self, network: Network, asset: Address) -> U256 {
+        self.left
+            .get(&(network, asset))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Takes an amount out.
+    ///
+    /// # Errors
+    /// [`BudgetExceeded`]; the budget is unchanged.
+    pub fn take(
+        &mut self,
+        network: Network,
+        asset: Address,
+        amount: U256,
+    ) -> Result<(), BudgetExceeded> {
+        let left = self.left(network, asset);
+        let rest = left.checked_sub(amount).ok_or(BudgetExceeded {
+            left,
+            needed: amount,
+        })?;
+        self.left.insert((network, asset), rest);
+        Ok(())
+    }
+
+    /// Puts an amount in.
+    ///
+    /// Give the amount of a payment back only when it cannot be settled any more: it was never
+    /// signed, or its authorization has ended and the chain shows its nonce unused.
+    pub fn give_back(&mut self, network: Network, asset: Address, amount: U256) {
+        let left = self.left.entry((network, asset)).or_default();
+        *left = left.saturating_add(amount);
+    }
+}

@@ -1,0 +1,252 @@
+//! The chosen offer, and what makes an authorization of it.
+
+use alloy_primitives::{Address, B256, U256};
+use thiserror::Error;
+
+use super::{Budget, BudgetExceeded, NotChosen, UnsignedPayment};
+use crate::extensions::Identifier;
+use crate::{
+    AcceptsEntry, AssetName, Authorization, Extensions, PaymentId, PaymentRequired,
+    PaymentRequirements, Resource, Scheme, clip,
+};
+
+/// The offer that a [`SpendPolicy`](super::SpendPolicy) chose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    index: usize,
+    offer: PaymentRequirements,
+    entry: AcceptsEntry,
+    others: Vec<NotChosen>,
+    window: u64,
+    resource: Resource,
+    extensions: Extensions,
+}
+
+/// What the caller adds to an offer to pay it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Purchase {
+    /// The account that pays and signs.
+    pub payer: Address,
+    /// The time, in unix seconds.
+    pub now: u64,
+    /// 32 random bytes. A token accepts each once per payer.
+    pub nonce: B256,
+    /// The identifier of the purchase. It is sent when the seller knows the extension
+    /// `payment-identifier`.
+    pub payment_id: Option<PaymentId>,
+}
+
+impl Purchase {
+    /// A purchase without an identifier. The nonce must be random.
+    #[must_use]
+    pub fn new(payer: Address, now: u64, nonce: B256) -> Self {
+        Self {
+            payer,
+            now,
+            nonce,
+            payment_id: None,
+        }
+    }
+
+    /// The purchase with an identifier. Give the same one each time that the same purchase is
+    /// tried.
+    #[must_use]
+    pub fn with_id(self, id: PaymentId) -> Self {
+        Self {
+            payment_id: Some(id),
+            ..self
+        }
+    }
+}
+
+/// Why a choice does not become an authorization.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum AuthorizeError {
+    /// The budget has too little left.
+    #[error(transparent)]
+    Budget(#[from] BudgetExceeded),
+    /// The seller requires a payment identifier.
+    #[error("the seller requires a payment identifier")]
+    PaymentIdRequired,
+}
+
+/// A later challenge for the same purchase that does not offer what was chosen any more.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
+#[non_exhaustive]
+pub enum TermsChanged {
+    /// Another amount.
+    #[error("the amount was {expected} and is {observed}")]
+    Amount {
+        /// The amount of the choice.
+        expected: U256,
+        /// The amount that is asked for now.
+        observed: U256,
+    },
+    /// Another payee.
+    #[error("the payee was {expected} and is {observed}")]
+    Payee {
+        /// The payee of the choice.
+        expected: Address,
+        /// The payee that is named now.
+        observed: Address,
+    },
+    /// Another name or version of the asset's domain.
+    #[error(
+        "the asset's domain was `{}` version `{}` and is `{}` version `{}`",
+        clip(&expected.name), clip(&expected.version), clip(&observed.name), clip(&observed.version)
+    )]
+    Domain {
+        /// Name and version of the choice.
+        expected: AssetName,
+        /// Name and version that are given now.
+        observed: AssetName,
+    },
+    /// The asset is not offered any more with `exact` on its network.
+    #[error("the asset {expected} is not offered any more")]
+    Asset {
+        /// The asset of the choice.
+        expected: Address,
+    },
+}
+
+impl Choice {
+    pub(super) fn new(
+        index: usize,
+        offer: &PaymentRequirements,
+        entry: &AcceptsEntry,
+        others: Vec<NotChosen>,
+        window: u64,
+        challenge: &PaymentRequired,
+    ) -> Self {
+        Self {
+            index,
+            offer: offer.clone(),
+            entry: entry.clone(),
+            others,
+            window,
+            resource: challenge.resource.clone(),
+            extensions: challenge.extensions.clone(),
+        }
+    }
+
+    /// The position of the offer in `accepts`, from 0.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The offer.
+    #[must_use]
+    pub fn offer(&self) -> &PaymentRequirements {
+        &self.offer
+    }
+
+    /// The offer's JSON as it came, which the payment echoes.
+    #[must_use]
+    pub fn offer_json(&self) -> &str {
+        self.entry.json()
+    }
+
+    /// The other offers, each with the reason that it was not chosen, in the seller's order.
+    #[must_use]
+    pub fn not_chosen(&self) -> &[NotChosen] {
+        &self.others
+    }
+
+    /// Whether the seller takes a payment identifier.
+    #[must_use]
+    pub fn takes_payment_id(&self) -> bool {
+        self.extensions.payment_identifier().is_some()
+    }
+
+    /// Makes the authorization, and takes its amount out of the budget. The authorization is valid
+    /// at once, and ends after the offer's time or the policy's window, whichever is shorter.
+    ///
+    /// # Errors
+    /// [`AuthorizeError`]; the budget is unchanged.
+    pub fn authorize(
+        &self,
+        purchase: Purchase,
+        budget: &mut Budget,
+    ) -> Result<UnsignedPayment, AuthorizeError> {
+        let taken = self.extensions.payment_identifier();
+        let payment_id = purchase.payment_id.filter(|_| taken.is_some());
+        if taken == Some(Identifier::Required) && payment_id.is_none() {
+            return Err(AuthorizeError::PaymentIdRequired);
+        }
+        let PaymentRequirements {
+            network,
+            asset,
+            amount,
+            pay_to,
+            ..
+        } = self.offer;
+        budget.take(network, asset, amount)?;
+        let authorization = Authorization {
+            from: purchase.payer,
+            to: pay_to,
+            value: amount,
+            valid_after: U256::ZERO,
+            valid_before: U256::from(purchase.now.saturating_add(self.window)),
+            nonce: purchase.nonce,
+        };
+        Ok(UnsignedPayment::new(
+            self.clone(),
+            authorization,
+            payment_id,
+        ))
+    }
+
+    /// Checks that a later challenge for the same purchase still offers what was chosen. Then the
+    /// same payment answers it.
+    ///
+    /// # Errors
+    /// [`TermsChanged`] with the member that differs. Whatever it is, do not sign anew for it while
+    /// the first payment may still be settled.
+    pub fn still_offered(&self, challenge: &PaymentRequired) -> Result<(), TermsChanged> {
+        let ours = &self.offer;
+        let mut changed = TermsChanged::Asset {
+            expected: ours.asset,
+        };
+        let same_asset = challenge.options().filter(|theirs| {
+            theirs.scheme == Scheme::Exact
+                && theirs.network == ours.network
+                && theirs.asset == ours.asset
+        });
+        for theirs in same_asset {
+            if theirs.pay_to != ours.pay_to {
+                changed = TermsChanged::Payee {
+                    expected: ours.pay_to,
+                    observed: theirs.pay_to,
+                };
+            } else if theirs.amount != ours.amount {
+                changed = TermsChanged::Amount {
+                    expected: ours.amount,
+                    observed: theirs.amount,
+                };
+            } else if theirs.extra != ours.extra {
+                changed = TermsChanged::Domain {
+                    expected: ours.extra.clone(),
+                    observed: theirs.extra.clone(),
+                };
+            } else {
+                return Ok(());
+            }
+        }
+        Err(changed)
+    }
+
+    pub(super) fn resource(&self) -> &Resource {
+        &self.resource
+    }
+
+    /// The seller's extensions, which the protocol wants back, with the buyer's identifier.
+    pub(super) fn extensions(&self, id: Option<&PaymentId>) -> Extensions {
+        id.map_or_else(
+            || self.extensions.clone(),
+            |id| self.extensions.with_payment_id(id),
+        )
+    }
+}

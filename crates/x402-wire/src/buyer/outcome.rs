@@ -1,0 +1,130 @@
+//! What became of a payment, as the seller says.
+
+use alloy_primitives::B256;
+use thiserror::Error;
+
+use super::SignedPayment;
+use crate::{HeaderError, Network, Reason, SettlementResponse, clip, strict};
+
+/// What became of a payment, as the seller says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The payment was settled.
+    Settled {
+        /// The transaction.
+        transaction: B256,
+    },
+    /// The outcome is not known yet. Send the same header again later.
+    Pending {
+        /// The transaction, when the seller names one.
+        transaction: Option<B256>,
+    },
+    /// The seller did not settle. The authorization is still good until it ends: do not sign
+    /// another one for the same purchase unless the seller cannot settle this one any more.
+    NotSettled {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Why a `PAYMENT-RESPONSE` is not the outcome of a payment.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum OutcomeError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// It says that it is about another payment.
+    #[error("{member}: expected {expected}, observed `{observed}`")]
+    OtherPayment {
+        /// The member that says so.
+        member: &'static str,
+        /// The value of the payment.
+        expected: String,
+        /// The value of the answer, clipped.
+        observed: String,
+    },
+    /// It says success and an error.
+    #[error("success with the error `{observed}`")]
+    Contradiction {
+        /// The error, clipped.
+        observed: String,
+    },
+    /// It says success without the hash of a transaction.
+    #[error("transaction: expected a hash, observed `{observed}`")]
+    Transaction {
+        /// The text, clipped.
+        observed: String,
+    },
+}
+
+/// States in which a facilitator leaves nothing open.
+const FINISHED: [&str; 4] = ["success", "settled", "confirmed", "completed"];
+/// States in which it does.
+const OPEN: [&str; 3] = ["pending", "timeout", "processing"];
+
+impl Outcome {
+    pub(super) fn read(
+        payment: &SignedPayment,
+        response: SettlementResponse,
+    ) -> Result<Self, OutcomeError> {
+        same_payment(payment, &response)?;
+        let reason = response.error_reason.filter(|text| !text.is_empty());
+        let state = response.status.filter(|text| !text.is_empty());
+        let is = |words: &[&str]| {
+            let state = state.as_deref().unwrap_or_default();
+            words.iter().any(|word| state.eq_ignore_ascii_case(word))
+        };
+        let transaction = response.transaction.parse::<B256>().ok();
+        if !response.success {
+            let reason = reason
+                .as_deref()
+                .map_or(Reason::UnexpectedSettleError, Reason::from);
+            return Ok(if reason == Reason::SettlementPending || is(&OPEN) {
+                Self::Pending { transaction }
+            } else {
+                Self::NotSettled { reason }
+            });
+        }
+        if let Some(reason) = reason {
+            let observed = clip(&reason);
+            return Err(OutcomeError::Contradiction { observed });
+        }
+        if state.is_some() && !is(&FINISHED) {
+            return Ok(Self::Pending { transaction });
+        }
+        let transaction = transaction.ok_or_else(|| OutcomeError::Transaction {
+            observed: clip(&response.transaction),
+        })?;
+        Ok(Self::Settled { transaction })
+    }
+}
+
+/// Members that the answer leaves out prove nothing; those that it has must be the payment's.
+fn same_payment(
+    payment: &SignedPayment,
+    response: &SettlementResponse,
+) -> Result<(), OutcomeError> {
+    let offer = payment.choice().offer();
+    let other = |member, expected: String, observed: &str| {
+        Err(OutcomeError::OtherPayment {
+            member,
+            expected,
+            observed: clip(observed),
+        })
+    };
+    let network = &response.network;
+    if !network.is_empty() && network.parse::<Network>() != Ok(offer.network) {
+        return other("network", offer.network.to_string(), network);
+    }
+    let payer = response.payer.as_deref().unwrap_or_default();
+    if !payer.is_empty() && strict::parse_address(payer) != Some(payment.payer()) {
+        return other("payer", payment.payer().to_string(), payer);
+    }
+    let amount = response.amount.as_deref().unwrap_or_default();
+    if !amount.is_empty() && strict::parse_decimal(amount) != Some(offer.amount) {
+        return other("amount", offer.amount.to_string(), amount);
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! The payment before and after it is signed.
+
+use std::fmt;
+
+use alloy_primitives::{Address, B256, Bytes, hex};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Choice, Outcome, OutcomeError, TermsChanged};
+use crate::codec::RawJson;
+use crate::signature::key_signature;
+use crate::{
+    Authorization, AuthorizationKey, Extensions, HeaderError, Invalid, PaymentId, PaymentRequired,
+    PaymentRequirements, Resource, SettlementResponse, X402_VERSION, ascii_json, encode_header,
+};
+
+/// An authorization that waits for its signature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnsignedPayment {
+    choice: Choice,
+    authorization: Authorization,
+    payment_id: Option<PaymentId>,
+}
+
+impl UnsignedPayment {
+    pub(super) fn new(
+        choice: Choice,
+        authorization: Authorization,
+        payment_id: Option<PaymentId>,
+    ) -> Self {
+        Self {
+            choice,
+            authorization,
+            payment_id,
+        }
+    }
+
+    /// The chosen offer.
+    #[must_use]
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// The message to sign.
+    #[must_use]
+    pub fn authorization(&self) -> &Authorization {
+        &self.authorization
+    }
+
+    /// The EIP-712 digest to sign, for a signer that takes 32 bytes.
+    #[must_use]
+    pub fn digest(&self) -> B256 {
+        let offer = self.choice.offer();
+        self.authorization.digest(offer.domain_separator())
+    }
+
+    /// The EIP-712 typed data to sign, for a wallet that shows what it signs
+    /// (`eth_signTypedData_v4`). Its digest is [`Self::digest`].
+    #[must_use]
+    pub fn typed_data(&self) -> Value {
+        let offer = self.choice.offer();
+        let members = |members: &[(&str, &str)]| -> Value {
+            let members = members.iter();
+            members
+                .map(|(name, kind)| json!({"name": name, "type": kind}))
+                .collect()
+        };
+        json!({
+            "types": {
+                "EIP712Domain": members(&[
+                    ("name", "string"),
+                    ("version", "string"),
+                    ("chainId", "uint256"),
+                    ("verifyingContract", "address"),
+                ]),
+                "TransferWithAuthorization": members(&[
+                    ("from", "address"),
+                    ("to", "address"),
+                    ("value", "uint256"),
+                    ("validAfter", "uint256"),
+                    ("validBefore", "uint256"),
+                    ("nonce", "bytes32"),
+                ]),
+            },
+            "primaryType": "TransferWithAuthorization",
+            "domain": {
+                "name": offer.extra.name,
+                "version": offer.extra.version,
+                "chainId": offer.network.chain_id(),
+                "verifyingContract": offer.asset.to_string(),
+            },
+            "message": self.authorization,
+        })
+    }
+
+    /// Adds a key's signature over [`Self::digest`]: `r`, `s` and `v`, where `v` is 27 or 28, or 0
+    /// or 1 for the same. The payment always carries 27 or 28.
+    ///
+    /// It does not check who signed: a payment of another signer is refused, and nothing is
+    /// charged.
+    ///
+    /// # Errors
+    /// [`Invalid::RecoveryValue`] or [`Invalid::HighS`]: token contracts refuse such a signature.
+    pub fn sign(&self, signature: [u8; 65]) -> Result<SignedPayment, Invalid> {
+        let signature = key_signature(&signature)?;
+        Ok(SignedPayment::new(self, &signature.as_bytes()))
+    }
+
+    /// Adds a contract wallet's signature (EIP-1271, ERC-6492) as it is. Only the chain can judge
+    /// it.
+    ///
+    /// # Errors
+    /// [`Invalid::SignatureLength`] below 65 bytes: sellers take no shorter ones.
+    pub fn sign_by_wallet(&self, signature: &Bytes) -> Result<SignedPayment, Invalid> {
+        if signature.len() < 65 {
+            return Err(Invalid::SignatureLength {
+                observed: signature.len(),
+            });
+        }
+        Ok(SignedPayment::new(self, signature))
+    }
+}
+
+/// A payment that can be sent, and sent again.
+///
+/// Keep [`Self::header`] before it is sent first: should the answer get lost, the same value gets
+/// the answer without a second charge. It is a bearer of money, so `Debug` leaves it out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SignedPayment {
+    unsigned: UnsignedPayment,
+    header: String,
+}
+
+impl SignedPayment {
+    fn new(unsigned: &UnsignedPayment, signature: &[u8]) -> Self {
+        let choice = &unsigned.choice;
+        let payload = Payload {
+            signature: hex::encode_prefixed(signature),
+            authorization: &unsigned.authorization,
+        };
+        let message = Message {
+            x402_version: X402_VERSION,
+            resource: choice.resource(),
+            accepted: RawJson(choice.offer_json()),
+            payload,
+            extensions: choice.extensions(unsigned.payment_id.as_ref()),
+        };
+        Self {
+            header: encode_header(&ascii_json(&message)),
+            unsigned: unsigned.clone(),
+        }
+    }
+
+    /// The value of the header `PAYMENT-SIGNATURE`, the same for every retry.
+    #[must_use]
+    pub fn header(&self) -> &str {
+        &self.header
+    }
+
+    /// The signed message.
+    #[must_use]
+    pub fn authorization(&self) -> &Authorization {
+        &self.unsigned.authorization
+    }
+
+    /// The chosen offer.
+    #[must_use]
+    pub fn choice(&self) -> &Choice {
+        &self.unsigned.choice
+    }
+
+    /// The identifier that is sent; `None` when the caller gave none or the seller takes none.
+    #[must_use]
+    pub fn payment_id(&self) -> Option<&PaymentId> {
+        self.unsigned.payment_id.as_ref()
+    }
+
+    /// The identity of the authorization: with it the chain shows whether it was used.
+    #[must_use]
+    pub fn key(&self) -> AuthorizationKey {
+        let PaymentRequirements { network, asset, .. } = *self.choice().offer();
+        AuthorizationKey {
+            network,
+            asset,
+            payer: self.payer(),
+            nonce: self.authorization().nonce,
+        }
+    }
+
+    /// The payer.
+    #[must_use]
+    pub fn payer(&self) -> Address {
+        self.authorization().from
+    }
+
+    /// The header to answer another challenge with, after this payment was sent: the same one.
+    ///
+    /// # Errors
+    /// [`TermsChanged`] when the seller asks for something else now. Sign nothing for it while this
+    /// payment may still be settled.
+    pub fn again(&self, challenge: &PaymentRequired) -> Result<&str, TermsChanged> {
+        self.choice().still_offered(challenge)?;
+        Ok(&self.header)
+    }
+
+    /// Reads a `PAYMENT-RESPONSE` header value as the outcome of this payment.
+    ///
+    /// It is the seller's word. The chain has the last one.
+    ///
+    /// # Errors
+    /// [`OutcomeError`] when it cannot be read, contradicts itself, or is about another payment.
+    /// The outcome is unknown then.
+    pub fn outcome(&self, value: &[u8]) -> Result<Outcome, OutcomeError> {
+        let response = SettlementResponse::from_header(value)?;
+        Outcome::read(self, response)
+    }
+
+    /// The payment as its seller reads it.
+    ///
+    /// # Errors
+    /// [`HeaderError::TooDeep`] when the seller's own extensions nest so deeply that this crate
+    /// would not read the payment.
+    pub fn payload(&self) -> Result<crate::PaymentPayload, HeaderError> {
+        crate::PaymentPayload::from_header(self.header.as_bytes())
+    }
+}
+
+impl fmt::Debug for SignedPayment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignedPayment")
+            .field("authorization", self.authorization())
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'a> {
+    x402_version: u64,
+    resource: &'a Resource,
+    accepted: RawJson<'a>,
+    payload: Payload<'a>,
+    #[serde(skip_serializing_if = "Extensions::is_empty")]
+    extensions: Extensions,
+}
+
+#[derive(Serialize)]
+struct Payload<'a> {
+    signature: String,
+    authorization: &'a Authorization,
+}

@@ -1,0 +1,115 @@
+//! Extensions of a challenge, each with its JSON as it came.
+
+use std::collections::BTreeMap;
+
+use serde::de::Deserializer;
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::PaymentId;
+use crate::codec::RawJson;
+
+/// Extensions by name, each with its JSON text as it came: `{info, schema}`.
+///
+/// A buyer sends every extension back, and may add to it but not change it (x402 v2 section 5.1.2).
+/// The text is kept, because numbers do not always survive a parser.
+///
+/// # Example
+/// ```
+/// use x402_wire::Extensions;
+///
+/// let extensions: Extensions = serde_json::from_str(r#"{"shop":{"info":{"n":1.10}}}"#)?;
+/// assert_eq!(extensions.get("shop"), Some(r#"{"info":{"n":1.10}}"#));
+/// assert_eq!(serde_json::to_string(&extensions)?, r#"{"shop":{"info":{"n":1.10}}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Extensions(BTreeMap<String, String>);
+
+/// The name of the extension `payment-identifier`.
+const PAYMENT_IDENTIFIER: &str = "payment-identifier";
+
+impl Extensions {
+    /// The JSON of an extension.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Adds an extension, or replaces the one of that name.
+    pub fn insert(&mut self, name: impl Into<String>, value: &Value) {
+        self.0.insert(name.into(), value.to_string());
+    }
+
+    /// Every name with its JSON, in the order of the names.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        let entries = self.0.iter();
+        entries.map(|(name, json)| (name.as_str(), json.as_str()))
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the seller takes a payment identifier, and whether it must have one.
+    pub(crate) fn payment_identifier(&self) -> Option<Identifier> {
+        let extension = self.payment_identifier_object()?;
+        let info = extension.get("info").and_then(Value::as_object);
+        let required = info.and_then(|info| info.get("required"));
+        Some(if required == Some(&Value::Bool(true)) {
+            Identifier::Required
+        } else {
+            Identifier::Optional
+        })
+    }
+
+    /// The same extensions with the buyer's identifier, where the seller takes one.
+    pub(crate) fn with_payment_id(&self, id: &PaymentId) -> Self {
+        let mut extensions = self.clone();
+        if let Some(mut extension) = self.payment_identifier_object() {
+            let info = extension.entry("info").or_insert_with(|| Map::new().into());
+            if let Value::Object(info) = info {
+                info.insert("id".to_owned(), id.as_str().into());
+            }
+            extensions.insert(PAYMENT_IDENTIFIER, &extension.into());
+        }
+        extensions
+    }
+
+    fn payment_identifier_object(&self) -> Option<Map<String, Value>> {
+        serde_json::from_str(self.get(PAYMENT_IDENTIFIER)?).ok()
+    }
+}
+
+/// How a seller takes payment identifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Identifier {
+    Optional,
+    Required,
+}
+
+impl Serialize for Extensions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, json) in &self.0 {
+            map.serialize_entry(name, &RawJson(json))?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Extensions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries = BTreeMap::<String, Box<RawValue>>::deserialize(deserializer)?;
+        let entries = entries.into_iter();
+        Ok(Self(
+            entries
+                .map(|(name, json)| (name, json.get().to_owned()))
+                .collect(),
+        ))
+    }
+}

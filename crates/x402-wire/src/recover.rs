@@ -1,0 +1,59 @@
+//! Who signed a payment: the feature `recover`, which brings a C library for the curve.
+
+use alloy_primitives::Bytes;
+
+use crate::signature::key_signature;
+use crate::{Invalid, Payment, Scheme};
+
+/// What the signature of a payment proves offline.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(docsrs, doc(cfg(feature = "recover")))]
+pub enum SignatureStanding {
+    /// 65 bytes that recover to the payer's address.
+    Recovered,
+    /// Another length, under scheme `exact`: a contract wallet's signature (EIP-1271, ERC-6492).
+    /// Only the chain can judge it.
+    Contract(Bytes),
+    /// Scheme `aggr_deferred`: a session key's signature. Only the facilitator can judge it.
+    Session,
+}
+
+#[cfg_attr(docsrs, doc(cfg(feature = "recover")))]
+impl Payment {
+    /// Checks that the signature is the payer's, as far as that can be told offline.
+    ///
+    /// 65 bytes must be the payer's own signature in the one form that token contracts accept: `s`
+    /// in the lower half, `v` 27 or 28 (or 0 and 1 for the same).
+    ///
+    /// # Errors
+    /// One of the signature variants of [`Invalid`]. It is final for a payer without code. A
+    /// contract may still accept the same bytes as its own signature: see
+    /// [`Self::wallet_signature`].
+    pub fn check_signature(&self) -> Result<SignatureStanding, Invalid> {
+        if self.scheme() == Scheme::AggrDeferred {
+            return Ok(SignatureStanding::Session);
+        }
+        let bytes = self
+            .payload()
+            .signature()
+            .to_bytes()
+            .ok_or(Invalid::SignatureText)?;
+        if bytes.len() < 65 {
+            return Err(Invalid::SignatureLength {
+                observed: bytes.len(),
+            });
+        }
+        let Ok(compact) = <&[u8; 65]>::try_from(&bytes[..]) else {
+            return Ok(SignatureStanding::Contract(bytes));
+        };
+        let signature = key_signature(compact)?;
+        let observed = signature.recover_address_from_prehash(&self.digest()).ok();
+        if observed != Some(self.payer()) {
+            return Err(Invalid::Signer {
+                expected: self.payer(),
+                observed,
+            });
+        }
+        Ok(SignatureStanding::Recovered)
+    }
+}

@@ -1,0 +1,35 @@
+//! The pure crates for WebAssembly: what a browser or another host can embed.
+
+use std::path::Path;
+
+use crate::{XtaskError, command};
+
+/// The target without an operating system.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+
+/// The crates that build for [`TARGET`]. None of them has C code.
+pub const CRATES: [&str; 6] = [
+    "addresses",
+    "credit",
+    "plan-builder",
+    "calldata-checks",
+    "route-catalog",
+    "x402-wire",
+];
+
+/// Makes sure that the toolchain has the target: it is there, or rustup adds it.
+///
+/// # Errors
+/// When it is missing and rustup cannot add it.
+pub fn target() -> Result<(), XtaskError> {
+    if installed()? {
+        return Ok(());
+    }
+    command::run(command::program("rustup").args(["target", "add", TARGET]))
+}
+
+fn installed() -> Result<bool, XtaskError> {
+    let mut rustc = command::program("rustc");
+    rustc.args(["--print", "target-libdir", "--target", TARGET]);
+    Ok(Path::new(&command::output(&mut rustc)?).exists())
+}
