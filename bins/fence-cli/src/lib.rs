@@ -14,7 +14,7 @@ use self::cli::{
     Cli, Command, GrantCommand, KeyCommand, LimitCommand, LogCommand, OnchainCommand, OrderCommand,
     PlanCommand, PolicyCommand, RevokeCommand,
 };
-pub use fence_offline::{Exit, Outcome};
+pub use fence_offline::{CommandOutcome, Exit};
 
 /// Runs the tool with the process's own arguments, streams and clock.
 #[must_use]
@@ -23,7 +23,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers, everything else is a usage error; clap prints each to
-            // its own stream.
+            // the right stream.
             let exit = if error.use_stderr() {
                 Exit::Usage
             } else {
@@ -37,8 +37,7 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = run(cli.command);
-    // Words that cannot be shown change nothing; data that cannot be written must not look like
-    // success.
+    // Unshown words change nothing, but unwritten data must not look like a success.
     drop(io::stderr().write_all(outcome.stderr.as_bytes()));
     let mut stdout = io::stdout().lock();
     let written = stdout
@@ -51,14 +50,13 @@ pub fn main() -> ExitCode {
     .into()
 }
 
-/// What a failed write makes of an outcome: success becomes a file error, everything else keeps its
-/// own code.
+/// The exit after a failed write: a success becomes a file error, any other exit keeps its code.
 fn unwritten(error: &io::Error, exit: Exit) -> Exit {
     drop(writeln!(io::stderr(), "error: standard output: {error}"));
     if exit == Exit::Ok { Exit::File } else { exit }
 }
 
-fn run(command: Command) -> Outcome {
+fn run(command: Command) -> CommandOutcome {
     match command {
         Command::Policy { command } => of_policy(&command),
         Command::Grant { command } => of_grant(&command),
@@ -83,7 +81,7 @@ fn run(command: Command) -> Outcome {
     }
 }
 
-fn of_policy(command: &PolicyCommand) -> Outcome {
+fn of_policy(command: &PolicyCommand) -> CommandOutcome {
     match command {
         PolicyCommand::Show(arguments) => ended(policy::show(arguments), arguments.json),
         PolicyCommand::Digest(arguments) => ended(policy::digest(arguments), arguments.json),
@@ -91,7 +89,7 @@ fn of_policy(command: &PolicyCommand) -> Outcome {
     }
 }
 
-fn of_grant(command: &GrantCommand) -> Outcome {
+fn of_grant(command: &GrantCommand) -> CommandOutcome {
     match command {
         GrantCommand::New(arguments) => ended(grant::new(arguments), arguments.json),
         GrantCommand::Sign(arguments) => ended(grant::sign(arguments), arguments.json),
@@ -104,7 +102,7 @@ fn of_grant(command: &GrantCommand) -> Outcome {
     }
 }
 
-fn of_revocation(command: &RevokeCommand) -> Outcome {
+fn of_revocation(command: &RevokeCommand) -> CommandOutcome {
     match command {
         RevokeCommand::Now(arguments) => ended(fence_online::revoke_now(arguments), arguments.json),
         RevokeCommand::New(arguments) => ended(revoke::new(arguments), arguments.json),
@@ -119,7 +117,7 @@ fn of_revocation(command: &RevokeCommand) -> Outcome {
     }
 }
 
-fn of_limit(command: &LimitCommand) -> Outcome {
+fn of_limit(command: &LimitCommand) -> CommandOutcome {
     match command {
         LimitCommand::New(arguments) => ended(limit::new(arguments), arguments.json),
         LimitCommand::Sign(arguments) => ended(limit::sign(arguments), arguments.sign.json),
@@ -130,7 +128,7 @@ fn of_limit(command: &LimitCommand) -> Outcome {
     }
 }
 
-fn of_order(command: &OrderCommand) -> Outcome {
+fn of_order(command: &OrderCommand) -> CommandOutcome {
     match command {
         OrderCommand::New(arguments) => ended(order::new(arguments), arguments.json),
         OrderCommand::Sign(arguments) => ended(order::sign(arguments), arguments.json),
@@ -141,7 +139,7 @@ fn of_order(command: &OrderCommand) -> Outcome {
     }
 }
 
-fn of_chain(command: &OnchainCommand) -> Outcome {
+fn of_chain(command: &OnchainCommand) -> CommandOutcome {
     match command {
         OnchainCommand::Delegation(arguments) => {
             ended(onchain::delegation(arguments), arguments.json)
@@ -157,7 +155,7 @@ fn of_chain(command: &OnchainCommand) -> Outcome {
     }
 }
 
-fn of_key(command: &KeyCommand) -> Outcome {
+fn of_key(command: &KeyCommand) -> CommandOutcome {
     match command {
         KeyCommand::New(arguments) => ended(key::new(arguments), arguments.json),
         KeyCommand::Import(arguments) => ended(key::import(arguments), arguments.json),
@@ -166,10 +164,10 @@ fn of_key(command: &KeyCommand) -> Outcome {
     }
 }
 
-fn text(bytes: io::Result<Vec<u8>>) -> Outcome {
+fn text(bytes: io::Result<Vec<u8>>) -> CommandOutcome {
     match bytes.map(String::from_utf8) {
-        Ok(Ok(text)) => Outcome::ok(text),
-        Ok(Err(error)) => Outcome::error(error, Exit::File),
-        Err(error) => Outcome::error(error, Exit::File),
+        Ok(Ok(text)) => CommandOutcome::ok(text),
+        Ok(Err(error)) => CommandOutcome::error(error, Exit::File),
+        Err(error) => CommandOutcome::error(error, Exit::File),
     }
 }

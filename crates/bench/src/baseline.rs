@@ -1,4 +1,4 @@
-//! Servers that do the least: what the real one is measured against.
+//! Minimal servers: the baselines that the real server is measured against.
 
 pub mod fixed;
 pub mod log;
@@ -20,12 +20,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
 use crate::BenchError;
-use crate::exchange::{Answer, Recording};
+use crate::exchange::{HttpAnswer, Recording};
 
-/// Takes a port and says which on stderr, as the real server does.
+/// Takes a port and prints it on stderr, as the real server does.
 ///
 /// # Errors
-/// When no port can be had.
+/// When no port is available.
 async fn listen() -> Result<TcpListener, BenchError> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     eprintln!("listening on http://{}", listener.local_addr()?);
@@ -60,17 +60,17 @@ where
     }
 }
 
-/// A recorded answer, to be given again.
+/// A recorded answer, to be replayed.
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn recorded(file: &Path) -> Result<Answer, BenchError> {
+pub fn recorded(file: &Path) -> Result<HttpAnswer, BenchError> {
     let text = std::fs::read(file).map_err(BenchError::io(file))?;
     serde_json::from_slice::<Recording>(&text)?.replay()
 }
 
 /// A response with shared bytes.
-fn response(answer: &Answer) -> Response<Full<Bytes>> {
+fn response(answer: &HttpAnswer) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(answer.body.clone()));
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers.clone();

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// A measurement that did not happen. A limit that is not kept is no error but a result.
+/// A measurement that was not made. A limit that is not kept is a result, not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// A server could not be started, or its files could not be used.
@@ -11,10 +11,10 @@ pub enum BenchError {
     Io {
         /// The program, file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// A server ended, or did not say in time where it listens.
+    /// A server ended, or did not print its address in time.
     #[error("{server} did not start listening: {last_line}")]
     NotListening {
         /// The server.
@@ -28,27 +28,27 @@ pub enum BenchError {
     /// An exchange with a server failed.
     #[error("exchange with the server: {0}")]
     Exchange(#[from] hyper::Error),
-    /// A server gave another answer than the measurement is about.
+    /// A server gave another status than the measured one.
     #[error("expected status {expected}, observed {observed}: {body}")]
     Status {
-        /// The status that the measurement is about.
+        /// The measured status.
         expected: u16,
-        /// The one that came instead.
+        /// The observed status.
         observed: u16,
         /// That answer, shortened.
         body: String,
     },
-    /// A server gave an answer of another length than the one that the measurement is about.
+    /// A server gave an answer of another length than the measured one.
     #[error("expected an answer of {expected} bytes, observed {observed}: {body}")]
     Length {
-        /// The length that the measurement is about.
+        /// The measured length.
         expected: usize,
-        /// The one that came instead.
+        /// The observed length.
         observed: usize,
         /// That answer, shortened.
         body: String,
     },
-    /// An answer that had to be understood could not be.
+    /// An answer could not be read.
     #[error("the answer of the server has no usable {what}")]
     Answer {
         /// The part that is missing or malformed.
@@ -57,7 +57,7 @@ pub enum BenchError {
     /// The process table has no usable entry for a server.
     #[error("no {what} of process {process}")]
     Process {
-        /// What was looked for.
+        /// The missing entry.
         what: &'static str,
         /// The process id.
         process: u32,
@@ -65,10 +65,10 @@ pub enum BenchError {
     /// Signing a payment failed.
     #[error("signing: {0}")]
     Signing(#[from] secp256k1::Error),
-    /// The large ledger could not be made.
+    /// The large ledger could not be created.
     #[error("the ledger of the measurement: {0}")]
     Ledger(#[from] rusqlite::Error),
-    /// A plan that the measurement is about was refused.
+    /// A plan of the measurement was refused.
     #[error("the plan of the measurement is refused: {0}")]
     Refused(#[from] plan_builder::Refusal),
     /// The client of the aggregator could not be set up.

@@ -1,4 +1,4 @@
-//! One request and its answer, and answers that are recorded to be given again by a baseline.
+//! One request and its answer, and recorded answers that a baseline replays.
 
 use std::net::SocketAddr;
 
@@ -48,7 +48,7 @@ impl Connection {
         &mut self,
         target: &str,
         payment: Option<&HeaderValue>,
-    ) -> Result<Answer, BenchError> {
+    ) -> Result<HttpAnswer, BenchError> {
         let mut request = Request::get(target);
         if let Some(payment) = payment {
             request = request.header(PAYMENT_SIGNATURE, payment);
@@ -60,7 +60,11 @@ impl Connection {
     ///
     /// # Errors
     /// When the connection breaks.
-    pub async fn post(&mut self, target: &str, message: &Message) -> Result<Answer, BenchError> {
+    pub async fn post(
+        &mut self,
+        target: &str,
+        message: &Message,
+    ) -> Result<HttpAnswer, BenchError> {
         let mut request = Request::post(target);
         for (name, value) in &message.headers {
             request = request.header(name, value);
@@ -72,7 +76,7 @@ impl Connection {
         &mut self,
         request: http::request::Builder,
         body: Bytes,
-    ) -> Result<Answer, BenchError> {
+    ) -> Result<HttpAnswer, BenchError> {
         let request = request
             .header(http::header::HOST, &self.host)
             .body(Full::new(body))
@@ -82,7 +86,7 @@ impl Connection {
         self.sender.ready().await?;
         let (parts, body) = self.sender.send_request(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
-        Ok(Answer {
+        Ok(HttpAnswer {
             status: parts.status,
             headers: parts.headers,
             body,
@@ -90,7 +94,7 @@ impl Connection {
     }
 }
 
-/// What is posted.
+/// The message of a POST.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// Its headers.
@@ -101,7 +105,7 @@ pub struct Message {
 
 /// A whole answer.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct HttpAnswer {
     /// Its status.
     pub status: StatusCode,
     /// Its headers.
@@ -123,7 +127,7 @@ impl Recording {
     ///
     /// # Errors
     /// When a header or the body is not text.
-    pub fn of(answer: &Answer) -> Result<Self, BenchError> {
+    pub fn of(answer: &HttpAnswer) -> Result<Self, BenchError> {
         let own = [
             http::header::DATE,
             http::header::CONTENT_LENGTH,
@@ -145,11 +149,11 @@ impl Recording {
         })
     }
 
-    /// The answer to give: headers and body are made once and shared.
+    /// The answer to replay: headers and body are built once and shared.
     ///
     /// # Errors
     /// When the file was not written by [`Recording::of`].
-    pub fn replay(self) -> Result<Answer, BenchError> {
+    pub fn replay(self) -> Result<HttpAnswer, BenchError> {
         let headers = self
             .headers
             .into_iter()
@@ -163,7 +167,7 @@ impl Recording {
             .ok_or(BenchError::Answer { what: "header" })?;
         let status =
             StatusCode::from_u16(self.status).map_err(|_| BenchError::Answer { what: "status" })?;
-        Ok(Answer {
+        Ok(HttpAnswer {
             status,
             headers,
             body: Bytes::from(self.body),
@@ -186,7 +190,7 @@ mod tests {
         headers.append("vary", HeaderValue::from_static("Origin"));
         headers.append("vary", HeaderValue::from_static("Accept"));
         let status = StatusCode::PAYMENT_REQUIRED;
-        let answer = Answer {
+        let answer = HttpAnswer {
             status,
             headers,
             body: Bytes::from_static(b"{}"),

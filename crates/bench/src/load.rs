@@ -1,5 +1,5 @@
-//! Load: a fixed number of requests over keep-alive connections, each sent when the one before is
-//! answered.
+//! Load: a fixed number of requests over keep-alive connections, each sent after the answer to the
+//! one before.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use http::{HeaderValue, StatusCode};
 use tokio::task::JoinSet;
 
 use crate::BenchError;
-use crate::exchange::{Answer, Connection, Message};
+use crate::exchange::{Connection, HttpAnswer, Message};
 use crate::measure;
 
-/// What is sent, and what must come back.
+/// The requests, and the expected answers.
 #[derive(Debug, Clone)]
 pub struct Load {
     /// The path and query of every request.
@@ -44,7 +44,7 @@ pub struct Posting {
     pub message: Message,
     /// How many times.
     pub times: usize,
-    /// The length of every answer, in bytes: one of another length is another answer.
+    /// The length of every answer, in bytes: an answer of another length ends the measurement.
     pub answer_length: usize,
 }
 
@@ -62,7 +62,7 @@ impl Requests {
         index: usize,
         target: &str,
         connection: &mut Connection,
-    ) -> Result<Answer, BenchError> {
+    ) -> Result<HttpAnswer, BenchError> {
         match self {
             Self::Unpaid(_) => connection.get(target, None).await,
             Self::Paying(headers) => connection.get(target, headers.get(index)).await,
@@ -78,7 +78,7 @@ impl Requests {
     }
 }
 
-/// What a load saw.
+/// The results of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
     /// Requests that were answered.
@@ -92,7 +92,7 @@ pub struct Seen {
 }
 
 impl Load {
-    /// Sends it all.
+    /// Sends all requests.
     ///
     /// # Errors
     /// When a connection breaks or an answer has another status.
@@ -123,7 +123,7 @@ impl Load {
         })
     }
 
-    fn judge(&self, answer: &Answer) -> Result<(), BenchError> {
+    fn judge(&self, answer: &HttpAnswer) -> Result<(), BenchError> {
         let shown = || {
             String::from_utf8_lossy(&answer.body)
                 .chars()
@@ -148,7 +148,7 @@ impl Load {
     }
 }
 
-/// Takes requests until none is left; the time of each in microseconds.
+/// Takes requests until none is left. Returns the time of each in microseconds.
 async fn drive(
     load: Arc<Load>,
     next: Arc<AtomicUsize>,

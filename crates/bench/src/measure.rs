@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 /// Processor time per request in nanoseconds, or any other quantity that is compared.
 pub type Quantity = u64;
 
-/// The middle one of some measurements, the lower of two middle ones; `None` without any.
+/// The median; of two middle values the lower one; `None` for an empty list.
 pub fn median(values: &[Quantity]) -> Option<Quantity> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -20,12 +20,12 @@ pub fn quantile(sorted: &[u64], per_mille: usize) -> Option<u64> {
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// What one run of each of some works costs the calling thread in processor time, in nanoseconds:
-/// the median of rounds in which the works take turns. A round is `runs` runs of a work; a first
-/// one that is not counted warms up.
+/// The processor time of the calling thread for one run of each work, in nanoseconds: the median of
+/// rounds in which the works take turns. A round is `runs` runs of a work; a first round is not
+/// counted and warms up.
 ///
 /// # Errors
-/// The first of a work.
+/// The first error of a work.
 pub fn in_turns<const N: usize, E>(
     works: [&dyn Fn() -> Result<(), E>; N],
     rounds: usize,
@@ -87,8 +87,8 @@ impl Ratio {
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Two digits, rounded up like the ratio itself: what is shown never looks better than what
-        // is compared.
+        // Two digits, rounded up like the ratio itself: the shown value never looks better than the
+        // compared one.
         let hundredths = self.0.div_ceil(10);
         f.pad(&format!("{}.{:02}", hundredths / 100, hundredths % 100))
     }

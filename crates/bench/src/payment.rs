@@ -1,8 +1,8 @@
 //! Payments as a client writes them: EIP-3009 authorizations for what the server offers, each
 //! signed for itself.
 //!
-//! Written from the x402 v2 messages, apart from the types of the server: the benchmark is a
-//! foreign client, and its baseline must not get faster or slower with the server's own code.
+//! Written from the x402 v2 messages, without the types of the server: the benchmark is a foreign
+//! client, and its baseline must not change its speed with the server's own code.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,7 @@ use secp256k1::{All, Message, PublicKey, Secp256k1, SecretKey};
 use serde::{Deserialize, Serialize};
 
 use crate::BenchError;
-use crate::exchange::{Answer, PAYMENT_REQUIRED};
+use crate::exchange::{HttpAnswer, PAYMENT_REQUIRED};
 
 sol! {
     /// The typed data of EIP-3009.
@@ -30,10 +30,10 @@ sol! {
     }
 }
 
-/// What an unpaid call offers: the parts of `PaymentRequired` that a payment needs.
+/// The offer of an unpaid call: the parts of `PaymentRequired` that a payment needs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Offer {
-    /// What is sold.
+    /// The sold resource.
     pub resource: serde_json::Value,
     /// The ways to pay for it.
     pub accepts: Vec<Accept>,
@@ -58,13 +58,13 @@ struct AssetName {
     version: String,
 }
 
-/// A payment with whatever stands for the resource.
+/// A payment with any value for the resource.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Payment<R> {
     x402_version: u8,
     resource: R,
-    /// The option that was taken.
+    /// The chosen option.
     pub accepted: Accept,
     payload: Payload,
 }
@@ -91,7 +91,7 @@ impl Offer {
     ///
     /// # Errors
     /// When its header is missing or malformed.
-    pub fn of(answer: &Answer) -> Result<Self, BenchError> {
+    pub fn of(answer: &HttpAnswer) -> Result<Self, BenchError> {
         let unusable = BenchError::Answer {
             what: "PAYMENT-REQUIRED header",
         };
@@ -106,8 +106,8 @@ impl Offer {
 }
 
 impl Accept {
-    /// The domain separator of the asset's contract (EIP-712), `None` when the network is not
-    /// `eip155:<id>` or the asset no address.
+    /// The domain separator of the asset's contract (EIP-712); `None` when the network is not
+    /// `eip155:<id>` or the asset is not an address.
     pub fn domain_separator(&self) -> Option<B256> {
         let chain: u64 = self.network.strip_prefix("eip155:")?.parse().ok()?;
         let domain = Eip712Domain::new(
@@ -122,7 +122,7 @@ impl Accept {
 }
 
 impl<R> Payment<R> {
-    /// Who pays.
+    /// The payer.
     pub fn payer(&self) -> Address {
         self.payload.authorization.from
     }
@@ -137,7 +137,7 @@ impl<R> Payment<R> {
         alloy_primitives::hex::decode_to_array(&self.payload.signature).ok()
     }
 
-    /// What is signed, `None` when a number is malformed.
+    /// The signed digest; `None` when a number is malformed.
     pub fn digest(&self, domain_separator: B256) -> Option<B256> {
         let Authorization {
             from,
@@ -184,9 +184,9 @@ pub struct Payers {
 /// Whether the signature of a payment is the payer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signed {
-    /// It is.
+    /// It is the payer's.
     ByPayer,
-    /// It is well-formed and somebody else's.
+    /// It is well-formed, but of another key.
     BySomebodyElse,
 }
 
@@ -206,8 +206,8 @@ impl Payers {
         Ok(Self { curve, keys, offer })
     }
 
-    /// As many payments as asked for, each with a nonce of its own, valid from now on for as long
-    /// as the offer allows.
+    /// As many payments as requested, each with its own nonce, valid from now on for as long as the
+    /// offer allows.
     ///
     /// # Errors
     /// When the offer has no option, or signing fails.

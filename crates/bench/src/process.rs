@@ -1,4 +1,4 @@
-//! Servers as processes of their own, measured from outside.
+//! Servers as separate processes, measured from outside.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -30,7 +30,7 @@ impl Server {
     /// Starts a program and waits for its line `listening on http://ADDR` on stderr.
     ///
     /// # Errors
-    /// When it cannot be started, ends, or does not say in time where it listens.
+    /// When it cannot be started, ends, or does not print its address in time.
     pub fn start<I, A>(program: &Path, arguments: I) -> Result<Self, BenchError>
     where
         I: IntoIterator<Item = A>,
@@ -139,7 +139,7 @@ impl Server {
         })
     }
 
-    /// Ends it without asking.
+    /// Kills it.
     ///
     /// # Errors
     /// When the system refuses.
@@ -149,7 +149,7 @@ impl Server {
         Ok(())
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks it to end, and waits for its end.
     ///
     /// # Errors
     /// When it does not end in time.
@@ -189,7 +189,7 @@ impl Drop for Server {
 pub fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // When it is refused, the measurement with many connections says how many it could open.
+    // When it is refused, the measurement with many connections reports how many it could open.
     let _ = setrlimit(
         Resource::Nofile,
         Rlimit {

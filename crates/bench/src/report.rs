@@ -1,4 +1,4 @@
-//! What was found, against its limits.
+//! The results, compared with their limits.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,8 +16,7 @@ pub enum Amount {
     Memory(Quantity),
     /// Time on the clock.
     Time(Duration),
-    /// Time on the clock of each of many that are done together, shown as how many that are in a
-    /// second.
+    /// Time on the clock for each of many concurrent operations, shown as operations in a second.
     Pace(Duration),
 }
 
@@ -59,10 +58,10 @@ impl fmt::Display for Amount {
     }
 }
 
-/// What a quantity is compared with.
+/// The limit of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// At most so many times another measurement of the same run.
+    /// At most this multiple of another measurement of the same run.
     Times(Ratio, &'static str, Amount),
     /// Reported beside another measurement of the same run, without a limit.
     Beside(&'static str, Amount),
@@ -73,16 +72,16 @@ pub enum Limit {
 /// One measurement and its limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Finding {
-    /// What was measured.
+    /// The name of the measurement.
     pub name: &'static str,
     /// The result.
     pub ours: Amount,
-    /// What it must not exceed.
+    /// Its limit.
     pub limit: Limit,
 }
 
 impl Finding {
-    /// Whether the limit is kept.
+    /// Whether the result is within the limit.
     pub fn is_kept(&self) -> bool {
         match self.limit {
             Limit::Times(most, _, base) => self.ratio(base).is_some_and(|ratio| ratio <= most),
@@ -147,12 +146,12 @@ impl Report {
         self.0.push(finding);
     }
 
-    /// Whether every limit is kept.
+    /// Whether every result is within its limit.
     pub fn is_kept(&self) -> bool {
         self.0.iter().all(Finding::is_kept)
     }
 
-    /// As a JSON array, one object per finding; nanoseconds and bytes.
+    /// The findings as a JSON array, one object for each; nanoseconds and bytes.
     ///
     /// # Errors
     /// Never, in practice: all members are numbers and text.

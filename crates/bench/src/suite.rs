@@ -1,4 +1,4 @@
-//! The measurements: which server is driven how, and what it must not cost.
+//! The measurements: the load of each server, and the limit of its cost.
 
 mod data;
 mod footprint;
@@ -21,7 +21,7 @@ use crate::report::Report;
 
 pub use site::Site;
 
-/// How much is measured.
+/// The extent of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
     /// Measurements of each server, taken in turns.
@@ -43,7 +43,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Between three and four minutes: every figure is good to a few per cent.
+    /// Between three and four minutes: every figure is precise to a few per cent.
     pub const FULL: Self = Self {
         rounds: 5,
         unpaid: 120_000,
@@ -55,7 +55,7 @@ impl Effort {
         entries: 1_000_000,
     };
 
-    /// Under a minute: shows what changed a lot.
+    /// Under a minute: shows large changes.
     pub const QUICK: Self = Self {
         rounds: 3,
         unpaid: 30_000,
@@ -109,7 +109,7 @@ impl Group {
 /// Takes the measurements of some groups.
 ///
 /// # Errors
-/// When a measurement cannot be taken; a limit that is not kept is no error.
+/// When a measurement cannot be made; a limit that is not kept is not an error.
 pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report, BenchError> {
     let mut report = Report::default();
     for group in groups {
@@ -129,10 +129,10 @@ pub async fn run(site: &Site, effort: Effort, groups: &[Group]) -> Result<Report
     Ok(report)
 }
 
-/// After a load: how long a server may go on with what it has put off, at its own cost.
+/// How long after a load a server may continue with postponed work, at its own cost.
 const AFTERMATH: Duration = Duration::from_millis(300);
 
-/// What a request of a load costs, in nanoseconds.
+/// The cost of a request of a load, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     /// Processor time of the server.
@@ -146,7 +146,7 @@ async fn cost(server: &Server, load: Load) -> Result<Quantity, BenchError> {
     measured(server, load).await.map(|cost| cost.cpu)
 }
 
-/// What a request of a load costs.
+/// The cost of a request of a load.
 async fn measured(server: &Server, load: Load) -> Result<Cost, BenchError> {
     let before = server.cpu_nanos()?;
     let seen = load.run(server.address()).await?;
@@ -164,7 +164,7 @@ async fn measured(server: &Server, load: Load) -> Result<Cost, BenchError> {
     Ok(Cost { cpu, p50 })
 }
 
-/// The median of costs that were measured.
+/// The median of measured costs.
 fn middle(costs: &[Quantity]) -> Quantity {
     median(costs).unwrap_or_default()
 }

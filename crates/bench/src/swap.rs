@@ -19,24 +19,24 @@ use tokio::sync::OnceCell;
 
 use crate::BenchError;
 use crate::baseline;
-use crate::exchange::Answer;
+use crate::exchange::HttpAnswer;
 
 /// The arguments of the swap that the recorded quote is for.
 pub const ARGUMENTS: &str = r#"{"accountProfile":{"kind":"eoa","address":"0x1111111111111111111111111111111111111111","chainId":8453},"chainId":8453,"fromToken":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","toToken":"0x4200000000000000000000000000000000000006","fromAmount":"1000000000","slippage":{"maxBps":50}}"#;
 
-/// Who receives the fee of the recordings: an account of local chains, which `mcp-server serve`
-/// refuses to pay.
+/// The recipient of the recorded fee: an account of local chains, which `mcp-server serve` refuses
+/// to pay.
 const RECORDED_RECIPIENT: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
-/// Who receives it here.
+/// The recipient here.
 const RECIPIENT: Address = address!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
-/// The fee configuration under which the quote passes every check, as an operator writes it.
+/// The fee configuration under which the quote passes every check, in an operator's form.
 pub fn fees() -> String {
     const RECORDED: &str = include_str!("../../../fixtures/vectors/plans/fees.toml");
     RECORDED.replace(&RECORDED_RECIPIENT.to_string(), &RECIPIENT.to_string())
 }
 
-/// The agent rail's configuration, open for as many calls as come; ends in its section `[plans]`.
+/// The agent rail's configuration, open for any number of calls; ends in its section `[plans]`.
 pub const PLANS_CONFIG: &str = r#"
 [server]
 listen = "127.0.0.1:0"
@@ -58,24 +58,24 @@ fn quote() -> String {
 /// The policy of [`fees`], with the default lives.
 ///
 /// # Errors
-/// When the configuration is not one.
+/// When the configuration is invalid.
 pub fn policy() -> Result<Policy, BenchError> {
     let document: FeeDocument = toml::from_str(&fees())?;
     Ok(Policy::new(document.review()?))
 }
 
 /// The aggregator's answer.
-pub fn quote_answer() -> Answer {
+pub fn quote_answer() -> HttpAnswer {
     let json = HeaderValue::from_static("application/json");
-    Answer {
+    HttpAnswer {
         status: StatusCode::OK,
         headers: HeaderMap::from_iter([(CONTENT_TYPE, json)]),
         body: Bytes::from(quote()),
     }
 }
 
-/// A quote that is asked for once, through the server's own adapter, and kept: what is left of a
-/// plan is our part of it. It is always of now, by its clock.
+/// A quote that is fetched once, through the server's own adapter, and kept: the rest of a plan is
+/// our own part. Its time is always now, by its clock.
 pub struct KeptQuote {
     aggregator: Lifi,
     quote: OnceCell<SwapQuote>,
@@ -83,15 +83,15 @@ pub struct KeptQuote {
 }
 
 impl KeptQuote {
-    /// Serves the recorded answer in this process, and has the adapter ask there.
+    /// Serves the recorded answer in this process, and lets the adapter fetch it.
     ///
     /// # Errors
-    /// When no port can be had.
+    /// When no port is available.
     pub async fn of_the_recording(clock: Arc<dyn Clock>) -> Result<Self, BenchError> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let base_url = format!("http://{}", listener.local_addr()?);
         tokio::spawn(baseline::serve(listener, |_| {
-            let Answer { headers, body, .. } = quote_answer();
+            let HttpAnswer { headers, body, .. } = quote_answer();
             let mut response = Response::new(Full::new(body));
             *response.headers_mut() = headers;
             std::future::ready(response)
@@ -111,7 +111,7 @@ impl KeptQuote {
         })
     }
 
-    /// The quote, once it was asked for.
+    /// The quote, once it was fetched.
     pub fn kept(&self) -> Option<&SwapQuote> {
         self.quote.get()
     }

@@ -1,5 +1,5 @@
-//! What Turnkey answers, as far as it is read (`docs.turnkey.com/api-reference`). Members that are
-//! not read may come and go.
+//! Turnkey's answers, as far as they are read (`docs.turnkey.com/api-reference`). Other members may
+//! appear and disappear.
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ pub(crate) struct ActivityAnswer {
     pub(crate) activity: Activity,
 }
 
-/// An activity: what was submitted, and what has become of it.
+/// An activity: the submission and its state.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Activity {

@@ -14,18 +14,17 @@ use thiserror::Error;
 use crate::api::{Activity, ActivityAnswer, Status, Whoami};
 use crate::stamp::{ApiKey, HEADER};
 
-/// How long one answer is waited for, and a pending activity: less than a sender waits for a
+/// The time limit for an answer, and for a pending activity: less than a sender waits for a
 /// signature.
 const PATIENCE: Duration = Duration::from_secs(9);
 
-/// The first pause before a pending activity is asked for again; each one after it is twice as
-/// long.
+/// The first pause before a pending activity is polled; each later one is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// The longest answer in bytes: the list of a thousand keys has less than one million.
+/// The longest answer in bytes. The list of a thousand keys has less than one million.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 
 /// Below the idle time-out of common servers.
@@ -34,7 +33,7 @@ const POOL_IDLE: Duration = Duration::from_secs(15);
 /// The organisation, and the key that its requests are stamped with.
 #[derive(Clone)]
 pub struct TurnkeyConfig {
-    /// Where Turnkey answers: `https`, or `http` on this machine.
+    /// Turnkey's base URL: `https`, or `http` on this machine.
     pub base_url: String,
     /// The organisation's id: a UUID.
     pub organization_id: String,
@@ -45,13 +44,13 @@ pub struct TurnkeyConfig {
 }
 
 impl TurnkeyConfig {
-    /// Where Turnkey answers.
+    /// Turnkey's public base URL.
     pub const BASE_URL: &'static str = "https://api.turnkey.com";
 
-    /// Whether it can be used. Nothing is asked.
+    /// Checks that the configuration is usable. It sends no request.
     ///
     /// # Errors
-    /// What cannot be used.
+    /// The unusable member.
     pub fn check(&self) -> Result<(), TurnkeyConfigError> {
         self.base()?;
         if !is_uuid(&self.organization_id) {
@@ -60,7 +59,7 @@ impl TurnkeyConfig {
         ApiKey::new(&self.api_private_key, &self.api_public_key).map(drop)
     }
 
-    /// The URL that paths are joined to.
+    /// The URL to which paths are joined.
     fn base(&self) -> Result<Url, TurnkeyConfigError> {
         let base = Url::parse(&self.base_url).ok().filter(is_protected);
         let mut base = base.ok_or(TurnkeyConfigError::BaseUrl)?;
@@ -71,14 +70,14 @@ impl TurnkeyConfig {
     }
 }
 
-/// Without the keys.
+/// Leaves out the keys.
 impl std::fmt::Debug for TurnkeyConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TurnkeyConfig").finish_non_exhaustive()
     }
 }
 
-/// What cannot be used of a [`TurnkeyConfig`]. No key is repeated.
+/// The unusable member of a [`TurnkeyConfig`]. No key is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TurnkeyConfigError {
@@ -94,7 +93,7 @@ pub enum TurnkeyConfigError {
     /// The private half.
     #[error("expected a private key on P-256: 64 hexadecimal digits")]
     ApiPrivateKey,
-    /// The two do not belong together.
+    /// The two halves do not belong together.
     #[error("the private key belongs to another public key")]
     ApiKeyPair,
     /// The system has no usable TLS.
@@ -103,7 +102,7 @@ pub enum TurnkeyConfigError {
 }
 
 impl TurnkeyConfigError {
-    /// The member of the configuration that it is about.
+    /// The configuration's member.
     #[must_use]
     pub const fn member(&self) -> &'static str {
         match self {
@@ -115,7 +114,7 @@ impl TurnkeyConfigError {
     }
 }
 
-/// Who an API key is to Turnkey.
+/// The identity of an API key at Turnkey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The organisation's id.
@@ -126,7 +125,7 @@ pub struct Identity {
     pub username: String,
 }
 
-/// Turnkey, as one API key of one organisation sees it.
+/// Turnkey, through one API key of one organisation.
 pub(crate) struct TurnkeyClient {
     client: Client,
     base: Url,
@@ -185,8 +184,8 @@ impl TurnkeyClient {
         })
     }
 
-    /// Submits an activity and waits until it has ended. The same bytes are the same activity to
-    /// Turnkey: a pending one is asked for by submitting them again.
+    /// Submits an activity and waits for its end. Turnkey treats the same bytes as the same
+    /// activity: a pending one is polled by submitting the bytes again.
     pub(crate) async fn submit(
         &self,
         doing: &'static str,
@@ -280,21 +279,21 @@ impl TurnkeyClient {
                 return Err(unavailable("an error of the service (HTTP 5xx)"));
             }
             status => {
-                // A number of the RPC stands beside the status. The words name organisations and
-                // users.
+                // An RPC code stands beside the status. The message names organisations and users,
+                // so it is not repeated.
                 let code = serde_json::from_slice::<Status>(&answer).map_or(0, |said| said.code);
                 let status = format!("HTTP {}, code {code}", status.as_u16());
                 return Err(CustodyError::ProviderRefused { doing, status });
             }
         }
-        // What is no JSON comes from something before the service.
+        // An answer that is not JSON comes from a proxy in front of the service.
         let answer: Value =
             serde_json::from_slice(&answer).map_err(|_| unavailable("an answer without JSON"))?;
         T::deserialize(answer).map_err(|_| CustodyError::ProviderMalformed { doing })
     }
 }
 
-/// Whether requests are protected on their way.
+/// Whether the transport protects requests.
 fn is_protected(url: &Url) -> bool {
     let is_here = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
     url.has_host() && (url.scheme() == "https" || (url.scheme() == "http" && is_here))
@@ -309,7 +308,7 @@ fn is_uuid(text: &str) -> bool {
             .all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// An id as it may stand in a log: whatever the service sends, it stays short and on its line.
+/// An id in a form for logs: whatever the service sends, it stays short and on one line.
 fn shown(id: &str) -> String {
     let plain = |one: &char| one.is_ascii_alphanumeric() || *one == '-';
     id.chars().filter(plain).take(64).collect()

@@ -1,4 +1,4 @@
-//! Which private key of the organisation is whose.
+//! The assignment of the organisation's private keys to owners.
 
 use std::collections::HashMap;
 
@@ -15,12 +15,12 @@ pub(crate) const FORMAT: &str = "ADDRESS_FORMAT_ETHEREUM";
 
 const PREFIX: &str = "wallet-eip155-";
 
-/// The name of an owner's key. It can be read back, in one way.
+/// The name of an owner's key. [`owner_of`] reads it back.
 pub(crate) fn name_of(owner: Owner) -> String {
     format!("{PREFIX}{}-{:#x}", owner.chain_id(), owner.address())
 }
 
-/// Whose key has this name.
+/// The owner of the key with this name.
 pub(crate) fn owner_of(name: &str) -> Option<Owner> {
     let (chain_id, address) = name.strip_prefix(PREFIX)?.split_once('-')?;
     let owner = Owner::new(chain_id.parse().ok()?, address.parse().ok()?);
@@ -37,8 +37,8 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// A private key as an owner's, if it is one: by its name, on the right curve, made at Turnkey,
-    /// with one address.
+    /// A private key as an owner's key, if it is one: by its name, on the right curve, created at
+    /// Turnkey, with one address.
     pub(crate) fn of(key: &PrivateKey) -> Option<Self> {
         let owner = owner_of(&key.private_key_name)?;
         if key.imported {
@@ -64,8 +64,8 @@ impl Held {
         })
     }
 
-    /// Whether this one counts before another one of the same owner: it was created first, or in
-    /// the same moment with the lower id. One without a time counts as late.
+    /// Whether this key counts before another one of the same owner: it was created earlier, or at
+    /// the same moment with the lower id. A key without a time counts as late.
     fn is_before(&self, other: &Self) -> bool {
         let rank = |held: &Self| (held.created.is_none(), held.created, held.id.clone());
         rank(self) < rank(other)
@@ -76,7 +76,7 @@ fn moment(moment: &Moment) -> Option<(u64, u32)> {
     Some((moment.seconds.parse().ok()?, moment.nanos.parse().ok()?))
 }
 
-/// The keys of all owners, as far as they were read.
+/// The known keys of all owners.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     by_owner: HashMap<Owner, Held>,
@@ -84,7 +84,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Of a list: of several keys of one owner, the first one counts.
+    /// The keys of a list: of several keys of one owner, the first one counts.
     pub(crate) fn of(list: &[PrivateKey]) -> Self {
         let mut keys = Self::default();
         for held in list.iter().filter_map(Held::of) {
@@ -105,7 +105,7 @@ impl Keys {
         self.by_owner.get(&owner).cloned()
     }
 
-    /// Puts what was read of one key later in the place of what the list said.
+    /// Replaces the list's data about one key by a later reading.
     pub(crate) fn update(&mut self, held: &Held) {
         if let Some(known) = self.by_owner.get_mut(&held.wallet.owner)
             && known.id == held.id

@@ -13,7 +13,7 @@ use crate::api::{AttestationDocument, OnePrivateKey, PrivateKeys, RawSignature};
 use crate::client::{Identity, TurnkeyClient, TurnkeyConfig, TurnkeyConfigError, now_ms};
 use crate::keys::{CURVE, FORMAT, Held, Keys, name_of};
 
-/// Requests to create within this time are the same bytes, and so the same activity.
+/// Requests to create a key within this time have the same bytes, and so are the same activity.
 const CREATION_STEP_MS: u64 = 5_000;
 
 const LISTING: &str = "to list the keys";
@@ -29,20 +29,20 @@ pub struct TurnkeyCustody(Arc<Inner>);
 struct Inner {
     client: TurnkeyClient,
     known: Mutex<Keys>,
-    /// How many lists were begun.
+    /// The number of lists that were begun.
     begun: AtomicU64,
-    /// The number of the last one that was read. One is read at a time.
+    /// The number of the last list that was read. Lists are read one at a time.
     read: tokio::sync::Mutex<u64>,
     /// One key is created at a time.
     creating: tokio::sync::Mutex<()>,
 }
 
 impl TurnkeyCustody {
-    /// Turnkey by this configuration. Nothing is asked yet. Reads the system's certificates, which
-    /// takes a moment.
+    /// A provider with this configuration. It sends no request yet. It reads the system's
+    /// certificates, which takes a moment.
     ///
     /// # Errors
-    /// What cannot be used of the configuration.
+    /// The unusable member of the configuration.
     pub fn connect(config: &TurnkeyConfig) -> Result<Self, TurnkeyConfigError> {
         Ok(Self(Arc::new(Inner {
             client: TurnkeyClient::new(config)?,
@@ -53,10 +53,10 @@ impl TurnkeyCustody {
         })))
     }
 
-    /// Who the API key is to Turnkey. Nothing is signed or created.
+    /// The identity of the API key at Turnkey. Nothing is signed or created.
     ///
     /// # Errors
-    /// As of any question.
+    /// The errors of any query.
     pub async fn whoami(&self) -> Result<Identity, CustodyError> {
         self.0.client.whoami().await
     }
@@ -67,8 +67,8 @@ impl Inner {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the list of keys, unless one was read that was begun after this call: however many ask
-    /// at once, two lists are read.
+    /// Reads the list of keys, unless a list was read that began after this call: any number of
+    /// concurrent calls read at most two lists.
     async fn refresh(&self) -> Result<(), CustodyError> {
         let asked = self.begun.load(Ordering::SeqCst);
         let mut read = self.read.lock().await;
@@ -106,13 +106,13 @@ impl Inner {
             return Ok(held.wallet);
         }
         let _one = self.creating.lock().await;
-        // Another task may have made it meanwhile.
+        // Another task may have created it meanwhile.
         if let Some(held) = self.held_by(owner).await? {
             return Ok(held.wallet);
         }
         let created = self.create(owner).await;
-        // Whatever came of it: another server may have been first, and an answer that was lost may
-        // have created all the same.
+        // Reads the list whatever the outcome: another server may have been first, and a lost
+        // answer may have created the key nevertheless.
         self.refresh().await?;
         match (self.known().of_owner(owner), created) {
             (Some(held), _) => {
@@ -150,7 +150,7 @@ impl Inner {
             .map(drop)
     }
 
-    /// The key as it is now.
+    /// The present state of the key.
     async fn confirmed(&self, held: &Held) -> Result<Held, CustodyError> {
         let members = json!({ "privateKeyId": held.id });
         let answer: OnePrivateKey = self
@@ -191,7 +191,7 @@ impl Inner {
             .and_then(|result| result.sign_raw_payload_result);
         let signature = raw.as_ref().and_then(signature);
         let signature = signature.ok_or(CustodyError::ProviderMalformed { doing: SIGNING })?;
-        // Nothing that comes back is believed.
+        // The answer is verified, not trusted.
         let observed = signature.recover_address_from_prehash(&hash);
         let observed = observed.map_err(|_| CustodyError::ProviderMalformed { doing: SIGNING })?;
         if observed != wallet {
@@ -241,7 +241,7 @@ impl Inner {
     }
 }
 
-/// A signature of its documented members, with the lower `s`.
+/// A signature from its documented members, with the lower `s`.
 fn signature(raw: &RawSignature) -> Option<Signature> {
     let word = |text: &str| {
         let mut bytes = [0_u8; 32];

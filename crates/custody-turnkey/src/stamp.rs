@@ -14,7 +14,7 @@ use crate::TurnkeyConfigError;
 /// The name of the header.
 pub(crate) const HEADER: &str = "X-Stamp";
 
-/// A key on P-256 that Turnkey knows the public half of.
+/// A P-256 key whose public half Turnkey knows.
 pub(crate) struct ApiKey {
     key: SigningKey,
     /// The compressed public key, as hexadecimal digits.
@@ -22,7 +22,7 @@ pub(crate) struct ApiKey {
 }
 
 impl ApiKey {
-    /// Reads the two halves, which must belong together. Neither is repeated in an error.
+    /// Reads the two halves, which must belong together. No error repeats either.
     pub(crate) fn new(private: &SecretString, public: &str) -> Result<Self, TurnkeyConfigError> {
         let mut bytes = Zeroizing::new([0_u8; 32]);
         hex::decode_to_slice(private.expose_secret().trim(), bytes.as_mut_slice())

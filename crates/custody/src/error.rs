@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors of custody.
 
 use std::io;
 
@@ -8,48 +8,48 @@ use thiserror::Error;
 
 use crate::{ExportRefusal, Owner, PolicyRefusal};
 
-/// Why custody could not do what was asked. No path, no secret and no key is repeated.
+/// Why custody could not do its work. No path, secret or key is repeated.
 #[derive(Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CustodyError {
-    /// The wallets that are there were made under another secret.
+    /// The existing wallets were made under another secret.
     #[error("the operator's secret does not open the wallets that are there")]
     WrongSecret,
-    /// There is no secret.
+    /// The secret is empty.
     #[error("the operator's secret is empty")]
     EmptySecret,
-    /// Others than the owner may read or write what holds keys.
+    /// Other users than the owner may read or write a file or folder with keys.
     #[error("{what} has mode {observed:o}, expected {expected:o}")]
     Permissions {
-        /// The folder, or whose file it is.
+        /// The folder, or the owner of the file.
         what: String,
-        /// What it should be.
+        /// The required mode.
         expected: u32,
-        /// What it is.
+        /// The observed mode.
         observed: u32,
     },
     /// The folder or a file cannot be read or written.
     #[error("cannot {doing}: {kind}")]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         doing: &'static str,
-        /// Why not.
+        /// The reason.
         kind: io::ErrorKind,
     },
-    /// A wallet's file cannot be used. No other wallet is made in its place.
+    /// A wallet's file is unusable. No other wallet is created in its place.
     #[error("the wallet of {owner} cannot be opened: {cause}")]
     Damaged {
-        /// Whose.
+        /// The owner of the wallet.
         owner: Owner,
-        /// Why.
+        /// The reason.
         cause: KeystoreError,
     },
-    /// The file in an owner's place says that it is another one's.
+    /// The file under an owner's name states another owner.
     #[error("the file of {expected} holds the wallet of {observed:?}")]
     OtherOwner {
-        /// By the file's name.
+        /// The owner by the file's name.
         expected: Owner,
-        /// By what stands in it.
+        /// The owner by the file's content.
         observed: String,
     },
     /// The folder that wallets are written into holds another wallet of an owner.
@@ -57,83 +57,84 @@ pub enum CustodyError {
         "the other folder holds another wallet of {owner}: expected {expected}, observed {observed}"
     )]
     AnotherWallet {
-        /// Whose.
+        /// The owner of the wallet.
         owner: Owner,
         /// The owner's wallet.
         expected: Address,
-        /// The one that is there.
+        /// The wallet in the other folder.
         observed: Address,
     },
     /// No wallet has this address.
     #[error("no wallet has the address {0}")]
     UnknownWallet(Address),
-    /// A key could not be made.
+    /// A key could not be created.
     #[error(transparent)]
     Key(KeystoreError),
     /// The typed data cannot be hashed.
     #[error("the typed data is malformed")]
     TypedData,
-    /// The policy does not admit what was to be signed.
+    /// The policy refuses to sign this.
     #[error("the policy refuses: {0}")]
     Refused(PolicyRefusal),
-    /// Another process works with the folder in a way that excludes this one.
+    /// Another process uses the folder in a way that excludes this one.
     #[error("the folder of the wallets is in use: {by}")]
     FolderInUse {
-        /// What the other process does, as far as that follows.
+        /// The other process's use of the folder, as far as it is known.
         by: &'static str,
     },
     /// The wallet was exported to its owner: its key signs nothing here any more.
     #[error("the wallet {0} was exported to its owner and signs nothing any more")]
     Exported(Address),
-    /// The request to export a wallet is not granted.
+    /// The request to export a wallet is refused.
     #[error("the export is refused: {0}")]
     Export(ExportRefusal),
-    /// The provider did not answer, or fails at present. It may have done what was asked; asked
-    /// again it answers the same.
+    /// The provider did not answer, or fails at present. It may have done the work; a repeated
+    /// request gets the same answer.
     #[error("the custody provider cannot be had {doing}: {why}")]
     ProviderUnavailable {
-        /// What was asked.
+        /// The request.
         doing: &'static str,
-        /// What came instead of an answer.
+        /// The failure.
         why: &'static str,
     },
-    /// The provider limits how often it is asked.
+    /// The provider limits the rate of requests.
     #[error("the custody provider was asked too often {doing}")]
     ProviderBusy {
-        /// What was asked.
+        /// The request.
         doing: &'static str,
     },
     /// The provider refuses.
     #[error("the custody provider refuses {doing}: {status}")]
     ProviderRefused {
-        /// What was asked.
+        /// The request.
         doing: &'static str,
-        /// Its code: never its words, which name organisations and users.
+        /// Its code. Its message is left out, because it names organisations and users.
         status: String,
     },
-    /// People have to approve first: the provider's own policy demands it.
+    /// People have to approve first, by the provider's own policy.
     #[error("the custody provider waits for approvals {doing}")]
     ApprovalNeeded {
-        /// What was asked.
+        /// The request.
         doing: &'static str,
     },
-    /// The provider's answer has another form than is documented.
+    /// The provider's answer differs from the documented form.
     #[error(
         "the custody provider was asked {doing}, and its answer has another form than is documented"
     )]
     ProviderMalformed {
-        /// What was asked.
+        /// The request.
         doing: &'static str,
     },
-    /// The provider's signature is another key's, or of something else than was shown.
+    /// The provider's signature is another key's, or covers other data.
     #[error("the signature is of {observed}, expected {expected}")]
     OtherSigner {
         /// The wallet.
         expected: Address,
-        /// Whose the signature is, taken as one of what was shown.
+        /// The signer, if the signature covers the requested data.
         observed: Address,
     },
-    /// The work was cut off. It may or may not have been done; asked again it answers the same.
+    /// The work was interrupted. It may or may not be done; a repeated request gets the same
+    /// answer.
     #[error("the work was cut off")]
     Interrupted,
 }

@@ -1,5 +1,4 @@
-//! What an owner asks for to have the key of a wallet, and what is answered. `docs/PROTOCOL.md` has
-//! the formats.
+//! An owner's request for the key of a wallet, and its answer. `docs/PROTOCOL.md` has the formats.
 
 mod refusal;
 mod seal;
@@ -15,7 +14,7 @@ pub use self::refusal::ExportRefusal;
 pub(crate) use self::seal::seal;
 use crate::Owner;
 
-/// How long a request counts, in seconds: whoever finds an old one gets nothing for it.
+/// How long a request is valid, in seconds, so that an old one is useless to its finder.
 const LIFETIME: u64 = 7 * 86_400;
 
 /// How far the owner's clock may be ahead, in seconds.
@@ -47,7 +46,7 @@ mod typed {
 /// An owner's signed request for the key of its wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportRequest {
-    /// Who asks: the owner of the wallet, which is also the signer.
+    /// The owner of the wallet, who is also the signer.
     pub owner: Owner,
     /// The wallet.
     pub wallet: Address,
@@ -59,13 +58,12 @@ pub struct ExportRequest {
     pub signature: Bytes,
 }
 
-/// A wallet's key, encrypted to the key that its owner has named (RFC 9180, single-shot, base
-/// mode).
+/// A wallet's key, encrypted to its owner's public key (RFC 9180, single-shot, base mode).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Export {
     /// The name of this format.
     pub format: &'static str,
-    /// Whose the wallet is.
+    /// The owner of the wallet.
     pub owner: String,
     /// The wallet.
     pub wallet: Address,
@@ -89,7 +87,7 @@ impl fmt::Display for Export {
     }
 }
 
-/// The request as it is written.
+/// The request in its written form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -119,8 +117,8 @@ impl FromStr for ExportRequest {
 }
 
 impl ExportRequest {
-    /// What the owner signs (EIP-712): the domain is `"<brand> wallets"`, version `"1"`, on the
-    /// owner's chain.
+    /// The digest that the owner signs (EIP-712): the domain is `"<brand> wallets"`, version `"1"`,
+    /// on the owner's chain.
     #[must_use]
     pub fn digest(&self, brand: &str) -> B256 {
         let domain = eip712_domain! {
@@ -137,7 +135,7 @@ impl ExportRequest {
         message.eip712_signing_hash(&domain)
     }
 
-    /// Checks that the owner has signed it; its digest.
+    /// Checks that the owner signed the request. Returns its digest.
     pub(crate) fn verify(&self, brand: &str) -> Result<B256, ExportRefusal> {
         let bytes: &[u8; 65] =
             self.signature
@@ -147,7 +145,7 @@ impl ExportRequest {
                     observed: self.signature.len(),
                 })?;
         let signature = Signature::from_raw_array(bytes).map_err(|_| ExportRefusal::Signature)?;
-        // One signature has one form, as far as a wallet's library writes it.
+        // A signature has one form, the one that wallet libraries write.
         let [.., v] = bytes;
         if signature.s() > HALF_ORDER || !matches!(v, 0 | 1 | 27 | 28) {
             return Err(ExportRefusal::Signature);
@@ -163,7 +161,7 @@ impl ExportRequest {
         Ok(digest)
     }
 
-    /// Checks that it is neither old nor of the future.
+    /// Checks that the request is neither too old nor of the future.
     pub(crate) fn check_time(&self, now: u64) -> Result<(), ExportRefusal> {
         let issued_at = self.issued_at;
         if issued_at > now.saturating_add(AHEAD) {

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// A custody provider whose keys sign only what a [`SigningPolicy`] admits, for every purpose. The
-/// provider itself cannot be reached through it.
+/// provider itself is not accessible through it.
 #[derive(Debug)]
 pub struct Guarded<C> {
     custody: C,
@@ -16,13 +16,13 @@ pub struct Guarded<C> {
 }
 
 impl<C: Custody> Guarded<C> {
-    /// The provider behind the policy.
+    /// Puts the provider behind the policy.
     #[must_use]
     pub const fn new(custody: C, policy: SigningPolicy) -> Self {
         Self { custody, policy }
     }
 
-    /// What its keys may sign.
+    /// The policy of its keys.
     #[must_use]
     pub const fn policy(&self) -> &SigningPolicy {
         &self.policy

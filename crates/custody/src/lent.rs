@@ -1,4 +1,4 @@
-//! A wallet as a signer of the sender of transactions.
+//! A wallet as a signer for the sender of transactions.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ struct Lent {
     purpose: Purpose,
 }
 
-/// Lends a wallet to the sender of transactions, for one purpose. The key stays where it is: each
-/// transaction is shown to [`Custody::sign`].
+/// Lends a wallet to the sender of transactions, for one purpose. The key stays in custody: each
+/// transaction goes through [`Custody::sign`].
 #[must_use]
 pub fn lend(
     custody: Arc<dyn Custody>,

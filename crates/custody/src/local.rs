@@ -24,11 +24,11 @@ use crate::{
     Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, Subject, Wallet,
 };
 
-/// What tells whether a secret is the one that the wallets were made under: a key of nobody's,
-/// encrypted like theirs.
+/// A file that shows whether a secret is the one of the wallets: a random key that belongs to no
+/// owner, encrypted like theirs.
 const CHECK: &str = "operator-check.json";
 
-/// How many opened keys are held. Opening one takes a second of work and 256 MiB.
+/// How many opened keys are kept. Opening one takes a second of work and 256 MiB.
 const MOST_OPEN: usize = 4096;
 
 /// The provider `local`: a folder of key files under the operator's secret. Several processes of
@@ -38,28 +38,28 @@ pub struct LocalCustody(Arc<Inner>);
 
 struct Inner {
     folder: PathBuf,
-    /// Held as long as this is open: shared with others that serve, or alone.
+    /// Held while this is open: shared with other servers, or exclusive.
     lock: Lock,
     secret: SecretString,
     open: Mutex<OpenKeys>,
-    /// What stands beside the keys, as far as the folder was read.
+    /// The facts beside the keys, as far as the folder was read.
     known: Mutex<Known>,
     /// Keys are derived one at a time: each takes 256 MiB.
     deriving: Mutex<()>,
 }
 
-/// The wallets of the folder. A file is read once: it never changes.
+/// The known wallets of the folder. A file is read once, because it never changes.
 #[derive(Default)]
 struct Known {
     /// By their addresses.
     wallets: HashMap<Address, Beside>,
-    /// The names of the files that were read, whatever stood in them.
+    /// The names of the files that were read, whatever their content.
     names: HashSet<String>,
-    /// Whose wallets were exported, as far as the marks were seen.
+    /// The owners whose wallets are known to be exported.
     exported: HashSet<Owner>,
 }
 
-/// What a wallet's file says without its key. It is confirmed when the key is opened.
+/// The facts in a wallet's file that need no key. Opening the key confirms them.
 #[derive(Clone, Copy)]
 struct Beside {
     owner: Owner,
@@ -67,21 +67,21 @@ struct Beside {
 }
 
 impl LocalCustody {
-    /// Opens the folder, and makes it where it is missing. Takes a second or so.
+    /// Opens the folder, and creates it if it is missing. It takes about a second.
     ///
     /// # Errors
-    /// [`CustodyError::WrongSecret`] when the wallets that are there were made under another
-    /// secret; [`CustodyError::FolderInUse`] while somebody has it [alone](Self::open_alone); a
-    /// folder that others may use or that cannot be written.
+    /// [`CustodyError::WrongSecret`] when the existing wallets were made under another secret;
+    /// [`CustodyError::FolderInUse`] while another process has it [exclusively](Self::open_alone);
+    /// a folder that other users may access, or that cannot be written.
     pub fn open(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
         Self::open_locked(folder, secret, Lock::shared)
     }
 
-    /// Opens the folder for this process alone, as [`Self::rotate`] demands: nobody has it open,
-    /// and nobody can open it meanwhile.
+    /// Opens the folder for this process only, as [`Self::rotate`] requires: no other process has
+    /// it open, or can open it meanwhile.
     ///
     /// # Errors
-    /// As [`Self::open`]; [`CustodyError::FolderInUse`] while anybody has it open.
+    /// As [`Self::open`]; [`CustodyError::FolderInUse`] while another process has it open.
     pub fn open_alone(folder: &Path, secret: SecretString) -> Result<Self, CustodyError> {
         Self::open_locked(folder, secret, Lock::alone)
     }
@@ -110,8 +110,8 @@ impl LocalCustody {
         Ok(custody)
     }
 
-    /// Work that reads files and derives keys, on a thread for such work. It goes on when nobody
-    /// waits for it any more.
+    /// Runs work that reads files and derives keys on a blocking thread. The work continues when
+    /// its caller has gone.
     fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, CustodyError> + Send + 'static,
@@ -127,8 +127,8 @@ impl LocalCustody {
 impl Inner {
     fn confirm_secret(&self) -> Result<(), CustodyError> {
         if files::read(&self.folder, CHECK)?.is_none() {
-            // A folder that lost it, or a new one: no check is made for a secret that opens nothing
-            // that is there.
+            // For a folder without the check file, whether it was lost or the folder is new: no
+            // check file is made for a secret that does not open an existing wallet.
             if let Some((owner, text)) = self.any_wallet()? {
                 self.decrypt(owner, &text)?;
             }
@@ -165,8 +165,7 @@ impl Inner {
         Ok(None)
     }
 
-    /// Learns whose the addresses are that stand beside the keys. They are confirmed when the keys
-    /// are opened.
+    /// Reads the owners of the addresses beside the keys. Opening the keys confirms them.
     fn read_owners(&self) -> Result<(), CustodyError> {
         let names = self.names()?;
         let new: Vec<String> = {
@@ -182,7 +181,7 @@ impl Inner {
                 continue;
             };
             lock(&self.known).names.insert(name);
-            // The file of another owner in this one's place says nothing about either.
+            // A file of another owner under this one's name says nothing about either.
             if said_owner(&text).is_some_and(|said| said != owner.to_string()) {
                 tracing::warn!(%owner, "a wallet's file is in another owner's place");
                 continue;
@@ -210,7 +209,7 @@ impl Inner {
         }
         let created = {
             let _one = lock(&self.deriving);
-            // Another task may have made it meanwhile.
+            // Another task may have created it meanwhile.
             match files::read(&self.folder, &owner.file_name())? {
                 Some(_) => None,
                 None => Some(self.create(owner)?),
@@ -224,7 +223,8 @@ impl Inner {
             .ok_or_else(|| CustodyError::io("read a wallet")(std::io::ErrorKind::NotFound.into()))
     }
 
-    /// Makes a wallet; its key, and its file. They are somebody else's who was first.
+    /// Creates a wallet. Returns its key and its file. When another process was first, they are
+    /// that process's.
     fn create(&self, owner: Owner) -> Result<(Key, String), CustodyError> {
         let key = Key::generate().map_err(CustodyError::Key)?;
         let text = named(&self.encrypt(&key)?, owner)?;
@@ -300,19 +300,19 @@ impl Inner {
         }
     }
 
-    /// Anybody may ask about any address: what is known is answered without a file, and an unknown
+    /// Any caller may ask about any address: a known one is answered without a file, and an unknown
     /// one costs a list of names.
     fn beside(&self, address: Address) -> Result<Option<Beside>, CustodyError> {
         let known = || lock(&self.known).wallets.get(&address).copied();
         if let Some(beside) = known() {
             return Ok(Some(beside));
         }
-        // Another process may have made it.
+        // Another process may have created it.
         self.read_owners()?;
         Ok(known())
     }
 
-    /// The one place where a key signs. What a policy says about subject and purpose belongs here.
+    /// The only place where a key signs. A policy about subject and purpose belongs here.
     fn sign(
         &self,
         wallet: Address,
@@ -324,7 +324,7 @@ impl Inner {
         let opened = self.opened(owner)?;
         let opened = opened.filter(|opened| opened.key.address() == wallet);
         let opened = opened.ok_or_else(unknown)?;
-        // From the look at the mark to the signature: no export comes between.
+        // Held from the check of the mark until the signature: no export can happen in between.
         let _signing = Lock::while_signing(&self.folder)?;
         if self.is_exported(owner)? {
             return Err(CustodyError::Exported(wallet));

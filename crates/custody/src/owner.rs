@@ -1,4 +1,4 @@
-//! Whose a wallet is.
+//! The owner of a wallet.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ pub struct Owner {
     address: Address,
 }
 
-/// Text that is no CAIP-10 id of an EVM account, or not its one spelling.
+/// The text is not a CAIP-10 id of an EVM account in its one spelling.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected eip155:<chain id>:<address with its checksum>")]
 pub struct InvalidOwner;
@@ -48,7 +48,7 @@ impl Owner {
         self.address
     }
 
-    /// The name of the owner's file: in lower case, for file systems that know no other.
+    /// The name of the owner's file: in lower case, for file systems without case.
     pub(crate) fn file_name(&self) -> String {
         format!("eip155-{}-{:#x}.json", self.chain_id, self.address)
     }

@@ -1,4 +1,4 @@
-//! What a wallet's key may sign at most, whatever asks for it.
+//! The upper bound of what a wallet's key may sign, whichever caller asks.
 
 mod arguments;
 mod document;
@@ -19,15 +19,15 @@ pub use self::{
 };
 use crate::{Owner, Purpose, Subject};
 
-/// The reviewed targets, and the judgement of what is to be signed against them.
+/// The reviewed targets, and the judgement of a transaction against them.
 ///
-/// It judges the final transaction, after everything that built or admitted it, and knows nothing
-/// of that. An empty policy admits nothing. A transaction is admitted when all of this holds:
+/// It judges the final transaction, and does not depend on the code that built or admitted it. An
+/// empty policy admits nothing. A transaction is admitted when all of this holds:
 ///
 /// - it carries no coins;
 /// - its contract is a target on its chain, and its function is on the target's list;
-/// - `approve`: the amount is no unlimited one, and the spender is another target of the chain.
-///   Zero, which takes an allowance back, may name any spender;
+/// - `approve`: the amount is not an unlimited one, and the spender is another target of the chain.
+///   Zero, which revokes an allowance, may name any spender;
 /// - `transfer`: the recipient is the wallet's owner;
 /// - deposits and withdrawals of ERC-4626 vaults and Aave v3 pools, and burns of CCTP V2: the
 ///   wallet or its owner receives;
@@ -35,8 +35,8 @@ use crate::{Owner, Purpose, Subject};
 /// - the calldata of these functions has its one canonical form.
 ///
 /// The empty call of the wallet to itself, which frees a nonce, is admitted on every chain that has
-/// a target. Typed data is refused. The arguments of other functions are not judged here: whoever
-/// builds such a call judges them.
+/// a target. Typed data is refused. The arguments of other functions are not judged here: the
+/// builder of such a call judges them.
 ///
 /// # Example
 /// ```
@@ -67,17 +67,17 @@ impl SigningPolicy {
     /// contract that is approved and never called has `spender_only = true` and no `selectors`.
     ///
     /// # Errors
-    /// [`TargetsFault`]: another form or key, an empty version, an address whose checksum does not
-    /// hold, and everything that [`Target`] and [`Self::insert`] refuse.
+    /// [`TargetsFault`]: another form or key, an empty version, an address with a wrong checksum,
+    /// and every refusal of [`Target`] and [`Self::insert`].
     pub fn parse(text: &str) -> Result<Self, TargetsFault> {
         document::parse(text)
     }
 
-    /// Adds a target. A pool may be added once for each product that it is.
+    /// Adds a target. A pool may be added once for each of its products.
     ///
     /// # Errors
-    /// [`TargetsFault::Duplicate`] when its contract is there, for the same product or for none;
-    /// [`TargetsFault::DuplicateProduct`] when another contract has the product's id.
+    /// [`TargetsFault::Duplicate`] when its contract already exists, for the same product or for
+    /// none; [`TargetsFault::DuplicateProduct`] when another contract has the product's id.
     pub fn insert(&mut self, target: Target) -> Result<(), TargetsFault> {
         let key = target.key();
         for vault in target.vaults() {
@@ -103,8 +103,8 @@ impl SigningPolicy {
         Ok(())
     }
 
-    /// Adds what other reviewed configuration allows. A contract that is there is given the
-    /// functions of both.
+    /// Adds a target of other reviewed configuration. An existing contract gets the functions of
+    /// both.
     #[must_use]
     pub fn with(mut self, target: Target) -> Self {
         let there = self.targets.remove(&target.key());
@@ -127,10 +127,10 @@ impl SigningPolicy {
         self.targets.values()
     }
 
-    /// Judges what is to be signed, as it will be signed.
+    /// Judges a subject in its final form, before it is signed.
     ///
     /// # Errors
-    /// [`PolicyRefusal`]. Nothing is signed then.
+    /// [`PolicyRefusal`]. Nothing is then signed.
     pub fn judge(
         &self,
         owner: Owner,
@@ -166,8 +166,8 @@ impl SigningPolicy {
         self.judge_call(owner, wallet, chain_id, to, input)
     }
 
-    /// Judges a call without coins, before it has a nonce and fees: what is refused here is never
-    /// signed.
+    /// Judges a call without coins, before it has a nonce and fees: a call that is refused here is
+    /// never signed.
     ///
     /// # Errors
     /// [`PolicyRefusal`].
@@ -234,8 +234,8 @@ impl SigningPolicy {
         spender: Address,
         amount: U256,
     ) -> Result<(), PolicyRefusal> {
-        // Whoever the spender is: what it could take becomes nothing. The reviewed router of
-        // yesterday must be clearable.
+        // The spender does not matter, because its allowance becomes zero. An allowance of a
+        // previously reviewed router must be clearable.
         if amount.is_zero() {
             return Ok(());
         }
@@ -262,8 +262,8 @@ impl SigningPolicy {
     }
 }
 
-/// Approvals above this are unlimited ones: wallets and routers ask for 2^256 - 1 or 2^160 - 1, and
-/// nobody holds so much.
+/// Larger approvals count as unlimited: wallets and routers request 2^256 - 1 or 2^160 - 1, and no
+/// balance is that large.
 const UNLIMITED_ABOVE: U256 = U256::from_limbs([u64::MAX, u64::MAX, 0, 0]);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The port to whoever holds the wallets' keys.
+//! The port to the holder of the wallets' keys.
 
 use std::pin::Pin;
 
@@ -8,26 +8,26 @@ use tx_sender::Unsigned;
 
 use crate::{CustodyError, Owner};
 
-/// The answer of a custody provider.
+/// A pending answer of a custody provider.
 pub type CustodyFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, CustodyError>> + Send + 'a>>;
 
 /// A wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wallet {
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
     /// Its address, the same on every EVM chain.
     pub address: Address,
-    /// When it was made, in Unix seconds, as far as that is known.
+    /// When it was created, in Unix seconds, if that is known.
     pub created_at: Option<u64>,
-    /// Who holds its key.
+    /// The holder of its key.
     pub provider: Provider,
-    /// Whether its key was exported to its owner. It has this address for ever, and signs nothing
-    /// here any more.
+    /// Whether its key was exported to its owner. The owner keeps this address for ever, but the
+    /// key signs nothing here any more.
     pub exported: bool,
 }
 
-/// Who holds keys.
+/// The holder of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Provider {
@@ -56,7 +56,7 @@ impl Provider {
         }
     }
 
-    /// Where the keys are, in words.
+    /// The place of the keys, in words.
     #[must_use]
     pub const fn holds(self) -> &'static str {
         match self {
@@ -66,19 +66,18 @@ impl Provider {
     }
 }
 
-/// What a provider says about a wallet's key.
+/// A provider's statement about a wallet's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attestation {
     /// The wallet.
     pub wallet: Wallet,
-    /// What holds, in a sentence.
+    /// The statement, in a sentence.
     pub statement: String,
-    /// What proves it to somebody who does not believe this process; nothing proves what `local`
-    /// says.
+    /// Evidence for a party that does not trust this process; `local` has none.
     pub evidence: Option<Vec<u8>>,
 }
 
-/// What is to be signed, whole: a key signs nothing that its provider has not seen.
+/// The complete subject of a signature: a key signs nothing that its provider has not seen.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Subject<'a> {
@@ -89,7 +88,7 @@ pub enum Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// What a signature of it signs.
+    /// The hash that a signature covers.
     ///
     /// # Errors
     /// [`CustodyError::TypedData`].
@@ -103,15 +102,15 @@ impl Subject<'_> {
     }
 }
 
-/// What it is signed for.
+/// The purpose of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// A plan that was admitted by the fence: one of its steps, the clearing of its allowance, or
-    /// the freeing of a nonce of one of these.
+    /// A plan that the fence admitted: one of its steps, the clearing of its allowance, or the
+    /// freeing of one of their nonces.
     FencedPlan,
-    /// An action that the wallet's owner has paid for: one of its transactions, or the freeing of a
-    /// nonce of one of these.
+    /// An action that the wallet's owner has paid for: one of its transactions, or the freeing of
+    /// one of their nonces.
     WalletAction,
 }
 
@@ -128,19 +127,20 @@ impl Purpose {
 
 /// Holds one wallet for each owner, and signs with it.
 pub trait Custody: Send + Sync + 'static {
-    /// The owner's wallet, made now if there is none. The same owner has the same wallet for ever,
-    /// and nobody else's. Where an error leaves open whether one was made, asking again tells.
+    /// The owner's wallet, created now if there is none. An owner has the same wallet for ever, and
+    /// no other owner has it. When an error leaves open whether one was created, asking again
+    /// tells.
     fn get_or_create(&self, owner: Owner) -> CustodyFuture<'_, Wallet>;
 
     /// The owner's wallet, if there is one.
     fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<Wallet>>;
 
-    /// The wallet with this address, if there is one. Anybody's question may lead here: no key is
-    /// opened for it.
+    /// The wallet with this address, if there is one. Any caller's question may lead here, so it
+    /// opens no key.
     fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>>;
 
-    /// Signs with the wallet's key. The one place where a key is used: what may be signed, and for
-    /// what, is decided here. A wallet that was exported signs nothing
+    /// Signs with the wallet's key. This is the only use of a key: here it is decided what may be
+    /// signed, and for which purpose. An exported wallet signs nothing
     /// ([`CustodyError::Exported`]).
     fn sign<'a>(
         &'a self,
@@ -149,6 +149,6 @@ pub trait Custody: Send + Sync + 'static {
         purpose: Purpose,
     ) -> CustodyFuture<'a, Signature>;
 
-    /// What holds about the owner's wallet.
+    /// The provider's statement about the owner's wallet.
     fn attest(&self, owner: Owner) -> CustodyFuture<'_, Option<Attestation>>;
 }

@@ -1,4 +1,4 @@
-//! One user of an account at a time.
+//! Exclusive use of an account.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use alloy_primitives::Address;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-/// Turns on accounts, shared by everything in a process that sends several transactions of one
-/// account that belong together: between an approval and its call nobody else of the process
-/// touches the account. Cheap to clone.
+/// Turns on accounts, shared by all code of a process that sends several related transactions of
+/// one account: between an approval and its call no other code of the process uses the account.
+/// Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Turns(Arc<Mutex<HashMap<Address, Arc<AsyncMutex<()>>>>>);
 
@@ -21,7 +21,7 @@ impl Turns {
     pub async fn take(&self, account: Address) -> Turn {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // What nobody holds or waits for is forgotten.
+            // Turns that no caller holds or waits for are dropped.
             locks.retain(|_, lock| Arc::strong_count(lock) > 1);
             Arc::clone(locks.entry(account).or_default())
         };

@@ -1,11 +1,11 @@
-//! Aave v3 on chain 196, read from its own contracts: what each reserve pays, and what an account
+//! Reads Aave v3 on chain 196 from its own contracts: what each reserve pays, and what an account
 //! has.
 //!
-//! Yields are computed from the reserve's rate, which is a rate per year with 27 digits that
-//! compounds every second. A call that fails is not a zero: a reserve of which a figure is missing
-//! is left out, and an account of which one is missing is not answered. The rows of an account are
-//! compared with the totals that the pool states of it: what they do not cover is in a reserve that
-//! is not known here.
+//! A yield is computed from the reserve's rate per year, which has 27 digits and compounds every
+//! second. A failed call is never read as zero: a reserve with a missing figure is left out, and an
+//! account with a missing figure gets no answer. The rows of an account are compared with the
+//! totals that the pool states for it. A difference means that the account uses a reserve that this
+//! module does not know.
 
 mod contracts;
 mod tokens;
@@ -44,17 +44,17 @@ use crate::{
 pub const CHAIN_ID: u64 = 196;
 /// The protocol as DefiLlama calls it.
 const PROJECT: &str = "aave-v3";
-/// How the chain's nodes are called among the sources.
+/// The source id of the chain's nodes.
 const SOURCE: &str = "rpc.xlayer";
-/// Digits of a price of the oracle.
+/// Decimal digits of the oracle's prices.
 const PRICE_DIGITS: u32 = 8;
-/// Digits of a health factor.
+/// Decimal digits of a health factor.
 const HEALTH_DIGITS: u32 = 18;
-/// Rows that lack more than this share of the pool's own total, and more than a cent, do not cover
-/// it: rates and prices are of one block, only roundings differ.
+/// The rows of an account do not cover the pool's own total when they lack more than this share of
+/// it, and more than a cent. Rates and prices are of one block, so only roundings differ.
 const TOLERANCE: Decimal = Decimal::from_parts(1, 0, 0, false, 3);
 const CENT: Decimal = Decimal::from_parts(1, 0, 0, false, 2);
-/// Accounts whose positions are kept.
+/// How many accounts' positions are kept.
 const KEPT_ACCOUNTS: usize = 2_000;
 
 /// Aave on chain 196. Clones share everything.
@@ -75,7 +75,7 @@ struct Read {
 }
 
 impl Aave {
-    /// Over nodes that exist.
+    /// Reads over the configured nodes.
     #[must_use]
     pub fn new(evm: EvmReader, clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -85,11 +85,12 @@ impl Aave {
         }
     }
 
-    /// What each reserve that takes deposits pays. The value stated is what is not lent out.
+    /// The yield of each reserve that takes deposits. The stated value is the part that is not lent
+    /// out.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable: no node, or not one reserve that can be read.
+    /// When no node answers, or no reserve can be read.
     pub async fn markets(
         &self,
         max_age: Option<Duration>,
@@ -118,12 +119,11 @@ impl Aave {
         self.markets.get((), max_age, fetch).await
     }
 
-    /// What `account` has placed and owes, and whether that is all.
+    /// What `account` has supplied and owes, and whether the known reserves cover all of it.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable: no node, or a reserve of which the account's part cannot be
-    /// read.
+    /// When no node answers, or the account's part of a reserve cannot be read.
     pub async fn positions(
         &self,
         account: Address,
@@ -149,7 +149,7 @@ impl Aave {
     }
 }
 
-/// Calls about one reserve.
+/// How many calls are made about one reserve.
 const RESERVE_LEGS: usize = 4;
 
 fn reserve_legs(token: &Token) -> [Leg; RESERVE_LEGS] {
@@ -167,7 +167,7 @@ fn leg(to: Address, call: &impl SolCall) -> Leg {
     Leg { to, data }
 }
 
-/// `None` for a token that is no reserve, or of which a figure is missing.
+/// `None` for a token that is no reserve, or whose figures are incomplete.
 fn reserve(token: &'static Token, results: &[Option<Bytes>]) -> Option<Read> {
     let [configuration, reserve, paused, price] = results else {
         return None;
@@ -251,7 +251,7 @@ fn positions(results: &[Option<Bytes>]) -> Result<OnChain, SourceError> {
     let (account, parts) = results.split_first().ok_or_else(missing)?;
     let account = account.as_ref().ok_or_else(missing)?;
     let account = getUserAccountDataCall::abi_decode_returns(account).map_err(|_| missing())?;
-    // Without a debt the factor is the largest number there is, which says nothing.
+    // Without a debt the factor is the largest possible number, which carries no information.
     let health = (!account.totalDebtBase.is_zero())
         .then(|| decimal(account.healthFactor, HEALTH_DIGITS))
         .flatten()
@@ -300,7 +300,7 @@ fn positions(results: &[Option<Bytes>]) -> Result<OnChain, SourceError> {
     })
 }
 
-/// Whether what was `read` is as much as the pool says, in dollars.
+/// Whether the amount that was `read` covers the amount that the pool states, in dollars.
 fn covers(stated: U256, read: Option<Decimal>) -> bool {
     let lacking = || {
         let stated = decimal(stated, PRICE_DIGITS)?;

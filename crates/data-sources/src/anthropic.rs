@@ -25,8 +25,7 @@ const RESEARCH_MODEL: &str = "claude-sonnet-5";
 const VERSION: &str = "2023-06-01";
 /// The version of the search tool.
 const SEARCH_TOOL: &str = "web_search_20260318";
-/// The most calls of one answer: a long turn is paused, and taken up again with what there is of
-/// it.
+/// The most calls of one answer: a long turn is paused, and the next call continues it.
 const MAX_TURNS: usize = 4;
 
 upstream!(
@@ -59,7 +58,7 @@ struct Message<'a> {
 #[serde(untagged)]
 enum Content<'a> {
     Text(&'a str),
-    /// Exactly as they came.
+    /// Blocks exactly as they came.
     Blocks(&'a [Box<RawValue>]),
 }
 
@@ -68,7 +67,7 @@ impl Anthropic {
     ///
     /// # Errors
     ///
-    /// The upstream fails, its search fails, or it does not come to the end of its answer.
+    /// When the upstream fails, its search fails, or its answer does not end.
     pub async fn research(&self, prompt: &str) -> Result<Sourced<Generated<Research>>, Error> {
         let model = self
             .source
@@ -102,7 +101,7 @@ impl Anthropic {
                         generated::model(named.as_deref(), model),
                         searches,
                     )
-                    .map_err(|kind| self.source.spoiled(MESSAGES, kind))?,
+                    .map_err(|kind| self.source.reject_response(MESSAGES, kind))?,
                 ),
             };
             let slow = |source: Provenance| Provenance {
@@ -126,7 +125,7 @@ impl Anthropic {
     ///
     /// # Errors
     ///
-    /// The upstream fails, or refuses the key.
+    /// When the upstream fails or refuses the key.
     pub async fn models(&self) -> Result<Sourced<Vec<String>>, Error> {
         let ask = self
             .source
@@ -139,7 +138,7 @@ impl Anthropic {
         self.source.ask(ask, read).await
     }
 
-    /// One call, with what there is of the answer so far.
+    /// One call, which sends the part of the answer that exists so far.
     async fn turn(
         &self,
         model: &str,

@@ -1,18 +1,18 @@
-//! What is said of sources where their data is shown. Who shows an answer to people shows this
-//! beside it.
+//! Attributions: the words that name a source wherever its data is shown. A page that shows an
+//! answer to people shows its attributions beside it.
 
 use serde::Serialize;
 
-/// What is said of a source.
+/// The attribution of one upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Attribution {
     /// The upstream, by the name of its table.
     pub upstream: &'static str,
     /// The words.
     pub text: &'static str,
-    /// Where the words lead.
+    /// Where the words link to.
     pub url: &'static str,
-    /// Why it is said.
+    /// Why the source is named.
     #[serde(skip)]
     pub why: Why,
 }
@@ -22,11 +22,11 @@ pub struct Attribution {
 pub enum Why {
     /// Its terms ask for it, in these or like words.
     Asked,
-    /// Nothing that asks for certain words is known to us: it is named, with a link.
+    /// No known terms ask for certain words: the source is named, with a link.
     Named,
 }
 
-/// Upstreams whose data is shown, by what the ids of their sources begin with.
+/// Upstreams whose data is shown, by the prefix of their source ids.
 const ATTRIBUTIONS: [(&str, Attribution); 22] = [
     (
         "alternative-me.",
@@ -228,7 +228,7 @@ const ATTRIBUTIONS: [(&str, Attribution); 22] = [
     ),
 ];
 
-/// Upstreams that have no words of their own in an answer, and why not.
+/// Upstreams without an attribution of their own, and why they have none.
 pub const NAMED_IN_DATA: [(&str, &str); 9] = [
     ("rss", "each headline has its publisher and link"),
     ("x_api", "each post has its author and link"),
@@ -246,7 +246,7 @@ pub fn attributions() -> impl Iterator<Item = &'static Attribution> {
     ATTRIBUTIONS.iter().map(|(_, attribution)| attribution)
 }
 
-/// What is said of the upstream of the source with this id, if anything.
+/// The attribution of the upstream behind the source with this id, if there is one.
 #[must_use]
 pub fn attribution(source: &str) -> Option<&'static Attribution> {
     let found = ATTRIBUTIONS

@@ -1,7 +1,7 @@
 //! Binance futures: funding, open interest, long/short ratios.
 //!
-//! Where it is not allowed to serve it answers 451, which is an outage of this venue and of nothing
-//! else. The list of funding intervals holds exceptions only; what is not in it pays every 8 hours.
+//! Where Binance may not serve, it answers 451. That is an outage of this venue only. The list of
+//! funding intervals holds exceptions only: a contract that is not in it pays every 8 hours.
 
 mod answers;
 
@@ -38,8 +38,7 @@ const RATIO: &str = "binance.long-short";
 
 /// The code of a symbol that does not exist.
 const INVALID_SYMBOL: i64 = -1121;
-/// The period of the long/short ratio.
-/// How far behind the others a row of the list may be.
+/// How far a row of the list may be behind the others.
 const STANDSTILL: SignedDuration = SignedDuration::from_mins(10);
 const PERIOD: &str = "5m";
 
@@ -56,7 +55,7 @@ pub struct Binance {
 type Intervals = Arc<BTreeMap<String, FundingInterval>>;
 
 impl Binance {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "binance",
         urls: &[("base_url", "https://fapi.binance.com")],
@@ -68,7 +67,7 @@ impl Binance {
                 sources: &[FUNDING, INTERVALS, INTEREST],
                 rate: Rate::per_minute(400),
             },
-            // Of its statistics the exchange gives 1,000 in five minutes.
+            // For its statistics the exchange allows 1,000 requests in five minutes.
             Family {
                 name: "statistics",
                 sources: &[RATIO],
@@ -81,7 +80,7 @@ impl Binance {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -103,7 +102,7 @@ impl Binance {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -113,7 +112,8 @@ impl Binance {
     /// # Errors
     ///
     /// [`Error::NotFound`] when it is not listed; a [`SourceError`](crate::SourceError) when the
-    /// funding rate and the mark price could not be had. Other parts are named in the reading.
+    /// funding rate and the mark price could not be read. The reading names other parts that are
+    /// missing.
     pub async fn reading(
         &self,
         coin: &str,
@@ -194,9 +194,12 @@ impl Exchange for Binance {
         let list = list?;
         let intervals = intervals?;
         let now = self.source.now();
-        let spoiled = |kind| self.source.spoiled(FUNDING, kind);
+        let reject_response = |kind| self.source.reject_response(FUNDING, kind);
         let read = || rows(&list.value, "$");
-        let premiums: Vec<Premium> = self.source.counting(FUNDING, read).map_err(spoiled)?;
+        let premiums: Vec<Premium> = self
+            .source
+            .counting(FUNDING, read)
+            .map_err(reject_response)?;
         let timed = |premium: Premium| Some((premium.time.past(now, "$[].time").ok()?, premium));
         let premiums: Vec<_> = premiums.into_iter().filter_map(timed).collect();
         let newest = premiums.iter().map(|(time, _)| *time).max();
@@ -209,8 +212,8 @@ impl Exchange for Binance {
                 continue;
             };
             let mut reading = VenueReading::empty(Venue::Binance, &contract.name);
-            // A row that stood still while the others moved on is of a suspended contract: it says
-            // nothing of now, and does not age the others.
+            // A row that stood still while the others moved on belongs to a suspended contract: it
+            // says nothing about now, and does not make the others older.
             if stands_still(time) {
                 for part in [Part::Funding, Part::MarkPx] {
                     reading.lacks(part, "contract_suspended", FUNDING);
@@ -255,13 +258,14 @@ impl Binance {
         Ok(premium.map(|(premium, _)| premium).as_of(Some(time)))
     }
 
-    /// Names units: rates are read with it, and are as old as they are.
+    /// The list of funding intervals. It only names units: rates are read with it, and its age does
+    /// not count.
     async fn intervals(&self) -> Result<Sourced<Intervals>, Error> {
         let this = self.clone();
         let fetch = move || async move {
             let ask = this.source.get(INTERVALS, "/fapi/v1/fundingInfo");
             let list = this.source.json::<Vec<Exception>, Error>(ask).await?;
-            // Left out, an exception would be taken for the rule.
+            // An exception that was left out would be taken for the rule.
             let interval = |row: Exception| {
                 let interval = FundingInterval::hours(row.funding_interval_hours);
                 let odd = || {
@@ -275,7 +279,7 @@ impl Binance {
             };
             let read: Result<BTreeMap<_, _>, SourceErrorKind> =
                 list.value.into_iter().map(interval).collect();
-            let read = read.map_err(|kind| this.source.spoiled(INTERVALS, kind))?;
+            let read = read.map_err(|kind| this.source.reject_response(INTERVALS, kind))?;
             Ok(Sourced {
                 value: Arc::new(read),
                 sources: list.sources,
@@ -308,7 +312,7 @@ impl Binance {
         );
         let now = self.source.now();
         let ask = self.source.get(RATIO, &path).accepts(&[400]);
-        // The period that is counted has its time in the reading; it does not age the answer.
+        // The reading carries the time of its period, so the period does not age the answer.
         self.source
             .ask(ask, |reply| -> Result<_, Fault<Error>> {
                 listed(reply, name)?;
@@ -327,7 +331,7 @@ impl Binance {
     }
 }
 
-/// Tells a symbol that does not exist from every other refusal.
+/// Tells an unknown symbol from every other refusal.
 fn listed(reply: &Reply, name: &str) -> Result<(), Fault<Error>> {
     if reply.status.is_success() {
         return Ok(());
@@ -342,7 +346,7 @@ fn listed(reply: &Reply, name: &str) -> Result<(), Fault<Error>> {
     }))
 }
 
-/// An answer about another contract is no answer.
+/// Refuses an answer about another contract.
 fn same(observed: &str, asked: &str) -> Result<(), SourceErrorKind> {
     if observed == asked {
         return Ok(());

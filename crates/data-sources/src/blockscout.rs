@@ -27,13 +27,13 @@ const MAX_SYMBOL_CHARS: usize = 32;
 /// More decimals than any token has.
 const MAX_DECIMALS: u8 = 36;
 
-/// For so long the same account is not asked for again.
+/// The same account is not asked for again within this time.
 const FLOOR: Duration = Duration::from_secs(5);
-/// Accounts that are kept, each of one chain: as many as the budget of an explorer lets through at
-/// once.
+/// How many accounts are kept, each of one chain: as many as an explorer's budget allows at once.
 const KEPT: usize = 128;
 
-/// Blockscout: token balances, one explorer for each chain that has one. Clones share everything.
+/// Blockscout: token balances, from one explorer for each chain that has one. Clones share
+/// everything.
 #[derive(Clone, Debug)]
 pub struct Blockscout {
     source: Source,
@@ -41,7 +41,7 @@ pub struct Blockscout {
 }
 
 impl Blockscout {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "blockscout",
         urls: &[
@@ -63,7 +63,7 @@ impl Blockscout {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Blockscout {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -91,8 +91,8 @@ impl Blockscout {
     }
 
     /// The fungible tokens that an account has, as the explorer of a chain has indexed them; the
-    /// native coin is not among them. An account that the explorer never saw has none. Asked again
-    /// within five seconds, it is told as it was, with its age.
+    /// native coin is not among them. An account that the explorer never saw has none. A repeated
+    /// request within five seconds gets the same answer, with its age.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ fn url(chain_id: u64) -> Option<&'static str> {
     })
 }
 
-/// The fungible ones, each once; rows that disagree about one token are left out as unreadable.
+/// The fungible tokens, each once. Rows that disagree about a token make its amount unknown.
 fn holdings(rows: Vec<Row>) -> Result<Vec<Holding>, SourceErrorKind> {
     if rows.len() > MAX_ROWS {
         return Err(SourceErrorKind::Malformed {
@@ -179,7 +179,7 @@ fn holdings(rows: Vec<Row>) -> Result<Vec<Holding>, SourceErrorKind> {
             continue;
         };
         match found.get_mut(&token) {
-            // Which one is right nobody can say.
+            // Nothing says which of the two rows is right.
             Some(known) if known.raw != holding.raw => known.raw = None,
             Some(_) => {}
             None => {

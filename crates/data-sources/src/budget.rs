@@ -1,13 +1,13 @@
-//! How often upstreams may be asked: budgets that are never exceeded, pauses that an upstream asks
-//! for, and quotas of days and months.
+//! How often upstreams may be asked: budgets that are never exceeded, pauses on an upstream's
+//! request, and quotas of days and months.
 //!
 //! - A **budget** ([`Rate`]) bounds the weight of the calls in any stretch of time of its length.
 //!   It is a sliding window: there is no burst on top of it.
 //! - A **family** ([`Families`]) is what one budget covers. A pause that the upstream asks for
-//!   covers the same family and nothing else. Where there is a [`QuotaStore`], what is used of
-//!   windows of a minute and longer survives a restart.
-//! - A **quota** ([`QuotaSpec`]) bounds the calls of a day or a month. It survives a restart by way
-//!   of a [`QuotaStore`], and is paced: see [`QuotaSpec`].
+//!   covers the same family and nothing else. With a [`QuotaStore`], the use of windows of a minute
+//!   and longer survives a restart.
+//! - A **quota** ([`QuotaSpec`]) bounds the calls of a day or a month. It survives a restart
+//!   through a [`QuotaStore`], and is paced: see [`QuotaSpec`].
 
 mod gate;
 mod kept;
@@ -30,10 +30,10 @@ pub use self::{
 };
 pub use credit::{QuotaStore, QuotaStoreError, Stored};
 
-/// What is left of a family's budget.
+/// The remaining budget of a family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetState {
-    /// Which family: the upstream's name, with that of the family when it has several.
+    /// The family: the upstream's name, with the family's own name when the upstream has several.
     pub family: String,
     /// Weight that calls may take now.
     pub left: u32,
@@ -41,16 +41,16 @@ pub struct BudgetState {
     pub limit: u32,
     /// Length of the window.
     pub window_seconds: u32,
-    /// Seconds until the family is asked again, when the upstream wants to be left alone.
+    /// Seconds until the family is asked again, while a pause holds.
     pub held_seconds: Option<u64>,
 }
 
-/// What is left of a quota.
+/// The remaining part of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotaState {
     /// Calls that are left until `resets_at`.
     pub left: u64,
-    /// Calls of the whole day or month.
+    /// Calls that the whole day or month allows.
     pub limit: u64,
     /// When the next day or month begins.
     pub resets_at: Timestamp,

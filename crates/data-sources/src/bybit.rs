@@ -1,7 +1,7 @@
 //! Bybit futures: funding, open interest, long/short ratios.
 //!
-//! Failures arrive inside HTTP 200 with a `retCode`. Where it is not allowed to serve it answers
-//! 403, which is an outage of this venue and of nothing else.
+//! Failures arrive inside HTTP 200 with a `retCode`. Where Bybit may not serve, it answers 403.
+//! That is an outage of this venue only.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -31,7 +31,7 @@ use crate::{
 const TICKERS: &str = "bybit.tickers";
 const RATIO: &str = "bybit.long-short";
 
-/// The code of wrong parameters, an unknown symbol among them.
+/// The code of wrong parameters, which includes an unknown symbol.
 const BAD_PARAMETERS: i64 = 10_001;
 /// The code of too many requests.
 const TOO_MANY: i64 = 10_006;
@@ -46,7 +46,7 @@ pub struct Bybit {
 }
 
 impl Bybit {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "bybit",
         urls: &[("base_url", "https://api.bybit.com")],
@@ -59,7 +59,7 @@ impl Bybit {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Bybit {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -85,7 +85,7 @@ impl Bybit {
     /// # Errors
     ///
     /// [`Error::NotFound`] when it is not listed; a [`SourceError`](crate::SourceError) when its
-    /// ticker could not be had. Other parts are named in the reading.
+    /// ticker could not be read. The reading names other parts that are missing.
     pub async fn reading(
         &self,
         coin: &str,
@@ -132,7 +132,7 @@ impl Exchange for Bybit {
         let tickers: Vec<Ticker> = self
             .source
             .counting(TICKERS, read)
-            .map_err(|kind| self.source.spoiled(TICKERS, kind))?;
+            .map_err(|kind| self.source.reject_response(TICKERS, kind))?;
         let mut readings = BTreeMap::new();
         for ticker in tickers {
             let Some((coin, contract)) = coin_of_contract(Venue::Bybit, &ticker.symbol) else {
@@ -179,11 +179,11 @@ impl Bybit {
             });
         };
         self.same(RATIO, &row.symbol, name)?;
-        let spoiled = |kind| self.source.spoiled(RATIO, kind);
+        let reject_response = |kind| self.source.reject_response(RATIO, kind);
         let time = row
             .timestamp
             .past(now, "$.result.list[0].timestamp")
-            .map_err(spoiled)?;
+            .map_err(reject_response)?;
         let ratio = LongShort::from_shares(row.buy_ratio.0, row.sell_ratio.0, PERIOD, time)
             .ok_or_else(|| {
                 malformed(
@@ -192,22 +192,22 @@ impl Bybit {
                     row.buy_ratio,
                 )
             })
-            .map_err(spoiled)?;
-        // The period that is counted has its time in the reading; it does not age the answer.
+            .map_err(reject_response)?;
+        // The reading carries the time of its period, so the period does not age the answer.
         Ok(Sourced {
             value: Some(ratio),
             sources,
         })
     }
 
-    /// An answer about another contract is no answer.
+    /// Refuses an answer about another contract.
     fn same(&self, source: &'static str, observed: &str, asked: &str) -> Result<(), Error> {
         if observed == asked {
             return Ok(());
         }
         let path = "$.result.list[0].symbol";
         let kind = malformed(path, "the contract that was asked for", observed);
-        Err(self.source.spoiled(source, kind).into())
+        Err(self.source.reject_response(source, kind).into())
     }
 
     /// `{"retCode": 0, "result": …, "time": …}`: any other code is a failure.

@@ -1,4 +1,4 @@
-//! Values that are kept for a while: one caller fetches, the others wait or take what is there.
+//! A cache: for each key one caller fetches, and the others wait or take the kept value.
 
 use std::{
     future::Future,
@@ -20,7 +20,7 @@ use crate::{
 /// How long a caller waits for a newer value while an older one could be served.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Longest time for which it is believed that there is no such thing.
+/// How long an absence is kept at most.
 const ABSENCE_KEPT: Duration = Duration::from_secs(60);
 /// The longest of the usual floors.
 const LONGEST_FLOOR_MILLIS: u64 = 30_000;
@@ -28,15 +28,16 @@ const LONGEST_FLOOR_MILLIS: u64 = 30_000;
 /// How old a value may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages {
-    /// Up to this age it is not asked for again, whatever a caller wants: a caller who wants a
-    /// newer one gets this one, with its age.
+    /// Up to this age the value is not fetched again, even for a caller that wants a newer one:
+    /// that caller gets this value, with its age.
     pub floor: Duration,
-    /// Up to this age it is served as it is.
+    /// Up to this age the value is served as it is.
     pub fresh: Duration,
-    /// Up to this age it is served when a newer one cannot be had, and says so.
+    /// Up to this age the value is served when a newer one is not available, and is marked as
+    /// stale.
     pub stale: Duration,
-    /// For how long a failure is not repeated: callers that wait behind one must not queue up
-    /// another.
+    /// How long a failure is kept. Callers that wait behind a failed fetch do not start another one
+    /// each.
     pub failure: Duration,
 }
 
@@ -61,8 +62,8 @@ impl Ages {
         }
     }
 
-    /// For what is asked for whenever it is needed: the same question within the floor gets the
-    /// same value, with its age. An older value is never served.
+    /// Ages for a value that is fetched whenever it is needed: a repeated request within the floor
+    /// gets the same value, with its age. An older value is never served.
     #[must_use]
     pub const fn floor(floor: Duration) -> Self {
         Self {
@@ -79,7 +80,7 @@ impl Ages {
         Self::new(Duration::from_secs(fresh), Duration::from_secs(stale))
     }
 
-    /// The same with another floor.
+    /// The same ages with another floor.
     #[must_use]
     pub const fn with_floor(self, seconds: u64) -> Self {
         Self {
@@ -91,8 +92,8 @@ impl Ages {
 
 /// Values by key, at most as many as the capacity. Clones share them.
 ///
-/// Of any number of callers one fetches. The fetch runs in a task of its own: a caller that goes
-/// away does not end it for the others.
+/// For each key one caller fetches. The fetch runs in its own task: a caller that goes away does
+/// not end it for the others.
 pub struct Cached<K, T, E = Error> {
     slots: Recent<K, Arc<Slot<T, E>>>,
     ages: Ages,
@@ -101,10 +102,10 @@ pub struct Cached<K, T, E = Error> {
 
 /// Why a fetch gives no value.
 pub trait Failure: From<SourceError> + Clone + Send + Sync + 'static {
-    /// What is said beside an older value that is served instead.
+    /// The reason that accompanies an older value that is served instead.
     fn reason(&self) -> String;
 
-    /// Whether the upstream did its work and there is no such thing.
+    /// Whether the upstream did its work and the value does not exist.
     fn is_absence(&self) -> bool;
 }
 
@@ -142,7 +143,7 @@ where
     T: Clone + Send + Sync + 'static,
     E: Failure,
 {
-    /// An empty one.
+    /// An empty cache.
     pub fn new(capacity: usize, ages: Ages, clock: Arc<dyn Clock>) -> Self {
         Self {
             slots: Recent::new(capacity),
@@ -152,16 +153,16 @@ where
     }
 
     /// The value of `key`: the kept one while it is fresh, and younger than `max_age` if that is
-    /// given; otherwise what `fetch` gives. While an older value could be served, the newer one is
-    /// waited for only a moment; it then arrives for the next caller.
+    /// given; otherwise the result of `fetch`. While an older value could be served, the caller
+    /// waits for the newer one only for a moment; the next caller gets it.
     ///
     /// A value up to [`Ages::floor`] old is served to everybody, so it may be older than `max_age`:
-    /// it is the caller who compares. That there is no such thing is kept like a value, for a
-    /// minute at most; any other failure for [`Ages::failure`].
+    /// the caller compares. An absence is kept like a value, for a minute at most; any other
+    /// failure is kept for [`Ages::failure`].
     ///
     /// # Errors
     ///
-    /// What `fetch` gives, when no value young enough is kept.
+    /// The failure of `fetch`, when no value young enough is kept.
     pub async fn get<F>(
         &self,
         key: K,
@@ -211,7 +212,7 @@ where
             };
             (flight, older)
         };
-        // The sender is only ever dropped: that is the landing.
+        // The sender is only ever dropped, which ends the wait.
         let landing = flight.wait_for(|()| false);
         let landed = if older {
             tokio::time::timeout(PATIENCE, landing).await.is_ok()
@@ -222,7 +223,7 @@ where
         let now = self.clock.now();
         let state = slot.lock();
         match (&state.value, &state.failure) {
-            // A fetch that broke off left the old value in its place, of whatever age that is.
+            // A fetch that broke off left the old value in place, whatever its age.
             (Some(held), None) if landed && !state.broken_off => Ok(held.sourced.clone()),
             (Some(held), failure) if held.age(now) <= stale => {
                 let reason = match failure {
@@ -237,7 +238,7 @@ where
         }
     }
 
-    /// The value that is kept under `key`, of any age, and when it was fetched.
+    /// The value that is kept under `key`, whatever its age, and when it was fetched.
     pub fn peek(&self, key: &K) -> Option<(Timestamp, Sourced<T>)> {
         let slot = self.slots.get(key)?;
         let state = slot.lock();
@@ -252,7 +253,7 @@ where
     ) -> watch::Receiver<()> {
         let (sender, receiver) = watch::channel(());
         let clock = self.clock.clone();
-        // The caller that starts a fetch is the one for whom it counts.
+        // The fetch counts for the caller that starts it.
         let fetch = Meter::carry(fetch);
         tokio::spawn(async move {
             let mut landing = Landing {
@@ -315,7 +316,7 @@ impl<T: Clone> Held<T> {
         age(now, self.at)
     }
 
-    /// The value as kept; with the reason why it is not newer, as stale.
+    /// The kept value; with a reason, it is marked as stale.
     fn served(&self, reason: Option<String>) -> Sourced<T> {
         let mut served = self.sourced.clone();
         for source in &mut served.sources {

@@ -26,7 +26,7 @@ use crate::{
 const VIX: &str = "cboe.vix";
 /// How late the quote is.
 const DELAYED_MINUTES: u32 = 15;
-/// How far ahead of ours its clock may be, in seconds.
+/// How many seconds its clock may be ahead of ours.
 const AHEAD: i64 = 300;
 
 /// Cboe. Clones share everything.
@@ -37,7 +37,7 @@ pub struct Cboe {
 }
 
 impl Cboe {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "cboe",
         urls: &[("base_url", "https://cdn.cboe.com")],
@@ -50,7 +50,7 @@ impl Cboe {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Cboe {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -128,9 +128,9 @@ impl Answer {
         let made = clock(&self.timestamp)
             .and_then(|clock| TimeZone::UTC.to_timestamp(clock).ok())
             .ok_or_else(|| malformed("$.timestamp", "a time", &self.timestamp))?;
-        // The exchange's own clock says when the value was made; it cannot be later than the
-        // answer. When the file was written says nothing about the value: without a time of trade
-        // it has no age.
+        // The exchange's own clock says when the value was made; that cannot be later than the
+        // answer. The time of the file says nothing about the value, so without a time of trade the
+        // value has no age.
         let traded = clock(&last_trade_time)
             .and_then(chicago_time)
             .filter(|time| *time <= made)

@@ -1,8 +1,9 @@
-//! Circle's interface of the bridge rail: the fees of a route, what is left of the fast allowance,
-//! and the attestations of burns.
+//! Circle's interface for the bridge rail: the fees of a route, the remaining fast allowance, and
+//! the attestations of burns.
 //!
-//! Fees are fractions of a basis point in JSON numbers; they are read from the number's own text.
-//! Whoever exceeds the rate limit is locked out for five minutes, so nothing is asked in that time.
+//! Fees are fractions of a basis point in JSON numbers, and are read from the number's own text.
+//! Circle locks a client out for five minutes when it exceeds the rate limit, so no request is sent
+//! in that time.
 
 mod messages;
 
@@ -26,7 +27,7 @@ use crate::{
 /// Circle's public host.
 pub const DEFAULT_BASE_URL: &str = "https://iris-api.circle.com";
 
-/// Ids of the sources this adapter provides, as they appear in `/status`.
+/// Ids of the sources that this adapter provides, as they appear in `/status`.
 pub const SOURCES: [&str; 3] = [FEES, ALLOWANCE, MESSAGES];
 
 const NAME: &str = "circle";
@@ -38,18 +39,18 @@ const MESSAGES: &str = "circle.messages";
 const FAST: u64 = 1000;
 const STANDARD: u64 = 2000;
 const USDC_DECIMALS: u8 = 6;
-/// All of an amount, in basis points: no fee is more.
+/// The whole of an amount, in basis points: no fee is higher.
 const WHOLE: u128 = 10_000;
 /// Circle allows 35 requests in a second.
 const RATE: Rate = Rate::per(30, 1);
 const LOCKOUT: Duration = Duration::from_secs(300);
 
-/// How Circle is reached; it takes no key.
+/// How Circle is reached. It takes no key.
 #[derive(Clone, Debug)]
 pub struct CircleConfig {
-    /// Where it is; a path is a prefix of every request.
+    /// Its base URL; a path is a prefix of every request.
     pub base_url: String,
-    /// What every venue has.
+    /// Settings that every venue has.
     pub common: VenueConfig,
 }
 
@@ -80,7 +81,7 @@ pub struct Circle {
 }
 
 impl Circle {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: NAME,
         urls: &[("base_url", DEFAULT_BASE_URL)],
@@ -115,22 +116,22 @@ impl Circle {
         Ok(Self { source })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Whether calls are made to the upstream or to a recording.
+    /// Whether calls go to the upstream or to a recording.
     pub fn mode(&self) -> Mode {
         self.source.mode()
     }
 
-    /// How each of [`SOURCES`] has been doing.
+    /// The health of each of [`SOURCES`].
     pub fn health(&self) -> Vec<SourceHealth> {
         self.source.health()
     }
 
-    /// What is left of what we may ask it: requests in a second. Nothing for a recording.
+    /// The remaining budget: requests in a second. Empty for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
         self.source.budget()
     }
@@ -163,8 +164,8 @@ impl BridgeFees for Circle {
         let query = if forward { "?forward=true" } else { "" };
         let path = format!("/v2/burn/USDC/fees/{source_domain}/{destination_domain}{query}");
         let subject = format!("route from domain {source_domain} to domain {destination_domain}");
-        // Only routes that exist are asked for: that there are no fees for one is the service's
-        // word, not the caller's mistake.
+        // Only routes that exist are asked for. When there are no fees for one, the service is at
+        // fault, not the caller.
         let no_fees = || {
             Fault::Answer(PortErrorReason::Refused {
                 detail: format!("no fees for the {subject}"),
@@ -190,7 +191,7 @@ impl BridgeFees for Circle {
     }
 }
 
-/// What a status other than 2xx says about the request or about the upstream.
+/// The meaning of a status other than 2xx for the request or the upstream.
 fn refused(
     reply: &Reply,
     subject: &str,
@@ -206,8 +207,8 @@ fn refused(
     })
 }
 
-/// A gateway answers 404 as well, with a page of its own: only the service's own JSON says that
-/// there is no such thing.
+/// Whether the service itself answered. A gateway answers 404 as well, with its own page: only the
+/// service's own JSON says that there is no such thing.
 fn is_own(reply: &Reply) -> bool {
     serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&reply.body).is_ok()
 }
@@ -224,11 +225,11 @@ fn fees(
         let seen = match threshold {
             FAST => &mut fast_bps,
             STANDARD => &mut standard_bps,
-            // A threshold between the two is one that no plan uses.
+            // No plan uses a threshold between the two.
             _ => continue,
         };
-        // Routes without a fast transfer have a fast row without meaning: it is missed only where
-        // one is asked for.
+        // Routes without a fast transfer have a meaningless fast row: it is only required where a
+        // plan asks for one.
         let fee = match threshold {
             FAST => bps(&row).ok(),
             _ => Some(bps(&row)?),
@@ -262,8 +263,8 @@ fn bps(row: &Object<'_>) -> Result<Decimal, SourceErrorKind> {
         .ok_or_else(|| json.malformed("at most 10000 basis points"))
 }
 
-/// The highest forwarding fee in the smallest unit of USDC: of `{low, med, high}` the greatest, of
-/// the older `{relayFee, destinationGasOverhead}` the sum.
+/// The highest forwarding fee in the smallest unit of USDC: the greatest of `{low, med, high}`, or
+/// the sum of the older `{relayFee, destinationGasOverhead}`.
 fn highest(fee: &Json<'_>) -> Result<U256, SourceErrorKind> {
     let members = fee.object()?;
     let units = |json: Json<'_>| {

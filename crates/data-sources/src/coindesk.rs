@@ -22,7 +22,7 @@ use crate::{
 const SOURCE: &str = "coindesk.news";
 /// Articles asked for.
 const LIMIT: u8 = 50;
-/// Categories and keywords that are symbols of tokens; the others are topics.
+/// Categories and keywords that are token symbols. The others are topics.
 const SYMBOLS: &[&str] = &[
     "BTC", "ETH", "SOL", "XRP", "BNB", "ADA", "DOGE", "TRX", "AVAX", "DOT", "LINK", "LTC", "HYPE",
     "SUI", "TON", "ARB", "OP", "AAVE", "UNI", "USDT", "USDC", "DAI", "SHIB", "PEPE", "NEAR", "APT",

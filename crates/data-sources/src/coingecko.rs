@@ -1,8 +1,8 @@
 //! CoinGecko: coins by symbol with their markets and contracts, trending searches, token lists.
 //!
-//! Its habits: an unknown coin is an empty list with a success, a market cap of zero means that the
-//! supply is not known, amounts in the trending list are text with `$` and commas, and a key of the
-//! free plan goes into another header and to another host than a paid one.
+//! Peculiarities: an unknown coin is an empty list with a success. A market cap of zero means that
+//! the supply is unknown. Amounts in the trending list are text with `$` and commas. A key of the
+//! free plan goes into another header and to another host than a key of a paid plan.
 
 mod coins;
 mod list;
@@ -24,7 +24,7 @@ use crate::{
     transport::{Limits, Transport, TransportError},
 };
 
-/// Where keys of paid plans are taken.
+/// The host for keys of paid plans.
 const PRO_URL: &str = "https://pro-api.coingecko.com";
 
 /// CoinGecko. Clones share everything.
@@ -39,7 +39,7 @@ pub struct Coingecko {
 }
 
 impl Coingecko {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "coingecko",
         urls: &[("base_url", "https://api.coingecko.com")],
@@ -57,8 +57,8 @@ impl Coingecko {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet. The option `plan = "pro"` says that the key is one of a paid plan,
-    /// which goes to another host.
+    /// Builds the adapter. It makes no connection yet. The option `plan = "pro"` says that the key
+    /// belongs to a paid plan, which uses another host.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Coingecko {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -101,8 +101,8 @@ impl Coingecko {
     }
 }
 
-/// The same for a key of a paid plan, unless an operator says otherwise: it is taken at another
-/// host, and the usual quota is that of the free plan.
+/// Adapts the configuration to a key of a paid plan, unless an operator set the values: such a key
+/// uses another host, and the default quota is that of the free plan.
 fn of_paid_plan(mut config: SourceConfig) -> SourceConfig {
     config.monthly_quota = config.monthly_quota.or(Some(0));
     let url = config.urls.entry("base_url".to_owned());
@@ -110,7 +110,7 @@ fn of_paid_plan(mut config: SourceConfig) -> SourceConfig {
     config
 }
 
-/// A coin's name as it may stand in a path.
+/// Whether the id of a coin can stand in a path.
 fn is_slug(id: &str) -> bool {
     (1..=100).contains(&id.len())
         && id

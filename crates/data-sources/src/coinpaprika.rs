@@ -1,7 +1,7 @@
 //! CoinPaprika: coins by symbol, without a key.
 //!
-//! Its habits: figures are numbers, a rank of zero means that a coin is not ranked, and an id that
-//! it does not know is a 404.
+//! Peculiarities: figures are numbers, a rank of zero means that a coin is not ranked, and an
+//! unknown id is a 404.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ use crate::{
 
 const SEARCH: &str = "coinpaprika.search";
 const TICKER: &str = "coinpaprika.ticker";
-/// How far ahead of our clock a time of the source may lie.
+/// How far a time of the source may be ahead of our clock.
 const AHEAD: Duration = Duration::from_secs(300);
 
 /// CoinPaprika. Clones share everything.
@@ -92,7 +92,7 @@ struct Usd {
 }
 
 impl Coinpaprika {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "coinpaprika",
         urls: &[("base_url", "https://api.coinpaprika.com")],
@@ -105,7 +105,7 @@ impl Coinpaprika {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -121,18 +121,18 @@ impl Coinpaprika {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The highest ranked active coin with this symbol. Its contracts and its circulating supply
-    /// are not known here.
+    /// The highest ranked active coin with this symbol. The source does not state its contracts or
+    /// its circulating supply.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] (`symbol_not_found`) when no coin has the symbol; otherwise what makes
-    /// the answer unusable.
+    /// [`Error::NotFound`] (`symbol_not_found`) when no coin has the symbol; an [`Error::Source`]
+    /// when the answer is unusable.
     pub async fn coin(
         &self,
         symbol: &SymbolKey,

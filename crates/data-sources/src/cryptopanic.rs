@@ -21,7 +21,7 @@ use crate::{
 };
 
 const SOURCE: &str = "cryptopanic.posts";
-/// From so many votes on a tone or an importance is taken from them.
+/// From this number of votes on, the tone and the importance of a post follow its votes.
 const ENOUGH_VOTES: u64 = 3;
 
 upstream!(
@@ -89,7 +89,7 @@ impl Cryptopanic {
     /// A [`SourceError`]; disabled without a key.
     pub async fn news(&self) -> Result<Sourced<Vec<Article>>, SourceError> {
         let now = self.source.now();
-        // The interface takes its key in the query and nowhere else.
+        // The interface takes its key in the query only.
         let key = self
             .source
             .api_key()

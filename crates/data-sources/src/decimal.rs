@@ -5,11 +5,11 @@ use std::{fmt, str::FromStr};
 use alloy_primitives::U256;
 use calldata_checks::okx::SlippageTolerance;
 
-/// Longest decimal text that is read, in characters: more than any price or amount needs.
+/// Longest decimal text that is read, in characters. No price or amount needs more.
 const MAX_LEN: usize = 96;
 
 /// A non-negative decimal number kept as the text it came in: digits, optionally a point and more
-/// digits (`^\d+(\.\d+)?$`, service document 2.2). No sign, no exponent, no `NaN`, no grouping.
+/// digits (`^\d+(\.\d+)?$`). No sign, no exponent, no `NaN`, no grouping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     text: String,
@@ -165,7 +165,7 @@ impl SlippagePercent {
 }
 
 impl Default for SlippagePercent {
-    /// One percent (service document 2.2).
+    /// One percent.
     fn default() -> Self {
         Self {
             text: Decimal {

@@ -1,8 +1,8 @@
 //! DefiLlama: value locked, yields and prices. Free, without a key, on four hosts.
 //!
-//! Its habits: yields are in percent, a total counts exchanges and chains as protocols, what is
-//! lent out or staked stands beside the chains under keys of its own, and `/pools` is over 10 MB of
-//! rows of which few can be shown.
+//! Peculiarities: yields are in percent. A total counts exchanges and chains as protocols. Lent and
+//! staked value stands beside the chains under separate keys. `/pools` is over 10 MB of rows, few
+//! of which can be shown.
 
 mod chains;
 mod chart;
@@ -35,7 +35,7 @@ use crate::{
 const MIB: usize = 1024 * 1024;
 /// Largest body of the two lists of everything.
 const MAX_LIST_BYTES: usize = 32 * MIB;
-/// Pools whose history is kept.
+/// How many pools' histories are kept.
 const KEPT_CHARTS: usize = 500;
 
 /// DefiLlama. Clones share everything.
@@ -47,12 +47,12 @@ pub struct Defillama {
     charts: Cached<String, Arc<Vec<Point>>>,
     /// Prices, by chain and token.
     coins: Cached<(&'static str, Address), Quote>,
-    /// The last list of pools with the tag that asks whether it is still the last one.
+    /// The last list of pools, with the tag that asks whether it has changed.
     last_pools: Arc<Mutex<Option<Tagged>>>,
 }
 
 impl Defillama {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "defillama",
         urls: &[
@@ -76,7 +76,7 @@ impl Defillama {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Defillama {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }

@@ -1,8 +1,8 @@
 //! DexScreener: pairs of decentralised exchanges, by token and by text.
 //!
-//! Its habits: no match is `null`, prices are text and volumes numbers, any figure may be missing,
-//! chains have names of their own, and it does not say when it looked
-//! or when a pair was traded last: only in which of four windows it was.
+//! Peculiarities: no match is `null`. Prices are text and volumes are numbers. Any figure may be
+//! missing. Chains have their own names. The source does not state when it looked, nor when a pair
+//! was traded last: it only says in which of four windows that was.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -109,7 +109,7 @@ struct Liquidity {
 }
 
 impl Dexscreener {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "dexscreener",
         urls: &[("base_url", "https://api.dexscreener.com")],
@@ -122,7 +122,7 @@ impl Dexscreener {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -139,17 +139,17 @@ impl Dexscreener {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The pairs of a token on `platform`, a chain as this source calls it (`xlayer`, `base`). None
-    /// is an empty list.
+    /// The pairs of a token on `platform`, a chain as this source calls it (`xlayer`, `base`). The
+    /// list may be empty.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn pairs(
         &self,
         platform: &'static str,
@@ -182,11 +182,11 @@ impl Dexscreener {
         self.pairs.get((platform, token), max_age, fetch).await
     }
 
-    /// Pairs on any chain that a text finds. None is an empty list.
+    /// The pairs on any chain that match a text. The list may be empty.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn search(
         &self,
         text: &str,
@@ -210,7 +210,7 @@ impl Dexscreener {
     }
 }
 
-/// The pairs that can be read; when none of several can, the first problem.
+/// The pairs that can be read; when none of them can, the first problem.
 fn pairs(raw: &[Box<RawValue>]) -> Result<Vec<DexPair>, SourceErrorKind> {
     let mut problem = None;
     let mut found = Vec::with_capacity(raw.len());
@@ -283,8 +283,7 @@ fn token(row: Token) -> Option<DexToken> {
     })
 }
 
-/// An address with its checksum where it is one of an EVM chain; otherwise as it is, if it is
-/// plain.
+/// An EVM address with its checksum; any other address as it is, if it has plain characters only.
 fn address(text: &str) -> Option<String> {
     if let (true, Ok(address)) = (text.starts_with("0x"), text.parse::<Address>()) {
         return Some(address.to_string());
@@ -325,7 +324,7 @@ mod tests {
             within(json!({"txns": {"m5": none, "h1": some}})),
             Some(3600)
         );
-        // Without counts the volume tells it.
+        // Without counts the volume decides.
         assert_eq!(
             within(json!({"volume": {"m5": 0, "h6": 12.5, "h24": 900}})),
             Some(21_600)

@@ -1,4 +1,4 @@
-//! Everything this crate refuses, by name.
+//! The errors of this crate.
 
 use alloy_primitives::Address;
 use calldata_checks::okx::Refusal;
@@ -11,7 +11,7 @@ pub enum Error {
     /// An upstream did not give a usable answer.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The upstream answered and knows no price for the token.
+    /// The upstream answered and has no price for the token.
     #[error("no price is known for token {token}")]
     NotPriced {
         /// The token asked for.
@@ -28,7 +28,7 @@ pub enum Error {
     NotFound {
         /// Stable reason: `symbol_not_found`, `tx_not_found`, `no_results` and the like.
         reason: &'static str,
-        /// What was looked for, in words.
+        /// The missing thing, in words.
         message: String,
     },
     /// The caller's request cannot be served as it stands.
@@ -40,7 +40,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Stable code of this error; the code of what it wraps.
+    /// Stable code of this error, or the code of the error that it wraps.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Source(error) => error.kind.code(),
@@ -54,7 +54,7 @@ impl Error {
 }
 
 impl Error {
-    /// What stands in `meta.unavailable[].reason`: the code with the one detail that matters.
+    /// The text of `meta.unavailable[].reason`: the code with the one detail that matters.
     pub fn reason(&self) -> String {
         match self {
             Self::Source(error) => error.kind.reason(),
@@ -121,7 +121,7 @@ impl RequestError {
         }
     }
 
-    /// The field of the request that is wrong, by its name in service document 2.2.
+    /// The field of the request that is wrong, by the name of its parameter.
     pub fn field(&self) -> &'static str {
         match self {
             Self::NativeSource | Self::SourceToken { .. } => "fromToken",
@@ -147,13 +147,13 @@ pub struct SourceError {
 /// What can go wrong with an upstream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceErrorKind {
-    /// No complete answer within the time allowed, retries included.
+    /// No complete answer arrived within the time limit, retries included.
     #[error("no answer within {limit_ms} ms")]
     Timeout {
-        /// Time allowed, in milliseconds.
+        /// The time limit, in milliseconds.
         limit_ms: u64,
     },
-    /// No connection, or it broke.
+    /// The connection could not be made, or it broke.
     #[error("not reachable")]
     Unreachable,
     /// A status other than 2xx, 402 and 429.
@@ -170,22 +170,22 @@ pub enum SourceErrorKind {
         /// Seconds to wait, when the upstream said so.
         retry_after: Option<u64>,
     },
-    /// Our own budget for the upstream is spent: it was not asked.
+    /// Our own budget for the upstream is spent. No request was sent.
     #[error("not asked: the budget for it is spent for another {retry_after} s")]
     OverBudget {
         /// Seconds until the budget has room for this call.
         retry_after: u64,
     },
-    /// The quota of the day or the month is spent, or ahead of its pace: it was not asked.
+    /// The quota of the day or the month is spent, or ahead of its pace. No request was sent.
     #[error("not asked: its quota is spent for another {retry_after} s")]
     QuotaSpent {
         /// Seconds until the next call is due.
         retry_after: u64,
     },
-    /// The upstream wants to be paid (HTTP 402): a plan has expired, or its quota is exhausted.
+    /// The upstream asks to be paid (HTTP 402): a plan has expired, or its quota is exhausted.
     #[error("wants to be paid, and is left alone for another {retry_after} s")]
     PaymentRequired {
-        /// Seconds until it is asked again.
+        /// Seconds until the upstream is asked again.
         retry_after: u64,
     },
     /// A failure reported inside a successful HTTP answer.
@@ -196,7 +196,7 @@ pub enum SourceErrorKind {
         /// Its message, cleaned and shortened. Untrusted text.
         message: String,
     },
-    /// The body is not what the interface promises.
+    /// The body breaks the interface's contract.
     #[error("malformed answer at {path}: expected {expected}, got {observed}")]
     Malformed {
         /// Place in the body, as a JSON path.
@@ -206,10 +206,10 @@ pub enum SourceErrorKind {
         /// What is there, cleaned and shortened. Untrusted text.
         observed: String,
     },
-    /// The body is of another type than was asked for.
+    /// The body has another type than the request asked for.
     #[error("content type {observed:?} instead of {expected}")]
     WrongContentType {
-        /// The kind of body that was asked for.
+        /// The kind of body that the request asked for.
         expected: &'static str,
         /// Type observed, cleaned and shortened.
         observed: String,
@@ -220,13 +220,13 @@ pub enum SourceErrorKind {
         /// Limit in bytes, after decompression.
         limit: usize,
     },
-    /// It failed too often in a row and is left alone for a while.
+    /// The upstream failed too often in a row and is left alone for a while.
     #[error("left alone after repeated failures, for another {retry_after} s")]
     CircuitOpen {
         /// Seconds until the next try.
         retry_after: u64,
     },
-    /// A newer value is on its way and was not waited for.
+    /// A newer value is being fetched, and the caller did not wait for it.
     #[error("a newer answer is being fetched")]
     Refreshing,
     /// The source is switched off or has no key.
@@ -258,7 +258,7 @@ impl SourceErrorKind {
         }
     }
 
-    /// Seconds after which asking again can help, where that is known.
+    /// Seconds after which another request can help, where that is known.
     pub fn retry_after(&self) -> Option<u64> {
         match self {
             Self::RateLimited { retry_after } => *retry_after,
@@ -270,7 +270,7 @@ impl SourceErrorKind {
         }
     }
 
-    /// Whether a call that failed before it was sent failed because of a limit, a quota or a pause.
+    /// Whether a limit, a quota or a pause stopped the call before it was sent.
     pub(crate) fn is_kept_back(&self) -> bool {
         matches!(
             self,
@@ -281,8 +281,7 @@ impl SourceErrorKind {
         )
     }
 
-    /// The code with the one detail that a reader of `meta.sources[].reason` needs:
-    /// `upstream_http_403`,
+    /// The code with the one detail for `meta.sources[].reason`: `upstream_http_403`,
     /// `upstream_business_82000`, otherwise the code.
     pub fn reason(&self) -> String {
         match self {

@@ -1,9 +1,9 @@
 //! Reads of the eleven chains over their configured nodes: calls, balances, tokens and
 //! transactions.
 //!
-//! The nodes of a chain are asked one after another, the one that answered last first. A node is
-//! asked for its chain id before anything else. A transaction that one node does not know is asked
-//! of the next one before it counts as unknown.
+//! The nodes of a chain are asked one after another, beginning with the one that answered last. A
+//! node is asked for its chain id before anything else. A transaction counts as unknown only after
+//! a second node was asked.
 
 mod batch;
 mod endpoints;
@@ -38,7 +38,7 @@ use crate::{
     provenance::{Clock, Mode, Provenance, Sourced},
     rpc::{
         self, EndpointHealth, RpcConfig,
-        endpoint::{Endpoint, NodeError, Outcome, Revert},
+        endpoint::{Endpoint, NodeError, Revert, RpcReply},
     },
     source::UpstreamSpec,
     transport::{Transport, TransportError},
@@ -61,16 +61,17 @@ const TRANSACTION: &str = "rpc.transaction";
 const RECEIPT: &str = "rpc.receipt";
 const BLOCK: &str = "rpc.block";
 
-/// The hash of `eip1967.proxy.implementation`, less one.
+/// The storage slot of a proxy's implementation: the hash of `eip1967.proxy.implementation`, less
+/// one.
 const IMPLEMENTATION_SLOT: B256 =
     b256!("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc");
 /// Receipts with thousands of logs are larger than other answers.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// Transactions that are kept.
 const KEPT_TRANSACTIONS: usize = 4_096;
-/// A transaction that no block holds may be in one the next moment.
+/// A transaction outside of a block may be in one the next moment.
 const RECENT: Ages = Ages::seconds(5, 5);
-/// One that is deep in the chain stays as it is.
+/// A transaction deep in the chain does not change.
 const FINAL: Ages = Ages::seconds(7 * 86_400, 7 * 86_400);
 
 /// The configured nodes of the chains that [`readings::chain::NETWORKS`] lists. Clones share
@@ -97,14 +98,14 @@ struct Chain {
     last_good: AtomicUsize,
 }
 
-/// What a call gave.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallOutcome {
-    /// It ran, and returned this.
+    /// The call ran and returned this.
     Returned(Bytes),
-    /// It reverted.
+    /// The call reverted.
     Reverted {
-        /// What it returned, when the node passes it on.
+        /// The returned data, when the node passes it on.
         data: Option<Bytes>,
         /// The node's message, cleaned. Untrusted text.
         message: String,
@@ -112,7 +113,7 @@ pub enum CallOutcome {
 }
 
 impl EvmReader {
-    /// Connects nothing yet. Chains that are none of the eleven are left to others.
+    /// Builds the reader. It makes no connection yet. Chains outside of the eleven are ignored.
     ///
     /// # Errors
     ///
@@ -174,12 +175,12 @@ impl EvmReader {
         chains.flat_map(|chain| chain.endpoints.iter())
     }
 
-    /// Whether calls are made to nodes or to what stands in for them.
+    /// Whether calls go to nodes or to their stand-ins.
     pub fn mode(&self) -> Mode {
         self.inner.mode
     }
 
-    /// How each endpoint has been doing, by chain and position.
+    /// The health of each endpoint, by chain and position.
     pub fn health(&self) -> Vec<EndpointHealth> {
         let chains = self.inner.chains.values();
         chains
@@ -202,8 +203,8 @@ impl EvmReader {
         Ok(self.eth_call(chain_id, &params).await?)
     }
 
-    /// Where a proxy of the usual kind (EIP-1967) delegates to, as its storage says now; `None` for
-    /// other contracts, and when no node answers.
+    /// The implementation of a proxy of the usual kind (EIP-1967), from its current storage; `None`
+    /// for other contracts, and when no node answers.
     pub async fn implementation(&self, chain_id: u64, proxy: Address) -> Option<Address> {
         let params = json!([format!("{proxy:#x}"), IMPLEMENTATION_SLOT, "latest"]);
         let read = |result: Option<&Json<'_>>| required(result)?.word();
@@ -245,8 +246,7 @@ impl EvmReader {
             })
     }
 
-    /// Asks the nodes of a chain one after another until one gives a result or says that the call
-    /// reverted.
+    /// Asks the nodes of a chain one after another until one returns a result or reports a revert.
     async fn ask<T>(
         &self,
         chain_id: u64,
@@ -261,9 +261,9 @@ impl EvmReader {
             match endpoint.ask(call, method, params, &read).await {
                 Ok(told) => {
                     let value = match told.value {
-                        Outcome::Value(value) => Ok(value),
-                        Outcome::Reverted(revert) => Err(revert),
-                        Outcome::NoMethod => {
+                        RpcReply::Value(value) => Ok(value),
+                        RpcReply::Reverted(revert) => Err(revert),
+                        RpcReply::NoMethod => {
                             failure = no_method(method);
                             continue;
                         }
@@ -282,7 +282,7 @@ impl EvmReader {
     }
 }
 
-/// What a node told, as the chain's: which node it was is not said.
+/// A node's value under the chain's source id: the answer does not name the node.
 fn of_chain<T>(chain_id: u64, value: T, mut sources: Vec<Provenance>) -> Sourced<T> {
     for node in &mut sources {
         node.source = endpoints::source(chain_id);
@@ -291,7 +291,7 @@ fn of_chain<T>(chain_id: u64, value: T, mut sources: Vec<Provenance>) -> Sourced
 }
 
 impl Chain {
-    /// The nodes with their places, beginning with the one that answered last.
+    /// The nodes with their indices, beginning with the one that answered last.
     fn in_order(&self) -> impl Iterator<Item = (usize, &Endpoint)> {
         let first = self.last_good.load(Ordering::Relaxed);
         let places = self.endpoints.iter().enumerate();
@@ -316,7 +316,7 @@ fn no_method(method: &'static str) -> SourceErrorKind {
     }
 }
 
-/// What a node's failure is called among sources.
+/// The error of a source that a node's failure becomes.
 fn kind(error: NodeError) -> SourceErrorKind {
     let business = |code: &str, message| SourceErrorKind::Business {
         code: code.to_owned(),
@@ -330,7 +330,7 @@ fn kind(error: NodeError) -> SourceErrorKind {
 }
 
 impl std::fmt::Debug for EvmReader {
-    /// Without addresses, which may carry keys.
+    /// Leaves out addresses, which may carry keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EvmReader")
             .field("chains", &self.chain_ids().collect::<Vec<_>>())

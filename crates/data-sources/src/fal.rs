@@ -1,8 +1,8 @@
-//! fal: images by a queue.
+//! fal: images from a queue.
 //!
-//! A request is queued once, and then looked at until it is done. The image is asked for inside the
-//! answer (`sync_mode`): an address in an answer is never followed, and neither are those that the
-//! queue names for itself.
+//! A request is queued once and then polled until it is done. The image is requested inside the
+//! answer (`sync_mode`): no address in an answer is ever followed, not even those of the queue
+//! itself.
 
 use std::time::{Duration, Instant};
 
@@ -23,13 +23,13 @@ const IMAGES: &str = "fal.images";
 
 /// The model unless the configuration names another one.
 const IMAGE_MODEL: &str = "fal-ai/flux/dev";
-/// Between two looks at the queue.
+/// The pause between two polls.
 const PAUSE: Duration = Duration::from_millis(1500);
-/// The most looks: with their pauses more than the time that a call has.
+/// The most polls: with their pauses they take more than the time of a call.
 const MAX_LOOKS: usize = 80;
 
 upstream!(
-    /// fal: images by a queue.
+    /// fal: images from a queue.
     Fal,
     UpstreamSpec {
         name: "fal",
@@ -84,7 +84,7 @@ impl Fal {
     ///
     /// # Errors
     ///
-    /// The upstream fails, takes too long, or does not send one whole image.
+    /// When the upstream fails, takes too long, or does not send exactly one whole image.
     pub async fn image(&self, prompt: &str) -> Result<Sourced<Generated<Picture>>, Error> {
         let model = self.source.option("image_model").unwrap_or(IMAGE_MODEL);
         let app = app(model).ok_or(SourceError {
@@ -99,7 +99,7 @@ impl Fal {
         };
         let mut drawn = drawn
             .await
-            .unwrap_or_else(|_| Err(self.source.spoiled(IMAGES, timed_out).into()))?;
+            .unwrap_or_else(|_| Err(self.source.reject_response(IMAGES, timed_out).into()))?;
         for source in &mut drawn.sources {
             source.latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         }
@@ -131,7 +131,7 @@ impl Fal {
         let id = queued.value.request_id;
         if !generated::is_plain(&id) {
             let kind = generated::malformed("$.request_id", "an id");
-            return Err(self.source.spoiled(IMAGES, kind).into());
+            return Err(self.source.reject_response(IMAGES, kind).into());
         }
         self.wait(&format!("/{app}/requests/{id}/status")).await?;
 
@@ -143,7 +143,7 @@ impl Fal {
         output.await
     }
 
-    /// Until the request is done.
+    /// Polls until the request is done.
     async fn wait(&self, path: &str) -> Result<(), Error> {
         for _ in 0..MAX_LOOKS {
             let ask = self.with_key(self.source.get(IMAGES, path).follows_up());
@@ -156,12 +156,12 @@ impl Fal {
                 "IN_QUEUE" | "IN_PROGRESS" => tokio::time::sleep(PAUSE).await,
                 _ => {
                     let kind = generated::failure(Some(&status));
-                    return Err(self.source.spoiled(IMAGES, kind).into());
+                    return Err(self.source.reject_response(IMAGES, kind).into());
                 }
             }
         }
         let kind = generated::failure(Some("still_queued"));
-        Err(self.source.spoiled(IMAGES, kind).into())
+        Err(self.source.reject_response(IMAGES, kind).into())
     }
 
     fn with_key<'a>(&self, ask: Ask<'a>) -> Ask<'a> {
@@ -170,7 +170,7 @@ impl Fal {
     }
 }
 
-/// The part of a model's name whose queue it has: its owner and the name of the app.
+/// The part of a model's name that names its queue: its owner and the app.
 fn app(model: &str) -> Option<String> {
     let parts: Vec<&str> = model.split('/').collect();
     match parts.as_slice() {
@@ -196,7 +196,7 @@ fn read(reply: &Reply, model: &str, asked: &str) -> Result<Generated<Picture>, S
         };
     }
     let output: Output = generated::read(reply)?;
-    // What its safety system finds is drawn over.
+    // The upstream draws over images that its safety system rejects.
     let flags = output.has_nsfw_concepts.unwrap_or_default();
     if flags.contains(&true) {
         return Ok(Generated::Blocked);

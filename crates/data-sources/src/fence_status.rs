@@ -1,4 +1,4 @@
-//! The public record of the delegation fence, as the server that sends under it reads it back.
+//! The public record of the delegation fence, as the sending server publishes it.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const STATUS: &str = "delegation.status";
 /// The record has five members.
 const MAX_BODY_BYTES: usize = 4 * 1024;
 
-/// One try of at most two seconds: what cannot be read is not present.
+/// One try of at most two seconds. A record that cannot be read counts as not present.
 const LIMITS: Limits = Limits {
     attempts: 1,
     ..Limits::USUAL.within_seconds(2)
@@ -38,15 +38,15 @@ static SPEC: UpstreamSpec = UpstreamSpec {
     conduct: Conduct::PLANS,
 };
 
-/// The record, of exactly these members.
+/// The record. It has exactly these members.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FenceRecord {
-    /// Whether the policy was read back.
+    /// Whether the server read the policy back.
     pub present: bool,
     /// Its versioned name.
     pub policy_name: String,
-    /// The most that one swap takes, in US dollars.
+    /// The cap of one swap, in US dollars.
     pub per_swap_cap_usd: u64,
     /// The project that grants are bound to.
     pub project_id: String,
@@ -61,7 +61,7 @@ pub struct FenceReader {
 }
 
 impl FenceReader {
-    /// Connects nothing yet. `url` is the whole address.
+    /// Makes no connection yet. `url` is the whole address.
     ///
     /// # Errors
     ///
@@ -75,18 +75,18 @@ impl FenceReader {
         Ok(Self { source })
     }
 
-    /// The record as it is now. Nothing is remembered.
+    /// The current record. It is not cached.
     ///
     /// # Errors
     ///
-    /// An answer that does not come in time, is no success, or has another form.
+    /// When the answer is late, is not a success, or has another form.
     pub async fn read(&self) -> Result<FenceRecord, SourceError> {
         let ask = self.source.get(STATUS, "").max_body_bytes(MAX_BODY_BYTES);
         let read = self.source.json::<FenceRecord, SourceError>(ask).await?;
         Ok(read.value)
     }
 
-    /// How reading has been going.
+    /// The health of the reader.
     pub fn health(&self) -> Vec<SourceHealth> {
         self.source.health()
     }

@@ -1,4 +1,4 @@
-//! The 4byte directory: a signature database that anybody may write to.
+//! The 4byte directory: a signature database that anybody can write to.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
 
-/// The source of signatures.
+/// Source id of the signatures.
 pub const SIGNATURES: &str = "fourbyte.signatures";
 /// Most signatures of a selector.
 const MAX_CANDIDATES: usize = 32;
@@ -26,7 +26,7 @@ const MAX_CANDIDATES: usize = 32;
 /// Selectors that are kept.
 const KEPT: usize = 1_024;
 
-/// The 4byte directory: a signature database that anybody may write to. Clones share everything.
+/// The 4byte directory: a signature database that anybody can write to. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct Fourbyte {
     source: Source,
@@ -34,7 +34,7 @@ pub struct Fourbyte {
 }
 
 impl Fourbyte {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "fourbyte",
         urls: &[("base_url", "https://www.4byte.directory")],
@@ -47,7 +47,7 @@ impl Fourbyte {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -63,13 +63,13 @@ impl Fourbyte {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The signatures that are listed for a selector, the oldest first: later ones are often made
-    /// to collide. The same selector is asked for once a day.
+    /// The signatures that are listed for a selector, the oldest first: later ones are often
+    /// deliberate collisions. A selector is asked for at most once a day.
     ///
     /// # Errors
     ///

@@ -22,13 +22,12 @@ use crate::{
 
 const RATES: &str = "frankfurter.rates";
 
-/// Days that are asked for: two sets of rates lie within them over every holiday.
+/// Days that are asked for. They contain two sets of rates across any holiday.
 const DAYS: i32 = 10;
-/// Decimal places of a rate that is turned round.
+/// Decimal places of an inverted rate.
 const PLACES: u32 = 6;
 
-/// The currencies, how many of each are a dollar or how many dollars one is, and what that is
-/// called.
+/// The currencies, the instrument of each, and whether its rate is inverted (dollars for one unit).
 const CURRENCIES: [(&str, &Instrument, bool); 6] = [
     ("EUR", &Instrument::EURUSD, true),
     ("GBP", &Instrument::GBPUSD, true),
@@ -45,17 +44,17 @@ pub struct Frankfurter {
     rates: Cached<(), Rates>,
 }
 
-/// The newest rates, and what is derived of them.
+/// The newest rates, and the values derived from them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// The rates that the day has.
+    /// The rates of the day.
     pub fx: Vec<(&'static Instrument, Observation)>,
-    /// The derived dollar index, when the day has all six.
+    /// The derived dollar index, when the day has all six rates.
     pub dollar: Option<Observation>,
 }
 
 impl Frankfurter {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "frankfurter",
         urls: &[("base_url", "https://api.frankfurter.dev")],
@@ -68,7 +67,7 @@ impl Frankfurter {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -84,7 +83,7 @@ impl Frankfurter {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -186,7 +185,7 @@ impl Answer {
     }
 }
 
-/// Units of `currency` for a dollar; turned round, dollars for a unit.
+/// Units of `currency` for a dollar; inverted, dollars for a unit.
 fn rate(day: &Day, currency: &str, turned: bool) -> Option<Decimal> {
     let rate = day.get(currency)?.0;
     if rate <= Decimal::ZERO {
@@ -250,7 +249,7 @@ mod tests {
         assert_eq!(dollar.as_of.to_string(), "2026-11-20T13:15:00Z");
     }
 
-    /// The first of May: the rules of holidays are ours, the rates are the source's.
+    /// The first of May: our calendar decides holidays, the source decides rates.
     #[test]
     fn rates_of_a_day_that_the_calendar_takes_for_a_holiday_are_read() {
         let json = format!(r#"{{"amount": 1, "base": "USD", "rates": {{"2026-05-01": {DAY}}}}}"#);

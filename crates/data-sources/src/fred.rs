@@ -1,7 +1,7 @@
-//! FRED: series of the Federal Reserve Bank of St. Louis. With a key the documented interface,
-//! without one, or when that fails, the CSV behind its charts.
+//! FRED: series of the Federal Reserve Bank of St. Louis. With a key it uses the documented
+//! interface. Without one, or when that fails, it reads the CSV behind FRED's charts.
 //!
-//! A missing observation is `"."` or an empty cell, and never zero.
+//! A missing observation is `"."` or an empty cell, never zero.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
 const SERIES: &str = "fred.series";
 const CHART: &str = "fred.chart-csv";
 
-/// Days that are asked for: enough for two values of a series that is published weekly.
+/// Days that are asked for: enough for two values of a weekly series.
 const DAYS: i32 = 30;
 
 /// One series: its id at FRED, what it is, and how many sessions it is usually behind.
@@ -35,7 +35,7 @@ const DAYS: i32 = 30;
 pub struct Series {
     /// The id at FRED.
     pub id: &'static str,
-    /// What it is.
+    /// The instrument that it measures.
     pub instrument: &'static Instrument,
     /// Sessions between a value and its publication.
     pub lag_sessions: usize,
@@ -72,7 +72,7 @@ pub struct Fred {
 }
 
 impl Fred {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "fred",
         urls: &[
@@ -88,7 +88,7 @@ impl Fred {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Fred {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -144,7 +144,7 @@ impl Fred {
         Ok(found.as_of(Some(time)))
     }
 
-    /// By the documented interface; `None` without a key.
+    /// Reads the documented interface; `None` without a key.
     async fn keyed(&self, series: &'static Series) -> Option<Result<Sourced<Observation>, Error>> {
         let key = self.source.api_key()?.expose_secret().trim();
         let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -190,7 +190,7 @@ impl Fred {
     }
 }
 
-/// The rows of a chart's CSV, whose second column bears the id of the series.
+/// The rows of a chart's CSV, whose second column is named after the series.
 fn chart_rows(
     body: &[u8],
     series: &Series,
@@ -216,7 +216,7 @@ fn chart_rows(
     Ok(rows.into_iter())
 }
 
-/// The newest value that is there, with the one before it.
+/// The newest value with the one before it.
 fn newest(
     rows: impl Iterator<Item = (String, String)>,
     series: &Series,

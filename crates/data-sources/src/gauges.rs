@@ -1,5 +1,4 @@
-//! What is left of upstreams' limits and how upstreams do, as gauges. Servers that show both show
-//! them in this one form.
+//! Upstreams' remaining limits and states, as gauges. All servers show them in this form.
 
 use metrics::{describe_gauge, gauge};
 
@@ -8,7 +7,7 @@ use crate::{
     transport::HealthState,
 };
 
-/// Says to the recorder what the gauges are.
+/// Describes the gauges to the recorder.
 pub fn describe() {
     describe_gauge!(
         "svc_upstream_state",
@@ -32,7 +31,7 @@ pub fn describe() {
     );
 }
 
-/// Sets `svc_upstream_state` of one call: 1 for the state that it is in, 0 for every other.
+/// Sets `svc_upstream_state` of one call: 1 for its current state, 0 for every other.
 pub fn state(call: &str, state: HealthState) {
     for name in HealthState::ALL {
         let is_in = if name == state { 1.0 } else { 0.0 };
@@ -41,7 +40,7 @@ pub fn state(call: &str, state: HealthState) {
     }
 }
 
-/// Sets what is left of the budgets of families.
+/// Sets the gauges of the families' remaining budgets.
 pub fn budgets(budgets: impl IntoIterator<Item = BudgetState>) {
     for budget in budgets {
         gauge!("svc_upstream_budget_left", "family" => budget.family.clone()).set(budget.left);
@@ -49,7 +48,7 @@ pub fn budgets(budgets: impl IntoIterator<Item = BudgetState>) {
     }
 }
 
-/// Sets what is left of the quota of an upstream.
+/// Sets the gauge of the remaining quota of an upstream.
 pub fn quota(upstream: &'static str, quota: &QuotaState) {
     gauge!("svc_upstream_quota_left", "upstream" => upstream).set(exact(quota.left));
     gauge!("svc_upstream_quota_limit", "upstream" => upstream).set(exact(quota.limit));

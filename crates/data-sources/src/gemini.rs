@@ -17,7 +17,7 @@ use crate::{
 
 const IMAGES: &str = "gemini.images";
 const MODELS: &str = "gemini.models";
-/// How the interface says that it does not know the key: inside a 400.
+/// The word inside a 400 answer for an unknown key.
 const WRONG_KEY: &str = "API_KEY_INVALID";
 
 /// The model unless the configuration names another one.
@@ -77,7 +77,7 @@ struct Content {
 struct Part {
     #[serde(default)]
     inline_data: Option<Inline>,
-    /// A sketch on the way to the image.
+    /// Whether the part is a sketch made on the way to the image.
     #[serde(default)]
     thought: bool,
 }
@@ -92,7 +92,7 @@ impl Gemini {
     ///
     /// # Errors
     ///
-    /// The upstream fails, or does not send one whole image.
+    /// When the upstream fails, or does not send exactly one whole image.
     pub async fn image(&self, prompt: &str) -> Result<Sourced<Generated<Picture>>, Error> {
         let model = self.source.option("image_model").unwrap_or(IMAGE_MODEL);
         if !generated::is_plain(model) {
@@ -119,7 +119,7 @@ impl Gemini {
     ///
     /// # Errors
     ///
-    /// The upstream fails, or refuses the key.
+    /// When the upstream fails or refuses the key.
     pub async fn models(&self) -> Result<Sourced<Vec<String>>, Error> {
         let ask = self
             .source
@@ -144,7 +144,7 @@ struct Listed {
     name: String,
 }
 
-/// Why there is none.
+/// The reason of a refusal.
 #[derive(Deserialize)]
 struct Refusal {
     error: Refused,
@@ -172,7 +172,7 @@ fn names(reply: &Reply) -> Result<Vec<String>, SourceErrorKind> {
         };
         return Err(SourceErrorKind::HttpStatus { status, code: None });
     }
-    // A list of models repeats no prompt: what does not fit may be told.
+    // A list of models repeats no prompt, so an error may quote it.
     let list: List = read_json(&reply.body)?;
     let names = list.models.into_iter();
     Ok(names.map(|model| clean(&model.name, NAME_CHARS)).collect())

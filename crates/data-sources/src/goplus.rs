@@ -1,8 +1,8 @@
 //! GoPlus: contract security of tokens.
 //!
-//! Its habits, all of them handled here: failures arrive inside HTTP 200; code 2 means that the
-//! scan has not finished; answers are keyed by the lower-case address; flags are the strings `"0"`
-//! and `"1"`, and one that is absent is unknown; shares and taxes are fractions of one.
+//! Peculiarities, all handled here: failures arrive inside HTTP 200. Code 2 means that the scan has
+//! not finished. Answers are keyed by the lower-case address. Flags are the strings `"0"` and
+//! `"1"`, and an absent flag is unknown. Shares and taxes are fractions of one.
 
 mod access;
 mod scan;
@@ -37,9 +37,9 @@ const OK: i64 = 1;
 const PARTIAL: i64 = 2;
 /// Code of "too many requests".
 const RATE_LIMITED: i64 = 4029;
-/// Code of an access token that is not known (any more).
+/// Code of an unknown or expired access token.
 const TOKEN_UNKNOWN: i64 = 4023;
-/// After this time a scan that had not finished is asked for again.
+/// After this time an unfinished scan is asked for again.
 const UNFINISHED: Duration = Duration::from_secs(15);
 
 /// GoPlus. Clones share everything.
@@ -52,7 +52,7 @@ pub struct Goplus {
 }
 
 impl Goplus {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "goplus",
         urls: &[("base_url", "https://api.gopluslabs.io")],
@@ -65,8 +65,8 @@ impl Goplus {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet. With `api_key` and `secret_key` (its app key and app secret) calls are
-    /// made with an access token, without them keyless.
+    /// Builds the adapter. It makes no connection yet. With `api_key` and `secret_key` (its app key
+    /// and app secret), calls carry an access token; without them, they carry no key.
     ///
     /// # Errors
     ///
@@ -88,17 +88,17 @@ impl Goplus {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The scan of `token` on `chain_id`, at most ten minutes old, or `max_age`. One that had not
-    /// finished says so, and is asked for again after a quarter of a minute.
+    /// The scan of `token` on `chain_id`, at most ten minutes old, or `max_age`. An unfinished scan
+    /// says so, and is asked for again after 15 seconds.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] with `no_scan` when it knows nothing of the token; [`Error::Source`]
+    /// [`Error::NotFound`] with `no_scan` when GoPlus does not know the token; [`Error::Source`]
     /// otherwise.
     pub async fn token_security(
         &self,
@@ -123,7 +123,7 @@ impl Goplus {
             .unwrap_or(found))
     }
 
-    /// The chains whose tokens it scans, asked for once a day.
+    /// The chains whose tokens GoPlus scans, asked for once a day.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Goplus {
                 expected: "the token that was asked for",
                 observed: clean(other, QUOTED_CHARS),
             };
-            return Err(self.source.spoiled(TOKEN_SECURITY, kind).into());
+            return Err(self.source.reject_response(TOKEN_SECURITY, kind).into());
         };
         let scan = scan::read(row, answer.value.code == OK);
         if scan.is_empty() {
@@ -172,7 +172,7 @@ impl Goplus {
         }
         let path = "/api/v1/supported_chains?name=token_security";
         let answer: Sourced<Opened<Vec<Chain>>> = self.keyed(SUPPORTED_CHAINS, path).await?;
-        // Chains that are not EVM chains have words for ids.
+        // Other chains than EVM chains have words for ids.
         let id = |chain: &Chain| match &chain.id {
             Value::String(text) => text.parse().ok(),
             other => other.as_u64(),
@@ -184,13 +184,12 @@ impl Goplus {
                 expected: "a list of chains",
                 observed: "none".to_owned(),
             };
-            return Err(self.source.spoiled(SUPPORTED_CHAINS, kind).into());
+            return Err(self.source.reject_response(SUPPORTED_CHAINS, kind).into());
         }
         Ok(answer.map(|_| Arc::new(chains)))
     }
 
-    /// A GET with an access token if there is one to be had; with a new one if the first is not
-    /// known any more.
+    /// A GET with an access token if one is available, and with a new one if the first has expired.
     async fn keyed<T: DeserializeOwned>(
         &self,
         source: &'static str,
@@ -225,7 +224,7 @@ impl Goplus {
     }
 }
 
-/// What an envelope held.
+/// The content of an envelope.
 struct Opened<T> {
     code: i64,
     result: T,
@@ -240,7 +239,7 @@ struct Envelope<'a> {
     result: Option<&'a RawValue>,
 }
 
-/// `{"code": 1, "message": "OK", "result": …}`: anything but the codes of a success is a failure,
+/// `{"code": 1, "message": "OK", "result": …}`: any code but those of a success is a failure,
 /// whatever the HTTP status says.
 fn open<T: DeserializeOwned>(body: &[u8]) -> Result<Opened<T>, SourceErrorKind> {
     let envelope: Envelope<'_> =

@@ -1,7 +1,8 @@
 //! Hyperliquid, the venue of the perpetuals rail: `POST /info`.
 //!
-//! Universes and dexes are kept for a short while, because one address may ask little; the mark
-//! price is read for every plan, together with the universe that its position belongs to.
+//! Universes and dexes are kept for a short while, because the venue allows one address few
+//! requests. The mark price is read for every plan, together with the universe that its index
+//! belongs to.
 
 pub(crate) mod info;
 mod universe;
@@ -31,7 +32,7 @@ use crate::{
     transport::{Limits, Reply, SourceHealth, Transport, TransportError},
 };
 
-/// Ids of the sources this adapter provides, as they appear in `/status`.
+/// Ids of the sources that this adapter provides, as they appear in `/status`.
 pub const SOURCES: [&str; 5] = [META, DEXES, CONTEXTS, BUILDER_FEE, TOKENS];
 
 const META: &str = "hyperliquid.meta";
@@ -40,27 +41,27 @@ const CONTEXTS: &str = "hyperliquid.meta-and-asset-ctxs";
 const BUILDER_FEE: &str = "hyperliquid.max-builder-fee";
 const TOKENS: &str = "hyperliquid.spot-meta";
 
-/// Longest name of a coin; what is longer is not asked for.
+/// Longest name of a coin. A longer name is not asked for.
 const MAX_COIN_CHARS: usize = 32;
-/// Assets of one dex; the ids of the next one follow.
+/// Assets of one dex; the ids of the next dex follow.
 const DEX_SIZE: u32 = 10_000;
-/// First asset id of the dexes that others deployed.
+/// First asset id of the dexes of other deployers.
 const DEPLOYED: u32 = 100_000;
-/// First id that is not a perpetual's any more.
+/// First id above those of perpetuals.
 const BEYOND_PERPETUALS: u32 = 100_000_000;
-/// More dexes than the venue has.
+/// An upper bound of the number of dexes.
 const MAX_DEXES: usize = 512;
-/// For how long a failure to read a universe is not repeated.
+/// How long a failure to read a universe is kept.
 const FAILURE_KEPT: Duration = Duration::from_secs(1);
 
-/// How Hyperliquid is reached; reading takes no key.
+/// How Hyperliquid is reached. Reading takes no key.
 #[derive(Clone, Debug)]
 pub struct HyperliquidConfig {
-    /// Where it is; a path is a prefix of every request.
+    /// Its base URL; a path is a prefix of every request.
     pub base_url: String,
-    /// How long the list of dexes and a universe decide whether a coin is known at all.
+    /// How long the kept list of dexes and a kept universe decide whether a coin exists.
     pub universe_ttl: Duration,
-    /// What every venue has.
+    /// Settings that every venue has.
     pub common: VenueConfig,
 }
 
@@ -79,13 +80,13 @@ impl Default for HyperliquidConfig {
 pub struct Hyperliquid {
     source: Source,
     dexes: Cached<(), Arc<Dexes>, PortErrorReason>,
-    /// By dex; only those that the list of dexes names.
+    /// Universes by dex; only those of dexes in the list.
     universes: Cached<String, Arc<Universe>, PortErrorReason>,
     tokens: Cached<(), Arc<Tokens>, PortErrorReason>,
 }
 
 impl Hyperliquid {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &info::spec(&SOURCES, Limits::USUAL, Conduct::PLANS);
 
     /// Connects nothing yet: reads the configuration and keeps the client.
@@ -102,7 +103,7 @@ impl Hyperliquid {
             urls: BTreeMap::from([("base_url".to_owned(), config.base_url)]),
             ..config.common.source()
         };
-        // Until it is as old as the time to live: what is exactly that old is read again.
+        // A universe whose age is exactly the time to live is read again.
         let young = config.universe_ttl.saturating_sub(Duration::from_nanos(1));
         let ages = Ages {
             failure: FAILURE_KEPT,
@@ -122,23 +123,23 @@ impl Hyperliquid {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Whether calls are made to the upstream or to a recording.
+    /// Whether calls go to the upstream or to a recording.
     pub fn mode(&self) -> Mode {
         self.source.mode()
     }
 
-    /// How each of [`SOURCES`] has been doing.
+    /// The health of each of [`SOURCES`].
     pub fn health(&self) -> Vec<SourceHealth> {
         self.source.health()
     }
 
-    /// What is left of what we may ask it: weight in a minute; a call weighs 20, and a plan takes
-    /// up to five. Nothing for a recording.
+    /// The remaining budget: weight in a minute. A call weighs 20, and a plan takes up to five
+    /// calls. Empty for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
         self.source.budget()
     }
@@ -159,7 +160,7 @@ impl Hyperliquid {
             .await
     }
 
-    /// Position of a dex; the first one has no name.
+    /// Index of a dex; the first one has no name.
     async fn dex_index(&self, dex: &str) -> Result<u32, PortError> {
         if dex.is_empty() {
             return Ok(0);
@@ -178,7 +179,7 @@ impl Hyperliquid {
             .ok_or_else(|| self.unknown_dex(dex))
     }
 
-    /// The universe of a dex that exists, at most as old as configured.
+    /// The universe of an existing dex, at most as old as configured.
     async fn universe(&self, dex: &str) -> Result<Arc<Universe>, PortError> {
         let (this, of) = (self.clone(), dex.to_owned());
         let fetch = || async move {
@@ -192,9 +193,9 @@ impl Hyperliquid {
         Ok(universe.value)
     }
 
-    /// The name of a token that a dex is settled in.
+    /// The name of the token in which a dex settles.
     async fn collateral(&self, token: u32) -> Result<String, PortError> {
-        // The first token of the venue, which is never another one.
+        // The venue's first token, whose name never changes.
         if token == 0 {
             return Ok(Collateral::USDC.to_owned());
         }
@@ -218,7 +219,7 @@ impl Hyperliquid {
             })
     }
 
-    /// An answer that contradicts another one.
+    /// Refuses an answer that contradicts another one.
     fn malformed(
         &self,
         source: &'static str,
@@ -231,7 +232,8 @@ impl Hyperliquid {
             expected,
             observed,
         };
-        self.source.port_error(self.source.spoiled(source, kind))
+        self.source
+            .port_error(self.source.reject_response(source, kind))
     }
 
     fn unknown_dex(&self, dex: &str) -> PortError {
@@ -260,7 +262,7 @@ impl PerpVenue for Hyperliquid {
             return Err(self.unknown_coin(coin));
         }
         let dex_index = self.dex_index(dex).await?;
-        // A coin that nobody has heard of within the last minute costs the venue nothing.
+        // An unknown coin costs the venue nothing while the kept universe is young.
         if self.universe(dex).await?.find(coin).is_none() {
             return Err(self.unknown_coin(coin));
         }
@@ -272,8 +274,8 @@ impl PerpVenue for Hyperliquid {
             .await;
         let told = told.map_err(|reason| self.source.port_error(reason))?;
         let (universe, marks) = told.value;
-        // The coin is in the universe that was read before: an answer without it, or a position
-        // that no id has, is the venue's contradiction.
+        // An earlier universe had the coin. An answer without it, or an index without an id, is the
+        // venue's contradiction.
         let contradicts =
             |expected, observed| self.malformed(CONTEXTS, "$[0].universe", expected, observed);
         let (index, entry) = universe
@@ -316,7 +318,7 @@ impl PerpVenue for Hyperliquid {
     }
 }
 
-/// A request about a dex; the first one goes without saying.
+/// A request about a dex. The first dex is the default and is not named.
 fn of_dex(kind: &str, dex: &str) -> Value {
     if dex.is_empty() {
         return json!({"type": kind});
@@ -324,7 +326,7 @@ fn of_dex(kind: &str, dex: &str) -> Value {
     json!({"type": kind, "dex": dex})
 }
 
-/// The id on the wire, when it is a perpetual's.
+/// The id on the wire, when it is the id of a perpetual.
 fn asset_id(dex_index: u32, universe_index: u32) -> Option<u32> {
     if universe_index >= DEX_SIZE {
         return None;
@@ -338,7 +340,7 @@ fn asset_id(dex_index: u32, universe_index: u32) -> Option<u32> {
         .filter(|id| *id < BEYOND_PERPETUALS)
 }
 
-/// What a status other than 2xx says about the request or about the venue.
+/// The meaning of a status other than 2xx for the request or the venue.
 fn refused(reply: &Reply) -> Option<Fault> {
     let kind = reply.failure()?;
     Some(match reply.status.as_u16() {
@@ -357,7 +359,7 @@ mod tests {
     fn asset_ids_stay_within_the_perpetuals() {
         assert_eq!(asset_id(0, 0), Some(0));
         assert_eq!(asset_id(0, 9_999), Some(9_999));
-        // The next one would be a spot asset's.
+        // The next id would be the id of a spot asset.
         assert_eq!(asset_id(0, 10_000), None);
         assert_eq!(asset_id(1, 0), Some(110_000));
         assert_eq!(asset_id(2, 7), Some(120_007));

@@ -1,9 +1,9 @@
 //! Hyperliquid as a source of readings: markets, books, candles, accounts, histories.
 //!
-//! Everything is asked with `POST /info`. An unknown dex is answered with HTTP 200 and `null`; an
-//! unused address with zeros, which is a real answer. Contexts belong to the universe by position,
-//! so that a delisted asset keeps its place. Calls have weights, 1200 in a minute for one address;
-//! what is asked often is kept for a moment.
+//! Every request is `POST /info`. The answer for an unknown dex is HTTP 200 and `null`. The answer
+//! for an unused address is zeros, which is a real answer. Contexts belong to the universe by
+//! index, so a delisted asset keeps its place. Calls have weights, and one address has 1200 in a
+//! minute; frequent answers are kept for a moment.
 
 mod account;
 mod history;
@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::{history::Histories, kept::OldestFills};
-pub use self::{history::Told, predicted::Predicted};
+pub use self::{history::History, predicted::Predicted};
 use crate::{
     cached::{Ages, Cached},
     error::{Error, SourceErrorKind},
@@ -73,7 +73,7 @@ pub struct HyperliquidInfo {
 }
 
 impl HyperliquidInfo {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &info::spec(
         &[
             MARKETS, DEXS, CATEGORIES, BOOK, CANDLES, PREDICTED, ACCOUNT, SPOT, ORDERS, ROLE,
@@ -83,7 +83,7 @@ impl HyperliquidInfo {
         Conduct::DATA,
     );
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl HyperliquidInfo {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -131,7 +131,7 @@ impl HyperliquidInfo {
         self.told(source, body, weight, |json| json.typed()).await
     }
 
-    /// Asks `/info` for what `read` makes of the answer; `null` is `None`.
+    /// Asks `/info` and reads the answer with `read`; `null` is `None`.
     async fn told<T: Send>(
         &self,
         source: &'static str,
@@ -152,7 +152,7 @@ impl HyperliquidInfo {
             .await
     }
 
-    /// [`Self::info`] for what is never `null`.
+    /// [`Self::info`] for answers that are never `null`.
     async fn present<T: DeserializeOwned + Send>(
         &self,
         source: &'static str,
@@ -172,14 +172,14 @@ impl HyperliquidInfo {
         let Some(value) = answer.value else {
             return Err(self
                 .source
-                .spoiled(source, malformed("$", "an answer", "null"))
+                .reject_response(source, malformed("$", "an answer", "null"))
                 .into());
         };
         let sources = answer.sources;
         Ok(Sourced { value, sources })
     }
 
-    /// What this venue says of the perpetual of `coin`, as the other venues say it.
+    /// The venue's reading of the perpetual of `coin`, in the form that all venues share.
     ///
     /// # Errors
     ///
@@ -223,7 +223,7 @@ impl HyperliquidInfo {
     }
 }
 
-/// A name that can be asked for: visible ASCII without quotes, so that none imitates another.
+/// Whether a name can be asked for: visible ASCII without quotes, so that no name imitates another.
 fn plain_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'<' | b'>');
     !name.is_empty() && name.len() <= MAX_NAME_CHARS && name.bytes().all(plain)

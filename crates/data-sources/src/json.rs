@@ -1,5 +1,5 @@
-//! Reading of untrusted JSON whose numbers stay as they were written: no float is ever made of one.
-//! Every disappointment says its place as a JSON path.
+//! Reads untrusted JSON. Numbers stay as they were written: no float is ever made of one. Every
+//! error names its place as a JSON path.
 
 mod typed;
 
@@ -18,12 +18,12 @@ use crate::{decimal, error::SourceErrorKind, text::clean, transport::not_json};
 
 /// Text quoted in an error is cut to this many characters.
 const QUOTED_CHARS: usize = 80;
-/// Highest power of ten that a number in scientific notation may name.
+/// Highest power of ten in a number in scientific notation.
 const MAX_EXPONENT: u32 = 36;
 
 type Read<T> = Result<T, SourceErrorKind>;
 
-/// A value in an upstream's answer, unread, with its JSON path.
+/// An unread value in an upstream's answer, with its JSON path.
 #[derive(Clone, Debug)]
 pub(crate) struct Json<'a> {
     text: &'a str,
@@ -59,7 +59,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// A document that was parsed before, as what stands at `path` of a whole one.
+    /// A document that was parsed before, at `path` of the whole body.
     pub(crate) fn of(raw: &'a RawValue, path: &str) -> Self {
         Self {
             text: raw.get(),
@@ -67,12 +67,12 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The same as it was written, to be kept.
+    /// The value as it was written, to be kept.
     pub(crate) fn to_raw(&self) -> Read<Box<RawValue>> {
         RawValue::from_string(self.text.to_owned()).map_err(|error| not_json(&error))
     }
 
-    /// As it was written.
+    /// The value as it was written.
     pub(crate) fn raw(&self) -> &'a str {
         self.text
     }
@@ -81,12 +81,12 @@ impl<'a> Json<'a> {
         &self.path
     }
 
-    /// What `null` means: nothing.
+    /// Whether the value is `null`.
     pub(crate) fn is_null(&self) -> bool {
         self.text == "null"
     }
 
-    /// An object; one that has a member twice is refused.
+    /// Reads an object; an object with a repeated member is refused.
     pub(crate) fn object(&self) -> Read<Object<'a>> {
         if !self.text.starts_with('{') {
             return Err(self.malformed("an object"));
@@ -99,12 +99,12 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// A member of an object; `null` is not enough.
+    /// A member of an object; `null` counts as missing.
     pub(crate) fn member(&self, key: &str) -> Read<Self> {
         self.object()?.member(key)
     }
 
-    /// A member of an object that says something: one that is missing, `null` or `""` does not.
+    /// A member of an object; `None` when it is missing, `null` or `""`.
     pub(crate) fn find(&self, key: &str) -> Option<Self> {
         let member = self.object().ok()?.find(key);
         member.filter(|member| member.text != "\"\"")
@@ -126,12 +126,12 @@ impl<'a> Json<'a> {
         Ok(only)
     }
 
-    /// The elements of a list of `N`.
+    /// The elements of a list of exactly `N`.
     pub(crate) fn exactly<const N: usize>(&self, expected: &'static str) -> Read<[Self; N]> {
         <[Self; N]>::try_from(self.elements()?).map_err(|_| self.malformed(expected))
     }
 
-    /// A string as it is, whatever it holds.
+    /// A string, unchanged.
     pub(crate) fn text(&self) -> Read<String> {
         if !self.text.starts_with('"') {
             return Err(self.malformed("a string"));
@@ -147,8 +147,8 @@ impl<'a> Json<'a> {
             .ok_or_else(|| self.malformed("a text"))
     }
 
-    /// A string that is compared with ours: refused when cleaning would change it, because a hidden
-    /// character must not make two texts equal.
+    /// A string that is compared with ours. It is refused when cleaning would change it, because a
+    /// hidden character must not make two texts equal.
     pub(crate) fn exact(&self, max_chars: usize) -> Read<String> {
         let text = self.text()?;
         (clean(&text, max_chars) == text)
@@ -266,7 +266,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// An object taken apart.
+/// An object, split into its members.
 #[derive(Clone, Debug)]
 pub(crate) struct Object<'a> {
     members: Members<'a>,
@@ -274,7 +274,7 @@ pub(crate) struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// A member that must be there; `null` is not enough.
+    /// A required member; `null` counts as missing.
     pub(crate) fn member(&self, key: &str) -> Read<Json<'a>> {
         self.find(key).ok_or_else(|| SourceErrorKind::Malformed {
             path: format!("{}.{key}", self.path),
@@ -293,7 +293,7 @@ impl<'a> Object<'a> {
         (!json.is_null()).then_some(json)
     }
 
-    /// A member that must be there and may be `null`.
+    /// A required member that may be `null`.
     pub(crate) fn nullable(&self, key: &str) -> Read<Option<Json<'a>>> {
         if self.members.0.contains_key(key) {
             Ok(self.find(key))

@@ -1,7 +1,7 @@
 //! LI.FI, the aggregator of the swap rail: `GET /quote` for a swap on one chain.
 //!
-//! A quote carries a transaction, so none is ever kept. Nothing is judged here but form: what the
-//! quote says is compared with the request by the checks of the plan.
+//! A quote carries a transaction, so none is ever kept. This module checks the form only. The
+//! checks of the plan compare the quote with the request.
 
 mod failure;
 mod quote;
@@ -26,17 +26,18 @@ use crate::{
 /// LI.FI's public interface, with its version.
 pub const DEFAULT_BASE_URL: &str = "https://li.quest/v1";
 
-/// Ids of the sources this adapter provides, as they appear in `/status`.
+/// Ids of the sources that this adapter provides, as they appear in `/status`.
 pub const SOURCES: [&str; 1] = [SOURCE];
 
 const NAME: &str = "lifi";
 const SOURCE: &str = "lifi.quote";
-/// Quotes of one address: LI.FI allows 75 in any two hours, and beyond them answers nobody there.
+/// Quotes of one address: LI.FI allows 75 in any two hours, and then refuses every request of the
+/// address.
 const KEYLESS: Rate = Rate::per(70, 7_200);
 /// Quotes with a key: LI.FI allows 100 in a minute.
 const WITH_KEY: Rate = Rate::per_minute(90);
 const API_KEY: &str = "x-lifi-api-key";
-/// 10 s and two tries: a quote asks several exchanges, and each one counts against a limit of 75 in
+/// 10 s and two tries: a quote asks several exchanges, and each try counts against a limit of 75 in
 /// two hours.
 const LIMITS: Limits = Limits {
     attempts: 2,
@@ -46,11 +47,11 @@ const LIMITS: Limits = Limits {
 /// How LI.FI is reached.
 #[derive(Clone, Debug)]
 pub struct LifiConfig {
-    /// Where it is; a path is a prefix of every request.
+    /// Its base URL; a path is a prefix of every request.
     pub base_url: String,
     /// A key raises the rate limit; without one the interface is open.
     pub api_key: Option<SecretString>,
-    /// What every venue has.
+    /// Settings that every venue has.
     pub common: VenueConfig,
 }
 
@@ -86,9 +87,9 @@ pub struct Lifi {
 }
 
 impl Lifi {
-    /// What is known of it before it is asked, without a key.
+    /// How LI.FI is reached without a key, and its limits.
     pub const SPEC: &'static UpstreamSpec = &spec(KEYLESS);
-    /// The same with a key.
+    /// How LI.FI is reached with a key, and its limits.
     pub const SPEC_WITH_KEY: &'static UpstreamSpec = &spec(WITH_KEY);
 
     /// Connects nothing yet: reads the configuration and keeps the client.
@@ -119,23 +120,22 @@ impl Lifi {
         Ok(Self { source })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Whether calls are made to the upstream or to a recording.
+    /// Whether calls go to the upstream or to a recording.
     pub fn mode(&self) -> Mode {
         self.source.mode()
     }
 
-    /// How each of [`SOURCES`] has been doing.
+    /// The health of each of [`SOURCES`].
     pub fn health(&self) -> Vec<SourceHealth> {
         self.source.health()
     }
 
-    /// What is left of what we may ask it: quotes in two hours, or in a minute with a key. Nothing
-    /// for a recording.
+    /// The remaining budget: quotes in two hours, or in a minute with a key. Empty for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
         self.source.budget()
     }
@@ -174,7 +174,7 @@ const fn spec(rate: Rate) -> UpstreamSpec {
     }
 }
 
-/// The parameters of a swap on one chain that goes nowhere else on its way.
+/// The parameters of a swap that stays on one chain.
 fn query(ask: &SwapAsk) -> String {
     let chain = ask.chain_id.to_string();
     let mut query = form_urlencoded::Serializer::new(String::new());
@@ -207,7 +207,7 @@ fn query(ask: &SwapAsk) -> String {
     query.finish()
 }
 
-/// Basis points as the exact fraction of one that LI.FI takes: 50 is `0.005`.
+/// Basis points as the exact fraction of one that LI.FI expects: 50 is `0.005`.
 fn fraction(bps: BasisPoints) -> String {
     // Four digits always fit.
     Decimal::new(u128::from(bps.get()), 4).map_or_else(|_| String::new(), |value| value.to_string())

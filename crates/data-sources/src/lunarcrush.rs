@@ -20,7 +20,7 @@ use crate::{
 };
 
 const SOURCE: &str = "lunarcrush.coins";
-/// Coins that are asked for, largest first: below them symbols are shared by many.
+/// How many coins are asked for, largest first. Smaller coins often share a symbol.
 const COINS: u16 = 200;
 /// How far its time may be ahead of our clock.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
@@ -59,13 +59,13 @@ struct Row {
 }
 
 impl Lunarcrush {
-    /// How much is posted about `symbol` within a day. It counts posts and knows no shares of
-    /// bullish and bearish ones: its `sentiment` is weighed by reactions, which is another thing.
+    /// The number of posts about `symbol` within a day. The source has no shares of bullish and
+    /// bearish posts: its `sentiment` is weighted by reactions, which is another measure.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] with the reason `symbol_not_found` when no coin or several bear the
-    /// symbol, otherwise a [`SourceError`]; disabled without a key.
+    /// [`Error::NotFound`] with the reason `symbol_not_found` when no coin or several coins have
+    /// the symbol, otherwise a [`SourceError`]; disabled without a key.
     pub async fn mentions_of(&self, symbol: &SymbolKey) -> Result<Sourced<Mood>, Error> {
         let now = self.source.now();
         let path = format!("/api4/public/coins/list/v1?limit={COINS}");

@@ -1,5 +1,5 @@
-//! Counts what is asked of upstreams on behalf of one piece of work, so that work which ends
-//! without a payment can be charged to whoever caused it.
+//! Counts the upstream requests of one piece of work. Work that ends without a payment can then be
+//! charged to the caller that caused it.
 
 use std::{
     future::Future,
@@ -18,9 +18,9 @@ tokio::task_local! {
 /// Counts the requests that a piece of work sends to upstreams. Clones share the counts.
 ///
 /// Every request on the wire counts, retries included. A value that many callers wait for counts
-/// for the one whose call started the fetch; those who only wait, and those who get a kept value,
-/// pay nothing. Work that a caller moves into a task of its own is not counted unless that task has
-/// a [`scope`](Self::scope) too.
+/// for the caller that started the fetch. Callers that only wait, or get a kept value, pay nothing.
+/// Work that a caller moves into a task of its own is not counted unless that task has a
+/// [`scope`](Self::scope) too.
 ///
 /// ```
 /// use data_sources::{Meter, Usage};
@@ -43,22 +43,22 @@ struct Counts {
     models: AtomicU32,
 }
 
-/// What a [`Meter`] has counted so far.
+/// The counts of a [`Meter`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Requests to upstreams of data, and looks at work that a model has in hand.
+    /// Requests to upstreams of data, and polls of a model's running work.
     pub upstream_calls: u32,
-    /// Requests that set a model to work.
+    /// Requests that start work of a model.
     pub model_calls: u32,
 }
 
-/// What a request costs whoever is asked.
+/// The kind of cost of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Expense {
-    /// It reads data.
+    /// The request reads data.
     #[default]
     Data,
-    /// It sets a model to work.
+    /// The request starts work of a model.
     Model,
 }
 
@@ -69,12 +69,12 @@ impl Meter {
         Self::default()
     }
 
-    /// Runs `work` and counts its requests here, instead of with the meter around it.
+    /// Runs `work` and counts its requests in this meter, instead of in the meter around it.
     pub async fn scope<F: Future>(&self, work: F) -> F::Output {
         CURRENT.scope(self.clone(), work).await
     }
 
-    /// What has been counted so far. Requests that are still under way are included.
+    /// The counts so far, including requests that are still running.
     #[must_use]
     pub fn usage(&self) -> Usage {
         Usage {
@@ -83,7 +83,7 @@ impl Meter {
         }
     }
 
-    /// Counts one request with the meter of the running work, if it has one.
+    /// Counts one request in the meter of the running work, if there is one.
     pub(crate) fn count(expense: Expense) {
         let add = |meter: &Self| {
             let counter = match expense {
@@ -91,14 +91,14 @@ impl Meter {
                 Expense::Model => &meter.counts.models,
             };
             let more = |count: u32| Some(count.saturating_add(1));
-            // It never refuses, so the outcome is always `Ok`.
+            // The update never refuses, so the outcome is always `Ok`.
             let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         };
-        // Work without a meter is the server's own.
+        // Work without a meter is the server's own work.
         let _ = CURRENT.try_with(add);
     }
 
-    /// `work`, counted with the meter of whoever calls this, also when it runs in another task.
+    /// Counts `work` in the meter of the caller, even when it runs in another task.
     pub fn carry<F: Future>(work: F) -> impl Future<Output = F::Output> {
         let meter = CURRENT.try_with(Clone::clone).ok();
         let work = Witness::carry(work);

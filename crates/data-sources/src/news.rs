@@ -1,7 +1,7 @@
-//! News and social media: what routes ask for, composed from every source that tells of it.
+//! News and social media, composed from every source that has them.
 //!
-//! [`NewsDesk::gather`] asks all sources at once for the hourly snapshot; what is asked for between
-//! snapshots is kept for a while.
+//! [`NewsDesk::gather`] asks all sources at once for the hourly snapshot. Answers between two
+//! snapshots are kept for a while.
 
 mod desk;
 mod gather;
@@ -22,8 +22,8 @@ pub(crate) use self::{
 };
 use crate::error::SourceErrorKind;
 
-/// The articles of `rows` that can be used. One bad row does not spoil the others; bad rows alone
-/// are no answer.
+/// The usable articles of `rows`. A bad row does not affect the others, but bad rows alone are an
+/// error.
 pub(crate) fn articles(
     source: &'static str,
     rows: &[Value],

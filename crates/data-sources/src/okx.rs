@@ -1,9 +1,8 @@
 //! OKX's DEX interface, version 6, for chain 196: prices, tokens, approvals and swaps.
 //!
-//! Its habits, all of them handled here: failures arrive inside HTTP 200, codes are strings or
-//! integers, numbers are strings, an unknown token is an empty list, slippage is in percent
-//! (version 5 took a fraction), the approval's spender is not the swap's target, and the router
-//! changes.
+//! Peculiarities, all handled here: failures arrive inside HTTP 200. Codes are strings or integers,
+//! and numbers are strings. An unknown token is an empty list. Slippage is in percent (version 5
+//! took a fraction). The approval's spender is not the swap's target. The router changes.
 
 mod approve;
 mod auth;
@@ -45,7 +44,7 @@ use crate::{
 /// OKX's public host.
 pub const DEFAULT_BASE_URL: &str = "https://web3.okx.com";
 
-/// What is known of OKX before it is asked.
+/// How OKX is reached, and which limits it has.
 pub static SPEC: UpstreamSpec = UpstreamSpec {
     name: "okx",
     urls: &[("base_url", DEFAULT_BASE_URL)],
@@ -116,17 +115,17 @@ pub static SPEC: UpstreamSpec = UpstreamSpec {
     conduct: Conduct::DATA,
 };
 
-/// Where the data of an envelope are.
+/// The path of the data in an envelope.
 const DATA: &str = "$.data";
 /// Code of a success.
 const SUCCESS: &str = "0";
 
-/// How OKX is reached and what is accepted from it.
+/// How OKX is reached, and which contracts are accepted from it.
 #[derive(Clone, Debug)]
 pub struct OkxConfig {
-    /// Where it is. A path is a prefix of every request and is not part of what is signed.
+    /// Its base URL. A path is a prefix of every request and is not part of the signed text.
     pub base_url: String,
-    /// Keys; without them the source is disabled unless `mode` is [`Mode::Replay`].
+    /// Keys. Without them the source is disabled unless `mode` is [`Mode::Replay`].
     pub credentials: Option<Credentials>,
     /// Whether it may be asked at all.
     pub enabled: bool,
@@ -134,17 +133,17 @@ pub struct OkxConfig {
     pub mode: Mode,
     /// Time, size and retries of a call.
     pub limits: Limits,
-    /// What was reviewed.
+    /// The reviewed contracts.
     pub reviewed: ReviewedContracts,
     /// How long a token list counts as fresh.
     pub tokens_ttl: Duration,
     /// How old a token list may become when it cannot be refreshed.
     pub tokens_stale_ttl: Duration,
-    /// Calls in a month; 0, and unless it is given, is no quota.
+    /// Calls in a month. 0 or `None` means no quota.
     pub monthly_quota: Option<u64>,
-    /// Calls in a day; 0, and unless it is given, is no quota.
+    /// Calls in a day. 0 or `None` means no quota.
     pub daily_quota: Option<u64>,
-    /// How many servers ask with the same key: each takes its share of every budget and quota.
+    /// How many servers use the same key: each takes its share of every budget and quota.
     pub servers: NonZeroU32,
 }
 
@@ -214,27 +213,27 @@ impl Okx {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// What was reviewed.
+    /// The reviewed contracts.
     pub fn reviewed(&self) -> &ReviewedContracts {
         &self.config.reviewed
     }
 
-    /// Whether calls are made to the upstream or to a recording.
+    /// Whether calls go to the upstream or to a recording.
     pub fn mode(&self) -> Mode {
         self.config.mode
     }
 
-    /// How each of its sources has been doing.
+    /// The health of each of its sources.
     pub fn health(&self) -> Vec<SourceHealth> {
         self.source.health()
     }
 
-    /// Calls the interface and opens its envelope: the value of `data` and who gave it.
+    /// Calls the interface and opens its envelope. Returns the value of `data` and its provenance.
     async fn ask(
         &self,
         source: &'static str,
@@ -250,7 +249,7 @@ impl Okx {
         ))
     }
 
-    /// [`Self::ask`] for a `data` of the form `T`; what does not fit is named by its place.
+    /// [`Self::ask`] for a `data` of the form `T`. An error names the place.
     pub(crate) async fn read<T: DeserializeOwned + Send>(
         &self,
         source: &'static str,
@@ -288,8 +287,8 @@ impl Okx {
     }
 
     /// Records that an answer whose envelope opened cannot be used.
-    fn spoiled(&self, source: &'static str, kind: SourceErrorKind) -> SourceError {
-        self.source.spoiled(source, kind)
+    fn reject_response(&self, source: &'static str, kind: SourceErrorKind) -> SourceError {
+        self.source.reject_response(source, kind)
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -309,8 +308,8 @@ impl std::fmt::Debug for Okx {
     }
 }
 
-/// `{"code": "0", "data": …, "msg": ""}`: anything but code 0 is a failure, whatever the HTTP
-/// status says.
+/// `{"code": "0", "data": …, "msg": ""}`: any code but 0 is a failure, whatever the HTTP status
+/// says.
 fn open(body: &[u8]) -> Result<Json<'_>, SourceErrorKind> {
     let envelope = Json::document(body)?.object()?;
     let code = envelope.member("code")?.code()?;
@@ -327,8 +326,8 @@ fn open(body: &[u8]) -> Result<Json<'_>, SourceErrorKind> {
     envelope.member("data")
 }
 
-/// Whether a business failure is about the request (no liquidity, amount too small, …) rather than
-/// about the upstream or our access to it.
+/// Whether a business failure concerns the request (no liquidity, amount too small, …) rather than
+/// the upstream or our access to it.
 fn answers_the_caller(kind: &SourceErrorKind) -> bool {
     match kind {
         SourceErrorKind::Business { code, .. } => code.starts_with("82") && code != "82001",
@@ -343,7 +342,7 @@ fn timestamp(json: &Json<'_>) -> Result<Timestamp, SourceErrorKind> {
     Timestamp::from_millisecond(millis).map_err(|_| json.malformed("a time in milliseconds"))
 }
 
-/// An address as OKX wants it in a request.
+/// An address in the form of OKX's requests.
 fn lower(address: alloy_primitives::Address) -> String {
     format!("{address:#x}")
 }

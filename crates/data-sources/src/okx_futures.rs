@@ -1,6 +1,6 @@
 //! OKX futures: funding, open interest, long/short ratios.
 //!
-//! Open interest is stated in contracts, coins and dollars; contracts are never read, because their
+//! Open interest is stated in contracts, coins and dollars. Contracts are never read, because their
 //! size differs from coin to coin. The funding interval is the time between the next two payments.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -33,7 +33,7 @@ const INTEREST: &str = "okx-futures.open-interest";
 const MARK: &str = "okx-futures.mark-price";
 const RATIO: &str = "okx-futures.long-short";
 
-/// Codes of an instrument that does not exist.
+/// Codes of an unknown instrument.
 const UNKNOWN_INSTRUMENT: [&str; 2] = ["51001", "51000"];
 /// The code of too many requests.
 const TOO_MANY: &str = "50011";
@@ -50,7 +50,7 @@ pub struct OkxFutures {
 }
 
 impl OkxFutures {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "okx_futures",
         urls: &[("base_url", "https://www.okx.com")],
@@ -74,7 +74,7 @@ impl OkxFutures {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl OkxFutures {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -100,7 +100,7 @@ impl OkxFutures {
     /// # Errors
     ///
     /// [`Error::NotFound`] when it is not listed; a [`SourceError`](crate::SourceError) when the
-    /// funding rate could not be had. Other parts are named in the reading.
+    /// funding rate could not be read. The reading names other parts that are missing.
     pub async fn reading(
         &self,
         coin: &str,
@@ -193,7 +193,7 @@ impl OkxFutures {
         name: &str,
     ) -> Result<Sourced<R>, Error> {
         let list = self.open::<Vec<R>>(source, path, name).await?;
-        let spoiled = |kind| self.source.spoiled(source, kind);
+        let reject_response = |kind| self.source.reject_response(source, kind);
         let sources = list.sources;
         let Some(row) = list.value.into_iter().next() else {
             return Err(not_listed("okx", name));
@@ -204,12 +204,12 @@ impl OkxFutures {
                 "the contract that was asked for",
                 row.instrument(),
             );
-            return Err(spoiled(kind).into());
+            return Err(reject_response(kind).into());
         }
         let time = row
             .time()
             .past(self.source.now(), "$.data[0].ts")
-            .map_err(spoiled)?;
+            .map_err(reject_response)?;
         Ok(Sourced {
             value: row,
             sources,
@@ -229,10 +229,10 @@ impl OkxFutures {
         let read: Vec<R> = self
             .source
             .counting(source, rows)
-            .map_err(|kind| self.source.spoiled(source, kind))?;
+            .map_err(|kind| self.source.reject_response(source, kind))?;
         let timed = |row: R| Some((row.time().past(now, "$.data[].ts").ok()?, row));
         let mut read: Vec<_> = read.into_iter().filter_map(timed).collect();
-        // A row that stood still while the others moved on is of a suspended contract.
+        // A row that stood still while the others moved on belongs to a suspended contract.
         if let Some(newest) = read.iter().map(|(time, _)| *time).max() {
             read.retain(|(time, _)| newest.duration_since(*time) <= STANDSTILL);
         }
@@ -253,7 +253,7 @@ impl OkxFutures {
             .open::<Vec<(Millis, Figure)>>(RATIO, &path, coin)
             .await?;
         let now = self.source.now();
-        let spoiled = |kind| self.source.spoiled(RATIO, kind);
+        let reject_response = |kind| self.source.reject_response(RATIO, kind);
         // Newest first, as documented; the newest by its own time in any case.
         let newest = list.value.iter().max_by_key(|(time, _)| time.0);
         let ratio = newest
@@ -263,8 +263,8 @@ impl OkxFutures {
                     .ok_or_else(|| malformed("$.data[0][1]", "a ratio", ratio))
             })
             .transpose()
-            .map_err(spoiled)?;
-        // The period that is counted has its time in the reading; it does not age the answer.
+            .map_err(reject_response)?;
+        // The reading carries the time of its period, so the period does not age the answer.
         let sources = list.sources;
         Ok(Sourced {
             value: ratio,
@@ -272,7 +272,7 @@ impl OkxFutures {
         })
     }
 
-    /// `{"code": "0", "data": …, "msg": ""}`: anything but code 0 is a failure.
+    /// `{"code": "0", "data": …, "msg": ""}`: any code but 0 is a failure.
     async fn open<T: DeserializeOwned>(
         &self,
         source: &'static str,

@@ -1,7 +1,7 @@
 //! OpenAI: images and research with web search.
 //!
-//! Prompts are sent once and are not kept by the upstream (`store: false`). Images come inside the
-//! answer; an address is never followed.
+//! Prompts are sent once, and the upstream does not keep them (`store: false`). Images come inside
+//! the answer; an address is never followed.
 
 mod images;
 mod responses;
@@ -23,9 +23,9 @@ const IMAGES: &str = "openai.images";
 const RESPONSES: &str = "openai.responses";
 const MODELS: &str = "openai.models";
 
-/// The model that draws unless the configuration names another one.
+/// The image model unless the configuration names another one.
 const IMAGE_MODEL: &str = "gpt-image-2";
-/// The model that searches and writes unless the configuration names another one.
+/// The research model unless the configuration names another one.
 const RESEARCH_MODEL: &str = "gpt-5.5";
 
 upstream!(
@@ -61,7 +61,7 @@ impl Openai {
     ///
     /// # Errors
     ///
-    /// The upstream fails, or does not send one whole image.
+    /// When the upstream fails, or does not send exactly one whole image.
     pub async fn image(&self, prompt: &str) -> Result<Sourced<Generated<Picture>>, Error> {
         let model = self.source.option("image_model").unwrap_or(IMAGE_MODEL);
         let body = json!({
@@ -87,7 +87,7 @@ impl Openai {
     ///
     /// # Errors
     ///
-    /// The upstream fails or does not come to the end of its answer.
+    /// When the upstream fails or does not finish its answer.
     pub async fn research(&self, prompt: &str) -> Result<Sourced<Generated<Research>>, Error> {
         let model = self
             .source
@@ -117,7 +117,7 @@ impl Openai {
     ///
     /// # Errors
     ///
-    /// The upstream fails, or refuses the key.
+    /// When the upstream fails or refuses the key.
     pub async fn models(&self) -> Result<Sourced<Vec<String>>, Error> {
         let ask = self
             .source

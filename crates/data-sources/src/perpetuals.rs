@@ -1,5 +1,5 @@
-//! What the adapters of perpetual venues share: how their readings are kept, and readings that are
-//! put together from several calls.
+//! The shared parts of the adapters of perpetual venues: kept readings, and readings that are
+//! assembled from several calls.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -13,26 +13,26 @@ use crate::{
     text::clean,
 };
 
-/// Readings of single coins that are kept.
+/// How many readings of single coins are kept.
 const COINS: usize = 500;
 /// How old a reading may be.
 pub(crate) const AGES: Ages = Ages::seconds(20, 300);
 
 /// A venue whose perpetuals are read one by one and all at once.
 pub(crate) trait Exchange: Clone + Send + Sync + 'static {
-    /// What the venue says of the perpetual of `coin`.
+    /// Reads the perpetual of `coin`.
     fn fetch(
         &self,
         coin: &str,
     ) -> impl Future<Output = Result<Sourced<VenueReading>, Error>> + Send;
 
-    /// What it says of every perpetual.
+    /// Reads every perpetual.
     fn fetch_all(
         &self,
     ) -> impl Future<Output = Result<Sourced<Arc<Vec<CoinReading>>>, Error>> + Send;
 }
 
-/// What is kept of a venue. Clones share it.
+/// The kept readings of a venue. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Perpetuals {
     readings: Cached<String, VenueReading>,
@@ -47,7 +47,7 @@ impl Perpetuals {
         }
     }
 
-    /// The perpetual of `coin`, kept or from `venue`.
+    /// The perpetual of `coin`, from the cache or from `venue`.
     pub(crate) async fn reading(
         &self,
         venue: &impl Exchange,
@@ -59,7 +59,7 @@ impl Perpetuals {
         self.readings.get(coin.to_owned(), max_age, fetch).await
     }
 
-    /// Every perpetual, kept or from `venue`.
+    /// Every perpetual, from the cache or from `venue`.
     pub(crate) async fn all(
         &self,
         venue: &impl Exchange,
@@ -79,7 +79,7 @@ pub(crate) fn not_listed(venue: &str, contract: &str) -> Error {
     }
 }
 
-/// A reading that grows call by call; a call that failed leaves a named gap.
+/// A reading that grows call by call. A failed call leaves a part that is named as unavailable.
 pub(crate) struct Assembly {
     pub(crate) reading: VenueReading,
     sources: Vec<Provenance>,
@@ -97,7 +97,7 @@ impl Assembly {
         }
     }
 
-    /// The value of a call that gave `part`.
+    /// The value of the call for `part`.
     pub(crate) fn part<T>(&mut self, part: Part, call: Result<Sourced<T>, Error>) -> Option<T> {
         match call {
             Ok(sourced) => Some(self.core(sourced)),

@@ -42,7 +42,7 @@ struct Completion {
     #[serde(default)]
     model: Option<String>,
     choices: Vec<Choice>,
-    /// Addresses by the number that the text cites them with; older answers have only these.
+    /// Addresses by their citation number. Older answers have only these.
     #[serde(default)]
     citations: Option<Vec<String>>,
     #[serde(default)]
@@ -81,7 +81,7 @@ impl Perplexity {
     ///
     /// # Errors
     ///
-    /// The upstream fails or does not come to the end of its answer.
+    /// When the upstream fails or does not finish its answer.
     pub async fn research(&self, prompt: &str) -> Result<Sourced<Generated<Research>>, Error> {
         let model = self
             .source
@@ -140,8 +140,8 @@ fn read(reply: &Reply, model: &str) -> Result<Research, SourceErrorKind> {
     )
 }
 
-/// The marks `[1]`, `[2]` of a text, with the pages that they count. A mark without a page is no
-/// citation, nor is a page that the text does not mark.
+/// The marks `[1]`, `[2]` of a text, with their pages. A mark without a page is no citation, and
+/// neither is a page without a mark.
 fn cited(text: &str, pages: &[Page]) -> Vec<CitationDraft> {
     let chars: Vec<char> = text.chars().collect();
     let mut drafts = Vec::new();

@@ -1,5 +1,5 @@
-//! Polymarket, the venue of the prediction-market rail: everything about a token's market, read now
-//! from the order book's server and from the market list, which must agree.
+//! Polymarket, the venue of the prediction-market rail. It reads the current market of a token from
+//! the order book's server and from the market list, and both must agree.
 
 mod market;
 mod readings;
@@ -26,7 +26,7 @@ pub const DEFAULT_CLOB_URL: &str = "https://clob.polymarket.com";
 /// Public host of the market list.
 pub const DEFAULT_GAMMA_URL: &str = "https://gamma-api.polymarket.com";
 
-/// Ids of the sources this adapter provides, as they appear in `/status`.
+/// Ids of the sources that this adapter provides, as they appear in `/status`.
 pub const SOURCES: [&str; 7] = [
     VERSION,
     TOKEN,
@@ -45,27 +45,27 @@ const TICK_SIZE: &str = "polymarket.tick-size";
 const NEG_RISK: &str = "polymarket.neg-risk";
 const BUILDER_FEES: &str = "polymarket.builder-fees";
 const GAMMA: &str = "polymarket.gamma";
-/// One market that trades now, in the list of markets.
+/// Asks the list of markets for one active market.
 const TRADED: &str = "/markets?limit=1&active=true&closed=false";
 
 /// The hosts, by their keys in a configuration.
 const CLOB_URL: &str = "clob_url";
 const GAMMA_URL: &str = "gamma_url";
 
-/// Requests of one address at one host. The lists of markets, which allow the least, allow 300.
+/// Requests of one address at one host. The strictest limit, that of the lists of markets, is 300.
 const RATE: Rate = Rate::per(200, 10);
 
 /// Longest message of the venue that is passed on.
 const MAX_MESSAGE_CHARS: usize = 160;
 
-/// How Polymarket is reached; reading takes no key.
+/// How Polymarket is reached. Reading takes no key.
 #[derive(Clone, Debug)]
 pub struct PolymarketConfig {
-    /// Where the order book is; a path is a prefix of every request.
+    /// Base URL of the order book; a path is a prefix of every request.
     pub clob_url: String,
-    /// Where the market list is; a path is a prefix of every request.
+    /// Base URL of the market list; a path is a prefix of every request.
     pub gamma_url: String,
-    /// What every venue has.
+    /// Settings that every venue has.
     pub common: VenueConfig,
 }
 
@@ -86,7 +86,7 @@ pub struct Polymarket {
 }
 
 impl Polymarket {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: NAME,
         urls: &[(CLOB_URL, DEFAULT_CLOB_URL), (GAMMA_URL, DEFAULT_GAMMA_URL)],
@@ -131,28 +131,27 @@ impl Polymarket {
         Ok(Self { source })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Whether calls are made to the upstream or to a recording.
+    /// Whether calls go to the upstream or to a recording.
     pub fn mode(&self) -> Mode {
         self.source.mode()
     }
 
-    /// How each of [`SOURCES`] has been doing.
+    /// The health of each of [`SOURCES`].
     pub fn health(&self) -> Vec<SourceHealth> {
         self.source.health()
     }
 
-    /// What is left of what we may ask each of its hosts: requests in ten seconds. Nothing for a
-    /// recording.
+    /// The remaining budget of each host: requests in ten seconds. Empty for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
         self.source.budget()
     }
 
-    /// A token of a market that trades now: for those who need any.
+    /// A token of any market that trades now.
     ///
     /// # Errors
     ///
@@ -178,7 +177,7 @@ impl Polymarket {
             .await
     }
 
-    /// With what a 404 of the venue's own says.
+    /// Asks, and treats a 404 of the venue itself as `not_found`.
     async fn ask_about<T>(
         &self,
         source: &'static str,
@@ -202,7 +201,7 @@ impl Polymarket {
 
 impl PmVenue for Polymarket {
     async fn market(&self, token_id: U256) -> Result<PmMarket, PortError> {
-        // Before the first question: no part of the answer is older.
+        // Taken before the first request: no part of the answer is older.
         let read_at = self.source.now_utc();
         let token_path = format!("/markets-by-token/{token_id}");
         let tick_path = format!("/tick-size?token_id={token_id}");
@@ -225,7 +224,7 @@ impl PmVenue for Polymarket {
                 readings::listed(body, token_id)?.ok_or_else(|| Fault::Answer(unlisted(token_id)))
             }),
         );
-        // Whether the token exists comes before what follows from it.
+        // The existence of the token is judged before everything that follows from it.
         let (pair, version) = (pair?, version?);
         let (tick_size, neg_risk, listed) = (tick_size?, neg_risk?, listed?);
         let market_path = format!("/clob-markets/{:#x}", pair.condition_id);
@@ -236,8 +235,8 @@ impl PmVenue for Polymarket {
             .await?;
         market::agreed(token_id, &pair, tick_size, neg_risk, &book, &listed).map_err(
             |dispute| {
-                let spoiled = self.source.spoiled(dispute.source, dispute.kind);
-                self.source.port_error(spoiled)
+                let reject_response = self.source.reject_response(dispute.source, dispute.kind);
+                self.source.port_error(reject_response)
             },
         )?;
         Ok(PmMarket {
@@ -258,7 +257,7 @@ impl PmVenue for Polymarket {
 
     async fn builder_fee(&self, code: B256) -> Result<PmBuilderFee, PortError> {
         let path = format!("/fees/builder-fees/{code:#x}");
-        // The code is the operator's: a venue that does not know it says nothing about the caller.
+        // The operator chose the code: an unknown code says nothing about the caller.
         let unknown_code = || PortErrorReason::Refused {
             detail: "the venue does not know the configured builder code".to_owned(),
         };
@@ -275,14 +274,14 @@ fn unknown(token_id: U256) -> PortErrorReason {
     }
 }
 
-/// The list shows open markets only, unless it is asked for more.
+/// The list shows open markets only, unless the request asks for more.
 fn unlisted(token_id: U256) -> PortErrorReason {
     PortErrorReason::Unknown {
         subject: format!("token {token_id} in the list of open markets"),
     }
 }
 
-/// What a status other than 2xx says about the request or about the venue: `{"error": "…"}`.
+/// The meaning of a status other than 2xx for the request or the venue: `{"error": "…"}`.
 fn refused(reply: &Reply, not_found: &(dyn Fn() -> PortErrorReason + Sync)) -> Option<Fault> {
     let kind = reply.failure()?;
     let body: Option<Value> = serde_json::from_slice(&reply.body).ok();
@@ -295,7 +294,7 @@ fn refused(reply: &Reply, not_found: &(dyn Fn() -> PortErrorReason + Sync)) -> O
         (400 | 422, message) => Fault::Answer(PortErrorReason::Refused {
             detail: message.unwrap_or_else(|| kind.to_string()),
         }),
-        // The venue says why it is closed.
+        // The venue states why it is closed.
         (503, Some(message)) => Fault::Upstream(SourceErrorKind::Business {
             code: "503".to_owned(),
             message,

@@ -1,4 +1,4 @@
-//! What the routes need, by capability; which upstream provides it is the adapter's business.
+//! The ports of the routes, named by capability. The adapters decide which upstream provides each.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -46,14 +46,14 @@ pub trait TokenList: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Source`] when no list young enough can be had.
+    /// [`Error::Source`] when no list is young enough.
     fn tokens(
         &self,
         max_age: Option<Duration>,
     ) -> impl Future<Output = Result<Sourced<TokenSnapshot>, Error>> + Send;
 }
 
-/// A list of tokens as it was at one time.
+/// A token list at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenSnapshot {
     /// The chain.
@@ -67,7 +67,7 @@ pub struct TokenSnapshot {
 /// A token of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its contract; prints with its checksum. The native coin has [`NATIVE_COIN`].
+    /// Its contract; `Display` writes its checksum. The native coin has [`NATIVE_COIN`].
     pub address: Address,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
@@ -116,9 +116,9 @@ pub struct Approval {
     pub chain_id: u64,
     /// Gas the aggregator suggests, when it answered.
     pub gas_limit: Option<u64>,
-    /// Whether a non-zero allowance must be set to zero first; `None` when nobody knows.
+    /// Whether a non-zero allowance must be set to zero first; `None` when that is unknown.
     pub needs_reset: Option<bool>,
-    /// Version of the reviewed set the spender is from.
+    /// Version of the reviewed set that has the spender.
     pub reviewed_version: String,
 }
 
@@ -135,7 +135,7 @@ pub trait Swaps: Send + Sync {
     ) -> impl Future<Output = Result<Sourced<SwapQuote>, Error>> + Send;
 }
 
-/// A swap whose parameters passed every check that needs no upstream (service document 2.2).
+/// A swap request that passed every check that needs no upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwapRequest {
     /// Token to spend.
@@ -216,7 +216,7 @@ impl SwapRequest {
 /// A quote and the unsigned transaction that executes it, every fact compared with the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwapQuote {
-    /// What was asked for.
+    /// The request.
     pub request: SwapRequest,
     /// Output expected, in the output token's unit.
     pub amount_out: U256,
@@ -243,7 +243,7 @@ pub struct SwapQuote {
     pub function: &'static str,
     /// Unix time in seconds after which the transaction reverts.
     pub deadline: Option<u64>,
-    /// What the aggregator keeps of a better-than-quoted output.
+    /// The share of a better-than-quoted output that the aggregator keeps.
     pub trim: Option<Trim>,
     /// Bytes after the calldata's arguments, all of them recognised.
     pub trailing_bytes: usize,
@@ -260,7 +260,7 @@ pub struct RouteHop {
     pub share_pct: Option<String>,
 }
 
-/// What the aggregator says about a token of a quote. Absent is unknown, never `false` or zero.
+/// The aggregator's statements about a token of a quote. `None` is unknown, never `false` or zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenStanding {
     /// Symbol. Untrusted text without control characters.

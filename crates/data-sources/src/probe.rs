@@ -1,5 +1,5 @@
-//! Whether upstreams still answer in the form that the adapters read: one harmless question for
-//! each endpoint, asked through the adapters themselves, and what came back held against the
+//! Checks whether upstreams still answer in the form that the adapters read. It asks one harmless
+//! question for each endpoint through the adapters themselves, and compares the answer with the
 //! recorded form.
 
 mod form;
@@ -13,7 +13,7 @@ mod witness;
 
 pub use self::{
     form::{Form, Member, form_key, forms},
-    question::{Answer, Heard, Probed, Question},
+    question::{Heard, ProbeReading, Probed, Question},
     questions::{Rail, Terms},
     row::{Change, Row, State, exit_code, rows},
     shape::{Kind, Shape},

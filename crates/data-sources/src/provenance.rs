@@ -1,4 +1,4 @@
-//! Where a value came from, and the clock that ages it.
+//! The provenance of a value, and the clock that gives its age.
 
 use std::{
     sync::OnceLock,
@@ -14,7 +14,7 @@ use crate::error::SourceError;
 pub struct Provenance {
     /// Which source, for example `okx.market-price`.
     pub source: &'static str,
-    /// What it contributed.
+    /// The source's contribution.
     pub status: SourceStatus,
     /// The upstream's own time of the data; `None` when it does not state one.
     pub as_of: Option<Timestamp>,
@@ -26,13 +26,13 @@ pub struct Provenance {
     pub mode: Mode,
     /// Whether the answer was kept from an earlier call.
     pub cached: bool,
-    /// Whether it only says what something is (a name, a unit, an interface) and not how it stands:
-    /// such facts do not age what is told with their help.
+    /// Whether the data only describes a thing (a name, a unit, an interface) and not its current
+    /// state. The age of such data does not count as the age of an answer.
     pub reference: bool,
 }
 
 impl Provenance {
-    /// A value that is made here.
+    /// The provenance of a value that is made locally.
     pub fn local(source: &'static str, now: Timestamp) -> Self {
         Self {
             source,
@@ -63,12 +63,12 @@ impl Provenance {
     }
 }
 
-/// What a source contributed to an answer.
+/// The contribution of a source to an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceStatus {
     /// It answered and the answer passed its checks.
     Ok,
-    /// A newer answer could not be had; this one is older than its time to live.
+    /// No newer answer was available; this one is older than its time to live.
     Stale {
         /// Why it was not refreshed, as in [`SourceStatus::Unavailable`].
         reason: String,
@@ -99,7 +99,7 @@ impl SourceStatus {
     }
 }
 
-/// Where an upstream's answers come from.
+/// Where the answers of an upstream come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The upstream itself.
@@ -129,7 +129,7 @@ pub struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
-    /// The value turned into another one; its sources stay.
+    /// Changes the value; its sources stay.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Sourced<U> {
         Sourced {
             value: change(self.value),
@@ -137,7 +137,7 @@ impl<T> Sourced<T> {
         }
     }
 
-    /// The same, as facts that do not age what is told with their help.
+    /// Marks every source as reference data, whose age does not count.
     #[must_use]
     pub fn as_reference(mut self) -> Self {
         for source in &mut self.sources {
@@ -146,7 +146,7 @@ impl<T> Sourced<T> {
         self
     }
 
-    /// The same, with the upstream's own time of the data.
+    /// Sets the upstream's own time of the data.
     #[must_use]
     pub fn as_of(mut self, time: Option<Timestamp>) -> Self {
         for source in &mut self.sources {
@@ -161,8 +161,8 @@ pub trait Clock: Send + Sync + 'static {
     /// The present time.
     fn now(&self) -> Timestamp;
 
-    /// Time since a fixed moment. It is what budgets are measured by, so it should neither jump nor
-    /// go back; unless a clock has a better one, it is the time since 1970.
+    /// Time since a fixed moment. Budgets are measured by it, so it should neither jump nor go
+    /// back. The default is the time since 1970.
     fn monotonic(&self) -> Duration {
         Duration::try_from(self.now().duration_since(Timestamp::UNIX_EPOCH)).unwrap_or_default()
     }
@@ -183,7 +183,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that starts at a given time and goes on from there: the time in a world of recordings.
+/// A clock that starts at a given time and runs from there: the time in a world of recordings.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockFrom {
     start: Timestamp,
@@ -191,7 +191,7 @@ pub struct ClockFrom {
 }
 
 impl ClockFrom {
-    /// It is `start` now.
+    /// A clock that shows `start` now.
     pub fn new(start: Timestamp) -> Self {
         Self {
             start,

@@ -1,5 +1,5 @@
-//! What the adapters of the agent rail share: how they are set up, and their failures in the words
-//! of the ports.
+//! The shared parts of the adapters of the agent rail: their configuration, and their failures as
+//! errors of the ports.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -15,18 +15,18 @@ use crate::{
     transport::{Limits, Reply},
 };
 
-/// What an operator says of a venue, whatever its adapter needs beside it.
+/// The operator's settings of a venue that every adapter has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VenueConfig {
-    /// Whether it may be asked at all.
+    /// Whether the venue may be asked at all.
     pub enabled: bool,
     /// Whether its addresses are the upstream or a recording of it.
     pub mode: Mode,
     /// Time, size and tries of a call. A rate limit is never waited for.
     pub limits: Limits,
-    /// How many servers ask from the same address: each takes its share of the budget.
+    /// How many servers share the same address: each takes its share of the budget.
     pub servers: NonZeroU32,
-    /// Calls in a day and in a month of the calendar; they are shared like the budget.
+    /// Calls in a calendar day and a calendar month; the servers share them like the budget.
     pub quota: QuotaSpec,
 }
 
@@ -43,7 +43,7 @@ impl Default for VenueConfig {
 }
 
 impl VenueConfig {
-    /// Takes over what is said of an upstream in general; addresses and keys are the adapter's.
+    /// Takes over the general settings of an upstream. The adapter handles addresses and keys.
     pub(crate) fn take(&mut self, said: &SourceConfig) {
         self.enabled = said.enabled;
         self.mode = said.mode;
@@ -57,7 +57,7 @@ impl VenueConfig {
         }
     }
 
-    /// As a [`Source`] takes it; addresses and keys are the adapter's.
+    /// The settings for a [`Source`]. The adapter handles addresses and keys.
     pub(crate) fn source(&self) -> SourceConfig {
         SourceConfig {
             enabled: self.enabled,
@@ -70,11 +70,11 @@ impl VenueConfig {
     }
 }
 
-/// Why a reply gives no value; an answer to the request is told in the words of the port.
+/// Why a reply gives no value; an answer to the request is an error of the port.
 pub(crate) type Fault = source::Fault<PortErrorReason>;
 
 impl Source {
-    /// [`Self::ask`] for a port: the value alone, or the reason in the port's words.
+    /// [`Self::ask`] for a port: the plain value, or the port's error.
     pub(crate) async fn ask_port<T>(
         &self,
         ask: Ask<'_>,
@@ -101,7 +101,7 @@ impl Source {
 
 impl From<SourceError> for PortErrorReason {
     fn from(error: SourceError) -> Self {
-        // The upstream's own name is in the error around this.
+        // The error around this one carries the upstream's name.
         let SourceError { source, kind } = error;
         let call = source.split_once('.').map_or(source, |(_, call)| call);
         match kind {

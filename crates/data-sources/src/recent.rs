@@ -1,4 +1,4 @@
-//! A bounded map that forgets what was not used for the longest time.
+//! A bounded map that drops the least recently used entry.
 
 use std::{
     hash::Hash,
@@ -7,26 +7,26 @@ use std::{
 
 use hashlink::LruCache;
 
-/// Values by key, at most as many as the capacity. Clones share them. It is made for the answers of
-/// upstreams: it is asked a few times in a call, so that one lock is enough.
+/// Values by key, at most as many as the capacity. Clones share them. It serves the answers of
+/// upstreams, which are read a few times per call, so one lock is enough.
 pub(crate) struct Recent<K, V> {
     entries: Arc<Mutex<LruCache<K, V>>>,
 }
 
 impl<K: Hash + Eq, V: Clone> Recent<K, V> {
-    /// An empty one; nothing is allocated before it is used.
+    /// An empty map; nothing is allocated before its first use.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             entries: Arc::new(Mutex::new(LruCache::new(capacity))),
         }
     }
 
-    /// The value of a key, which counts as its use.
+    /// The value of a key. Reading it counts as a use.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
         self.lock().get(key).cloned()
     }
 
-    /// The value of a key; `make` gives the one of a key that is not known.
+    /// The value of a key; for an unknown key, the value that `make` returns.
     pub(crate) fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> V) -> V {
         let mut entries = self.lock();
         if let Some(value) = entries.get(&key) {
@@ -43,7 +43,7 @@ impl<K: Hash + Eq, V: Clone> Recent<K, V> {
     }
 
     fn lock(&self) -> MutexGuard<'_, LruCache<K, V>> {
-        // Whoever panicked did so in `make`, before anything was changed.
+        // A panic can only have come from `make`, before any change.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_used_for_the_longest_time_is_forgotten() {
+    fn the_least_recently_used_entry_is_evicted() {
         let recent = Recent::new(2);
         recent.insert("a", 1);
         assert_eq!(recent.get_or_insert_with("b", || 2), 2);

@@ -12,7 +12,7 @@ use plan_builder::ports::{Accounts, PortError, PortErrorReason, SimulatedCall, S
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use self::endpoint::{Endpoint, NodeError, Outcome, nothing};
+use self::endpoint::{Endpoint, NodeError, RpcReply, nothing};
 use crate::{
     budget::{Families, QuotaSpec},
     error::SourceErrorKind,
@@ -31,7 +31,7 @@ const CODE: &str = "rpc.code";
 const CALL: &str = "rpc.call";
 const SIMULATE: &str = "rpc.simulate";
 
-/// 3 s and one try for each endpoint: the next endpoint is the better second try.
+/// 3 s and one try for each endpoint: the next endpoint is a better second try.
 const LIMITS: Limits = Limits {
     attempts: 1,
     ..Limits::USUAL.within_seconds(3)
@@ -39,8 +39,8 @@ const LIMITS: Limits = Limits {
 
 static SPEC: UpstreamSpec = node(&SOURCES);
 
-/// What is known of a node that is asked for `sources`. Nodes have no limits that could be known,
-/// and others stand beside one that has had enough.
+/// The description of a node that is asked for `sources`. Nodes have no known limits, and another
+/// node can stand in for one that is overloaded.
 pub(crate) const fn node(sources: &'static [&'static str]) -> UpstreamSpec {
     UpstreamSpec {
         name: NAME,
@@ -64,10 +64,10 @@ pub struct RpcConfig {
     /// The endpoints of each chain id, in order of preference. Their addresses often carry a key,
     /// so none is ever printed.
     pub chains: BTreeMap<u64, Vec<SecretString>>,
-    /// Whether the endpoints are nodes of the chains or stand in for them.
+    /// Whether the endpoints are nodes of the chains or their stand-ins.
     pub mode: Mode,
-    /// Time and size of a call to one endpoint, and its tries: the next endpoint is the better
-    /// second try.
+    /// Time and size of a call to one endpoint, and its tries. The next endpoint is a better second
+    /// try.
     pub limits: Limits,
 }
 
@@ -89,12 +89,12 @@ pub struct RpcReader {
     mode: Mode,
 }
 
-/// How one endpoint has been doing.
+/// The health of one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointHealth {
     /// Its chain.
     pub chain_id: u64,
-    /// Its place among the chain's endpoints, from 1.
+    /// Its position among the chain's endpoints, from 1.
     pub position: usize,
     /// Each of [`SOURCES`].
     pub sources: Vec<SourceHealth>,
@@ -133,12 +133,12 @@ impl RpcReader {
         })
     }
 
-    /// Whether calls are made to nodes or to what stands in for them.
+    /// Whether calls go to nodes or to their stand-ins.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// How each endpoint has been doing, by chain and position.
+    /// The health of each endpoint, by chain and position.
     pub fn health(&self) -> Vec<EndpointHealth> {
         self.chains
             .values()
@@ -156,20 +156,20 @@ impl RpcReader {
         method: &str,
         params: &Value,
         read: impl Fn(&Json<'_>) -> Result<T, SourceErrorKind> + Send + Sync,
-    ) -> Result<Outcome<T>, PortError> {
+    ) -> Result<RpcReply<T>, PortError> {
         let read = |result: Option<&Json<'_>>| read(result.ok_or_else(nothing)?);
         let mut failure = None;
         for endpoint in self.endpoints(chain_id) {
             match endpoint.ask(source, method, params, &read).await {
                 Ok(told) => match told.value {
-                    Outcome::NoMethod => {}
+                    RpcReply::NoMethod => {}
                     outcome => return Ok(outcome),
                 },
                 Err(error @ NodeError::Refused(_)) => return Err(port_error(error)),
                 Err(error) => failure = Some(port_error(error)),
             }
         }
-        failure.map_or(Ok(Outcome::NoMethod), Err)
+        failure.map_or(Ok(RpcReply::NoMethod), Err)
     }
 
     /// Every endpoint, by chain and position.
@@ -181,7 +181,7 @@ impl RpcReader {
         self.chains.get(&chain_id).map_or(&[], Vec::as_slice)
     }
 
-    /// Why a chain gives nothing although no endpoint failed.
+    /// The error for a chain whose endpoints neither answer nor fail.
     fn unserved(&self, chain_id: u64, method: &str) -> PortError {
         let reason = if self.endpoints(chain_id).is_empty() {
             PortErrorReason::NotConfigured {
@@ -222,9 +222,11 @@ impl Accounts for RpcReader {
             })
             .await?;
         match outcome {
-            Outcome::Value(code) => Ok(code),
-            // A node that "reverts" here does not do what the method is for.
-            Outcome::Reverted(_) | Outcome::NoMethod => Err(self.unserved(chain_id, "eth_getCode")),
+            RpcReply::Value(code) => Ok(code),
+            // Refuses a revert of a method that only reads: such a node does not work.
+            RpcReply::Reverted(_) | RpcReply::NoMethod => {
+                Err(self.unserved(chain_id, "eth_getCode"))
+            }
         }
     }
 
@@ -239,9 +241,9 @@ impl Accounts for RpcReader {
             .ask(chain_id, CALL, "eth_call", &params, |result| result.bytes())
             .await?;
         match outcome {
-            Outcome::Value(returned) => Ok(Some(returned)),
-            Outcome::Reverted(_) => Ok(None),
-            Outcome::NoMethod => Err(self.unserved(chain_id, "eth_call")),
+            RpcReply::Value(returned) => Ok(Some(returned)),
+            RpcReply::Reverted(_) => Ok(None),
+            RpcReply::NoMethod => Err(self.unserved(chain_id, "eth_call")),
         }
     }
 }
@@ -264,11 +266,11 @@ impl Simulator for RpcReader {
             })
             .await?;
         match outcome {
-            Outcome::Value(calls) => Ok(Some(calls)),
-            Outcome::Reverted(_) | Outcome::NoMethod if self.endpoints(chain_id).is_empty() => {
+            RpcReply::Value(calls) => Ok(Some(calls)),
+            RpcReply::Reverted(_) | RpcReply::NoMethod if self.endpoints(chain_id).is_empty() => {
                 Ok(None)
             }
-            Outcome::Reverted(_) | Outcome::NoMethod => {
+            RpcReply::Reverted(_) | RpcReply::NoMethod => {
                 Err(self.unserved(chain_id, "eth_simulateV1"))
             }
         }

@@ -1,5 +1,5 @@
-//! News feeds of publishers, in RSS or Atom. Each publisher is an upstream of its own: what one
-//! suffers leaves the others alone.
+//! News feeds of publishers, in RSS or Atom. Each publisher is a separate upstream, so a failing
+//! one does not affect the others.
 
 mod feed;
 
@@ -17,10 +17,10 @@ use crate::{
 
 const LIMITS: Limits = Limits::USUAL.within_seconds(8).up_to_bytes(4 * 1024 * 1024);
 
-/// One feed: what its publisher is called, its address and how it is asked.
+/// One feed: its publisher, its address and its limits.
 struct Feed {
     publisher: &'static str,
-    /// What follows its address.
+    /// The path of the feed.
     path: &'static str,
     spec: UpstreamSpec,
 }
@@ -123,15 +123,15 @@ static SPEC: UpstreamSpec = UpstreamSpec {
 #[derive(Clone, Debug)]
 pub struct Rss {
     feeds: Vec<Source>,
-    /// All feeds under one name: what a configuration knows of them. It is never asked.
+    /// All feeds under one name, for the configuration. It is never asked.
     all: Source,
 }
 
 impl Rss {
-    /// What is known of the feeds before they are asked.
+    /// How the feeds are reached, and which limits they have.
     pub const SPEC: &'static UpstreamSpec = &SPEC;
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl Rss {
         &self.feeds
     }
 
-    /// The newest articles of one feed, by its place in [`Self::feeds`].
+    /// The newest articles of one feed, by its index in [`Self::feeds`].
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The machinery that every adapter shares: one upstream with its addresses and keys, asked no more
-//! often than it allows, left alone while it fails, and with a record of how it has been doing.
+//! The engine of every adapter: one upstream with its addresses and keys. It is asked within its
+//! limits, left alone while it fails, and its health is recorded.
 
 mod ask;
 mod breaker;
@@ -45,14 +45,14 @@ struct Inner {
     health: HealthBoard,
 }
 
-/// What the sources that share a limit have in common.
+/// The state that the sources of one limit share.
 struct FamilyState {
     gate: Gate,
     breaker: Breaker,
 }
 
 impl Source {
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Source {
             .map(|(name, rate)| family((name, Some(rate))))
             .collect();
         if families.is_empty() {
-            // Nothing limits it, but it may still ask to be left alone.
+            // No budget limits it, but the upstream may still ask for a pause.
             families.push(family(("", None)));
         }
         let quota = QuotaSpec {
@@ -151,7 +151,7 @@ impl Source {
         }
     }
 
-    /// What is known of the upstream before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub fn spec(&self) -> &'static UpstreamSpec {
         self.inner.spec
     }
@@ -161,7 +161,7 @@ impl Source {
         self.inner.config.mode
     }
 
-    /// Why it is not asked at all, if it is not.
+    /// Why the upstream is not asked at all; `None` if it may be asked.
     pub fn disabled(&self) -> Option<&'static str> {
         let config = &self.inner.config;
         if !config.enabled {
@@ -173,8 +173,8 @@ impl Source {
         keyless.then_some("no api key")
     }
 
-    /// How each of its sources has been doing, and what is left of the budgets and quotas that they
-    /// share. A source with several addresses shows the one of which the least is left.
+    /// The health of each of its sources, with the remaining budgets and quotas that they share. A
+    /// source with several addresses shows the address with the least left.
     pub fn health(&self) -> Vec<SourceHealth> {
         let now = self.now();
         let disabled = self.disabled();
@@ -198,25 +198,25 @@ impl Source {
         self.inner.spec.sources.iter().map(of).collect()
     }
 
-    /// What is left of the budget of each of its families; nothing for a recording.
+    /// The remaining budget of each of its families; empty for a recording.
     pub fn budget(&self) -> Vec<BudgetState> {
         let families = self.inner.families.iter();
         families.filter_map(|family| family.gate.state()).collect()
     }
 
-    /// What is left of its quota; of two, the one with fewer calls left.
+    /// The remaining quota; of two quotas, the one with fewer calls left.
     pub fn quota(&self) -> Option<QuotaState> {
         self.inner.quotas.state()
     }
 
-    /// Keeps the counters of its quotas in `store` from now on, and what is used of budgets for a
-    /// minute or longer, and goes on where they stand there. Until then they are counted in memory.
-    /// A budget stays in memory as well, so that a store that fails stops no call for the sake of
-    /// one.
+    /// From now on, keeps the counters of its quotas and the use of its budgets of a minute or
+    /// longer in `store`, and continues from the stored values. Before this call they are counted
+    /// in memory. Budgets are also kept in memory, so a failing store stops no call because of a
+    /// budget.
     ///
     /// # Errors
     ///
-    /// What the store gives. Calls that a quota covers are refused until the store works again.
+    /// The error of the store. Calls that a quota covers are refused until the store works again.
     pub async fn keep_limits(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
         for family in &self.inner.families {
             family.gate.keep_in(store.clone()).await?;
@@ -237,7 +237,7 @@ impl Source {
         self.inner.config.api_key.as_ref()
     }
 
-    /// What the operator chose under `key`.
+    /// The operator's choice under `key`.
     pub(crate) fn option(&self, key: &str) -> Option<&str> {
         self.inner.config.options.get(key).map(String::as_str)
     }
@@ -246,7 +246,7 @@ impl Source {
         self.inner.config.secret_key.as_ref()
     }
 
-    /// The families that a source's calls belong to.
+    /// The families of a source's calls.
     fn families_of(&self, source: &str) -> impl Iterator<Item = &FamilyState> {
         let addresses = 0..self.inner.upstreams.len();
         let mut places: Vec<usize> = addresses

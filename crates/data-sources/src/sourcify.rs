@@ -18,17 +18,17 @@ use crate::{
     transport::{Limits, QUOTED_CHARS, Transport, TransportError},
 };
 
-/// The source of interfaces.
+/// Source id of the interfaces.
 pub const ABI: &str = "sourcify.abi";
-/// The source of signatures.
+/// Source id of the signatures.
 pub const SIGNATURES: &str = "sourcify.signatures";
 const SIGNATURES_URL: &str = "signatures_url";
 
-/// Verified code does not change; that there is none may change any day.
+/// Verified code does not change, but unverified code may become verified any day.
 const AGES: Ages = Ages::seconds(6 * 3_600, 7 * 86_400).with_floor(300);
-/// What a selector stands for does not change; further signatures of it may be listed any day.
+/// The meaning of a selector does not change, but further signatures of it may be listed any day.
 pub(crate) const SIGNATURE_AGES: Ages = Ages::seconds(86_400, 30 * 86_400).with_floor(300);
-/// Contracts that are kept, and questions about selectors.
+/// How many contracts, and how many questions about selectors, are kept.
 const KEPT: usize = 1_024;
 /// Most implementations of a proxy that are read.
 const MAX_IMPLEMENTATIONS: usize = 4;
@@ -46,17 +46,17 @@ pub struct Sourcify {
 /// Signatures by selector.
 type Signatures = BTreeMap<Selector, Vec<Candidate>>;
 
-/// What is published about a contract.
+/// The published facts about a contract.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
-    /// Its interface when its code is verified, otherwise nothing.
+    /// Its interface when its code is verified; otherwise empty.
     pub facts: ContractFacts,
     /// The contracts that it delegates to, when it is a proxy.
     pub implementations: Vec<Address>,
 }
 
 impl Sourcify {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "sourcify",
         urls: &[
@@ -72,7 +72,7 @@ impl Sourcify {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -89,14 +89,14 @@ impl Sourcify {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// What is published about a contract. One that nobody published is not verified, which is an
-    /// answer. It says what the contract is: however long it was kept, it does not age what is read
-    /// with it.
+    /// The published facts about a contract. An unpublished contract is not verified, which is an
+    /// answer. The facts only describe the contract: their age does not count as the age of an
+    /// answer.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Sourcify {
     }
 
     /// The signatures that are listed for each selector, in the database's order. A selector
-    /// without any has an empty list. The same question is asked once a day.
+    /// without any has an empty list. The same selectors are asked for at most once a day.
     ///
     /// # Errors
     ///
@@ -217,7 +217,8 @@ struct Implementation {
 }
 
 impl Answer {
-    /// A contract that nobody published, and not a path that does not exist.
+    /// Whether the answer says that the contract is unpublished, and not that the path does not
+    /// exist.
     fn is_not_found(&self) -> bool {
         self.custom_code.as_deref() == Some("not_found")
             || (self.matched.is_none() && self.address.is_some())

@@ -1,5 +1,5 @@
-//! One careful HTTP client for every upstream: no redirects, bounded time, bounded bodies, JSON
-//! only.
+//! The HTTP client of every upstream. It follows no redirects, limits time and body size, and
+//! accepts only the expected content type.
 
 mod call;
 mod health;
@@ -32,8 +32,8 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Builds the client: no redirects (an answer comes from the host that was asked or not at
-    /// all), no cookies, gzip, no `Referer`.
+    /// Builds the client: no redirects (only the requested host may answer), no cookies, gzip, no
+    /// `Referer`.
     ///
     /// # Errors
     ///
@@ -42,11 +42,12 @@ impl Transport {
         Self::named(concat!("data-sources/", env!("CARGO_PKG_VERSION")))
     }
 
-    /// The same with a name of its own: upstreams see who asks, and whom to write to.
+    /// Like [`Self::new`], with this `User-Agent`, so that upstreams see who asks and whom to
+    /// contact.
     ///
     /// # Errors
     ///
-    /// As [`Self::new`]; and for a name that no header can hold.
+    /// As [`Self::new`], and when the name cannot be a header.
     pub fn named(user_agent: &str) -> Result<Self, TransportError> {
         reqwest::Client::builder()
             .redirect(Policy::none())
@@ -57,7 +58,7 @@ impl Transport {
             .map_err(|_| TransportError::Client)
     }
 
-    /// One upstream over this client. `base_url` is the prefix of every request.
+    /// An upstream that uses this client. `base_url` is the prefix of every request.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl Transport {
         Ok(self.over(base.as_str().trim_end_matches('/')))
     }
 
-    /// One endpoint over this client: `url` is the whole address, and may carry a key.
+    /// An endpoint that uses this client: `url` is the whole address, and may carry a key.
     ///
     /// # Errors
     ///

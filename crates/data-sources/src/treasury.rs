@@ -1,6 +1,6 @@
 //! The daily yield curve of the US Treasury: par yields of every tenor, one row for each day.
 //!
-//! Columns are found by their header, because tenors come and go; a cell may be empty. A year's
+//! Columns are found by their header, because tenors come and go. A cell may be empty. A year's
 //! file is empty until its first trading day.
 
 use std::{sync::Arc, time::Duration};
@@ -23,7 +23,7 @@ use crate::{
 
 const CURVE: &str = "treasury.yield-curve";
 
-/// The tenors that are read: the column and its instrument.
+/// The tenors that are read: the column and the instrument of each.
 const TENORS: [(&str, &Instrument); 4] = [
     ("3 Mo", &Instrument::US3M),
     ("2 Yr", &Instrument::US2Y),
@@ -43,12 +43,12 @@ pub struct Treasury {
 pub struct Curve {
     /// The day.
     pub date: Date,
-    /// The tenors that the day has, with the value of the day before.
+    /// The day's tenors, with the value of the day before.
     pub points: Vec<(&'static Instrument, Observation)>,
 }
 
 impl Treasury {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "treasury",
         urls: &[("base_url", "https://home.treasury.gov")],
@@ -61,7 +61,7 @@ impl Treasury {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Treasury {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -105,7 +105,7 @@ impl Treasury {
         let sources = file.sources;
         let curve = file.value.ok_or_else(|| {
             self.source
-                .spoiled(CURVE, malformed("$", "a day with yields", "none"))
+                .reject_response(CURVE, malformed("$", "a day with yields", "none"))
         })?;
         let time = curve.points.first().map(|(_, point)| point.as_of);
         Ok(Sourced {
@@ -127,8 +127,8 @@ impl Treasury {
     }
 }
 
-/// The newest day of a file, and the changes from the one before. Rows are not trusted to be in
-/// order. `None` of a file without days.
+/// The newest day of a file, with the changes from the day before. The rows may be in any order.
+/// `None` for a file without days.
 fn newest(body: &[u8], today: Date) -> Result<Option<Curve>, SourceErrorKind> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(body);
     let header = reader
@@ -198,7 +198,8 @@ fn newest(body: &[u8], today: Date) -> Result<Option<Curve>, SourceErrorKind> {
     }))
 }
 
-/// A cell in percent; empty and `N/A` are nothing, anything else that is no number is an error.
+/// A cell in percent. Empty cells and `N/A` are `None`; any other text that is no number is an
+/// error.
 fn yield_of(cell: Option<&str>) -> Result<Option<Decimal>, SourceErrorKind> {
     match cell.map(str::trim) {
         None | Some("" | "N/A") => Ok(None),
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(point.as_of.to_string(), "2026-11-20T20:30:00Z");
     }
 
-    /// The rules of holidays are ours; a curve that the source states is there.
+    /// Our calendar decides holidays, but a curve that the source states counts.
     #[test]
     fn a_curve_of_a_day_that_the_calendar_takes_for_a_holiday_is_read() {
         let curve = curve("Date,\"10 Yr\"\n11/10/2026,4.11\n11/11/2026,4.08\n").unwrap();
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_curve_is_refused() {
+    fn a_malformed_curve_is_refused() {
         for text in [
             "",
             "<html><body>Checking your browser</body></html>",

@@ -1,4 +1,4 @@
-//! Forms that many interfaces share: times in milliseconds, lists whose rows may be bad one by one.
+//! Forms that many interfaces share: times in milliseconds, and lists with single bad rows.
 
 use std::fmt;
 
@@ -12,8 +12,7 @@ use crate::{error::SourceErrorKind, text::clean, transport::QUOTED_CHARS};
 /// How far ahead of ours an upstream's clock may be.
 const AHEAD: SignedDuration = SignedDuration::from_mins(5);
 
-/// A time in unix milliseconds, written as a number or as text. Zero is how venues write that there
-/// is none.
+/// A time in Unix milliseconds, written as a number or as text. Venues write zero for "none".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Millis(pub(crate) Option<Timestamp>);
 
@@ -40,7 +39,7 @@ impl<'de> Deserialize<'de> for Millis {
 }
 
 impl Millis {
-    /// The time of something that has happened: stated, and not in the future.
+    /// The time of a past event: it must be stated, and not lie in the future.
     pub(crate) fn past(self, now: Timestamp, path: &str) -> Result<Timestamp, SourceErrorKind> {
         let latest = now.saturating_add(AHEAD).unwrap_or(now);
         match self.0 {
@@ -51,7 +50,7 @@ impl Millis {
     }
 }
 
-/// An answer that is not what the interface promises.
+/// An answer that breaks the interface's contract.
 pub(crate) fn malformed(
     path: &str,
     expected: &'static str,
@@ -64,14 +63,14 @@ pub(crate) fn malformed(
     }
 }
 
-/// A row in the form `T`. One that cannot be read is counted, and left out by the caller.
+/// A row in the form `T`. An unreadable row is counted; the caller leaves it out.
 pub(crate) fn row<T: DeserializeOwned>(row: Value) -> Option<T> {
     let read = serde_json::from_value(row);
     read.map_err(|_| unreadable::note()).ok()
 }
 
-/// The rows of a list that can be read. A bad one spoils itself only, unless all are bad, and is
-/// counted.
+/// The rows of a list that can be read. A bad row is counted and left out; a list of bad rows only
+/// is refused.
 pub(crate) fn rows<T: DeserializeOwned>(
     list: &[Box<RawValue>],
     path: &str,

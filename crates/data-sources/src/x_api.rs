@@ -1,5 +1,5 @@
-//! X: posts of a list of accounts, with a key. Texts are read for what they say and not kept: the
-//! terms forbid to pass them on.
+//! X: posts of a list of accounts, with a key. Texts are read but not kept, because the terms
+//! forbid to pass them on.
 
 mod archive;
 
@@ -29,15 +29,15 @@ use crate::{
 const SOURCE: &str = "x.list";
 /// How far a post may be ahead of our clock.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
-/// Older posts are not told of: a day, and the day before it to compare with.
+/// Older posts are left out: the window holds a day, and the day before for comparison.
 const WINDOW: SignedDuration = SignedDuration::from_hours(48);
 /// Most pages that are read, unless the configuration says otherwise.
 const PAGES: u32 = 10;
-/// The most that the configuration can say.
+/// The largest value that the configuration accepts.
 const MOST_PAGES: u32 = 32;
-/// Posts of a page where nothing is known yet, and the most that the interface sends.
+/// Posts of a page while no earlier post is known: the most that the interface sends.
 const MOST: u32 = 100;
-/// Posts of the first page where earlier ones are known.
+/// Posts of the first page when earlier posts are known.
 const FEW: u32 = 10;
 /// Posts that a probe reads.
 const HANDFUL: u32 = 5;
@@ -110,7 +110,7 @@ struct Metrics {
 }
 
 impl XApi {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "x_api",
         urls: &[("base_url", "https://api.x.com")],
@@ -123,7 +123,7 @@ impl XApi {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -139,21 +139,21 @@ impl XApi {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Posts of the last two days in the operator's list, newest first: those that were read
-    /// before, and what is newer (`GET /2/lists/{id}/tweets`). Each post that is sent is paid for,
-    /// so that reading ends at the first one that is known: pages are small at first. Without any
-    /// that is known, pages of a hundred are read until the two days are covered, as many as
-    /// `pages` of the configuration says.
+    /// Posts of the last two days in the operator's list, newest first: the archived ones, and
+    /// newer ones (`GET /2/lists/{id}/tweets`). X charges for each post that it sends, so reading
+    /// ends at the first known post, and the first pages are small. Without a known post, pages of
+    /// a hundred are read until they cover two days, at most as many as `pages` in the
+    /// configuration.
     ///
     /// # Errors
     ///
     /// A [`SourceError`]; disabled without a key or without `list_id`. A further page that fails
-    /// only shortens what is covered, and nothing of such a reading is kept.
+    /// only shortens the covered time, and nothing of such a reading is kept.
     pub async fn posts(&self) -> Result<Sourced<Posts>, SourceError> {
         let since = self.source.now().checked_sub(WINDOW);
         let since = since.unwrap_or(Timestamp::UNIX_EPOCH);
@@ -187,7 +187,7 @@ impl XApi {
                 reading.complete = true;
                 break;
             }
-            // Pages that repeat each other have no end.
+            // Pages that repeat each other would never end.
             if !news {
                 break;
             }
@@ -205,7 +205,7 @@ impl XApi {
         })
     }
 
-    /// The newest posts of the list, a handful: what a probe asks for.
+    /// A few of the newest posts of the list, for a probe.
     ///
     /// # Errors
     ///
@@ -215,13 +215,13 @@ impl XApi {
         Ok(page.map(|page| page.posts))
     }
 
-    /// What was read so far, to be kept.
+    /// The posts that were read so far, to be kept.
     #[must_use]
     pub fn archive(&self) -> Archive {
         self.kept().clone()
     }
 
-    /// Takes in what was read before, or by another server.
+    /// Takes in posts that were read before, or by another server.
     pub fn take_in(&self, other: Archive) {
         let mut ours = self.kept();
         let joined = std::mem::take(&mut *ours).joined(other);
@@ -289,7 +289,7 @@ impl XApi {
 fn page(answer: Answer, now: Timestamp) -> Result<Page, SourceErrorKind> {
     let next = answer.meta.next_token;
     let Some(rows) = answer.data else {
-        // A list without posts has no `data`; an answer with errors alone is a failure.
+        // A list without posts has no `data`. An answer with errors only is a failure.
         return match answer.errors {
             Some(errors) if !errors.is_empty() => Err(SourceErrorKind::Business {
                 code: "errors".to_owned(),
@@ -312,7 +312,7 @@ fn page(answer: Answer, now: Timestamp) -> Result<Page, SourceErrorKind> {
     })
 }
 
-/// The id and the time of a row, also of one that is not told of.
+/// The id and the time of a row, even of a row that is not shown.
 fn seen(row: &Value) -> Option<(String, Timestamp)> {
     let text = |member: &str| row.get(member)?.as_str();
     Some((text("id")?.to_owned(), text("created_at")?.parse().ok()?))
@@ -336,7 +336,7 @@ fn post(row: Value, users: &[User], now: Timestamp) -> Option<Post> {
             metrics.reply_count,
             metrics.quote_count,
         ];
-        // A sum without one of them is not the sum.
+        // A sum with a missing part would be wrong.
         let counts: Option<Vec<u64>> = counts.into_iter().map(count).collect();
         counts?.into_iter().reduce(u64::saturating_add)
     });

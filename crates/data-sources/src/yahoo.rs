@@ -1,7 +1,7 @@
-//! Yahoo charts, unofficial: a second look at values that another source has, and futures that
-//! another source confirms; never the only one.
+//! Yahoo charts, unofficial: a second source for values that another source has, and futures that
+//! another source confirms. It is never the only source.
 //!
-//! From data centres it often answers "Too Many Requests" in plain text.
+//! It often answers "Too Many Requests" in plain text to data centres.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,14 +23,14 @@ use crate::{
 
 const CHART: &str = "yahoo.chart";
 
-/// What is looked at: the instrument, Yahoo's symbol, and the symbol as it stands in a path.
+/// The compared instruments: the instrument, Yahoo's symbol, and the symbol in a path.
 const LOOKED_AT: [(&Instrument, &str, &str); 3] = [
     (&Instrument::VIX, "^VIX", "%5EVIX"),
     (&Instrument::SP500, "^GSPC", "%5EGSPC"),
     (&Instrument::NASDAQ, "^IXIC", "%5EIXIC"),
 ];
 
-/// Futures that expire next, by instrument: Yahoo's symbol, and the symbol as it stands in a path.
+/// Futures that expire next, by instrument: Yahoo's symbol, and the symbol in a path.
 const FUTURES: [(&Instrument, &str, &str); 5] = [
     (&Instrument::GOLD, "GC=F", "GC%3DF"),
     (&Instrument::SILVER, "SI=F", "SI%3DF"),
@@ -50,7 +50,7 @@ pub struct Quote {
     pub as_of: Timestamp,
 }
 
-/// How far ahead of ours its clock may be, in seconds.
+/// How many seconds its clock may be ahead of ours.
 const AHEAD: i64 = 300;
 
 /// Yahoo. Clones share everything.
@@ -61,7 +61,7 @@ pub struct Yahoo {
 }
 
 impl Yahoo {
-    /// What is known of it before it is asked.
+    /// How the upstream is reached, and which limits and quotas it has.
     pub const SPEC: &'static UpstreamSpec = &UpstreamSpec {
         name: "yahoo",
         urls: &[("base_url", "https://query1.finance.yahoo.com")],
@@ -74,7 +74,7 @@ impl Yahoo {
         conduct: Conduct::DATA,
     };
 
-    /// Connects nothing yet.
+    /// Builds the adapter. It makes no connection yet.
     ///
     /// # Errors
     ///
@@ -90,12 +90,12 @@ impl Yahoo {
         })
     }
 
-    /// The upstream behind it.
+    /// The upstream that this adapter asks.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The instruments that are looked at.
+    /// The instruments that are compared.
     pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
         LOOKED_AT.iter().map(|(instrument, ..)| *instrument)
     }
@@ -107,12 +107,12 @@ impl Yahoo {
             .map(|(instrument, contract, _)| (*instrument, *contract))
     }
 
-    /// Its price of `instrument` and the time of it, read again when the kept one was fetched
-    /// longer ago than `max_age`.
+    /// Its price of `instrument` with its time, read again when the kept one was fetched longer ago
+    /// than `max_age`.
     ///
     /// # Errors
     ///
-    /// A [`SourceError`](crate::SourceError); [`Error::NotFound`] for what is not looked at.
+    /// A [`SourceError`](crate::SourceError); [`Error::NotFound`] for any other instrument.
     pub async fn price(
         &self,
         instrument: &Instrument,

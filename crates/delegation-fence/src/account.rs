@@ -1,5 +1,4 @@
-//! What is known of one account: its grants, what ended them, what tightened them, and the orders
-//! that were used.
+//! The record of one account: its grants, their revocations and limits, and the used orders.
 
 mod room;
 mod standing;
@@ -22,8 +21,8 @@ use crate::{
     Now, Order, Policy, ReceivedGrant, ReceivedLimit, ReceivedRevocation, Refusal, Rule, Signed,
 };
 
-/// The record of one account. A store keeps it; what moves it is here, and nothing moves it back: a
-/// revocation is for ever, a limit never loosens, a used plan stays used.
+/// The record of one account. A store keeps it, and this module changes it. No change is ever
+/// undone: a revocation is for ever, a limit never loosens, a used plan stays used.
 ///
 /// # Example
 /// ```
@@ -57,23 +56,23 @@ struct Record {
 pub struct Use {
     /// The plan.
     pub payload_digest: B256,
-    /// What it takes, in the input token's smallest unit.
+    /// The amount that it takes, in the input token's smallest unit.
     pub amount: U256,
     /// When its third step was signed.
     pub signed_at: UtcSeconds,
 }
 
-/// What a repeated message changes.
+/// The effect of a message that may be a repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Novelty {
-    /// It was not known.
+    /// The message is new.
     New,
-    /// It was known: nothing changes.
+    /// The message is a repetition, and changes nothing.
     Again,
 }
 
 impl Account {
-    /// An account of which nothing is known.
+    /// An account without any record.
     #[must_use]
     pub const fn new(address: Address) -> Self {
         Self {
@@ -124,7 +123,8 @@ impl Account {
         Ok(Novelty::New)
     }
 
-    /// Ends what a revocation names. Returns when it ended: the time of the first revocation stays.
+    /// Ends the grants that a revocation names. Returns when they ended: the time of the first
+    /// revocation stays.
     ///
     /// # Errors
     /// `account_not_owned` for a revocation of another account.
@@ -137,8 +137,8 @@ impl Account {
         Ok(self.revoke_by_service(revocation.grant_id, revocation.revoked_at))
     }
 
-    /// Ends a grant without its holder: the service may end what it was permitted. Returns when it
-    /// ended.
+    /// Ends a grant without its holder, because the service may end its own permission. Returns
+    /// when it ended.
     pub fn revoke_by_service(&mut self, grant_id: B256, at: u64) -> u64 {
         *self
             .grants
@@ -156,7 +156,7 @@ impl Account {
         through
     }
 
-    /// Since when a grant is revoked. Also for a grant that never came.
+    /// When a grant was revoked. Also for a grant that was never received.
     #[must_use]
     pub fn revoked_at(&self, grant_id: B256) -> Option<u64> {
         let record = self.grants.get(&grant_id)?;
@@ -164,7 +164,7 @@ impl Account {
         self.ended_at(grant_id, issued_at.unwrap_or(u64::MAX))
     }
 
-    /// Tightens a grant. Returns the tightest of everything that was signed.
+    /// Tightens a grant. Returns the tightest of all signed limits.
     ///
     /// # Errors
     /// `account_not_owned`, `grant_not_found`
@@ -180,10 +180,11 @@ impl Account {
         Ok(record.tightest)
     }
 
-    /// What a grant is now.
+    /// The present state of a grant.
     ///
     /// # Errors
-    /// `grant_not_found` for a grant that never came, also for one that was revoked before it came.
+    /// `grant_not_found` for a grant that was never received, also for one that was revoked before
+    /// it was received.
     pub fn standing(
         &self,
         grant_id: B256,
@@ -205,8 +206,8 @@ impl Account {
         ))
     }
 
-    /// Whether an order may be accepted: none of its plan was, and no plan is in flight. An
-    /// identical order again is no new one.
+    /// Whether an order may be accepted: no order over its plan was accepted before, and no plan is
+    /// in flight. An identical order is a repetition.
     ///
     /// # Errors
     /// `order_already_used`, then `plan_in_flight`
@@ -274,7 +275,7 @@ impl Account {
         Ok(Novelty::New)
     }
 
-    /// Ends the flight of a plan that came to a final state.
+    /// Ends the flight of a plan that reached a final state.
     pub fn release(&mut self, payload_digest: B256) {
         if self.in_flight == Some(payload_digest) {
             self.in_flight = None;

@@ -1,4 +1,4 @@
-//! What is confirmed before anything is sent on somebody's behalf.
+//! The confirmations before anything is sent for an account.
 
 mod budget;
 mod facts;
@@ -25,11 +25,11 @@ use crate::{
     Account, ActiveGrant, Fence, Name, Now, Order, Policy, Refusal, Rule, Signed, refusal::same,
 };
 
-/// Least time that is left of a plan's life when its first step begins, in seconds: for three
-/// blocks each.
+/// The least remaining life of a plan when its first step begins, in seconds: time for three blocks
+/// of each step.
 pub const LEAST_LIFE_SECONDS: u64 = 30;
 
-/// What the store said when the policy was read back, now.
+/// The store's answer when the policy was read back, now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadBack {
     /// The policy that is installed.
@@ -44,7 +44,7 @@ pub enum ReadBack {
 }
 
 impl ReadBack {
-    /// What the store holds.
+    /// The policy in the store.
     #[must_use]
     pub fn of(policy: &Policy) -> Self {
         Self::Installed {
@@ -54,12 +54,12 @@ impl ReadBack {
     }
 }
 
-/// What is submitted: the request that the plan was built for, the plan, and the order over it.
+/// A submission: the request that the plan was built for, the plan, and the order over it.
 #[derive(Debug, Clone, Copy)]
 pub struct Submission<'a> {
     /// The account.
     pub account: Address,
-    /// Under which grant.
+    /// The grant.
     pub grant_id: B256,
     /// The tool's arguments, as JSON text.
     pub request: &'a str,
@@ -69,17 +69,17 @@ pub struct Submission<'a> {
     pub order: &'a Signed<Order>,
 }
 
-/// The price of the input token, and how far it may be from its peg. It can only refuse: no price
-/// loosens a cap.
+/// The price of the input token, and its allowed deviation from the peg. It can only refuse: no
+/// price loosens a cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peg {
-    /// In US dollars for a whole token.
+    /// US dollars for a whole token.
     pub usd: Decimal,
-    /// How far it may be from one dollar, to either side.
+    /// The allowed deviation from one dollar, in either direction.
     pub max_deviation: BasisPoints,
 }
 
-/// Where in a send the confirmations are asked for.
+/// The point of a send at which the confirmations are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Before the first step: the order's deadline counts, and 30 seconds of the plan's life are
@@ -89,18 +89,18 @@ pub enum Phase {
     GoOn,
 }
 
-/// Everything that the confirmations look at, as it was read now: nothing here is remembered from
-/// an earlier judgement.
+/// All inputs of the confirmations, as they were read now. Nothing here is remembered from an
+/// earlier judgement.
 #[derive(Debug, Clone, Copy)]
 pub struct Confirmation<'a> {
-    /// What the service pins.
+    /// The values that the service pins.
     pub fence: &'a Fence,
-    /// What the store says is installed.
+    /// The installed policy, by the store.
     pub read_back: &'a ReadBack,
-    /// What the store says of the account.
+    /// The account's record, by the store.
     pub account: &'a Account,
-    /// Whose the account is: for a sub-wallet as custody knows it, for an `eoa7702` account the
-    /// account itself.
+    /// The owner of the account: for a sub-wallet by custody, for an `eoa7702` account the account
+    /// itself.
     pub owner: Address,
     /// The reviewed configuration of plans.
     pub plans: &'a plan_builder::Policy,
@@ -110,15 +110,14 @@ pub struct Confirmation<'a> {
     pub now: Now,
 }
 
-/// A submission of which everything holds, with the bytes that are sent: they are those that were
-/// judged.
+/// A submission that passed every confirmation, with the bytes to send: they are the judged ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
     /// The account.
     pub account: Address,
-    /// Under which grant.
+    /// The grant.
     pub grant_id: B256,
-    /// What the delegate signed.
+    /// The digest of the delegate's order.
     pub order_digest: B256,
     /// The plan.
     pub payload_digest: B256,
@@ -127,41 +126,40 @@ pub struct Admitted {
     /// Reset, approval, call.
     pub steps: [Step; 3],
     /// Whether the three steps go out as one transaction, which executes all of them or none.
-    /// [`admit`] says `false`: how an account is sent for is for its delegations to say.
+    /// [`admit`] sets `false`; an account's delegations decide how it is sent for.
     pub as_one: bool,
     /// The input token, whose allowance is read back.
     pub token: Address,
-    /// Who is approved.
+    /// The approved account.
     pub spender: Address,
-    /// What is approved and spent, in the input token's smallest unit.
+    /// The approved and spent amount, in the input token's smallest unit.
     pub amount: U256,
     /// Until when the plan is current.
     pub valid_until: UtcSeconds,
     /// Until when its first step may begin.
     pub deadline: UtcSeconds,
-    /// Where the output must land, to be looked for in the logs.
+    /// The expected output, to be searched for in the logs.
     pub landing: Landing,
 }
 
-/// What must arrive.
+/// The expected output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Landing {
     /// The output token.
     pub token: Address,
-    /// Who receives it.
+    /// Its receiver.
     pub account: Address,
-    /// At least so much, in the output token's smallest unit: the minimum in the calldata.
+    /// The least amount, in the output token's smallest unit: the minimum in the calldata.
     pub at_least: U256,
 }
 
-/// Confirms a submission, in the order of service document 5.5: (a) the fence reads back by name
-/// and digest; (b) the grant is active past the plan's end and its delegate signed the order; (c)
-/// the account is the caller's own; (d) the plan passes the verifier for exactly the request in the
-/// body; (e) the plan lies inside the fence. The crate's documentation has the whole way as an
-/// example.
+/// Confirms a submission, in this order: (a) the fence reads back by name and digest; (b) the grant
+/// is active past the plan's end and its delegate signed the order; (c) the account is the caller's
+/// own; (d) the plan passes the verifier for exactly the request in the body; (e) the plan lies
+/// inside the fence. The crate's documentation shows the whole procedure as an example.
 ///
 /// # Errors
-/// The first that does not hold, by name: (a) `fence_unreadable`, `fence_name_mismatch`,
+/// The first confirmation that fails, by name: (a) `fence_unreadable`, `fence_name_mismatch`,
 /// `fence_digest_mismatch`; (b) `grant_not_found`, `grant_not_yet_valid`, `grant_revoked`,
 /// `grant_expired`, `grant_superseded`, `grant_expires_before_valid_until`, `domain_*_mismatch`,
 /// `order_mismatch`, `order_not_by_delegate`, `order_deadline_passed`, `order_already_used`,
@@ -198,7 +196,7 @@ pub fn admit(
     admitted(submission, verified, &facts)
 }
 
-/// The end that a plan claims. It is confirmed once more when the plan is verified.
+/// The end that a plan claims. The verification of the plan confirms it again.
 fn claimed_end(envelope: &str) -> Option<UtcSeconds> {
     #[derive(Deserialize)]
     struct Claimed {
@@ -223,7 +221,7 @@ fn confirm_outlives(active: &ActiveGrant<'_>, end: UtcSeconds) -> Result<(), Ref
     ))
 }
 
-/// (b) The grant's delegate ordered this plan, and nothing stands in its way.
+/// (b) The grant's delegate ordered this plan, and no other plan blocks it.
 fn confirm_order(
     confirmation: &Confirmation<'_>,
     submission: &Submission<'_>,
@@ -263,7 +261,7 @@ fn confirm_order(
     confirmation.account.judge_order(signed).map(|_| ())
 }
 
-/// (c)
+/// (c) The account is the caller's own.
 fn confirm_account(
     confirmation: &Confirmation<'_>,
     submission: &Submission<'_>,
@@ -283,7 +281,7 @@ fn confirm_account(
     )
 }
 
-/// (d) The plan passes the verifier for the request, is the one that was ordered, and is not over.
+/// (d) The plan passes the verifier for the request, is the ordered one, and is not over.
 fn confirm_plan(
     confirmation: &Confirmation<'_>,
     submission: &Submission<'_>,
@@ -291,7 +289,7 @@ fn confirm_plan(
 ) -> Result<(Request, Verified), Refusal> {
     let now = confirmation.now.latest();
     let request = Request::parse(Rail::Swap, submission.request).map_err(Refusal::unverified)?;
-    // The verifier says what else is wrong; that the time is over has a name of its own.
+    // The verifier names any other defect; an expired plan has its own name.
     if let Some(end) = claimed_end(submission.envelope) {
         let needed = match phase {
             Phase::Begin => LEAST_LIFE_SECONDS,
@@ -317,7 +315,7 @@ fn confirm_plan(
     Ok((request, verified))
 }
 
-/// (d) What the order says again is what the plan's bytes say.
+/// (d) The terms that the order repeats agree with the plan's bytes.
 fn confirm_terms(order: &Order, verified: &Verified, facts: &PlanFacts) -> Result<(), Refusal> {
     let call = verified.steps().last().map(|step| keccak256(&step.data));
     same(
@@ -395,5 +393,6 @@ fn admitted(
     })
 }
 
-/// The kind of account that plans of the fence are built for: steps that an account sends itself.
+/// The kind of account that the fence's plans are built for: an account that sends the steps
+/// itself.
 const PLAN_ACCOUNT: PlanAccountKind = PlanAccountKind::Eoa;

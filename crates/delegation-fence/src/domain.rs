@@ -9,8 +9,8 @@ use crate::{Name, Refusal, Rule, json, refusal::same};
 /// The version of the domain.
 const VERSION: &str = "1";
 
-/// Where a message counts: a service by its brand, a chain, and an instance by its salt. There is
-/// no verifying contract: grants, limits and revocations are for the service.
+/// The scope of a message: a service by its brand, a chain, and an instance by its salt. There is
+/// no verifying contract, because grants, limits and revocations are for the service.
 ///
 /// # Example
 /// ```
@@ -31,7 +31,7 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// The brand where none is configured: the first word of the default name.
+    /// The default brand: the first word of the default name.
     pub const BRAND: &'static str = "svc";
 
     /// The domain of an instance with the default brand.
@@ -47,7 +47,7 @@ impl Domain {
     /// The domain of an instance of another brand.
     ///
     /// # Errors
-    /// `typed_data_malformed` for a brand that is no [`Name`] or too long.
+    /// `typed_data_malformed` for a brand that is not a [`Name`] or is too long.
     pub fn branded(brand: &str, chain_id: u64, salt: B256) -> Result<Self, Refusal> {
         Ok(Self {
             name: Name::new(&format!("{brand} delegation fence"))?,
@@ -68,19 +68,19 @@ impl Domain {
         self.chain_id
     }
 
-    /// `salt`: which instance of the service.
+    /// `salt`: the instance of the service.
     #[must_use]
     pub const fn salt(&self) -> B256 {
         self.salt
     }
 
-    /// The domain separator: what a hardware wallet shows as the domain hash.
+    /// The domain separator, which a hardware wallet shows as the domain hash.
     #[must_use]
     pub fn separator(&self) -> B256 {
         self.eip712().separator()
     }
 
-    /// A message's domain is this one.
+    /// Checks that a message's domain is this one.
     ///
     /// # Errors
     /// `domain_name_mismatch`, `domain_chain_mismatch`, `domain_salt_mismatch`
@@ -125,13 +125,13 @@ impl Domain {
     }
 }
 
-/// As it stands in typed data.
+/// The domain in its typed-data form.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DomainRecord {
     name: Name,
     version: String,
-    /// A number on the way out, as wallets compare it with their own chain id.
+    /// Written as a number, because wallets compare it with their own chain id.
     #[serde(rename = "chainId", deserialize_with = "json::uint64::deserialize")]
     chain_id: u64,
     #[serde(with = "json::word")]

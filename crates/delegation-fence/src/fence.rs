@@ -1,4 +1,5 @@
-//! What a service pins, and the rules by which it accepts grants, revocations and limits.
+//! The values that a service pins, and the rules by which it accepts grants, revocations and
+//! limits.
 
 mod receive;
 
@@ -16,8 +17,8 @@ pub const ISSUE_SKEW_SECONDS: u64 = 60;
 /// How far a revocation's time may lie from the clock, in seconds.
 pub const REVOCATION_SKEW_SECONDS: u64 = 300;
 
-/// One instance of the service and the project that grants are bound to: all that revocations and
-/// limits need, so that they are accepted while no policy can be read.
+/// One instance of the service and the project of its grants: all data that revocations and limits
+/// need, so that they are accepted while no policy can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
     /// The domain of its messages.
@@ -26,7 +27,7 @@ pub struct Instance {
     pub project_id: Name,
 }
 
-/// What a service pins: itself and the policy.
+/// The values that a service pins: its instance and the policy.
 ///
 /// # Example
 /// ```
@@ -62,7 +63,7 @@ impl Fence {
     /// Pins a policy for an instance.
     ///
     /// # Errors
-    /// `fence_chain` when the instance's messages are of another chain than the policy.
+    /// `fence_chain` when the instance's messages belong to another chain than the policy.
     pub fn new(instance: Instance, policy: Policy) -> Result<Self, Refusal> {
         same(
             Rule::FenceChain,
@@ -97,8 +98,7 @@ impl Fence {
         &self.policy
     }
 
-    /// Whether the policy that the store holds is the pinned one: nothing is granted or sent
-    /// otherwise.
+    /// Checks that the store's policy is the pinned one: otherwise nothing is granted or sent.
     ///
     /// # Errors
     /// `fence_unreadable`, `fence_name_mismatch`, `fence_digest_mismatch`
@@ -128,12 +128,12 @@ impl Fence {
         }
     }
 
-    /// Accepts a grant. `owner` is whose key signs for the account: the account itself, or the
-    /// owner of a sub-wallet, as custody knows it. Whether the grant's id is new is for
-    /// [`Account::receive`](crate::Account::receive) to say.
+    /// Accepts a grant. `owner` is the account whose key signs: the account itself, or the owner of
+    /// a sub-wallet by custody. [`Account::receive`](crate::Account::receive) judges whether the
+    /// grant's id is new.
     ///
     /// # Errors
-    /// By the first rule that does not hold, in this order: `domain_*_mismatch`,
+    /// By the first rule that fails, in this order: `domain_*_mismatch`,
     /// `account_kind_unsupported`, `account_not_owned`, `signature_unrecoverable`,
     /// `grant_not_by_account`, the rules of the grant's times, `grant_id_zero`, the rules of its
     /// policy, project, capability, delegate and cap.
@@ -148,7 +148,7 @@ impl Fence {
         Ok(received)
     }
 
-    /// The rules of [`Self::receive`] that need no signature: for whoever is about to sign.
+    /// The rules of [`Self::receive`] that need no signature, for a holder who is about to sign.
     ///
     /// # Errors
     /// The rules of the grant's times, `grant_id_zero`, the rules of its policy, project,
@@ -285,11 +285,11 @@ impl Fence {
     }
 }
 
-/// What ERC-7710 reads as "anybody may redeem".
+/// The delegate value that ERC-7710 reads as "anybody may redeem".
 pub(crate) const ANY_DELEGATE: Address = address!("0000000000000000000000000000000000000a11");
 
 impl Instance {
-    /// Reads a stored grant again: everything about it that does not depend on time or policy.
+    /// Reads a stored grant again. Checks all rules that do not depend on time or policy.
     ///
     /// # Errors
     /// `domain_*_mismatch`, `account_kind_unsupported`, `account_not_owned`,
@@ -335,8 +335,8 @@ impl Instance {
         Ok(ReceivedGrant::new(signed, owner))
     }
 
-    /// Accepts a revocation. It needs no policy and no grant: one that comes before its grant is
-    /// kept.
+    /// Accepts a revocation. It needs no policy and no grant: a revocation that arrives before its
+    /// grant is kept.
     ///
     /// # Example
     /// ```

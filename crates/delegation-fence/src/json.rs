@@ -1,4 +1,4 @@
-//! Reading documents: one text, one meaning, or a refusal that says where.
+//! Reads documents: a text has exactly one meaning, or a refusal names the place of its defect.
 
 use alloy_primitives::{B256, keccak256};
 use plan_builder::parse_strict_json;
@@ -34,7 +34,7 @@ pub(crate) fn parse(rule: Rule, text: &str) -> Result<Value, Refusal> {
     })
 }
 
-/// Refuses what is not an object where one is meant: a struct would also be read from a list.
+/// Refuses a value that should be an object and is not: a struct could also be read from a list.
 pub(crate) fn require_object(rule: Rule, what: &'static str, value: &Value) -> Result<(), Refusal> {
     if value.is_object() {
         return Ok(());
@@ -42,7 +42,7 @@ pub(crate) fn require_object(rule: Rule, what: &'static str, value: &Value) -> R
     Err(Refusal::new(rule, "not an object", what, "another value"))
 }
 
-/// A value of the given type, and nothing beside it.
+/// A value of the given type, without further members.
 pub(crate) fn read<T: DeserializeOwned>(
     rule: Rule,
     what: &'static str,
@@ -54,7 +54,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     })
 }
 
-/// Refuses numbers that some readers round.
+/// Refuses numbers that some readers would round.
 pub(crate) fn safe_numbers(value: &Value, path: &str) -> Result<(), Refusal> {
     match value {
         Value::Number(number) => match number.as_u64() {
@@ -88,7 +88,7 @@ pub(crate) fn digest<T: Serialize>(rule: Rule, value: &T) -> Result<B256, Refusa
     canonical(rule, value).map(keccak256)
 }
 
-/// An address: any one case or the checksum's in, the checksum's out.
+/// An address. Reads a single case or the checksum's case, and writes the checksum's case.
 pub(crate) mod address {
     use std::borrow::Cow;
 

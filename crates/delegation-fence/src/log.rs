@@ -1,5 +1,5 @@
-//! The account of a grant: what was done under it, record by record, each with the hash of the one
-//! before it.
+//! The log of a grant: the events under it, record by record, each with the hash of the one before
+//! it.
 
 mod verify;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use self::verify::{VerifiedLog, verify_log};
 use crate::{Refusal, Rule, json, send::Transaction};
 
-/// What a record is about.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogEvent {
@@ -21,15 +21,15 @@ pub enum LogEvent {
     Limited,
     /// A plan was admitted: the use of the grant.
     Admitted,
-    /// An order was refused, or a plan in flight by a confirmation.
+    /// An order was refused, or a confirmation stopped a plan in flight.
     Refused,
     /// A transaction may be signed from now on.
     Ordered,
     /// A transaction is in a sealed block.
     Sealed,
-    /// A transaction never takes effect, or its block is gone.
+    /// A transaction never takes effect, or its block is not canonical any more.
     Lost,
-    /// The output was looked for.
+    /// The output was searched for.
     Landed,
     /// No further step goes out.
     Halted,
@@ -43,29 +43,29 @@ pub enum LogEvent {
     Revoked,
 }
 
-/// What is known of an event. `step` is `approve_reset`, `approve`, `call`, `swap`, `clear-0`.
+/// The data of an event. `step` is `approve_reset`, `approve`, `call`, `swap`, `clear-0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// When, by the server's clock.
+    /// The time, by the server's clock.
     pub at: UtcSeconds,
-    /// What.
+    /// The kind of event.
     pub event: LogEvent,
-    /// Which plan.
+    /// The plan.
     pub payload_digest: Option<B256>,
-    /// Which transaction of the plan.
+    /// The transaction of the plan.
     pub step: Option<Transaction>,
     /// Its hash.
     pub tx_hash: Option<B256>,
-    /// Its block, or the one that was read at.
+    /// Its block, or the block of a reading.
     pub block_hash: Option<B256>,
-    /// What was read: an allowance, or what landed.
+    /// The value of a reading: an allowance, or the received output.
     pub read_back: Option<U256>,
     /// The rule that refused.
     pub refused_by: Option<Rule>,
 }
 
 impl Entry {
-    /// An event of which nothing more is known.
+    /// An event without further data.
     #[must_use]
     pub const fn new(at: UtcSeconds, event: LogEvent) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl Entry {
     }
 }
 
-/// A record as it stands in the log.
+/// A record in the form of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -112,13 +112,13 @@ impl Record {
         self.seq
     }
 
-    /// What it is about.
+    /// Its kind.
     #[must_use]
     pub const fn event(&self) -> LogEvent {
         self.event
     }
 
-    /// When.
+    /// Its time.
     #[must_use]
     pub const fn at(&self) -> UtcSeconds {
         self.at.0
@@ -136,13 +136,13 @@ impl Record {
         self.prev_hash.0
     }
 
-    /// Which plan it is about.
+    /// Its plan.
     #[must_use]
     pub fn payload_digest(&self) -> Option<B256> {
         self.payload_digest.map(|digest| digest.0)
     }
 
-    /// Which transaction: `approve_reset`, `approve`, `call`, `swap`, `clear-0`.
+    /// Its transaction: `approve_reset`, `approve`, `call`, `swap`, `clear-0`.
     #[must_use]
     pub fn step(&self) -> Option<&str> {
         self.step.as_deref()
@@ -154,7 +154,7 @@ impl Record {
         self.tx_hash.map(|hash| hash.0)
     }
 
-    /// What was read.
+    /// The value of a reading.
     #[must_use]
     pub fn read_back(&self) -> Option<U256> {
         self.read_back.map(|read| read.0)
@@ -181,7 +181,7 @@ impl Record {
     }
 }
 
-/// Where a log ends: the number of its next record, and the hash of its last one.
+/// The end of a log: the number of its next record, and the hash of its last one.
 ///
 /// # Example
 /// ```
@@ -201,22 +201,21 @@ impl Record {
 pub struct Head {
     /// The number of the next record.
     pub next_seq: u64,
-    /// The hash of the last record; 32 zero bytes of an empty log.
+    /// The hash of the last record; 32 zero bytes for an empty log.
     pub hash: B256,
 }
 
 impl Head {
-    /// Of a log without records.
+    /// The head of an empty log.
     pub const EMPTY: Self = Self {
         next_seq: 0,
         hash: B256::ZERO,
     };
 
-    /// The record of an event, behind which the log ends now. It must be durable before it is
-    /// shown.
+    /// Appends an event and returns its record. The record must be durable before it is shown.
     ///
     /// # Errors
-    /// None that an entry can cause.
+    /// No entry can cause an error.
     pub fn append(&mut self, entry: Entry) -> Result<Record, Refusal> {
         let mut record = Record {
             at: Time(entry.at),

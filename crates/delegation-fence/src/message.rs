@@ -20,17 +20,17 @@ use crate::{Domain, Refusal, Rule, domain::DomainRecord, json, refusal::same};
 /// Unix time after which no time in a message lies: the end of the year 9999.
 const LAST_TIME: u64 = 253_402_300_799;
 
-/// A message of the fence. The four of them are all there are.
+/// A message of the fence. There are exactly four.
 pub trait Message: sealed::Sealed + Clone + PartialEq + Serialize + DeserializeOwned {
     /// The name of its type.
     const PRIMARY_TYPE: &'static str;
     /// Its members and their types, in the order in which they are hashed.
     const MEMBERS: &'static [(&'static str, &'static str)];
 
-    /// `hashStruct` of EIP-712: what a hardware wallet shows as the message hash.
+    /// `hashStruct` of EIP-712, which a hardware wallet shows as the message hash.
     fn hash_struct(&self) -> B256;
 
-    /// The chain that the message names itself, where it does.
+    /// The chain in the message, if it has that member.
     fn chain_id(&self) -> Option<u64>;
 
     /// Its times, by the names of the members.
@@ -51,8 +51,8 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// A message in its domain: what `eth_signTypedData_v4`, `cast wallet sign --data` and hardware
-/// wallets sign.
+/// A message in its domain, for `eth_signTypedData_v4`, `cast wallet sign --data` and hardware
+/// wallets.
 ///
 /// # Example
 /// ```
@@ -144,7 +144,7 @@ impl<M: Message> TypedData<M> {
         Self::new(document.domain.into_domain()?, message)
     }
 
-    /// As JSON, in the form that wallets read.
+    /// The JSON that wallets read.
     #[must_use]
     pub fn to_json(&self) -> String {
         self.to_value().to_string()
@@ -171,19 +171,19 @@ impl<M: Message> TypedData<M> {
         &self.message
     }
 
-    /// The domain hash of a hardware wallet's screen.
+    /// The domain hash that a hardware wallet shows.
     #[must_use]
     pub fn domain_hash(&self) -> B256 {
         self.domain.separator()
     }
 
-    /// The message hash of a hardware wallet's screen.
+    /// The message hash that a hardware wallet shows.
     #[must_use]
     pub fn message_hash(&self) -> B256 {
         self.message.hash_struct()
     }
 
-    /// What is signed.
+    /// The signed digest.
     #[must_use]
     pub fn digest(&self) -> B256 {
         let mut preimage = [0u8; 66];
@@ -196,10 +196,10 @@ impl<M: Message> TypedData<M> {
     }
 }
 
-/// Which message a document holds, typed data or signed: for tools that are given any file.
+/// The message type of a document, typed data or signed, for tools that accept any file.
 ///
 /// # Errors
-/// `typed_data_malformed` for what is no such document.
+/// `typed_data_malformed` for any other document.
 ///
 /// # Example
 /// ```
@@ -232,7 +232,7 @@ pub fn primary_type(text: &str) -> Result<&'static str, Refusal> {
         })
 }
 
-/// Typed data as it is written.
+/// Typed data in its written form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {

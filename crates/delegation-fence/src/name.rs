@@ -6,9 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use crate::{Refusal, Rule};
 
-/// A policy's name, a project's id or a capability: 1 to 64 characters of `A-Z a-z 0-9 . _ - ,
-/// space`, neither beginning nor ending with a space. Nothing in it can move a cursor, hide a
-/// neighbour or look like another letter.
+/// A policy's name, a project's id or a capability: 1 to 64 characters of
+/// `A-Z a-z 0-9 . _ - , space`, neither beginning nor ending with a space. No character can move a
+/// cursor, hide a neighbour or look like another letter.
 ///
 /// # Example
 /// ```

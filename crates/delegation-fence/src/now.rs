@@ -1,9 +1,9 @@
-//! Two clocks, and the worse of them.
+//! Two clocks; each judgement uses the stricter one.
 
 use calldata_checks::UtcSeconds;
 
-/// The time of a judgement by two clocks: the machine's, and the newest sealed block's. What ends
-/// is judged by the later of them, what begins by the earlier.
+/// The time of a judgement by two clocks: the machine's, and the newest sealed block's. An end is
+/// judged by the later clock, a beginning by the earlier one.
 ///
 /// # Example
 /// ```
@@ -28,13 +28,13 @@ impl Now {
         Self { wall, chain: wall }
     }
 
-    /// What judges an end.
+    /// The clock for an end.
     #[must_use]
     pub fn latest(self) -> UtcSeconds {
         self.wall.max(self.chain)
     }
 
-    /// What judges a beginning.
+    /// The clock for a beginning.
     #[must_use]
     pub fn earliest(self) -> UtcSeconds {
         self.wall.min(self.chain)

@@ -1,17 +1,17 @@
 //! The fence as delegations of the MetaMask delegation framework 1.3.0 (ERC-7710), for accounts
 //! with delegation code (EIP-7702).
 //!
-//! Experimental. Two levels: [`Level::Stock`] with the framework's own enforcers, whose holes
-//! `docs/FENCE.md` states, and [`Level::Enforcer`] with the project's `FenceEnforcer`, which is not
-//! audited. Nothing here reads a chain: what has to be read is a [`Read`], and what has to be sent
-//! is a [`Call`].
+//! Experimental. There are two levels: [`Level::Stock`] with the framework's own enforcers, whose
+//! weaknesses `docs/FENCE.md` states, and [`Level::Enforcer`] with the project's `FenceEnforcer`,
+//! which is not audited. Nothing here reads or sends to a chain: a necessary read is a [`Read`],
+//! and a transaction to send is an [`UnsentTransaction`].
 //!
-//! - [`ChainTerms`]: what the delegations of a grant are made of. They follow from the grant, so
-//!   that whoever has the grant can compute them again, and anything else is refused.
-//! - [`SignedDelegation`]: one of them in a file, as the account signed it.
-//! - [`ChainGrant`]: delegations that are exactly what the grant promises. It makes the calldata of
-//!   redemptions, of the clearing of an allowance, and of the end. [`ChainReading`] is what a block
-//!   says of it.
+//! - [`ChainTerms`]: the terms of a grant's delegations. They follow from the grant, so that
+//!   anybody with the grant can compute them again, and any difference is refused.
+//! - [`SignedDelegation`]: one delegation with its account's signature, as in a file.
+//! - [`ChainGrant`]: delegations that match the grant exactly. It makes the calldata of
+//!   redemptions, of clearing an allowance, and of ending the permission. [`ChainReading`] is a
+//!   block's state of it.
 //! - [`Authorization`]: the code of the account (EIP-7702).
 
 mod accept;
@@ -36,6 +36,6 @@ pub use self::{
     grant_file::GrantFile,
     read::{Read, judge_code},
     reading::ChainReading,
-    redeem::{Call, Redemption},
+    redeem::{Redemption, UnsentTransaction},
     terms::{CLEAR_GRACE_SECONDS, ChainTerms, Level, Purpose},
 };

@@ -13,9 +13,8 @@ pub use self::{
 };
 use crate::{Name, Refusal, Rule, json, refusal::same};
 
-/// A parsed policy with its digest. Every member of the document is one that this crate enforces; a
-/// document that says something else is refused, so that nobody relies on a rule that nobody
-/// checks.
+/// A parsed policy with its digest. This crate enforces every member of the document. A document
+/// with another rule is refused, so that nobody relies on an unchecked rule.
 ///
 /// # Example
 /// ```
@@ -52,20 +51,20 @@ pub struct Shape {
 }
 
 impl Policy {
-    /// Reads a policy document. Members may stand in any order with any white space; there is one
-    /// digest for all of these spellings, and no other spelling is read.
+    /// Reads a policy document. Members may have any order and white space. All of these spellings
+    /// have one digest, and no other spelling is read.
     ///
     /// # Errors
-    /// `policy_malformed` for what is not of the form, `policy_unenforceable` for what this crate
-    /// does not enforce.
+    /// `policy_malformed` for another form, `policy_unenforceable` for a rule that this crate does
+    /// not enforce.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         let rule = Rule::PolicyMalformed;
         let value = json::parse(rule, text)?;
         let given = json::canonical(rule, &value)?;
         let document: Document = json::read(rule, "a policy", value)?;
         let canonical = json::canonical(rule, &document)?;
-        // A member that is read as another one (`null` for a missing member) would give the policy
-        // a second digest.
+        // A member that reads like another spelling (`null` for a missing member) would give the
+        // policy a second digest.
         if canonical != given {
             return Err(Refusal::new(
                 rule,
@@ -119,8 +118,7 @@ impl Policy {
         &self.canonical
     }
 
-    /// The name and the digest are those that were pinned when the service, or the tool, was set
-    /// up.
+    /// Checks that the name and the digest are the pinned ones of the service or the tool.
     ///
     /// # Errors
     /// `fence_name_mismatch`, `fence_digest_mismatch`
@@ -163,7 +161,7 @@ impl Policy {
         &self.document.input_token.symbol
     }
 
-    /// The one contract that is approved and called.
+    /// The one contract that may be approved and called.
     #[must_use]
     pub fn router(&self) -> Address {
         self.document.router.address()
@@ -175,7 +173,7 @@ impl Policy {
         self.document.per_swap_cap.max.0
     }
 
-    /// The cap in whole US dollars, as it is published.
+    /// The published cap, in whole US dollars.
     #[must_use]
     pub const fn per_swap_cap_usd(&self) -> U256 {
         self.document.per_swap_cap.usd.0
@@ -196,19 +194,19 @@ impl Policy {
             .any(|shape| shape.selector.0 == selector)
     }
 
-    /// How long a grant lives where nothing else is asked, in seconds.
+    /// The default life of a grant, in seconds.
     #[must_use]
     pub const fn default_grant_seconds(&self) -> u64 {
         self.document.grant.default_days * DAY
     }
 
-    /// How long a grant lives at most, in seconds.
+    /// The longest life of a grant, in seconds.
     #[must_use]
     pub const fn max_grant_seconds(&self) -> u64 {
         self.document.grant.max_days * DAY
     }
 
-    /// What a grant under this policy permits.
+    /// The capability that a grant under this policy permits.
     #[must_use]
     pub const fn capability(&self) -> &Name {
         &self.document.capability
@@ -226,7 +224,7 @@ impl Policy {
         self.document.integrator.as_deref()
     }
 
-    /// What its author should think about again. None of it is an error.
+    /// Advice for its author. None of it is an error.
     ///
     /// # Example
     /// ```

@@ -1,4 +1,4 @@
-//! What the signer of a revocation keeps.
+//! The receipt for the signer of a revocation.
 
 use alloy_primitives::B256;
 use calldata_checks::UtcSeconds;
@@ -11,9 +11,9 @@ use crate::{
     refusal::same,
 };
 
-/// That a revocation was received, is durable and was read back, and where it stands in the grant's
-/// log. Whoever holds it can show that a log which does not contain this record is not the log that
-/// the service had then.
+/// States that a revocation was received, is durable and was read back, and its place in the
+/// grant's log. Its holder can prove that a log without this record is not the log that the service
+/// had then.
 ///
 /// # Example
 /// ```
@@ -34,8 +34,7 @@ pub struct RevocationReceipt {
 struct Written {
     log_hash: Word,
     log_seq: u64,
-    /// What a service says of the chain beside the receipt. It is of that moment, and no part of
-    /// what the log can show.
+    /// The service's statement about the chain at that moment. The log cannot prove it.
     #[serde(default, skip_serializing)]
     #[allow(dead_code, reason = "a receipt is read from the whole answer")]
     on_chain: Option<Value>,
@@ -49,7 +48,7 @@ const REVOKED: &str = "revoked";
 
 impl RevocationReceipt {
     /// The receipt of a revocation that was read back, with its record in the log. `revoked_at` is
-    /// when the grant ended, which an earlier revocation may have said.
+    /// when the grant ended, possibly by an earlier revocation.
     #[must_use]
     pub fn new(received: &ReceivedRevocation, revoked_at: UtcSeconds, record: &Record) -> Self {
         Self {
@@ -103,7 +102,7 @@ impl RevocationReceipt {
         serde_json::to_string(&written).unwrap_or_default()
     }
 
-    /// What was signed.
+    /// The signed revocation.
     #[must_use]
     pub const fn revocation(&self) -> &Signed<Revocation> {
         &self.revocation
@@ -115,7 +114,7 @@ impl RevocationReceipt {
         self.revoked_at
     }
 
-    /// The log contains the record that this receipt was given for.
+    /// Checks that the log contains the record of this receipt.
     ///
     /// # Errors
     /// `receipt_not_in_log`

@@ -1,4 +1,4 @@
-//! Why something is not accepted.
+//! Refusals: why a message or plan is not accepted.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,8 @@ use crate::{Class, Rule};
 /// Longest text of an input that a refusal repeats.
 const LONGEST_SHOWN: usize = 200;
 
-/// Why a document, a signature, an order or a plan is not accepted: the rule, and what it found.
+/// Why a document, a signature, an order or a plan is not accepted: the rule, and the values that
+/// it found.
 ///
 /// Text of an input is repeated in printable ASCII only, and shortened: a refusal can be shown on a
 /// terminal and written to a log. Signatures are never repeated.
@@ -27,18 +28,18 @@ const LONGEST_SHOWN: usize = 200;
 pub struct Refusal {
     /// The rule.
     pub rule: Rule,
-    /// What is wrong, in one clause.
+    /// The defect, in one clause.
     pub message: Cow<'static, str>,
     /// What the rule requires.
     pub expected: String,
-    /// What is there instead.
+    /// The observed value.
     pub observed: String,
-    /// The check of the plan that does not hold, for [`Rule::EnvelopeUnverified`].
+    /// The failed check of the plan, for [`Rule::EnvelopeUnverified`].
     pub check: Option<Cow<'static, str>>,
 }
 
 impl Refusal {
-    /// A refusal with both sides shown.
+    /// A refusal with the expected and the observed value.
     pub(crate) fn new(
         rule: Rule,
         message: impl Into<Cow<'static, str>>,
@@ -76,14 +77,14 @@ impl Refusal {
         self.rule.as_str()
     }
 
-    /// What the refusal means for who asked.
+    /// The meaning of the refusal for the caller.
     #[must_use]
     pub const fn class(&self) -> Class {
         self.rule.class()
     }
 }
 
-/// What is repeated of a text that came from outside.
+/// The repeatable form of a text from outside.
 pub(crate) fn shown(text: &str) -> String {
     text.chars()
         .map(|c| {
@@ -97,7 +98,7 @@ pub(crate) fn shown(text: &str) -> String {
         .collect()
 }
 
-/// `Ok` when both are the same.
+/// `Ok` when both are equal.
 pub(crate) fn same<T: PartialEq + ToString>(
     rule: Rule,
     message: &'static str,

@@ -1,19 +1,19 @@
-//! The names of what does not hold.
+//! The names of the rules.
 
 use std::fmt;
 
-/// What a refusal means for who asked.
+/// The meaning of a refusal for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// A document or signature that cannot be read: the same bytes are refused everywhere.
     Malformed,
     /// A grant, a limit, an order or the fence refuses.
     Refused,
-    /// Never seen.
+    /// The thing is unknown.
     NotFound,
-    /// In the way of something that was accepted before.
+    /// It conflicts with a message that was accepted before.
     Conflict,
-    /// Cannot be judged now.
+    /// It cannot be judged now.
     Unavailable,
 }
 
@@ -46,7 +46,7 @@ macro_rules! rules {
                 }
             }
 
-            /// What a refusal by this rule means for who asked.
+            /// The meaning of a refusal by this rule for the caller.
             #[must_use]
             pub const fn class(self) -> Class {
                 match self {

@@ -1,22 +1,22 @@
 //! The send of one admitted plan, as a state machine without effects.
 //!
-//! What happened is a list of [`Event`]s that only grows. [`Sending`] is what the list says, so
-//! that a process that was killed at any point goes on where the list ends. [`Sending::next`] says
-//! what to do; the sender does it and appends what came of it.
+//! The history of a send is a list of [`Event`]s that only grows. [`Sending`] is the state after
+//! that list, so a process that was killed at any point continues where the list ends.
+//! [`Sending::next`] names the next action; the sender does it and appends the result.
 //!
-//! # What the sender owes
+//! # Duties of the sender
 //! - A plan that goes out as one transaction ([`Admitted::as_one`]) is [`Transaction::Swap`] alone:
 //!   its block is the block of all three steps.
-//! - An event is durable before anything that follows from it is done, and is appended on the
-//!   condition that the writer still holds the plan's lease.
-//! - [`Event::Ordered`] is one conditional write with the reading that [`View::confirmation`] was
-//!   made of: a revocation is either before it, and prevents it, or after it.
-//! - One [`Transaction`] of one plan is one transaction of one nonce, however often it is handed
-//!   over (the idempotency key of the sender of transactions is made of the plan's digest and of
+//! - An event is durable before any action that follows from it, and is appended only while the
+//!   writer holds the plan's lease.
+//! - [`Event::Ordered`] is one conditional write with the reading behind [`View::confirmation`]: a
+//!   revocation is either before it, and prevents it, or after it.
+//! - One [`Transaction`] of one plan is one transaction of one nonce, however often it is submitted
+//!   (the idempotency key of the sender of transactions consists of the plan's digest and
 //!   [`Transaction::key`]).
-//! - The allowance is read at a block that has the blocks of the plan's sealed transactions below
-//!   it. One that is no longer canonical is [`Event::Gone`] first.
-//! - [`Event::Unsent`] is written only by who alone could still sign: it says that nobody has
+//! - The allowance is read at a block above the blocks of the plan's sealed transactions. A block
+//!   that is no longer canonical is first recorded as [`Event::Gone`].
+//! - Only the one process that could still sign writes [`Event::Unsent`]: it states that nobody has
 //!   signed and nobody will.
 
 mod apply;
@@ -39,7 +39,7 @@ use crate::{Admitted, Now, Rule};
 /// Most transactions that clear an allowance before a person is asked.
 pub const MOST_CLEARS: u8 = 3;
 
-/// The same, as a length.
+/// [`MOST_CLEARS`] as a length.
 const CLEARS: usize = 3;
 
 /// A transaction of a plan.
@@ -54,8 +54,8 @@ pub enum Transaction {
 }
 
 impl Transaction {
-    /// What tells it from the plan's other transactions: `approve_reset`, `approve`, `call`,
-    /// `swap`, `clear-0`.
+    /// Its key among the plan's transactions: `approve_reset`, `approve`, `call`, `swap`,
+    /// `clear-0`.
     #[must_use]
     pub fn key(self) -> String {
         self.to_string()
@@ -72,7 +72,7 @@ impl fmt::Display for Transaction {
     }
 }
 
-/// What happened, in the order in which it was written.
+/// An event of a send. Events are kept in the order of their writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A transaction may be signed from now on.
@@ -81,7 +81,7 @@ pub enum Event {
     Unsent(Transaction),
     /// A transaction is in a sealed block.
     Sealed {
-        /// Which.
+        /// The transaction.
         transaction: Transaction,
         /// Its hash.
         hash: B256,
@@ -92,37 +92,38 @@ pub enum Event {
         /// The router's allowance, read at that block.
         allowance: U256,
     },
-    /// A transaction was signed and will never take effect: another one has its nonce.
+    /// A transaction was signed and will never take effect, because another one has its nonce.
     Void(Transaction),
     /// The block of a sealed transaction is no longer canonical.
     Gone(Transaction),
-    /// What the logs of the call's block say: what the account received of the output token.
+    /// The amount of the output token that the account received, according to the logs of the
+    /// call's block.
     Landed(U256),
     /// No further step goes out.
     Halting {
-        /// Before, or during, which step. Where all three are one transaction, it is the first of
-        /// them.
+        /// The step before or during which it halts. When all three are one transaction, it is the
+        /// first step.
         at: StepKind,
-        /// Why.
+        /// The reason.
         reason: HaltReason,
     },
     /// The router's allowance, read at a sealed block.
     ReadBack {
         /// The allowance.
         allowance: U256,
-        /// At which block.
+        /// The block.
         block: Block,
     },
-    /// The service cannot clear the allowance: who can has to be told.
+    /// The service cannot clear the allowance, so its owner has to be told.
     ClearImpossible(ClearObstacle),
-    /// The plan came to its end.
+    /// The plan reached its end.
     Finished,
 }
 
 /// Why a send halts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HaltReason {
-    /// A confirmation does not hold any more, by the rule's name.
+    /// A confirmation fails now, by the rule's name.
     Refused(Rule),
     /// The plan, or before the first step the order, is over.
     Over,
@@ -132,7 +133,7 @@ pub enum HaltReason {
     WouldRevert,
     /// A step was displaced: another transaction has its nonce.
     Displaced,
-    /// The allowance that was read back is not the one that the step sets.
+    /// The allowance that was read back differs from the one that the step sets.
     Allowance,
 }
 
@@ -155,11 +156,11 @@ impl HaltReason {
 /// Why the service cannot clear an allowance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClearObstacle {
-    /// What permitted the service to send for the account is gone.
+    /// The service has lost its permission to send for the account.
     NotPermitted,
     /// The contract that the service sends through is paused.
     Paused,
-    /// There is nothing to pay gas with.
+    /// There is no coin to pay gas with.
     NoGas,
     /// It was tried [`MOST_CLEARS`] times.
     Exhausted,
@@ -186,39 +187,40 @@ impl ClearObstacle {
     }
 }
 
-/// What is true now, read again before every step.
+/// The present state, read again before every step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
     /// Both clocks.
     pub now: Now,
-    /// Whether every confirmation holds now: what [`admit`](crate::admit) says.
+    /// Whether every confirmation holds now, by [`admit`](crate::admit).
     pub confirmation: Result<(), Rule>,
     /// Whether the service could clear the allowance now.
     pub clear: Result<(), ClearObstacle>,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Append [`Event::Ordered`], then hand the transaction over to be signed and sent.
     Order(Transaction),
-    /// Ask what became of a transaction: append [`Event::Unsent`], [`Event::Sealed`] or
-    /// [`Event::Void`], or wait. Never hand it over to be signed.
+    /// Ask for the outcome of a transaction: append [`Event::Unsent`], [`Event::Sealed`] or
+    /// [`Event::Void`], or wait. Never submit it for signing.
     Resolve(Transaction),
-    /// Have the transaction's nonce used for nothing if it can be, then as [`Self::Resolve`].
+    /// Use up the transaction's nonce without effect if possible, then continue as in
+    /// [`Self::Resolve`].
     Cancel(Transaction),
     /// Read the logs of the call's block; append [`Event::Landed`].
     ReadLanding,
     /// Read the allowance at a sealed block; append [`Event::ReadBack`].
     ReadAllowance,
-    /// Append this: it was decided.
+    /// Append this event: it follows from a decision.
     Append(Event),
-    /// Nothing, while nothing changes. In [`State::HaltedDirty`] the allowance is read again from
-    /// time to time and appended ([`Event::ReadBack`]): somebody else may clear it.
+    /// Do nothing while nothing changes. In [`State::HaltedDirty`] the allowance is read again from
+    /// time to time and appended ([`Event::ReadBack`]), because another party may clear it.
     Rest(State),
 }
 
-/// What became of a transaction.
+/// The outcome of a transaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 enum Fate {
     /// It was not ordered, or was never signed.
@@ -226,7 +228,7 @@ enum Fate {
     None,
     /// It may be signed, and may be in a block.
     Open {
-        /// Whether it is known to be signed: it was in a block that is gone.
+        /// Whether it is known to be signed: it was in a block that is not canonical any more.
         signed: bool,
     },
     /// It is in a sealed block.
@@ -240,7 +242,7 @@ enum Fate {
     Void,
 }
 
-/// The state of one plan's send: what its events say.
+/// The state of one plan's send, after its events.
 ///
 /// # Example
 /// ```
@@ -284,7 +286,7 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// A send of which nothing happened yet.
+    /// A send without events.
     #[must_use]
     pub fn new(admitted: &Admitted) -> Self {
         Self {
@@ -304,10 +306,10 @@ impl Sending {
         }
     }
 
-    /// What a list of events says.
+    /// The state after a list of events.
     ///
     /// # Errors
-    /// [`OutOfOrder`] for a list that no send can have.
+    /// [`OutOfOrder`] for a list that is impossible for a send.
     pub fn replay<'a>(
         admitted: &Admitted,
         events: impl IntoIterator<Item = &'a Event>,
@@ -331,7 +333,7 @@ impl Sending {
             .all(|kind| is_effective(self.step(kind)))
     }
 
-    /// What became of a step, by the transaction that it goes out in.
+    /// The outcome of a step, by its transaction.
     fn step(&self, kind: StepKind) -> Fate {
         self.fate(match self.as_one {
             true => Transaction::Swap,
@@ -378,7 +380,7 @@ const fn index(kind: StepKind) -> usize {
     }
 }
 
-/// Every transaction that a plan can have, in the order in which they may be sent.
+/// Every possible transaction of a plan, in the order in which they may be sent.
 fn all() -> impl Iterator<Item = Transaction> {
     StepKind::ALL
         .into_iter()
@@ -387,7 +389,7 @@ fn all() -> impl Iterator<Item = Transaction> {
         .chain((0..MOST_CLEARS).map(Transaction::Clear))
 }
 
-/// The time after which nothing may be ordered, of a step.
+/// Whether the time after which a step may not be ordered has passed.
 fn is_over(now: UtcSeconds, end: u64) -> bool {
     now.unix() >= end
 }

@@ -1,4 +1,4 @@
-//! Signatures in their one form.
+//! Signatures, in their only encoding.
 
 use std::fmt;
 
@@ -145,7 +145,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// Not the signature: whoever reads a log must not be able to send a grant that was not sent yet.
+/// Hides the signature: a reader of a log must not be able to send a grant that was not sent yet.
 impl fmt::Debug for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Signature(65 bytes)")

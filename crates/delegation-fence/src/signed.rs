@@ -1,4 +1,4 @@
-//! A message with its signature: the file that a person keeps and a server is sent.
+//! A message with its signature: the file that a person keeps and sends to a server.
 
 use alloy_primitives::{Address, B256};
 use serde::Deserialize;
@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Message, Refusal, Rule, Signature, TypedData, json};
 
-/// Typed data and the signature over its digest. Whose signature it is has to be asked:
-/// [`Self::signer`].
+/// Typed data and the signature over its digest. [`Self::signer`] tells whose signature it is.
 ///
 /// # Example
 /// ```
@@ -30,8 +29,7 @@ pub struct Signed<M> {
 }
 
 impl<M: Message> Signed<M> {
-    /// Puts a signature beside what it is over. Whether it is over that is for [`Self::signer`] to
-    /// say.
+    /// Joins typed data and a signature. [`Self::signer`] judges whether they belong together.
     #[must_use]
     pub const fn new(typed_data: TypedData<M>, signature: Signature) -> Self {
         Self {
@@ -77,7 +75,7 @@ impl<M: Message> Signed<M> {
         json!({"typed_data": self.typed_data.to_value(), "signature": self.signature})
     }
 
-    /// What is signed.
+    /// The signed typed data.
     #[must_use]
     pub const fn typed_data(&self) -> &TypedData<M> {
         &self.typed_data
@@ -95,13 +93,13 @@ impl<M: Message> Signed<M> {
         &self.signature
     }
 
-    /// What the signature is over.
+    /// The signed digest.
     #[must_use]
     pub fn digest(&self) -> B256 {
         self.typed_data.digest()
     }
 
-    /// Whose key signed.
+    /// The signer.
     ///
     /// # Errors
     /// `signature_unrecoverable`
@@ -109,7 +107,7 @@ impl<M: Message> Signed<M> {
         self.signature.recover(self.digest())
     }
 
-    /// The signer is the one that is expected.
+    /// Checks that the signer is the expected one.
     pub(crate) fn require_signer(
         &self,
         rule: Rule,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Fence, ReadBack};
 
-/// The record of service document 2.6: five members, no user, no grant, no address.
+/// The public record: five members, without any user, grant or address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FenceStatus {
     /// Whether the policy was read back now, by its name and digest.
@@ -22,8 +22,8 @@ pub struct FenceStatus {
 }
 
 impl Fence {
-    /// The public record. When the policy does not read back, `present` is false and the rest is
-    /// what is pinned, so that who reads it can see what to bind to.
+    /// The public record. When the policy does not read back, `present` is false and the other
+    /// members are the pinned values, so that a reader can see what to bind to.
     ///
     /// # Example
     /// ```

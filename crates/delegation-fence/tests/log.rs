@@ -1,5 +1,5 @@
-//! A grant's log: what was changed, left out, moved or added is seen, and a receipt shows what the
-//! end was.
+//! A grant's log: changed, missing, moved and added records are detected, and a receipt proves the
+//! end.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -26,7 +26,7 @@ fn at(second: u64) -> UtcSeconds {
     UtcSeconds::from_unix(NOW + second)
 }
 
-/// A grant, a plan of which the call reverted, its clear, a refusal, and the revocation.
+/// A grant, a plan whose call reverted, its clear, a refusal, and the revocation.
 fn log() -> Vec<Record> {
     let of_plan = |second, event| Entry {
         payload_digest: Some(PLAN),
@@ -74,7 +74,7 @@ fn refused(records: &[Value]) -> Option<Rule> {
         .map(|refusal| refusal.rule)
 }
 
-/// Puts right what a forger can: the hashes of every record from a place on.
+/// Repairs everything that a forger can: the hashes of every record from an index on.
 fn rehashed(mut records: Vec<Value>, from: usize) -> Vec<Value> {
     let mut previous = (from > 0).then(|| records[from - 1]["hash"].clone());
     for record in records.iter_mut().skip(from) {
@@ -110,16 +110,16 @@ fn a_log_verifies_in_every_form_that_a_server_gives_it() {
 }
 
 #[test]
-fn what_was_done_to_a_log_has_a_name() {
+fn every_manipulation_of_a_log_has_a_name() {
     let records = values();
-    // Changed, without and with the hashes put right.
+    // Changed, with and without repaired hashes.
     let mut changed = records.clone();
     changed[3]["read_back"] = "0".into();
     assert_eq!(refused(&changed), Some(Rule::LogHash));
     let one = rehashed(changed.clone(), 3)[3].clone();
     changed[3] = one;
     assert_eq!(refused(&changed), Some(Rule::LogChain));
-    // Left out, in the middle and at the beginning; moved; twice.
+    // Missing records in the middle and at the beginning; moved ones; repeated ones.
     let mut shorter = records.clone();
     shorter.remove(4);
     assert_eq!(refused(&shorter), Some(Rule::LogSequence));
@@ -147,7 +147,7 @@ fn what_was_done_to_a_log_has_a_name() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn a_malformed_log_is_refused() {
     let malformed = Some(Rule::LogMalformed);
     let edits: [fn(&mut Value); 7] = [
         |record| record["extra"] = 1.into(),
@@ -176,7 +176,7 @@ fn what_is_no_log_is_refused() {
             "{text}"
         );
     }
-    // Without a hash: nothing is taken for granted.
+    // Without a hash.
     let mut records = values();
     records[0].as_object_mut().unwrap().remove("hash");
     assert_eq!(refused(&records), Some(Rule::LogHash));
@@ -205,7 +205,7 @@ fn receipt(record: &Record) -> RevocationReceipt {
     RevocationReceipt::new(&received, at(10), record)
 }
 
-/// A log that was cut, or written anew without the revocation, does not hold the receipt's record.
+/// A log that was cut, or rewritten without the revocation, does not contain the receipt's record.
 #[test]
 fn a_receipt_tells_a_log_that_was_cut() {
     let records = log();
@@ -252,7 +252,7 @@ fn a_receipt_of_another_state_is_refused() {
 }
 
 proptest! {
-    /// Change any byte of a log: it is the same log, or it is refused.
+    /// After any change of a byte the log is the same, or it is refused.
     #[test]
     fn a_changed_byte_is_seen(place in 0..8192_usize, byte in b' '..=b'~') {
         let text = json!(values()).to_string();

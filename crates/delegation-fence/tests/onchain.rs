@@ -15,7 +15,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use calldata_checks::{Step, StepKind};
-use delegation_fence::onchain::{Call, ChainTerms, Level};
+use delegation_fence::onchain::{ChainTerms, Level, UnsentTransaction};
 use delegation_fence::{Grant, Order, Policy, Signature, Signed};
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn step(kind: StepKind, to: Address, data: Bytes) -> Step {
     }
 }
 
-fn written(call: &Call) -> Value {
+fn written(call: &UnsentTransaction) -> Value {
     json!({"from": call.from.to_string(), "to": call.to.to_string(), "value": "0", "data": call.data})
 }
 

@@ -16,7 +16,7 @@ fn the_names_of_the_rules_are_stable() {
     assert_eq!(distinct.len(), Rule::ALL.len());
 }
 
-/// A rule that no test provokes may refuse nothing, or everything.
+/// A rule that no test provokes could refuse nothing, or everything.
 #[test]
 fn every_rule_is_provoked_by_a_test() {
     let tests = [

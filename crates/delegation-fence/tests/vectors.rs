@@ -1,6 +1,5 @@
 //! `fixtures/vectors/delegation.json`: typed data, digests and signatures that any language can
-//! replay, and `alloy-dyn-abi`, which hashes typed data from its JSON alone, beside our own
-//! hashing.
+//! replay, and `alloy-dyn-abi`, which hashes typed data from its JSON only, beside our own hashing.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -27,7 +26,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// What the oracle makes of typed data as JSON.
+/// The oracle's result for typed data as JSON.
 fn oracle(typed_data: &str) -> (B256, B256, B256, String) {
     let oracle: Oracle = serde_json::from_str(typed_data).unwrap();
     (
@@ -38,8 +37,8 @@ fn oracle(typed_data: &str) -> (B256, B256, B256, String) {
     )
 }
 
-/// One vector of a message: its digest, its parts where they are given, its signature, and whose it
-/// is.
+/// One vector of a message: its digest, its parts where they are given, its signature, and its
+/// signer.
 fn check<M: Message + std::fmt::Debug>(vector: &Value, signer: &str) {
     let file = json!({"typed_data": vector["typed_data"], "signature": vector["signature"]});
     let signed = Signed::<M>::parse(&file.to_string()).unwrap();
@@ -60,7 +59,7 @@ fn check<M: Message + std::fmt::Debug>(vector: &Value, signer: &str) {
     assert_eq!(signed.signer().unwrap().to_string(), signer);
     assert_eq!(signed.signature().to_string(), text(&vector["signature"]));
 
-    // Ours again, from what we write, by the oracle.
+    // Our written form, hashed by the oracle.
     let (domain, message, digest, encoded) = oracle(&typed_data.to_json());
     assert_eq!(
         (domain, message),
@@ -68,7 +67,7 @@ fn check<M: Message + std::fmt::Debug>(vector: &Value, signer: &str) {
     );
     assert_eq!((digest, encoded), (signed.digest(), M::encode_type()));
     assert_eq!(Signed::<M>::parse(&signed.to_json()).unwrap(), signed);
-    // And the vector's own text by the oracle.
+    // The vector's own text, hashed by the oracle.
     assert_eq!(oracle(&vector["typed_data"].to_string()).2, signed.digest());
 }
 
@@ -96,11 +95,11 @@ fn the_rules_document_has_the_published_bytes_and_digest() {
     assert_eq!(policy.canonical(), text(&vector["jcs_utf8"]));
     assert_eq!(policy.canonical().len(), 972);
     assert_eq!(policy.digest().to_string(), text(&vector["keccak256"]));
-    // There is one digest: the other hash of the same bytes is not it.
+    // There is one digest: the other hash of the same bytes differs.
     assert_ne!(policy.digest().to_string(), text(&vector["sha256"]));
 }
 
-/// The vector with `rulesDigest` of another kind hashes, and is refused where it is to be used.
+/// The vector with `rulesDigest` of another kind can be hashed, but its use is refused.
 #[test]
 fn a_digest_of_a_second_kind_is_never_accepted() {
     let vectors = vectors();
@@ -124,7 +123,7 @@ fn a_digest_of_a_second_kind_is_never_accepted() {
     assert_eq!(refusal.rule, Rule::GrantPolicyDigestMismatch);
 }
 
-/// The signatures of the vectors are what a signer of ours makes of the same digests.
+/// Our signers make the signatures of the vectors from the same digests.
 #[test]
 fn signatures_are_deterministic() {
     use alloy_signer::SignerSync as _;
@@ -190,8 +189,8 @@ proptest! {
         agree(&domain, order)?;
     }
 
-    /// Flip any byte of a signed file: it is the same message by the same signer, or it is refused,
-    /// or it is another message or signature of nobody who is known.
+    /// After any flipped byte of a signed file, it is the same message by the same signer, or it is
+    /// refused, or it is another message or a signature of an unknown key.
     #[test]
     fn a_flipped_byte_is_never_another_accepted_message(at in 0..4096_usize, bit in 0..8_u8) {
         let vector = &vectors()["grant_sub_wallet"];

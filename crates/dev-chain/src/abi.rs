@@ -1,6 +1,6 @@
-//! Interfaces of the stand-ins that wallet actions call, with what their owner can change. The
-//! functions of the deployed contracts have their deployed selectors; whatever begins with `set`
-//! is ours, and [`MINTER`](crate::MINTER) alone may call it.
+//! Interfaces of the stand-ins that wallet actions call, with setters for their owner. Functions of
+//! the deployed contracts have their deployed selectors. Functions that begin with `set` are ours,
+//! and only [`MINTER`](crate::MINTER) may call them.
 #![allow(
     missing_docs,
     clippy::too_many_arguments,
@@ -49,7 +49,7 @@ sol! {
         function setSupplyCap(address asset, uint256 wholeTokens) external;
         function setRate(address asset, uint128 rate) external;
         function setNamedErrors(bool on) external;
-        /// Takes liquidity out, to the owner; `giveBack` is the way back.
+        /// Takes liquidity out, to the owner; `giveBack` returns it.
         function lend(address asset, uint256 amount) external;
         function giveBack(address asset, uint256 amount) external;
     }
@@ -64,7 +64,7 @@ sol! {
         function UNDERLYING_ASSET_ADDRESS() external view returns (address);
     }
 
-    /// What the lending market says of its reserves.
+    /// The lending market's data about its reserves.
     #[derive(Debug)]
     interface AaveDataProvider {
         function initialize(address pool) external;
@@ -109,9 +109,9 @@ sol! {
         function redeem(uint256 shares, address receiver, address owner) external returns (uint256 assets);
 
         function initialize(string name, string symbol, uint8 decimals, address asset, address owner) external;
-        /// Basis points of what is left after the fee.
+        /// Basis points of the remaining amount after the fee.
         function setFees(uint256 onDeposit, uint256 onWithdrawal) external;
-        /// Basis points that previews promise too much.
+        /// Basis points by which previews promise too much.
         function setLie(uint256 basisPoints) external;
         /// Assets; zero for none.
         function setCap(uint256 assets) external;
@@ -149,13 +149,13 @@ sol! {
         function getLocalToken(uint32 remoteDomain, bytes32 remoteToken) external view returns (address);
     }
 
-    /// A token that several may mint.
+    /// A token with several minters.
     #[derive(Debug)]
     interface MultiMinterToken {
         function configureMinter(address account, uint256 allowance) external returns (bool);
     }
 
-    /// What traders on OKX's DEX approve.
+    /// The contract that traders on OKX's DEX approve.
     #[derive(Debug)]
     interface TokenApprove {
         function initialize(address owner) external;
@@ -170,7 +170,7 @@ sol! {
         function initialize(address owner, address tokenApprove) external;
         /// `denominator` units of `tokenIn` buy `numerator` units of `tokenOut`.
         function setRate(address tokenIn, address tokenOut, uint256 numerator, uint256 denominator) external;
-        /// Basis points that are paid too little, without a check of the least output.
+        /// Basis points by which the router pays too little, without a check of the least output.
         function setShortfall(uint256 basisPoints) external;
     }
 }

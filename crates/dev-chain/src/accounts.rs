@@ -2,9 +2,9 @@
 
 use alloy_primitives::{Address, B256, address, b256};
 
-/// An account whose private key everybody knows: one of the ten that anvil and Hardhat derive from
-/// the mnemonic `test test test test test test test test test test test junk`. Whatever is sent to
-/// it on a public network is lost.
+/// An account with a public private key: one of the ten that anvil and Hardhat derive from the
+/// mnemonic `test test test test test test test test test test test junk`. Anything sent to it on a
+/// public network is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DevAccount {
     /// The address of `key`.
@@ -45,25 +45,25 @@ pub const DEV_ACCOUNTS: [DevAccount; 10] = [
     MINTER,
 ];
 
-/// The one that holds tokens and signs payments: account 0.
+/// The account that holds tokens and signs payments: account 0.
 pub const BUYER: DevAccount = DevAccount {
     address: address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266"),
     key: b256!("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"),
 };
 
-/// The one that pays gas for settlements: account 1.
+/// The account that pays gas for settlements: account 1.
 pub const GAS_PAYER: DevAccount = DevAccount {
     address: address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"),
     key: b256!("59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"),
 };
 
-/// The one that is paid: account 3, the payee of the payment vectors.
+/// The account that is paid: account 3, the payee of the payment vectors.
 pub const PAYEE: DevAccount = DevAccount {
     address: address!("90F79bf6EB2c4f870365E785982E1f101E93b906"),
     key: b256!("7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"),
 };
 
-/// The one that may mint every token of the chain: account 9.
+/// The account that may mint every token of the chain: account 9.
 pub const MINTER: DevAccount = DevAccount {
     address: address!("a0Ee7A142d267C1f36714E4a8F75612F20a79720"),
     key: b256!("2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6"),

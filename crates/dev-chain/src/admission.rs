@@ -1,4 +1,4 @@
-//! Whether a raw transaction may enter the pool, refused in the words of go-ethereum.
+//! The admission of raw transactions to the pool, with the error messages of go-ethereum.
 
 use alloy_consensus::{
     Transaction as _, TxEnvelope, Typed2718, crypto::SECP256K1N_HALF, transaction::Recovered,
@@ -12,7 +12,7 @@ use crate::{
     state::StateAt,
 };
 
-/// Why a raw transaction was refused. The texts are those that clients of go-ethereum look for.
+/// Why a raw transaction was refused. The messages are those that clients of go-ethereum look for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("rlp: {0}")]
@@ -64,8 +64,8 @@ pub(crate) enum Refusal {
 /// Longest code that a creating transaction may carry (EIP-3860).
 const MAX_INITCODE_BYTES: usize = 49_152;
 
-/// Decodes a raw transaction, recovers its sender and checks all that does not depend on other
-/// transactions in the pool. `block` is the one that would include it.
+/// Decodes a raw transaction, recovers its sender and makes all checks that do not depend on other
+/// transactions in the pool. `block` is the block that would include it.
 pub(crate) fn admit(
     raw: &[u8],
     state: StateAt<'_>,
@@ -135,7 +135,7 @@ fn admit_from(
     Ok(Recovered::new_unchecked(transaction, sender))
 }
 
-/// The transaction as the EVM takes it.
+/// The transaction in the EVM's form.
 pub(crate) fn to_env(transaction: &Recovered<TxEnvelope>) -> TxEnv {
     TxEnv {
         tx_type: transaction.ty(),

@@ -1,6 +1,6 @@
-//! What [`DevChainBuilder::arbitrum_stage`](crate::DevChainBuilder::arbitrum_stage) puts on a chain
-//! with the id of Arbitrum One: what stands on [Base](crate::base), with the tokens and the CCTP
-//! domain of Arbitrum. That the venue has the same address there is an assumption.
+//! The contracts that [`DevChainBuilder::arbitrum_stage`](crate::DevChainBuilder::arbitrum_stage)
+//! places on a chain with the id of Arbitrum One: those of [Base](crate::base), with the tokens and
+//! the CCTP domain of Arbitrum. The venue's address is assumed to be the same.
 
 use alloy_primitives::{Address, address};
 
@@ -20,7 +20,7 @@ pub const WETH: Address = address!("82aF49447D8a07e3bd95BD0d56f35241523fBab1");
 /// The CCTP domain of Arbitrum.
 pub const DOMAIN: u32 = 3;
 
-/// Puts all of it onto the chain, funded accounts excepted.
+/// Places all of it on the chain, except funded accounts.
 pub(crate) fn place(builder: DevChainBuilder) -> DevChainBuilder {
     let rails = Rails {
         chain_id: CHAIN_ID,

@@ -1,5 +1,5 @@
-//! What [`DevChainBuilder::base_stage`](crate::DevChainBuilder::base_stage) puts on a chain with
-//! the id of Base: everything a swap plan and a bridge plan call, under the addresses it has there.
+//! The contracts that [`DevChainBuilder::base_stage`](crate::DevChainBuilder::base_stage) places on
+//! a chain with the id of Base: everything that swap and bridge plans call, at the real addresses.
 
 use alloy_primitives::{Address, Selector, U256, address, fixed_bytes};
 
@@ -46,11 +46,11 @@ pub const USDC_FUNDS: u64 = 10_000_000_000;
 /// Wei for one atomic unit of USDC on [`EXCHANGE`], in both directions: 2,500 USDC for one WETH.
 pub const WEI_PER_USDC_UNIT: u64 = 400_000_000;
 
-/// What [`EXCHANGE`] has to sell: 1,000,000 USDC and 1,000 WETH.
+/// The inventory of [`EXCHANGE`]: 1,000,000 USDC and 1,000 WETH.
 const USDC_INVENTORY: u64 = 1_000_000_000_000;
 const WETH_INVENTORY: u128 = 1_000_000_000_000_000_000_000;
 
-/// What differs between the chains of the swap and bridge rails.
+/// The differences between the chains of the swap and bridge rails.
 #[derive(Clone, Copy)]
 pub(crate) struct Rails {
     pub(crate) chain_id: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Rails {
     pub(crate) weth: Address,
 }
 
-/// Puts all of it onto the chain, funded accounts excepted.
+/// Places all of it on the chain, except funded accounts.
 pub(crate) fn place(builder: DevChainBuilder) -> DevChainBuilder {
     let rails = Rails {
         chain_id: CHAIN_ID,

@@ -1,4 +1,4 @@
-//! Blocks and their transactions, and the form that JSON-RPC gives them.
+//! Blocks and their transactions, and their JSON-RPC form.
 
 use alloy_consensus::{
     BlockBody, Header, Receipt, ReceiptEnvelope, ReceiptWithBloom, Sealable, Sealed,
@@ -22,7 +22,7 @@ pub(crate) struct MinedTransaction {
     pub(crate) contract_address: Option<Address>,
 }
 
-/// A block with all that happened in it.
+/// A block with all of its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) header: Sealed<Header>,
@@ -30,7 +30,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Closes a block. The state root is that of an empty trie: this chain keeps none, and no
+    /// Closes a block. The state root is that of an empty trie: this chain has no trie, and no
     /// answer of it proves anything.
     pub(crate) fn seal(
         context: BlockContext,
@@ -61,7 +61,7 @@ impl Block {
                 .last()
                 .map_or(0, |last| last.receipt.cumulative_gas_used()),
             timestamp: context.timestamp,
-            // Tells the blocks of one branch from those of another with the same content.
+            // Distinguishes the blocks of one branch from those of another with the same content.
             extra_data: match branch {
                 0 => Bytes::new(),
                 branch => branch.to_be_bytes().into(),
@@ -118,12 +118,12 @@ impl Block {
             withdrawals: Some(Withdrawals::default()),
         };
         let whole = alloy_consensus::Block::<TxEnvelope>::new(self.header.inner().clone(), body);
-        // Of this conversion only the header is used: it is the one that states the size.
+        // Only the header of this conversion is used: it states the size.
         let header = rpc::Block::from_consensus(whole, None).header;
         rpc::Block::new(header, transactions).with_withdrawals(Some(Withdrawals::default()))
     }
 
-    /// `eth_getTransactionByHash` for the transaction at this place.
+    /// `eth_getTransactionByHash` for the transaction at this index.
     pub(crate) fn transaction_to_rpc(&self, index: usize) -> Option<rpc::Transaction> {
         let mined = self.transactions.get(index)?;
         let info = TransactionInfo {
@@ -140,7 +140,7 @@ impl Block {
         ))
     }
 
-    /// `eth_getTransactionReceipt` for the transaction at this place.
+    /// `eth_getTransactionReceipt` for the transaction at this index.
     pub(crate) fn receipt_to_rpc(&self, index: usize) -> Option<rpc::TransactionReceipt> {
         let mined = self.transactions.get(index)?;
         let logs = self.logs_of(index).collect();
@@ -166,7 +166,7 @@ impl Block {
         })
     }
 
-    /// The logs of the whole block, with their places.
+    /// The logs of the whole block, with their positions.
     pub(crate) fn logs(&self) -> impl Iterator<Item = rpc::Log> {
         (0..self.transactions.len()).flat_map(|index| self.logs_of(index))
     }

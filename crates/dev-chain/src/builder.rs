@@ -1,4 +1,4 @@
-//! Setting a chain up.
+//! The builder of a chain.
 
 mod genesis;
 mod parts;
@@ -28,10 +28,10 @@ use crate::{
 /// Wei per gas of every block.
 const BASE_FEE: u64 = 20_000_000;
 
-/// What the presets give each account: 10,000 native coins.
+/// The funds of each account in the presets: 10,000 native coins.
 const NATIVE_FUNDS: u128 = 10_000_000_000_000_000_000_000;
 
-/// Collects what stands on a chain before its first block.
+/// Collects the content of a chain before its first block.
 #[derive(Clone)]
 pub struct DevChainBuilder {
     settings: Settings,
@@ -69,8 +69,8 @@ impl DevChainBuilder {
         self
     }
 
-    /// Where the time comes from, in Unix seconds; the system clock unless set. A block is never
-    /// older than the one before it, even when the clock goes back.
+    /// The source of the time, in Unix seconds; by default the system clock. A block is never older
+    /// than the one before it, even when the clock goes back.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         self.settings.clock = Arc::new(clock);
@@ -120,7 +120,7 @@ impl DevChainBuilder {
         self
     }
 
-    /// Places one of the contracts that are part of this crate, without setting it up.
+    /// Places one of this crate's contracts, without setting it up.
     #[must_use]
     pub fn contract(self, address: Address, contract: Contract) -> Self {
         self.place(Placement::new(address, contract))
@@ -138,7 +138,7 @@ impl DevChainBuilder {
         self.place(token.into())
     }
 
-    /// Places an EIP-1271 wallet that `owner` signs for.
+    /// Places an EIP-1271 wallet whose signatures `owner` makes.
     #[must_use]
     pub fn wallet(self, address: Address, owner: Address) -> Self {
         self.place(Placement::wallet(address, owner))
@@ -150,7 +150,7 @@ impl DevChainBuilder {
         self.place(safe.into())
     }
 
-    /// Places the aggregator's router. [`MINTER`] keeps its allow-list.
+    /// Places the aggregator's router. [`MINTER`] manages its allow-list.
     #[must_use]
     pub fn router(self, router: RouterSpec) -> Self {
         self.place(router.into())
@@ -178,9 +178,9 @@ impl DevChainBuilder {
         self.call(MINTER.address, token, call.abi_encode().into())
     }
 
-    /// Calls what was placed, in the name of any account and without a signature, after everything
-    /// has been set up and in the order of these calls and of [`holder`](Self::holder): an
-    /// allowance that is already there, a further leg that a router allows.
+    /// Calls a placed contract from any account without a signature, after everything has been set
+    /// up. The order of these calls and of [`holder`](Self::holder) is kept. It can prepare an
+    /// allowance, or a further leg that a router allows.
     #[must_use]
     pub fn call(mut self, from: Address, to: Address, data: Bytes) -> Self {
         self.calls.push(SetupCall { from, to, data });
@@ -191,8 +191,8 @@ impl DevChainBuilder {
     ///
     /// # Errors
     ///
-    /// When an address is taken twice, code is malformed, or a contract refuses a call (a holder
-    /// of an address that is no token, a rate with denominator zero).
+    /// When an address is used twice, code is malformed, or a contract refuses a call (a holder at
+    /// an address without a token, a rate with denominator zero).
     pub fn build(self) -> Result<DevChain, DevChainError> {
         let mut genesis = Genesis::new(self.settings.chain_id, &self.accounts);
         for (address, code) in self.codes {

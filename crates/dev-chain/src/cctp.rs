@@ -1,4 +1,4 @@
-//! Addresses of CCTP V2, the same on every chain, and who attests on the stages.
+//! Addresses of CCTP V2, the same on every chain, and the attester of the stages.
 
 use alloy_primitives::{Address, U256, address};
 
@@ -7,22 +7,22 @@ use crate::{
     spec::CctpSpec,
 };
 
-/// The token messenger: what is approved and called to burn.
+/// The token messenger, which is approved and called to burn.
 pub const TOKEN_MESSENGER: Address = address!("28b5a0e9C621a5BadaA536219b3a228C8168cf5d");
 
-/// The message transmitter: logs what was burned, and takes what is to be minted.
+/// The message transmitter: it logs burns and accepts messages to mint.
 pub const MESSAGE_TRANSMITTER: Address = address!("81D40F21F12A8F0E3252Bccb954D722d4c464B64");
 
 /// The token minter.
 pub const TOKEN_MINTER: Address = address!("fd78EE919681417d192449715b2594ab58f5D002");
 
-/// Whose signatures the transmitters of the stages accept: the last account but one.
+/// The attester whose signatures the stages' transmitters accept: the last account but one.
 pub const ATTESTER: DevAccount = {
     let [.., attester, _] = DEV_ACCOUNTS;
     attester
 };
 
-/// Who has the fees of fast transfers on the stages.
+/// The recipient of the fees of fast transfers on the stages.
 pub const FEE_RECIPIENT: Address = address!("00000000000000000000000000000000000fee00");
 
 /// The domains of the bridge's route set and native USDC on each: Ethereum, Avalanche, Arbitrum,

@@ -13,28 +13,28 @@ use crate::{
     contract::Token,
     error::DevChainError,
     export::ExportedAccount,
-    fault::Fault,
+    fault::InjectedFault,
     node::{Fate, Node},
     rpc::{self, Reply},
 };
 
-/// An in-process chain. Clones share one chain, which lives as long as any of them, and may be used
+/// An in-process chain. Clones share one chain, which lives as long as any of them and may be used
 /// from several threads.
 #[derive(Clone, Debug)]
 pub struct DevChain {
     node: Arc<Mutex<Node>>,
 }
 
-/// A transaction as it stands in a block.
+/// A transaction in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MinedSummary {
     /// Its hash.
     pub hash: B256,
     /// The number of its block.
     pub block_number: u64,
-    /// Who signed it.
+    /// The account that signed it.
     pub from: Address,
-    /// Whom it called; `None` when it created a contract.
+    /// The called account; `None` when it created a contract.
     pub to: Option<Address>,
     /// Its calldata.
     pub input: Bytes,
@@ -45,44 +45,44 @@ pub struct MinedSummary {
 }
 
 impl DevChain {
-    /// A chain with id 196, the system's clock and nothing on it, to be filled.
+    /// The builder of a chain with id 196, the system's clock and no contracts.
     #[must_use]
     pub fn builder() -> DevChainBuilder {
         DevChainBuilder::default()
     }
 
-    /// A chain as [`DevChainBuilder::chain_196_assets`] describes it.
+    /// A chain with the content of [`DevChainBuilder::chain_196_assets`].
     ///
     /// # Errors
     ///
-    /// None that a caller can cause.
+    /// No caller can cause an error.
     pub fn with_chain_196_assets() -> Result<Self, DevChainError> {
         Self::builder().chain_196_assets().build()
     }
 
-    /// A chain as [`DevChainBuilder::base_stage`] describes it.
+    /// A chain with the content of [`DevChainBuilder::base_stage`].
     ///
     /// # Errors
     ///
-    /// None that a caller can cause.
+    /// No caller can cause an error.
     pub fn with_base_stage() -> Result<Self, DevChainError> {
         Self::builder().base_stage().build()
     }
 
-    /// A chain as [`DevChainBuilder::xlayer_stage`] describes it.
+    /// A chain with the content of [`DevChainBuilder::xlayer_stage`].
     ///
     /// # Errors
     ///
-    /// None that a caller can cause.
+    /// No caller can cause an error.
     pub fn with_xlayer_stage() -> Result<Self, DevChainError> {
         Self::builder().xlayer_stage().build()
     }
 
-    /// A chain as [`DevChainBuilder::arbitrum_stage`] describes it.
+    /// A chain with the content of [`DevChainBuilder::arbitrum_stage`].
     ///
     /// # Errors
     ///
-    /// None that a caller can cause.
+    /// No caller can cause an error.
     pub fn with_arbitrum_stage() -> Result<Self, DevChainError> {
         Self::builder().arbitrum_stage().build()
     }
@@ -93,8 +93,7 @@ impl DevChain {
         }
     }
 
-    /// Answers one JSON-RPC request or batch as HTTP would carry it. Injected faults strike here
-    /// too.
+    /// Answers one JSON-RPC request or batch, as over HTTP. Injected faults apply here too.
     #[must_use]
     pub fn answer(&self, body: &[u8]) -> Reply {
         rpc::answer(&mut self.lock(), body)
@@ -106,21 +105,20 @@ impl DevChain {
         self.lock().now()
     }
 
-    /// Moves the chain's clock forward, for good.
+    /// Moves the chain's clock forward permanently.
     pub fn advance_time(&self, seconds: u64) {
         self.lock().advance_time(seconds);
     }
 
-    /// Makes a block of all transactions that are ready, be there any or none, and returns its
-    /// number.
+    /// Makes a block of all ready transactions, possibly none, and returns its number.
     pub fn mine(&self) -> u64 {
         let mut node = self.lock();
         node.mine(usize::MAX);
         node.head().number
     }
 
-    /// A second node that has seen what this one has, and sees nothing of it from now on: one that
-    /// lags behind, or, when it makes blocks of its own, one on another fork.
+    /// A second node with the present state of this one. It sees nothing of this one from now on:
+    /// it is behind, or, when it makes its own blocks, on another fork.
     #[must_use]
     pub fn fork(&self) -> Self {
         let mut node = self.lock().clone();
@@ -128,42 +126,43 @@ impl DevChain {
         Self::new(node)
     }
 
-    /// Sets the base fee from the next block on, in wei per gas. What waits and offers less goes on
-    /// waiting.
+    /// Sets the base fee from the next block on, in wei per gas. Waiting transactions that offer
+    /// less keep waiting.
     pub fn set_base_fee(&self, wei: u64) {
         self.lock().settings.base_fee = wei;
     }
 
-    /// Takes the newest `depth` blocks back and makes as many others and one more, all empty, in
-    /// their place. The transactions that were in them have this fate; with [`Fate::Waiting`] the
-    /// next block takes them in.
+    /// Removes the newest `depth` blocks and makes as many others and one more, all empty, in their
+    /// place. Their transactions get this fate; with [`Fate::Waiting`] the next block includes
+    /// them.
     pub fn reorganise(&self, depth: u64, fate: Fate) {
         self.lock().reorganise(depth, fate);
     }
 
-    /// Shows the receipts of a block that holds whatever is ready and is not made: it has the next
-    /// number and a hash that no block will have. They show until the next block is made or
-    /// [`drop_preconfirmed`](Self::drop_preconfirmed).
+    /// Shows the receipts of a block with all ready transactions, without making that block: it has
+    /// the next number and a hash that no block will have. The receipts show until the next block
+    /// is made or [`drop_preconfirmed`](Self::drop_preconfirmed).
     pub fn preconfirm(&self) {
         self.lock().preconfirm();
     }
 
-    /// Takes back what [`preconfirm`](Self::preconfirm) shows; the transactions have this fate.
+    /// Removes the block that [`preconfirm`](Self::preconfirm) shows; its transactions get this
+    /// fate.
     pub fn drop_preconfirmed(&self, fate: Fate) {
         self.lock().drop_preconfirmed(fate);
     }
 
-    /// Accepts the next so many raw transactions and forgets them.
+    /// Accepts the next `times` raw transactions and drops them.
     pub fn forget_sends(&self, times: u32) {
         self.lock().faults.forget_sends(times);
     }
 
-    /// Lets something go wrong from the next request on.
-    pub fn inject(&self, fault: Fault) {
+    /// Injects a fault from the next request on.
+    pub fn inject(&self, fault: InjectedFault) {
         self.lock().faults.inject(fault);
     }
 
-    /// Takes back every fault that has not struck yet.
+    /// Removes every fault that has not occurred yet.
     pub fn clear_faults(&self) {
         self.lock().faults.clear();
     }
@@ -173,7 +172,7 @@ impl DevChain {
         self.lock().faults.delay_receipts(polls);
     }
 
-    /// Forgets a waiting transaction, as a node under load does; whether it was waiting.
+    /// Drops a waiting transaction, as a node under load does. Returns whether it was waiting.
     #[must_use]
     pub fn evict(&self, transaction: B256) -> bool {
         self.lock().pool.evict(transaction)
@@ -210,7 +209,8 @@ impl DevChain {
         all.collect()
     }
 
-    /// What a transaction sent over the bridge: the place of each log in its block, and the bytes.
+    /// The messages that a transaction sent over the bridge: the position of each log in its block,
+    /// and the bytes.
     pub(crate) fn sent_messages(&self, transaction: B256) -> Vec<(u64, Bytes)> {
         let node = self.lock();
         let logs = node.blocks().iter().flat_map(Block::logs);
@@ -222,7 +222,7 @@ impl DevChain {
         sent.collect()
     }
 
-    /// What an account holds of a token, in atomic units.
+    /// An account's balance of a token, in atomic units.
     ///
     /// # Errors
     ///
@@ -231,7 +231,7 @@ impl DevChain {
         self.read(token, &Token::balanceOfCall { account })
     }
 
-    /// What `spender` may take of what `owner` holds of a token, in atomic units.
+    /// The allowance of `spender` for `owner`'s tokens, in atomic units.
     ///
     /// # Errors
     ///
@@ -245,13 +245,13 @@ impl DevChain {
         self.read(token, &Token::allowanceCall { owner, spender })
     }
 
-    /// Calls a contract in the name of any account, without signature, fee or transaction count,
-    /// and returns what it returns: how a test changes a stand-in, or acts as a stranger. The call
-    /// is part of a block that shows no transaction and no logs.
+    /// Calls a contract from any account, without signature, fee or transaction count, and returns
+    /// its output. A test can change a stand-in with it, or act as a stranger. The call belongs to
+    /// a block that shows no transaction and no logs.
     ///
     /// # Errors
     ///
-    /// When the contract refuses; nothing has changed then.
+    /// When the contract refuses; the state is then unchanged.
     pub fn call_as(
         &self,
         from: Address,
@@ -261,11 +261,11 @@ impl DevChain {
         self.lock().act(from, to, call.abi_encode().into())
     }
 
-    /// What a contract returns, on the newest state.
+    /// The output of a contract on the newest state.
     ///
     /// # Errors
     ///
-    /// When it refuses, or answers something else than the interface says.
+    /// When it refuses, or its answer does not match the interface.
     pub fn view<C: SolCall>(&self, to: Address, call: &C) -> Result<C::Return, DevChainError> {
         self.read(to, call)
     }
@@ -295,14 +295,14 @@ impl DevChain {
         C::abi_decode_returns(&output).map_err(|_| DevChainError::Answer { contract, output })
     }
 
-    /// A panic elsewhere leaves no chain half changed that anyone relies on.
-    /// Every account after the newest block, by address. The hashes of earlier blocks and the
-    /// transactions that wait are not part of it.
+    /// Every account after the newest block, by address. The hashes of earlier blocks and the waiting
+    /// transactions are not part of it.
     #[must_use]
     pub fn accounts(&self) -> Vec<ExportedAccount> {
         self.lock().state.export()
     }
 
+    /// A panic elsewhere leaves no half-changed chain that anyone uses.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Node> {
         self.node.lock().unwrap_or_else(PoisonError::into_inner)
     }

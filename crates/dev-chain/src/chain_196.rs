@@ -1,16 +1,16 @@
-//! The assets of chain 196 (service document 2.1).
+//! The assets of chain 196.
 
 use alloy_primitives::{Address, address};
 
 use crate::spec::{Reuse, TokenSpec};
 
-/// Where USD₮0 stands on chain 196.
+/// The address of USD₮0 on chain 196.
 pub const USDT0: Address = address!("779Ded0c9e1022225f8E0630b35a9b54bE713736");
 
-/// Where USDC, issued by Circle, stands on chain 196.
+/// The address of USDC, issued by Circle, on chain 196.
 pub const USDC: Address = address!("B6CEceAB302E2E4948951eE7843FC24E92933061");
 
-/// Where USDG stands on chain 196.
+/// The address of USDG on chain 196.
 pub const USDG: Address = address!("4ae46a509F6b1D9056937BA4500cb143933D2dc8");
 
 /// The chain's id.

@@ -1,4 +1,4 @@
-//! The contracts of `fixtures/contracts`: their code and the calls this crate makes itself.
+//! The contracts of `fixtures/contracts`: their code and the calls that this crate makes itself.
 
 use alloy_primitives::Bytes;
 use alloy_sol_types::sol;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::error::DevChainError;
 
 sol! {
-    /// What the builder and the direct reads use of a token with authorizations.
+    /// The functions of a token with authorizations that the builder and the direct reads use.
     interface Token {
         function initialize(string name, string symbol, string version, address minter) external;
         function mint(address to, uint256 amount) external returns (bool);
@@ -17,54 +17,53 @@ sol! {
         function authorizationState(address authorizer, bytes32 nonce) external view returns (bool);
     }
 
-    /// What the builder uses of a token without.
+    /// The functions of a token without authorizations that the builder uses.
     interface Erc20 {
         function initialize(string name, string symbol, uint8 decimals, address minter) external;
     }
 
-    /// What the builder uses of everything that has an owner and nothing else to set up.
+    /// The functions of a contract with an owner and no further set-up that the builder uses.
     interface Owned {
         function initialize(address owner) external;
     }
 
-    /// What the builder uses of the router.
+    /// The functions of the router that the builder uses.
     interface Router {
         function setAllowed(address target, bytes4 selector, bool isAllowed) external;
     }
 
-    /// What the builder uses of the exchange.
+    /// The functions of the exchange that the builder uses.
     interface Exchange {
         function setRate(address tokenIn, address tokenOut, uint256 numerator, uint256 denominator) external;
     }
 
-    /// What the builder uses of the bridge.
+    /// The functions of the bridge that the builder uses.
     interface Messenger {
         function initialize(address owner, uint32 domain) external;
         function setRemoteTokenMessenger(uint32 domain, bytes32 tokenMessenger) external;
         function setMaxBurnAmountPerMessage(address token, uint256 limit) external;
     }
 
-    /// What the builder uses of a multi-signature account.
+    /// The functions of a multi-signature account that the builder uses.
     interface Safe {
         function initialize(address[] owners, uint256 threshold, string version) external;
     }
 }
 
-/// One of the compiled contracts that are part of this crate, described in
-/// `fixtures/contracts/README.md`.
+/// One of this crate's compiled contracts, described in `fixtures/contracts/README.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Contract {
     /// The token with EIP-3009 authorizations that reverts on a spent one.
     Eip3009Token,
-    /// The same, which returns from a spent one.
+    /// A token with EIP-3009 authorizations that returns from a spent one.
     LenientReuseToken,
-    /// A token with nothing but ERC-20.
+    /// A token with ERC-20 only.
     PlainToken,
-    /// A token that returns nothing and changes an allowance only by way of zero.
+    /// A token that returns nothing and changes an allowance only through zero.
     UsdtLikeToken,
     /// The EIP-1271 wallet with one owner.
     Eip1271Wallet,
-    /// What a multi-signature account says about itself.
+    /// A multi-signature account with read functions only.
     SafeAccount,
     /// The aggregator's router.
     AggregatorRouter,
@@ -72,7 +71,7 @@ pub enum Contract {
     FeeForwarder,
     /// A venue with fixed rates.
     FixedRateExchange,
-    /// The token messenger of the burn-and-mint bridge; alone, the source side of it.
+    /// The token messenger of the burn-and-mint bridge; alone, the bridge's source side.
     BurnMessenger,
     /// Many calls in one.
     Multicall3,
@@ -84,17 +83,17 @@ pub enum Contract {
     TokenMinter,
     /// The router of OKX's DEX.
     DexRouter,
-    /// What traders on OKX's DEX approve.
+    /// The contract that traders on OKX's DEX approve.
     TokenApprove,
     /// The pool of a lending market with the interface of Aave v3.
     AavePool,
     /// The token of a position in the lending market.
     AaveToken,
-    /// What the lending market says of its reserves.
+    /// The lending market's data about its reserves.
     AaveDataProvider,
     /// The prices of the lending market.
     AaveOracle,
-    /// An ERC-4626 vault, and what can be wrong with one.
+    /// An ERC-4626 vault, with switchable defects.
     TokenVault,
 }
 
@@ -162,11 +161,11 @@ impl Contract {
         }
     }
 
-    /// The code that stands at the contract's address.
+    /// The code at the contract's address.
     ///
     /// # Errors
     ///
-    /// None that a caller can cause.
+    /// No caller can cause an error.
     pub fn runtime_code(self) -> Result<Bytes, DevChainError> {
         let (contract, artifact) = self.name_and_artifact();
         let unreadable = |reason| DevChainError::Artifact { contract, reason };

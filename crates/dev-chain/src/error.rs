@@ -1,4 +1,4 @@
-//! What can go wrong while a chain is set up or read directly.
+//! The errors of setting a chain up or reading it directly.
 
 use std::io;
 
@@ -8,49 +8,49 @@ use alloy_primitives::{Address, Bytes};
 /// type.
 #[derive(Debug, thiserror::Error)]
 pub enum DevChainError {
-    /// The compiled contracts that are part of this crate could not be read.
+    /// This crate's compiled contract could not be read.
     #[error("contract artifact {contract} is unreadable: {reason}")]
     Artifact {
         /// The contract's name.
         contract: &'static str,
-        /// What the reader found.
+        /// The reader's finding.
         reason: &'static str,
     },
-    /// Two things were placed at one address.
+    /// Two contracts were placed at one address.
     #[error("address {address} is taken twice")]
     AddressTaken {
         /// The address in question.
         address: Address,
     },
-    /// Code that starts like an EIP-7702 delegation and is none.
+    /// The code starts like an EIP-7702 delegation and is none.
     #[error("code for {address} is not valid")]
     InvalidCode {
-        /// Where it was to be placed.
+        /// Its intended address.
         address: Address,
     },
-    /// A call that has to succeed did not.
+    /// A call that has to succeed failed.
     #[error("call to {contract} failed with output {output}")]
     Call {
         /// The contract that was called.
         contract: Address,
-        /// What it returned, often an ABI-encoded reason.
+        /// Its output, often an ABI-encoded reason.
         output: Bytes,
     },
-    /// A contract answered something else than the caller's interface says.
+    /// The contract's answer does not match the caller's interface.
     #[error("answer of {contract} is not what its interface says: {output}")]
     Answer {
         /// The contract that was called.
         contract: Address,
-        /// What it returned.
+        /// Its output.
         output: Bytes,
     },
-    /// The EVM refused to run at all, which no input of this crate should cause.
+    /// The EVM refused to run. No input of this crate should cause that.
     #[error("execution refused: {0}")]
     Execution(#[from] ExecutionError),
-    /// A private key that is zero or too large.
+    /// The private key is zero or too large.
     #[error("not a private key")]
     Key,
-    /// The listening socket could not be had.
+    /// The listening socket could not be opened.
     #[error("cannot listen: {0}")]
     Listen(#[from] io::Error),
 }

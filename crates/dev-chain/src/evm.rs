@@ -1,4 +1,4 @@
-//! Running one transaction on a state.
+//! Runs one transaction on a state.
 
 use std::convert::Infallible;
 
@@ -18,10 +18,10 @@ use crate::error::ExecutionError;
 /// The rules of the chain: those of the Prague upgrade.
 pub(crate) const SPEC: SpecId = SpecId::PRAGUE;
 
-/// Who receives the fees: the fee vault of OP-stack chains.
+/// The recipient of the fees: the fee vault of OP-stack chains.
 pub(crate) const BENEFICIARY: Address = address!("4200000000000000000000000000000000000011");
 
-/// What a transaction sees of the block that it runs in.
+/// The block, as a transaction sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockContext {
     pub(crate) chain_id: u64,
@@ -38,16 +38,16 @@ impl BlockContext {
     }
 }
 
-/// Which of a node's checks apply.
+/// The checks of a node that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Checks {
     /// All: the transaction becomes part of a block.
     Consensus,
-    /// Those of `eth_call`: neither nonce, nor block gas limit, nor code at the sender matter.
+    /// Those of `eth_call`: nonce, block gas limit and code at the sender do not matter.
     Call,
 }
 
-/// Runs the transaction and returns what it did, without changing the state.
+/// Runs the transaction and returns its result, without changing the state.
 pub(crate) fn execute(
     state: impl DatabaseRef<Error = Infallible>,
     block: BlockContext,
@@ -84,7 +84,7 @@ pub(crate) fn execute(
         })
 }
 
-/// A call without fee, as this crate makes for itself.
+/// A call without a fee, for this crate's own use.
 pub(crate) fn free_call(chain_id: u64, from: Address, to: Address, data: Bytes) -> TxEnv {
     TxEnv {
         caller: from,

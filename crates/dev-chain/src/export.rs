@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 
-/// One account as it stands after the newest block.
+/// One account after the newest block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedAccount {
     /// Its address.

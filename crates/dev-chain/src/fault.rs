@@ -1,4 +1,4 @@
-//! Misbehaviour on purpose, so that tests can meet a node on a bad day.
+//! Injected faults, so that tests can meet a misbehaving node.
 
 use std::collections::HashMap;
 
@@ -6,25 +6,25 @@ use alloy_primitives::B256;
 
 /// Something that goes wrong with the next requests that name one JSON-RPC method.
 ///
-/// By default it strikes once and before the method runs; with [`Fault::after`] the method takes
-/// effect and only the answer suffers.
+/// By default it strikes once and before the method runs; with [`InjectedFault::after`] the method
+/// takes effect and only the answer suffers.
 ///
 /// ```
-/// use dev_chain::{BadAnswer, Fault};
+/// use dev_chain::{BadAnswer, InjectedFault};
 ///
 /// // The node broadcasts the transaction, but its client never hears of it.
-/// let lost = Fault::new("eth_sendRawTransaction", BadAnswer::Close).after();
+/// let lost = InjectedFault::new("eth_sendRawTransaction", BadAnswer::Close).after();
 /// # let _ = lost;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct InjectedFault {
     method: String,
     times: u32,
     after: bool,
     answer: BadAnswer,
 }
 
-/// What the client gets instead of the answer.
+/// The answer that the client gets instead of the real one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadAnswer {
     /// A JSON-RPC error. In a batch, only the call that names the method gets it.
@@ -34,9 +34,9 @@ pub enum BadAnswer {
         /// The text.
         message: String,
     },
-    /// The connection is closed without a byte.
+    /// The connection is closed before a byte is sent.
     Close,
-    /// Nothing, on a connection that stays open.
+    /// No answer, on a connection that stays open.
     Never,
     /// These bytes with this HTTP status.
     Raw {
@@ -47,7 +47,7 @@ pub enum BadAnswer {
     },
 }
 
-impl Fault {
+impl InjectedFault {
     /// The next request that names `method` gets this answer and has no effect.
     #[must_use]
     pub fn new(method: impl Into<String>, answer: BadAnswer) -> Self {
@@ -59,7 +59,7 @@ impl Fault {
         }
     }
 
-    /// Strikes this many requests.
+    /// Applies to this many requests.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self { times, ..self }
@@ -75,16 +75,16 @@ impl Fault {
     }
 }
 
-/// The faults still to come, and how long receipts are held back.
+/// The pending faults, and how long receipts are withheld.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
-    pending: Vec<Fault>,
+    pending: Vec<InjectedFault>,
     receipt_polls: u32,
     polled: HashMap<B256, u32>,
     forgotten_sends: u32,
 }
 
-/// A fault that strikes now.
+/// A fault that occurs now.
 #[derive(Debug)]
 pub(crate) struct Strike {
     pub(crate) after: bool,
@@ -92,7 +92,7 @@ pub(crate) struct Strike {
 }
 
 impl Faults {
-    pub(crate) fn inject(&mut self, fault: Fault) {
+    pub(crate) fn inject(&mut self, fault: InjectedFault) {
         self.pending.push(fault);
     }
 
@@ -100,7 +100,7 @@ impl Faults {
         self.pending.clear();
     }
 
-    /// Uses up one of the faults for this method, the oldest first.
+    /// Uses up one of the faults for this method, oldest first.
     pub(crate) fn strike(&mut self, method: &str) -> Option<Strike> {
         let fault = self
             .pending
@@ -115,12 +115,12 @@ impl Faults {
         Some(strike)
     }
 
-    /// The next so many raw transactions are accepted and forgotten.
+    /// Accepts the next `times` raw transactions and drops them.
     pub(crate) fn forget_sends(&mut self, times: u32) {
         self.forgotten_sends = times;
     }
 
-    /// Counts an accepted transaction; whether it is to be forgotten.
+    /// Counts an accepted transaction. Returns whether it is to be dropped.
     pub(crate) fn forgets(&mut self) -> bool {
         let forgets = self.forgotten_sends > 0;
         self.forgotten_sends = self.forgotten_sends.saturating_sub(1);
@@ -132,7 +132,7 @@ impl Faults {
         self.receipt_polls = polls;
     }
 
-    /// Counts a request for a receipt; whether it is to be withheld.
+    /// Counts a request for a receipt. Returns whether it is to be withheld.
     pub(crate) fn withhold_receipt(&mut self, transaction: B256) -> bool {
         if self.receipt_polls == 0 {
             return false;
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn a_fault_strikes_as_often_as_it_says() {
         let mut faults = Faults::default();
-        faults.inject(Fault::new("a", BadAnswer::Close).times(2));
-        faults.inject(Fault::new("a", BadAnswer::Never).after());
+        faults.inject(InjectedFault::new("a", BadAnswer::Close).times(2));
+        faults.inject(InjectedFault::new("a", BadAnswer::Never).after());
         assert!(faults.strike("b").is_none());
         assert!(!faults.strike("a").unwrap().after);
         assert_eq!(faults.strike("a").unwrap().answer, BadAnswer::Close);

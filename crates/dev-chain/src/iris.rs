@@ -5,11 +5,12 @@
 //!   attestations; 404 before it is indexed.
 //! - `GET /v2/burn/USDC/fees/{source}/{destination}`, with `?forward=true` too: the fees of a
 //!   route.
-//! - `GET /v2/fastBurn/USDC/allowance`: what is left for fast transfers, 52,455,615.650179 USDC.
+//! - `GET /v2/fastBurn/USDC/allowance`: the remaining fast allowance, 52,455,615.650179 USDC.
 //!
 //! A burn that allows it (threshold 1000 or less, from a domain with fast transfers, a `maxFee` of
-//! at least the fee) is attested as fast and pays the fee; every other one as final, for nothing.
-//! What the service does not know is 404. There is no re-attestation and no forwarding.
+//! at least the fee) is attested as fast and pays the fee. Every other burn is attested as final,
+//! free of charge. An unknown request is answered 404. There is no re-attestation and no
+//! forwarding.
 
 mod api;
 mod burn;
@@ -27,13 +28,13 @@ use self::burn::Burn;
 pub use self::server::IrisServer;
 use crate::{accounts::DevAccount, chain::DevChain, error::DevChainError};
 
-/// The attestation service. Clones are the same one.
+/// The attestation service. Clones share its state.
 #[derive(Clone, Debug)]
 pub struct Iris {
     state: Arc<Mutex<State>>,
 }
 
-/// What the service answers.
+/// The service's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IrisReply {
     /// HTTP status.
@@ -61,11 +62,11 @@ struct State {
 
 impl Iris {
     /// A service that signs with the key of `attester`, such as
-    /// [`cctp::ATTESTER`](crate::cctp::ATTESTER), and watches nothing yet.
+    /// [`cctp::ATTESTER`](crate::cctp::ATTESTER), and does not watch a chain yet.
     ///
     /// # Errors
     ///
-    /// When the key is none.
+    /// When the key is invalid.
     pub fn new(attester: DevAccount) -> Result<Self, DevChainError> {
         let key = SigningKey::from_slice(attester.key.as_slice());
         let state = State {
@@ -86,7 +87,7 @@ impl Iris {
         })
     }
 
-    /// Attests what is burned on `chain`, which is the chain of a CCTP domain.
+    /// Attests the burns of `chain`, which is the chain of a CCTP domain.
     #[must_use]
     pub fn watching(self, domain: u32, chain: &DevChain) -> Self {
         self.lock().chains.push((domain, chain.clone()));
@@ -100,32 +101,32 @@ impl Iris {
         self.lock().recorded.push(recorded);
     }
 
-    /// Answers the first so many requests for each transaction with 404, as before it is indexed.
+    /// Answers the first requests for each transaction with 404, as before it is indexed.
     pub fn miss_first(&self, requests: u32) {
         self.lock().missing = requests;
     }
 
-    /// Answers the next so many with `pending_confirmations`.
+    /// Answers the next requests for each transaction with `pending_confirmations`.
     pub fn pend_first(&self, requests: u32) {
         self.lock().pending = requests;
     }
 
-    /// Answers the next so many requests, whatever they are for, with this HTTP status.
+    /// Answers the next requests of any kind with this HTTP status.
     pub fn fail_next(&self, requests: usize, status: u16) {
         self.lock().failing = vec![status; requests];
     }
 
-    /// The fee of fast transfers in hundredths of a basis point; 130 unless set.
+    /// The fee of fast transfers in hundredths of a basis point; by default 130.
     pub fn set_fast_fee(&self, hundredths: u64) {
         self.lock().fee_hundredths = hundredths;
     }
 
-    /// Writes this fee into what is attested, whatever the burn allows; `None` for the right one.
+    /// Writes this fee into attested messages, whatever the burn allows; `None` for the right one.
     pub fn set_fee_executed(&self, fee: Option<U256>) {
         self.lock().fee = fee;
     }
 
-    /// Writes this recipient into what is attested; `None` for the right one.
+    /// Writes this recipient into attested messages; `None` for the right one.
     pub fn set_recipient(&self, recipient: Option<Address>) {
         self.lock().recipient = recipient;
     }
@@ -135,8 +136,7 @@ impl Iris {
         self.lock().expiration_block = block;
     }
 
-    /// What a request for this path and query is answered with; `None` for what the service does
-    /// not have.
+    /// The answer to a request for this path and query; `None` for an unknown path.
     #[must_use]
     pub fn answer(&self, method: &str, path_and_query: &str) -> Option<IrisReply> {
         api::answer(&mut self.lock(), method, path_and_query)

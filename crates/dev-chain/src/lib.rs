@@ -24,7 +24,7 @@ mod spec;
 mod state;
 pub mod xlayer;
 
-/// Where the multicall contract stands on the stages, as on most networks.
+/// The address of the multicall contract on the stages, as on most networks.
 pub const MULTICALL3: alloy_primitives::Address =
     alloy_primitives::address!("cA11bde05977b3631167028862bE2a173976CA11");
 
@@ -36,7 +36,7 @@ pub use self::{
     contract::Contract,
     error::{DevChainError, ExecutionError},
     export::ExportedAccount,
-    fault::{BadAnswer, Fault},
+    fault::{BadAnswer, InjectedFault},
     node::{Fate, Mining},
     rpc::Reply,
     server::RpcServer,

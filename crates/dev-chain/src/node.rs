@@ -36,16 +36,15 @@ pub(crate) type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// When accepted transactions become part of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mining {
-    /// At once, each in a block of its own. When a request finds the newest block older than the
-    /// clock, an empty block brings the chain up to date first: readers see what they would see on
-    /// a chain with a block each second.
+    /// At once, each in its own block. When a request finds the newest block older than the clock,
+    /// an empty block updates the chain first: readers see a chain with a block each second.
     #[default]
     Auto,
     /// When [`DevChain::mine`](crate::DevChain::mine) is called.
     Manual,
 }
 
-/// What is fixed when the chain is built.
+/// The settings that are fixed when the chain is built.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) chain_id: u64,
@@ -56,7 +55,7 @@ pub(crate) struct Settings {
     pub(crate) legacy: bool,
 }
 
-/// A chain and everything that happened on it.
+/// A chain with its whole history.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) settings: Settings,
@@ -68,13 +67,13 @@ pub(crate) struct Node {
     head: Head,
     numbers: HashMap<B256, u64>,
     places: HashMap<B256, (u64, usize)>,
-    /// A block that is shown through its receipts before it is made, and that need never be.
+    /// A block that shows receipts before it is made, and that may never be made.
     preconfirmed: Option<Block>,
-    /// Rises with every reorganisation and every preconfirmation.
+    /// Increases with every reorganisation and every preconfirmation.
     branch: u64,
 }
 
-/// The newest block, in short.
+/// The main members of the newest block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Head {
     pub(crate) number: u64,
@@ -82,7 +81,7 @@ pub(crate) struct Head {
     pub(crate) hash: B256,
 }
 
-/// A state together with the block in which calls on it run.
+/// A state together with the block in which its calls run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) state: StateAt<'a>,
@@ -110,7 +109,7 @@ impl Node {
         node
     }
 
-    /// The clock, with what [`Node::advance_time`] added.
+    /// The clock, plus the time that [`Node::advance_time`] added.
     pub(crate) fn now(&self) -> u64 {
         (self.settings.clock)().saturating_add(self.clock_offset)
     }
@@ -134,8 +133,8 @@ impl Node {
             .and_then(|number| self.blocks.get(number))
     }
 
-    /// The number of the block that is meant; `None` when there is no such block. `pending` means
-    /// the newest one.
+    /// The number of the named block; `None` when there is no such block. `pending` means the
+    /// newest one.
     pub(crate) fn resolve(&self, id: BlockId) -> Option<u64> {
         match id {
             BlockId::Hash(hash) => self.numbers.get(&hash.block_hash).copied(),
@@ -147,7 +146,7 @@ impl Node {
         }
     }
 
-    /// The state after the block that is meant, if there is such a block.
+    /// The state after the named block, if there is such a block.
     pub(crate) fn view(&self, id: BlockId) -> Option<View<'_>> {
         if id.is_pending() {
             return Some(View {
@@ -168,7 +167,7 @@ impl Node {
         Block::seal(self.next_context(), self.head.hash, Vec::new(), self.branch)
     }
 
-    /// The place in the preconfirmed block of a transaction.
+    /// The preconfirmed block and the index of a transaction in it.
     pub(crate) fn locate_preconfirmed(&self, transaction: B256) -> Option<(&Block, usize)> {
         let block = self.preconfirmed.as_ref()?;
         let mut mined = block.transactions.iter();
@@ -176,13 +175,14 @@ impl Node {
         Some((block, index))
     }
 
-    /// The block and the place in it of a transaction.
+    /// The block of a transaction and the index in it.
     pub(crate) fn locate(&self, transaction: B256) -> Option<(&Block, usize)> {
         let &(number, index) = self.places.get(&transaction)?;
         Some((self.block(number)?, index))
     }
 
-    /// Takes a raw transaction in and, with [`Mining::Auto`], runs whatever has become ready.
+    /// Accepts a raw transaction and, with [`Mining::Auto`], runs all transactions that have become
+    /// ready.
     pub(crate) fn send(&mut self, raw: &[u8]) -> Result<B256, Refusal> {
         self.take(admit(raw, self.state.latest(), self.next_context())?)
     }
@@ -215,14 +215,14 @@ impl Node {
         Ok(hash)
     }
 
-    /// Appends an empty block if the clock has moved on since the newest one.
+    /// Appends an empty block if the clock is past the newest one.
     pub(crate) fn catch_up(&mut self) {
         if self.settings.mining == Mining::Auto && self.now() > self.head.timestamp {
             self.mine(0);
         }
     }
 
-    /// Appends a block with at most this many of the transactions that are ready.
+    /// Appends a block with at most this many of the ready transactions.
     pub(crate) fn mine(&mut self, most: usize) {
         let context = self.next_context();
         let mut mined: Vec<MinedTransaction> = Vec::new();
@@ -243,7 +243,7 @@ impl Node {
             }
             self.pool.remove(&transaction);
             let env = to_env(&transaction);
-            // What became invalid while it waited is forgotten, as a miner does.
+            // A transaction that became invalid while it waited is dropped, as a miner does.
             let Ok(done) = execute(self.state.latest(), context, env, Checks::Consensus) else {
                 continue;
             };
@@ -265,7 +265,7 @@ impl Node {
         expect_success(to, done.result)
     }
 
-    /// Makes a call in the name of any account, in a block that does not show it.
+    /// Makes a call from any account, in a block that does not show it.
     pub(crate) fn act(
         &mut self,
         from: Address,
@@ -306,7 +306,7 @@ impl Node {
         Ok(execute(view.state, context, tx, Checks::Call)?.result)
     }
 
-    /// What the next block's transactions will see.
+    /// The block, as the next block's transactions will see it.
     fn next_context(&self) -> BlockContext {
         self.context(
             self.head.number.saturating_add(1),

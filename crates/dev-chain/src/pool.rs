@@ -7,7 +7,7 @@ use alloy_primitives::{Address, B256};
 
 use crate::{admission::Refusal, state::StateAt};
 
-/// The transactions that were accepted and are not in a block yet, one for each sender and nonce.
+/// The accepted transactions that are not in a block yet, one for each sender and nonce.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
     waiting: BTreeMap<(Address, u64), Waiting>,
@@ -21,8 +21,8 @@ struct Waiting {
 }
 
 impl Pool {
-    /// Takes the transaction in. One with the nonce of another takes its place if it pays at least
-    /// a tenth more.
+    /// Adds the transaction. One with the nonce of another replaces it if it pays at least a tenth
+    /// more.
     pub(crate) fn insert(&mut self, transaction: Recovered<TxEnvelope>) -> Result<(), Refusal> {
         let key = (transaction.signer(), transaction.nonce());
         if let Some(Waiting {
@@ -47,8 +47,8 @@ impl Pool {
         Ok(())
     }
 
-    /// The one to run next on this state: of those whose turn it is and that pay the base fee, the
-    /// first to arrive. The others go on waiting, as with a miner.
+    /// The next transaction to run on this state: of those with the right nonce that pay the base
+    /// fee, the first to arrive. The others keep waiting, as with a miner.
     pub(crate) fn next_ready(
         &self,
         state: StateAt<'_>,
@@ -66,7 +66,7 @@ impl Pool {
             .map(|(_, waiting)| waiting.transaction.clone())
     }
 
-    /// Takes a transaction back in whose block is gone, unless another one has its nonce by now.
+    /// Puts a transaction of a removed block back, unless another one has its nonce by now.
     pub(crate) fn put_back(&mut self, transaction: Recovered<TxEnvelope>) {
         let key = (transaction.signer(), transaction.nonce());
         self.arrivals = self.arrivals.saturating_add(1);
@@ -77,13 +77,13 @@ impl Pool {
         });
     }
 
-    /// Forgets the transaction.
+    /// Drops the transaction.
     pub(crate) fn remove(&mut self, transaction: &Recovered<TxEnvelope>) {
         self.waiting
             .remove(&(transaction.signer(), transaction.nonce()));
     }
 
-    /// Forgets the transaction with this hash, if it waits here.
+    /// Drops the transaction with this hash, if it waits here.
     pub(crate) fn evict(&mut self, hash: B256) -> bool {
         let before = self.waiting.len();
         self.waiting
@@ -99,7 +99,7 @@ impl Pool {
             .find(|transaction| *transaction.tx_hash() == hash)
     }
 
-    /// The first nonce from `next` on for which nothing of this sender waits.
+    /// The sender's first nonce from `next` on without a waiting transaction.
     pub(crate) fn pending_nonce(&self, sender: Address, next: u64) -> u64 {
         (next..)
             .find(|&nonce| !self.waiting.contains_key(&(sender, nonce)))

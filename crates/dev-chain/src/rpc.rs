@@ -19,17 +19,17 @@ use crate::{fault::BadAnswer, node::Node};
 /// Longest batch that is answered.
 const MAX_BATCH: usize = 1000;
 
-/// What a request gets.
+/// The reply to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// An HTTP answer.
     Http {
-        /// The status, 200 unless a [`Fault`](crate::Fault) says otherwise.
+        /// The status, 200 unless a [`InjectedFault`](crate::InjectedFault) says otherwise.
         status: u16,
         /// The body, empty when there were only notifications.
         body: Vec<u8>,
     },
-    /// The connection is to be closed without an answer.
+    /// The connection is closed without an answer.
     Close,
     /// No answer, ever.
     Never,
@@ -54,7 +54,7 @@ pub(crate) fn answer(node: &mut Node, body: &[u8]) -> Reply {
     Reply::Http { status: 200, body }
 }
 
-/// The answers of a batch; `Err` when a fault spoils the whole request.
+/// The answers of a batch; `Err` when a fault applies to the whole request.
 fn batch(node: &mut Node, calls: Vec<Value>) -> Result<Option<Value>, Reply> {
     if calls.is_empty() {
         return Ok(Some(failure(
@@ -82,7 +82,8 @@ fn batch(node: &mut Node, calls: Vec<Value>) -> Result<Option<Value>, Reply> {
     }
 }
 
-/// The answer to one call, none for a notification; `Err` when a fault spoils the whole request.
+/// The answer to one call, none for a notification; `Err` when a fault applies to the whole
+/// request.
 fn single(node: &mut Node, call: Value) -> Result<Option<Value>, Reply> {
     let Some((id, method, params)) = envelope(call) else {
         return Ok(Some(failure(

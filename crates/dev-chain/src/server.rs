@@ -36,7 +36,7 @@ impl RpcServer {
         self.address
     }
 
-    /// Where clients send their requests, for example `http://127.0.0.1:8545`.
+    /// The base URL for clients, for example `http://127.0.0.1:8545`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
@@ -50,7 +50,7 @@ impl Drop for RpcServer {
 }
 
 impl DevChain {
-    /// Serves JSON-RPC over HTTP until the returned server is dropped. Port 0 takes a free one.
+    /// Serves JSON-RPC over HTTP until the returned server is dropped. Port 0 picks a free port.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ async fn accept(listener: TcpListener, chain: DevChain) {
 
 async fn connection(stream: TcpStream, chain: DevChain) {
     let service = service_fn(|request| respond(request, &chain));
-    // A client that goes away, and a fault that closes the connection, both end here.
+    // A client that disconnects, and a fault that closes the connection, both end here.
     let _ended = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -94,7 +94,7 @@ async fn respond(
             .insert(ALLOW, HeaderValue::from_static("POST"));
         return Ok(response);
     }
-    // What announces itself as too long is refused without waiting for it.
+    // A body with a declared length that is too long is refused without waiting for it.
     let announced = usize::try_from(request.body().size_hint().lower()).unwrap_or(usize::MAX);
     if announced > MAX_BODY_BYTES {
         return Ok(plain(StatusCode::PAYLOAD_TOO_LARGE, Vec::new()));

@@ -1,4 +1,4 @@
-//! What can stand on a chain from its first block, and the calls that set it up.
+//! The contracts that can be on a chain from its first block, and the calls that set them up.
 
 mod bridge;
 mod dex;
@@ -18,7 +18,7 @@ use crate::{
     contract::{Contract, Erc20, Exchange, Messenger, Owned, Router, Safe, Token},
 };
 
-/// What a token does with an authorization that was used or cancelled before.
+/// A token's treatment of an authorization that was used or cancelled before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reuse {
     /// The call reverts, as on Circle's and Tether's tokens.
@@ -30,7 +30,7 @@ pub enum Reuse {
 /// A token with EIP-3009 authorizations and 6 decimals.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenSpec {
-    /// Where it stands.
+    /// Its address.
     pub address: Address,
     /// `name()`, part of the EIP-712 domain byte for byte.
     pub name: String,
@@ -38,24 +38,24 @@ pub struct TokenSpec {
     pub symbol: String,
     /// `version()`, part of the EIP-712 domain.
     pub version: String,
-    /// What it does with a spent authorization.
+    /// Its treatment of a spent authorization.
     pub reuse: Reuse,
 }
 
-/// How a token without authorizations behaves.
+/// The behaviour of a token without authorizations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Erc20Kind {
-    /// As ERC-20 says.
+    /// As in ERC-20.
     Plain,
-    /// As Tether's on Ethereum: it returns nothing, and `approve` reverts when neither the old nor
-    /// the new allowance is zero.
+    /// Like Tether's on Ethereum: it returns nothing, and `approve` reverts when neither the old
+    /// nor the new allowance is zero.
     UsdtLike,
 }
 
 /// A token without authorizations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Erc20Spec {
-    /// Where it stands.
+    /// Its address.
     pub address: Address,
     /// `name()`.
     pub name: String,
@@ -63,16 +63,16 @@ pub struct Erc20Spec {
     pub symbol: String,
     /// `decimals()`.
     pub decimals: u8,
-    /// How it behaves.
+    /// Its behaviour.
     pub kind: Erc20Kind,
 }
 
 /// The aggregator's router.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RouterSpec {
-    /// Where it stands.
+    /// Its address.
     pub address: Address,
-    /// What its legs may call. The selector `ffffffff` means: approve, but not call.
+    /// The calls that its legs may make. The selector `ffffffff` means: approve, but not call.
     pub allowed: Vec<(Address, Selector)>,
 }
 
@@ -83,17 +83,17 @@ pub struct Rate {
     pub token_in: Address,
     /// The token that it pays.
     pub token_out: Address,
-    /// So many atomic units of `token_out`…
+    /// This many atomic units of `token_out`…
     pub numerator: U256,
-    /// …for so many of `token_in`; not zero.
+    /// …for this many of `token_in`; not zero.
     pub denominator: U256,
 }
 
-/// A venue with fixed rates. What it sells has to be minted to it
+/// A venue with fixed rates. Its inventory has to be minted to it
 /// ([`DevChainBuilder::holder`](crate::DevChainBuilder::holder)).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExchangeSpec {
-    /// Where it stands.
+    /// Its address.
     pub address: Address,
     /// Its prices, each in one direction.
     pub rates: Vec<Rate>,
@@ -102,8 +102,8 @@ pub struct ExchangeSpec {
 /// The source side of the burn-and-mint bridge (CCTP V2).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BurnMessengerSpec {
-    /// Where it stands. The messengers of the other domains have the same address, as on the
-    /// networks themselves.
+    /// Its address. The messengers of the other domains have the same address, as on the real
+    /// networks.
     pub address: Address,
     /// The CCTP domain of this chain.
     pub local_domain: u32,
@@ -113,10 +113,10 @@ pub struct BurnMessengerSpec {
     pub burn_limits: Vec<(Address, U256)>,
 }
 
-/// A multi-signature account, as far as it can be read.
+/// A multi-signature account with read functions only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SafeSpec {
-    /// Where it stands.
+    /// Its address.
     pub address: Address,
     /// `getOwners()`.
     pub owners: Vec<Address>,
@@ -126,7 +126,7 @@ pub struct SafeSpec {
     pub version: String,
 }
 
-/// A contract at an address and what sets it up.
+/// A contract at an address, and the calls that set it up.
 #[derive(Clone, Debug)]
 pub(crate) struct Placement {
     pub(crate) address: Address,
@@ -151,7 +151,7 @@ impl Placement {
         }
     }
 
-    /// Adds a call to the contract in the name of [`MINTER`], who owns whatever has an owner.
+    /// Adds a call to the contract from [`MINTER`], which owns every contract with an owner.
     pub(crate) fn then(mut self, call: &impl SolCall) -> Self {
         self.calls.push(SetupCall {
             from: MINTER.address,
@@ -161,7 +161,7 @@ impl Placement {
         self
     }
 
-    /// A token with authorizations that others than [`MINTER`] may mint as well, without limit.
+    /// A token with authorizations that others than [`MINTER`] may also mint, without limit.
     pub(crate) fn token_with_minters(spec: TokenSpec, minters: &[Address]) -> Self {
         let token = Self::from(spec);
         let token = Self {
@@ -181,7 +181,7 @@ impl Placement {
         Self::new(address, Contract::Eip1271Wallet).then(&Owned::initializeCall { owner })
     }
 
-    /// A contract whose set-up is the appointment of its owner.
+    /// A contract that is set up by appointing its owner.
     fn owned(address: Address, contract: Contract) -> Self {
         Self::new(address, contract).then(&Owned::initializeCall {
             owner: MINTER.address,

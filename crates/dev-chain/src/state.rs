@@ -1,4 +1,4 @@
-//! The world state, today's and that of every earlier block.
+//! The world state, of the newest block and of every earlier one.
 
 use std::{collections::HashMap, convert::Infallible};
 
@@ -12,12 +12,12 @@ use revm::{
 
 use crate::export::ExportedAccount;
 
-/// Accounts, code and storage after the newest block, and what each block changed, so that every
-/// earlier block can still be read (what node operators call an archive).
+/// Accounts, code and storage after the newest block, and the changes of each block, so that every
+/// earlier block can still be read (node operators call this an archive).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     latest: InMemoryDB,
-    /// `undo[n]` holds what block `n` overwrote.
+    /// `undo[n]` holds the values that block `n` overwrote.
     undo: Vec<Undo>,
     block_hashes: Vec<B256>,
 }
@@ -35,17 +35,17 @@ impl State {
         self.latest.insert_account_info(address, info);
     }
 
-    /// Starts the next block: what is committed from now on belongs to it.
+    /// Starts the next block: later commits belong to it.
     pub(crate) fn begin_block(&mut self) {
         self.undo.push(Undo::default());
     }
 
-    /// Ends the block that was begun: its number is the count of blocks before it.
+    /// Ends the current block: its number is the count of blocks before it.
     pub(crate) fn seal_block(&mut self, hash: B256) {
         self.block_hashes.push(hash);
     }
 
-    /// Makes the changes of one transaction part of the block that was begun last.
+    /// Makes the changes of one transaction part of the current block.
     pub(crate) fn commit(&mut self, changes: EvmState) {
         if let Some(undo) = self.undo.last_mut() {
             for (&address, account) in changes.iter().filter(|(_, account)| account.is_touched()) {
@@ -62,7 +62,7 @@ impl State {
         self.latest.commit(changes);
     }
 
-    /// Takes the newest block back, as if it had never been made. Code stays known by its hash.
+    /// Removes the newest block, as if it had never been made. Code stays known by its hash.
     pub(crate) fn revert_block(&mut self) {
         self.block_hashes.pop();
         let Some(undo) = self.undo.pop() else { return };
@@ -121,7 +121,7 @@ impl State {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StateAt<'a> {
     state: &'a State,
-    /// What the blocks after it overwrote, oldest first.
+    /// The values that later blocks overwrote, oldest first.
     later: &'a [Undo],
 }
 

@@ -1,6 +1,6 @@
-//! What [`DevChainBuilder::xlayer_stage`](crate::DevChainBuilder::xlayer_stage) puts on chain 196
-//! beside its payment assets: everything a wallet action there calls, under the addresses it has
-//! there.
+//! The contracts that [`DevChainBuilder::xlayer_stage`](crate::DevChainBuilder::xlayer_stage)
+//! places on chain 196 beside its payment assets: everything that wallet actions call there, at the
+//! real addresses.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::SolCall;
@@ -19,10 +19,10 @@ pub use crate::chain_196::{CHAIN_ID, USDC, USDG, USDT0};
 /// Wrapped OKB: a plain ERC-20 token with 18 decimals that wraps nothing.
 pub const WOKB: Address = address!("e538905cf8410324e03A5A23C1c177a474D59b2b");
 
-/// The router of OKX's DEX that the recorded quotes name.
+/// The router of OKX's DEX in the recorded quotes.
 pub const DEX_ROUTER: Address = address!("7c5bEE2a8091C3ef39072f64F18Fac913060AEaF");
 
-/// The approve proxy of OKX's DEX: what is approved.
+/// The approve proxy of OKX's DEX, which is approved.
 pub const DEX_APPROVE_PROXY: Address = address!("8b773D83bc66Be128c60e07E17C8901f7a64F000");
 
 /// The pool of Aave v3.
@@ -44,22 +44,22 @@ pub const A_USDC: Address = address!("7Da9B238CBd6A227ff054704Ec5cF7e700f03414")
 /// The ERC-4626 vault over USDG.
 pub const STATA_USDG: Address = address!("97e7620A3229b3daC7049C537B0E29DA2D1021E1");
 
-/// What every reserve's index starts with: odd, so that roundings show.
+/// The first index of every reserve: odd, so that roundings show.
 pub const INDEX: u128 = 1_052_341_876_543_210_987_654_321_098;
 
 /// The most that can be supplied of each reserve, in whole tokens.
 pub const SUPPLY_CAP: u64 = 50_000_000;
 
-/// What [`MINTER`] has supplied to each reserve before the first block: 1,000,000 tokens.
+/// The supply of [`MINTER`] to each reserve before the first block: 1,000,000 tokens.
 pub const SUPPLIED: u64 = 1_000_000_000_000;
 
-/// What [`MINTER`] has deposited in the vault, and what the vault has earned on it: five percent.
+/// The deposit of [`MINTER`] in the vault, and the vault's earnings on it: five percent.
 pub const VAULT_DEPOSIT: u64 = 100_000_000_000;
 /// See [`VAULT_DEPOSIT`].
 pub const VAULT_YIELD: u64 = 5_000_000_000;
 
-/// The prices of the router, as the recorded quotes have them: so many atomic units of the second
-/// token for so many of the first.
+/// The prices of the router, as in the recorded quotes: this many atomic units of the second token
+/// for this many of the first.
 pub const RATES: [(Address, Address, u128, u128); 6] = [
     (USDG, WOKB, 843_608_100_000_000_000, 100_000_000),
     (USDT0, WOKB, 843_541_200_000_000_000, 100_000_000),
@@ -69,11 +69,11 @@ pub const RATES: [(Address, Address, u128, u128); 6] = [
     (WOKB, USDT0, 118_336_700, 1_000_000_000_000_000_000),
 ];
 
-/// What the router has to sell: 1,000,000 of each stable token and 10,000 WOKB.
+/// The router's inventory: 1,000,000 of each stable token and 10,000 WOKB.
 const STABLE_INVENTORY: u64 = 1_000_000_000_000;
 const WOKB_INVENTORY: u128 = 10_000_000_000_000_000_000_000;
 
-/// Puts all of it onto a chain that has the payment assets.
+/// Places all of it on a chain that has the payment assets.
 pub(crate) fn place(builder: DevChainBuilder) -> DevChainBuilder {
     let placed = builder
         .chain_id(CHAIN_ID)
@@ -122,7 +122,7 @@ fn rate((token_in, token_out, numerator, denominator): (Address, Address, u128, 
     }
 }
 
-/// A reserve that pays so many thousandths a year.
+/// A reserve that pays this many thousandths a year.
 fn reserve(asset: Address, a_token: Address, symbol: &str, rate: u128, price: u64) -> ReserveSpec {
     ReserveSpec {
         asset,
@@ -160,7 +160,7 @@ fn deposit(builder: DevChainBuilder) -> DevChainBuilder {
     )
 }
 
-/// Mints to [`MINTER`] what it then spends.
+/// Mints an amount to [`MINTER`], which then spends it.
 fn spend(
     builder: DevChainBuilder,
     token: Address,

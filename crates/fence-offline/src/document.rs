@@ -11,7 +11,7 @@ use delegation_fence::{
 use serde_json::{Value, json};
 
 use crate::{
-    Exit, Failure, Outcome, Refused, key_files, output,
+    CommandOutcome, Exit, Failure, Refused, key_files, output,
     settings::{self, Settings},
     source, terminal,
 };
@@ -20,7 +20,7 @@ use keystore::Key;
 /// Typed data, with its signature where there is one.
 #[derive(Debug, Clone)]
 pub struct Document<M> {
-    /// What is signed.
+    /// The typed data.
     pub typed_data: TypedData<M>,
     /// The signature.
     pub signature: Option<Signature>,
@@ -62,7 +62,7 @@ impl<M: Message> Document<M> {
         })
     }
 
-    /// Whose key signed; `None` when nobody did.
+    /// The signer; `None` without a signature.
     ///
     /// # Errors
     /// `signature_unrecoverable`
@@ -72,7 +72,7 @@ impl<M: Message> Document<M> {
             .transpose()
     }
 
-    /// With its signature.
+    /// The document with its signature.
     ///
     /// # Errors
     /// `not_signed`
@@ -87,8 +87,8 @@ impl<M: Message> Document<M> {
     }
 }
 
-/// Whether a text is a file with a member `typed_data`. What it is in detail is for the parsers of
-/// the two forms to say.
+/// Whether a text is a file with a member `typed_data`. The parsers of the two forms judge the
+/// rest.
 fn is_signed(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value.get("typed_data").is_some())
 }
@@ -108,7 +108,7 @@ impl Destination {
     /// Fails before anything is signed when the document could not be written afterwards.
     ///
     /// # Errors
-    /// A file that is there already.
+    /// When the file already exists.
     pub fn check(&self) -> Result<(), Failure> {
         match self.file() {
             Some(path) if !self.force && path.symlink_metadata().is_ok() => {
@@ -121,30 +121,30 @@ impl Destination {
         }
     }
 
-    /// Writes a document. The answer on standard output is the document, or what was written where.
+    /// Writes a document. Standard output gets the document, or a line about the written file.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// When the file cannot be written.
     pub fn deliver(
         &self,
         document: &str,
         hashes: Value,
         as_json: bool,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<CommandOutcome, Failure> {
         let line = format!("{document}\n");
         let Some(path) = self.file() else {
-            return Ok(Outcome::ok(line));
+            return Ok(CommandOutcome::ok(line));
         };
         output::write(path, line.as_bytes(), self.force)?;
         let shown = path.display().to_string();
         if !as_json {
-            return Ok(Outcome::ok("").after_saying(&format!("written to {shown}\n")));
+            return Ok(CommandOutcome::ok("").after_saying(&format!("written to {shown}\n")));
         }
         let mut answer = json!({"out": shown});
         if let (Some(answer), Value::Object(hashes)) = (answer.as_object_mut(), hashes) {
             answer.extend(hashes);
         }
-        Ok(Outcome::json(&answer, Exit::Ok))
+        Ok(CommandOutcome::json(&answer, Exit::Ok))
     }
 
     fn file(&self) -> Option<&Path> {
@@ -176,8 +176,8 @@ pub struct Signing {
 }
 
 impl Signing {
-    /// Asks for consent, opens the key file and signs. The words of what is signed are printed
-    /// before anything is asked.
+    /// Asks for consent, opens the key file and signs. The description of the message is printed
+    /// before the question.
     ///
     /// # Errors
     /// `not_confirmed`; a key file, password or terminal that cannot be used; `wrong_signer` for
@@ -194,8 +194,8 @@ impl Signing {
         Ok(Signed::new(typed_data, signature))
     }
 
-    /// Asks for consent and opens the key file. The words of what will be signed are printed before
-    /// anything is asked.
+    /// Asks for consent and opens the key file. The description of the message is printed before
+    /// the question.
     ///
     /// # Errors
     /// As [`Self::sign`].
@@ -232,7 +232,7 @@ impl Signing {
 /// The signature of a key over a digest.
 ///
 /// # Errors
-/// A key that cannot sign it.
+/// When the key cannot sign it.
 pub fn signature(key: &Key, digest: B256) -> Result<Signature, Failure> {
     let bytes = key
         .sign(digest)
@@ -240,7 +240,7 @@ pub fn signature(key: &Key, digest: B256) -> Result<Signature, Failure> {
     Ok(Signature::from_bytes(&bytes)?)
 }
 
-/// The key of a signature is the one that has to sign.
+/// Checks that the required key made a signature.
 ///
 /// # Errors
 /// `wrong_signer`
@@ -251,7 +251,7 @@ pub fn require_signer(expected: Address, observed: Address) -> Result<(), Refuse
     Err(Refused::new("wrong_signer", "the key is of another address").comparing(expected, observed))
 }
 
-/// Prints words for the person at once: they must be read before a question is asked.
+/// Prints words for the person at once: they must be visible before a question.
 #[allow(
     clippy::print_stderr,
     reason = "the words come before the question that they are about"

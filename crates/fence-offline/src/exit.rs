@@ -1,4 +1,4 @@
-//! How a command ends.
+//! The end of a command: its output and its exit code.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use crate::Printable;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Exit {
-    /// Everything holds.
+    /// Success.
     Ok,
     /// Refused, by name.
     Refused,
@@ -20,7 +20,7 @@ pub enum Exit {
     File,
     /// The server cannot be reached, or its answer cannot be used.
     Network,
-    /// What was asked for is not confirmed by reading it back.
+    /// The requested change is not confirmed by reading it back.
     Unconfirmed,
 }
 
@@ -45,21 +45,21 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What a command prints, and how it ends. Data goes to standard output, words for people beside it
-/// to standard error.
+/// A command's output and exit. Data goes to standard output, words for people go to standard
+/// error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub struct Outcome {
+pub struct CommandOutcome {
     /// Data.
     pub stdout: String,
     /// Words.
     pub stderr: String,
-    /// How it ends.
+    /// The exit.
     pub exit: Exit,
 }
 
-impl Outcome {
-    /// Everything holds.
+impl CommandOutcome {
+    /// A success.
     pub fn ok(stdout: impl Into<String>) -> Self {
         Self {
             stdout: stdout.into(),
@@ -89,7 +89,7 @@ impl Outcome {
         }
     }
 
-    /// A command that could not do its work.
+    /// A command that failed.
     pub fn error(error: impl std::fmt::Display, exit: Exit) -> Self {
         Self {
             stdout: String::new(),
@@ -98,7 +98,7 @@ impl Outcome {
         }
     }
 
-    /// With words in front of those that are there.
+    /// Puts words before the existing ones.
     pub fn after_saying(mut self, words: &str) -> Self {
         self.stderr.insert_str(0, words);
         self
@@ -110,18 +110,18 @@ impl Outcome {
 pub struct Refused {
     /// Its name.
     pub check: String,
-    /// What is wrong.
+    /// The defect.
     pub message: String,
-    /// What is required.
+    /// The expected value.
     pub expected: Option<String>,
-    /// What was found.
+    /// The observed value.
     pub observed: Option<String>,
     /// Further lines: where two documents differ.
     pub details: Vec<String>,
 }
 
 impl Refused {
-    /// A refusal without two sides.
+    /// A refusal without expected and observed values.
     pub fn new(check: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             check: check.into(),
@@ -132,7 +132,7 @@ impl Refused {
         }
     }
 
-    /// With both sides.
+    /// Adds the expected and the observed value.
     #[must_use]
     pub fn comparing(mut self, expected: impl ToString, observed: impl ToString) -> Self {
         self.expected = Some(expected.to_string());
@@ -140,7 +140,7 @@ impl Refused {
         self
     }
 
-    /// With further lines.
+    /// Adds further lines.
     #[must_use]
     pub fn detailed(mut self, details: Vec<String>) -> Self {
         self.details = details;

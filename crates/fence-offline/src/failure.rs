@@ -1,6 +1,8 @@
 //! Why a command ends early.
 
-use crate::{Exit, Outcome, Refused, output::OutputError, source::SourceError, terminal::AskError};
+use crate::{
+    CommandOutcome, Exit, Refused, output::OutputError, source::SourceError, terminal::AskError,
+};
 use keystore::KeystoreError;
 
 /// A refusal by name, or an error with its exit code.
@@ -23,16 +25,16 @@ impl Failure {
         Self::Error(error.to_string(), Exit::File)
     }
 
-    /// What is printed.
-    pub fn into_outcome(self, as_json: bool) -> Outcome {
+    /// The printed form.
+    pub fn into_outcome(self, as_json: bool) -> CommandOutcome {
         match self {
-            Self::Refused(refused) => Outcome::refused(&refused, as_json),
-            Self::Error(error, exit) => Outcome::error(error, exit),
+            Self::Refused(refused) => CommandOutcome::refused(&refused, as_json),
+            Self::Error(error, exit) => CommandOutcome::error(error, exit),
         }
     }
 }
 
-/// In one line, for a sentence of another command.
+/// One line, for a sentence of another command.
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -42,8 +44,8 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Ends a command: its outcome, or what its failure prints.
-pub fn ended(result: Result<Outcome, Failure>, as_json: bool) -> Outcome {
+/// Ends a command: its outcome, or the printed form of its failure.
+pub fn ended(result: Result<CommandOutcome, Failure>, as_json: bool) -> CommandOutcome {
     result.unwrap_or_else(|failure| failure.into_outcome(as_json))
 }
 

@@ -19,7 +19,7 @@ pub use self::{
     verify::{Verify, verify},
 };
 use crate::{
-    Exit, Failure, Outcome, Refused,
+    CommandOutcome, Exit, Failure, Refused,
     document::{Destination, Document, Signing, hashes, require_signer, signature},
     now,
     onchain::{Chain, deliver_with, sign_all, words::of_delegations},
@@ -57,11 +57,11 @@ pub struct Sign {
     pub json: bool,
 }
 
-/// Signs a grant with a key file, after saying in words what it permits.
+/// Signs a grant with a key file, after printing in words what it permits.
 ///
 /// # Errors
-/// Everything that the service would refuse about the grant is refused before the key is touched.
-pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
+/// Every refusal of the service about the grant comes before the key is touched.
+pub fn sign(arguments: &Sign) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let typed_data = Document::<Grant>::read(&arguments.input)?.typed_data;
@@ -75,8 +75,8 @@ pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
     let is_own = grant.account_kind == AccountKind::Eoa7702;
     let redeemer = match is_own {
         true => arguments.chain.redeemer(&settings),
-        // A redeemer that is named for an account without delegations is a mistake; one in the
-        // settings is not.
+        // A redeemer on the command line for an account without delegations is a mistake; one in
+        // the settings is not.
         false => arguments.chain.redeemer,
     };
     let mut promised = Vec::new();
@@ -120,11 +120,11 @@ pub struct Attach {
     pub json: bool,
 }
 
-/// Puts the signature of a wallet beside a grant, if it is the right key's.
+/// Adds the signature of a wallet to a grant, if the right key made it.
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.
-pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
+pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let typed_data = Document::<Grant>::read(&arguments.input)?.typed_data;
     let signed = Signed::new(typed_data, Signature::parse(&arguments.signature)?);
@@ -138,7 +138,7 @@ fn deliver(
     signed: &Signed<Grant>,
     destination: &Destination,
     as_json: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     deliver_with(signed.clone(), Vec::new(), destination, as_json)
 }
 
@@ -153,11 +153,11 @@ pub struct Inspect {
     pub json: bool,
 }
 
-/// Says in words what a file holds and who signed it. Nothing is judged.
+/// Prints in words the content of a file and its signer. Nothing is judged.
 ///
 /// # Errors
-/// A file that cannot be read, or that holds no message of the fence.
-pub fn inspect(arguments: &Inspect) -> Result<Outcome, Failure> {
+/// When the file cannot be read, or holds no message of the fence.
+pub fn inspect(arguments: &Inspect) -> Result<CommandOutcome, Failure> {
     let text = source::read(&arguments.input)?;
     let (words, typed_data, about, signer) = match primary_type(&text)? {
         Grant::PRIMARY_TYPE => {
@@ -174,14 +174,14 @@ pub fn inspect(arguments: &Inspect) -> Result<Outcome, Failure> {
     };
     if arguments.json {
         let answer = json!({"typed_data": typed_data, "hashes": about, "signer": signer.map(|signer| signer.to_string()), "judged": false});
-        return Ok(Outcome::json(&answer, Exit::Ok));
+        return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
     let standing = if signer.is_some() {
         "\nNOT JUDGED: `fence-cli grant verify` judges a signed grant.\n"
     } else {
         "\nNot signed.\n"
     };
-    Ok(Outcome::ok(words + standing))
+    Ok(CommandOutcome::ok(words + standing))
 }
 
 type Described = (String, Value, Value, Option<Address>);
@@ -197,7 +197,8 @@ fn described<M: delegation_fence::Message>(
     Ok((words(typed_data, signer), value, hashes(typed_data), signer))
 }
 
-/// The grant is for the policy; if it is not, what differs from the pinned policy is shown.
+/// Checks that the grant is for the policy. If it is not, shows the differences from the pinned
+/// policy.
 fn require_policy(grant: &Grant, chosen: &Chosen) -> Result<(), Failure> {
     if grant.policy_name == *chosen.policy.name() && grant.rules_digest == chosen.policy.digest() {
         return Ok(());
@@ -228,7 +229,7 @@ fn require_policy(grant: &Grant, chosen: &Chosen) -> Result<(), Failure> {
         .into())
 }
 
-/// What the service would refuse about the grant itself.
+/// The service's refusals of the grant itself.
 fn require_signable(
     typed_data: &TypedData<Grant>,
     policy: &Policy,
@@ -255,8 +256,8 @@ fn require_kind(kind: AccountKind) -> Result<(), Failure> {
     }
 }
 
-/// Whose key signs: the account's own, or the owner's of a sub-wallet. `None`: a sub-wallet whose
-/// owner nobody named.
+/// The account whose key signs: the account's own, or the owner of a sub-wallet. `None` for a
+/// sub-wallet without a named owner.
 fn owner(grant: &Grant, named: Option<Address>) -> Result<Option<Address>, Failure> {
     match grant.account_kind {
         AccountKind::SubWallet => Ok(named),

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::{Exit, Failure, Outcome, Printable, key_files, output, source, terminal};
+use crate::{CommandOutcome, Exit, Failure, Printable, key_files, output, source, terminal};
 use keystore::{Key, KeystoreError};
 
 /// `key new`.
@@ -26,11 +26,11 @@ pub struct New {
     pub json: bool,
 }
 
-/// Makes a key of the machine's randomness and writes it encrypted.
+/// Makes a key from the machine's randomness and writes it encrypted.
 ///
 /// # Errors
-/// A file that is there already or cannot be written; a password that is empty.
-pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+/// When the file already exists or cannot be written, and for an empty password.
+pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let password = arguments.password_file.as_deref();
     store(&arguments.keystore, password, arguments.json, Key::generate)
 }
@@ -56,7 +56,7 @@ pub struct Import {
 ///
 /// # Errors
 /// As [`new`]; a text that is no private key.
-pub fn import(arguments: &Import) -> Result<Outcome, Failure> {
+pub fn import(arguments: &Import) -> Result<CommandOutcome, Failure> {
     let both = [&arguments.private_key_file, &arguments.password_file];
     if both
         .into_iter()
@@ -92,8 +92,8 @@ fn store(
     password_file: Option<&Path>,
     as_json: bool,
     key: impl FnOnce() -> Result<Key, KeystoreError>,
-) -> Result<Outcome, Failure> {
-    // Before anything is asked.
+) -> Result<CommandOutcome, Failure> {
+    // Before any question.
     if path.symlink_metadata().is_ok() {
         return Err(Failure::file(format!(
             "{}: exists already; a key file is never replaced",
@@ -124,11 +124,11 @@ pub struct Address {
     pub json: bool,
 }
 
-/// Says the address of a key file.
+/// Prints the address of a key file.
 ///
 /// # Errors
 /// A key file or password that cannot be used.
-pub fn address(arguments: &Address) -> Result<Outcome, Failure> {
+pub fn address(arguments: &Address) -> Result<CommandOutcome, Failure> {
     let path = key_files::locate(&arguments.keystore);
     let text = source::read(&path)?;
     let in_file = |error: KeystoreError| Failure::file(format!("{}: {error}", path.display()));
@@ -145,9 +145,9 @@ pub fn address(arguments: &Address) -> Result<Outcome, Failure> {
         }
     };
     Ok(if arguments.json {
-        Outcome::json(&json!({"address": address.to_string()}), Exit::Ok)
+        CommandOutcome::json(&json!({"address": address.to_string()}), Exit::Ok)
     } else {
-        Outcome::ok(format!("{address}\n"))
+        CommandOutcome::ok(format!("{address}\n"))
     })
 }
 
@@ -162,11 +162,11 @@ pub struct List {
     pub json: bool,
 }
 
-/// Lists the key files of a folder with the addresses that stand in them.
+/// Lists the key files of a folder with their stated addresses.
 ///
 /// # Errors
 /// A folder that cannot be read.
-pub fn list(arguments: &List) -> Result<Outcome, Failure> {
+pub fn list(arguments: &List) -> Result<CommandOutcome, Failure> {
     let folder = arguments
         .folder
         .clone()
@@ -190,7 +190,7 @@ pub fn list(arguments: &List) -> Result<Outcome, Failure> {
         let keys: Vec<_> = keys
             .map(|(path, address)| json!({"keystore": path.display().to_string(), "address": address.map(|address| address.to_string())}))
             .collect();
-        return Ok(Outcome::json(&json!({"keys": keys}), Exit::Ok));
+        return Ok(CommandOutcome::json(&json!({"keys": keys}), Exit::Ok));
     }
     let mut said = String::new();
     for (path, address) in keys {
@@ -203,17 +203,17 @@ pub fn list(arguments: &List) -> Result<Outcome, Failure> {
             Printable(&path.display().to_string())
         ));
     }
-    Ok(Outcome::ok(said))
+    Ok(CommandOutcome::ok(said))
 }
 
-fn told(path: &Path, address: Option<&str>, as_json: bool) -> Outcome {
+fn told(path: &Path, address: Option<&str>, as_json: bool) -> CommandOutcome {
     let file = path.display().to_string();
     if as_json {
-        return Outcome::json(&json!({"address": address, "keystore": file}), Exit::Ok);
+        return CommandOutcome::json(&json!({"address": address, "keystore": file}), Exit::Ok);
     }
     let said = format!(
         "written to {}; keep a copy and the password\n",
         Printable(&file)
     );
-    Outcome::ok(format!("{}\n", address.unwrap_or_default())).after_saying(&said)
+    CommandOutcome::ok(format!("{}\n", address.unwrap_or_default())).after_saying(&said)
 }

@@ -1,4 +1,4 @@
-//! Where key files lie.
+//! The places of key files.
 
 use std::{
     os::unix::fs::PermissionsExt as _,
@@ -7,8 +7,8 @@ use std::{
 
 use crate::Printable;
 
-/// A warning about a key file that others than its owner may use: cast writes such files. Whoever
-/// can read one can try passwords on it.
+/// A warning about a key file that other users than its owner may access: cast writes such files.
+/// Anybody who can read one can try passwords on it.
 #[must_use]
 pub(crate) fn open_to_others(path: &Path) -> Option<String> {
     let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
@@ -22,7 +22,7 @@ pub(crate) fn open_to_others(path: &Path) -> Option<String> {
     })
 }
 
-/// Where `cast wallet` keeps its key files.
+/// The default folder of `cast wallet`.
 #[must_use]
 pub(crate) fn default_folder() -> Option<PathBuf> {
     std::env::var_os("HOME")
@@ -30,7 +30,7 @@ pub(crate) fn default_folder() -> Option<PathBuf> {
         .map(|home| Path::new(&home).join(".foundry/keystores"))
 }
 
-/// The file that `--keystore` means: a path, or the name of a file in the default folder.
+/// The file of `--keystore`: a path, or the name of a file in the default folder.
 #[must_use]
 pub(crate) fn locate(named: &Path) -> PathBuf {
     let bare = named.components().count() == 1 && named.file_name() == Some(named.as_os_str());

@@ -24,7 +24,7 @@ pub mod terminal;
 pub mod units;
 
 pub use self::{
-    exit::{Exit, Outcome, Refused},
+    exit::{CommandOutcome, Exit, Refused},
     failure::{Failure, ended},
     printable::Printable,
 };

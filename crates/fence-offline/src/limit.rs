@@ -9,7 +9,7 @@ use delegation_fence::{Grant, Limit, TypedData};
 
 pub use crate::signing::Attach;
 use crate::{
-    Failure, Outcome, Refused,
+    CommandOutcome, Failure, Refused,
     document::{Destination, Document, hashes},
     now,
     policy::PolicyArguments,
@@ -46,12 +46,12 @@ pub struct New {
     pub json: bool,
 }
 
-/// Writes the typed data of a limit. Whoever signed the grant signs it.
+/// Writes the typed data of a limit. The signer of the grant signs it.
 ///
 /// # Errors
-/// A limit that limits nothing; an amount that is none; a file that cannot be used;
+/// A limit without a bound; an invalid amount; a file that cannot be used;
 /// `grant_policy_digest_mismatch`.
-pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let document = Document::<Grant>::read(&arguments.grant)?;
     let grant = document.typed_data.message();
@@ -122,8 +122,9 @@ pub struct SignLimit {
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
-pub fn sign(arguments: &SignLimit) -> Result<Outcome, Failure> {
-    // A limit tightens: without the policy's decimals it is said in the smallest unit.
+pub fn sign(arguments: &SignLimit) -> Result<CommandOutcome, Failure> {
+    // A limit only tightens: without the policy's decimals its amounts are shown in the smallest
+    // unit.
     let chosen = arguments.policy.choose(&Settings::load()?).ok();
     let policy = chosen.as_ref().map(|chosen| &chosen.policy);
     signing::sign::<Limit>(&arguments.sign, |typed_data, signer| {
@@ -131,10 +132,10 @@ pub fn sign(arguments: &SignLimit) -> Result<Outcome, Failure> {
     })
 }
 
-/// Puts the signature of a wallet beside a limit.
+/// Adds the signature of a wallet to a limit.
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.
-pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
+pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     signing::attach::<Limit>(arguments)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use delegation_fence::{Record, RevocationReceipt, VerifiedLog, verify_log};
 use serde_json::json;
 
-use crate::{Exit, Failure, Outcome, Printable, source};
+use crate::{CommandOutcome, Exit, Failure, Printable, source};
 
 /// `log verify`.
 #[derive(Debug, Args)]
@@ -22,12 +22,12 @@ pub struct Verify {
     pub json: bool,
 }
 
-/// Verifies a log by itself: every record follows the one before it. What was left out at its end
-/// only a receipt shows.
+/// Verifies a log by itself: every record follows the one before it. Only a receipt shows whether
+/// records are missing at its end.
 ///
 /// # Errors
 /// The refusals of [`verify_log`] and `receipt_not_in_log`; a file that cannot be read.
-pub fn verify(arguments: &Verify) -> Result<Outcome, Failure> {
+pub fn verify(arguments: &Verify) -> Result<CommandOutcome, Failure> {
     let stdin = arguments
         .input
         .iter()
@@ -47,9 +47,9 @@ pub fn verify(arguments: &Verify) -> Result<Outcome, Failure> {
     }
     let receipt = arguments.receipt.is_some();
     Ok(if arguments.json {
-        Outcome::json(&as_json(&log, receipt), Exit::Ok)
+        CommandOutcome::json(&as_json(&log, receipt), Exit::Ok)
     } else {
-        Outcome::ok(in_words(&log, receipt))
+        CommandOutcome::ok(in_words(&log, receipt))
     })
 }
 

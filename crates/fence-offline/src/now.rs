@@ -1,4 +1,4 @@
-//! Times and spans as people write them: any time of RFC 3339, or a number of days.
+//! Times and spans in written form: any time of RFC 3339, or a number of days or hours.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ const DAY: u64 = 86_400;
 #[error("not a time of RFC 3339 like 2026-11-21T15:30:00Z")]
 pub struct NotATime;
 
-/// The machine's time. A clock before 1970 gives the last of all times, at which everything is
+/// The machine's time. A clock before 1970 gives the latest possible time, at which everything is
 /// over.
 #[must_use]
 pub fn clock() -> UtcSeconds {
@@ -22,7 +22,7 @@ pub fn clock() -> UtcSeconds {
         })
 }
 
-/// A time, or a span that begins at another one.
+/// A time, or a span from another time on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// At this time.
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_time_is_refused() {
+    fn a_malformed_time_is_refused() {
         for text in [
             "",
             "now",

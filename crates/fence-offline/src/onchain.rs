@@ -1,4 +1,4 @@
-//! `onchain delegation`, `auth7702` and `disable`: the fence on the chain, as far as it needs no
+//! `onchain delegation`, `auth7702` and `disable`: the part of the on-chain fence that needs no
 //! network.
 
 mod auth7702;
@@ -12,7 +12,9 @@ use alloy_primitives::{Address, U256};
 use clap::Args;
 use delegation_fence::{
     Grant, Policy, TypedData,
-    onchain::{Call, ChainGrant, ChainTerms, Delegation, Level, Purpose, SignedDelegation},
+    onchain::{
+        ChainGrant, ChainTerms, Delegation, Level, Purpose, SignedDelegation, UnsentTransaction,
+    },
 };
 use serde_json::{Value, json};
 
@@ -29,7 +31,7 @@ use crate::{
     settings::Settings,
 };
 
-/// Who redeems, and who enforces.
+/// The redeemer and the enforcer.
 #[derive(Debug, Args)]
 pub struct Chain {
     /// The service's key that redeems the delegations; the service publishes it
@@ -81,7 +83,7 @@ pub(crate) fn sign_all(
         .collect()
 }
 
-/// The grant of a file with its delegations, each compared with what the grant promises.
+/// The grant of a file with its delegations, each compared with the grant.
 ///
 /// # Errors
 /// A file that cannot be used; `delegations_missing`, `delegation_*`.
@@ -92,7 +94,7 @@ pub fn of_file(path: &Path, policy: &PolicyArguments) -> Result<(ChainGrant, Pol
     Ok((chain, policy))
 }
 
-/// The same for a grant that was read.
+/// Like [`of_file`], for a grant that was read.
 ///
 /// # Errors
 /// `delegations_missing`, `delegation_*`
@@ -111,9 +113,9 @@ pub fn of_document(document: &Document<Grant>, policy: &Policy) -> Result<ChainG
     )?)
 }
 
-/// A transaction as the tool prints it: for a wallet, and for people with cast.
+/// A transaction in the tool's output: for a wallet, and for people with cast.
 #[must_use]
-pub fn transaction(call: &Call) -> Value {
+pub fn transaction(call: &UnsentTransaction) -> Value {
     json!({
         "chain_id": call.chain_id,
         "from": call.from.to_string(),

@@ -9,7 +9,7 @@ use delegation_fence::{Grant, LEAST_LIFE_SECONDS, Order, PlanFacts, TypedData, j
 
 pub use crate::signing::{Attach, Sign};
 use crate::{
-    Failure, Outcome, Refused,
+    CommandOutcome, Failure, Refused,
     document::{Destination, Document, hashes},
     now, plan,
     policy::PolicyArguments,
@@ -57,9 +57,9 @@ pub struct New {
 /// it.
 ///
 /// # Errors
-/// The check of the plan that does not hold, by name; `envelope_unverified`, `fence_*` for a plan
-/// outside the grant, `order_min_out_invalid`, `order_deadline_passed`; a file that cannot be used.
-pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+/// The failed check of the plan, by name; `envelope_unverified`, `fence_*` for a plan outside the
+/// grant, `order_min_out_invalid`, `order_deadline_passed`; a file that cannot be used.
+pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let inputs = [&arguments.plan, &arguments.request, &arguments.fees];
     if inputs.iter().filter(|path| source::is_stdin(path)).count() > 1 {
@@ -135,14 +135,14 @@ pub fn new(arguments: &New) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
-pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
+pub fn sign(arguments: &Sign) -> Result<CommandOutcome, Failure> {
     signing::sign::<Order>(arguments, summary::of_order)
 }
 
-/// Puts the signature of a wallet beside an order.
+/// Adds the signature of a wallet to an order.
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.
-pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
+pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     signing::attach::<Order>(arguments)
 }

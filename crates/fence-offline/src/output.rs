@@ -1,4 +1,4 @@
-//! Writing files: for their owner alone, and never over another file unless that is asked for.
+//! Writes files for their owner only, and never over another file without a request.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,28 +10,28 @@ use std::{
 /// A file that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// It is there already.
+    /// The file already exists.
     #[error("{}: exists already; nothing was written (--force replaces it)", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The system refuses.
+    /// The system refuses the write.
     #[error("{}: cannot be written: {error}", path.display())]
     Unwritable {
         /// The file, or the folder of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
 }
 
 /// Writes a new file that only its owner reads (mode 0600), durably: text and name are on the disk
-/// when this returns. A file or link of that name is an error. With `replace` a new file takes the
-/// name, so that a link is replaced and what it points to stays untouched.
+/// when this returns. An existing file or link of that name is an error. With `replace` a new file
+/// takes the name, so a link is replaced and its target stays untouched.
 ///
 /// # Errors
-/// [`OutputError`]; then there is no new file.
+/// [`OutputError`]; there is then no new file.
 pub fn write(path: &Path, bytes: &[u8], replace: bool) -> Result<(), OutputError> {
     let unwritable = |error| OutputError::Unwritable {
         path: path.to_owned(),
@@ -61,7 +61,7 @@ pub fn write(path: &Path, bytes: &[u8], replace: bool) -> Result<(), OutputError
     written.and_then(|()| sync_folder(path)).map_err(unwritable)
 }
 
-/// A name in the same folder that nobody has.
+/// An unused name in the same folder.
 fn beside(path: &Path) -> io::Result<PathBuf> {
     let name = path
         .file_name()

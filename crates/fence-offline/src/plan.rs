@@ -20,7 +20,7 @@ pub use self::{
     emit::Emit,
     verify::{Verify, verify},
 };
-use crate::{Exit, Failure, Outcome, Printable, Refused, now, source};
+use crate::{CommandOutcome, Exit, Failure, Printable, Refused, now, source};
 
 /// `plan show`.
 #[derive(Debug, Args)]
@@ -33,19 +33,19 @@ pub struct Show {
     pub json: bool,
 }
 
-/// Prints what a plan does, read from the bytes that would be signed. Nothing is judged.
-pub fn show(arguments: &Show) -> Outcome {
+/// Prints the actions of a plan, read from the bytes that would be signed. Nothing is judged.
+pub fn show(arguments: &Show) -> CommandOutcome {
     let text = match source::read(&arguments.plan) {
         Ok(text) => text,
-        Err(error) => return Outcome::error(error, Exit::File),
+        Err(error) => return CommandOutcome::error(error, Exit::File),
     };
     let plan = match plan_of(&text).and_then(|plan| parse(&plan)) {
         Ok(plan) => plan,
-        Err(refused) => return Outcome::refused(&refused, arguments.json),
+        Err(refused) => return CommandOutcome::refused(&refused, arguments.json),
     };
     let words = Words::of(&plan);
     if arguments.json {
-        return Outcome::json(&json!({"plan": json_of(&words), "judged": false}), Exit::Ok);
+        return CommandOutcome::json(&json!({"plan": json_of(&words), "judged": false}), Exit::Ok);
     }
     let mut said = lines(&words);
     said.push_str(&time_left(&plan, now::clock()));
@@ -53,10 +53,10 @@ pub fn show(arguments: &Show) -> Outcome {
         "\nNOT JUDGED: this is what the bytes say, not that they are right. \
          `fence-cli plan verify` judges them against the request.\n",
     );
-    Outcome::ok(said)
+    CommandOutcome::ok(said)
 }
 
-/// The envelope of a file, byte for byte, whatever the rail's answer wraps around it. Nothing is
+/// The envelope of a file, byte for byte, inside any wrapping of the rail's answer. Nothing is
 /// judged.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! `policy show`, `policy digest` and `policy lint`, and the policy that a command works with.
+//! `policy show`, `policy digest` and `policy lint`, and the choice of a command's policy.
 
 use std::{
     fmt::Write as _,
@@ -10,9 +10,9 @@ use clap::Args;
 use delegation_fence::{Policy, differences};
 use serde_json::{Value, json};
 
-use crate::{Exit, Failure, Outcome, Printable, Refused, settings::Settings, source, units};
+use crate::{CommandOutcome, Exit, Failure, Printable, Refused, settings::Settings, source, units};
 
-/// The policy that this build pins: what is used where no file is named.
+/// The policy that this build pins. It is used when no file is named.
 const PINNED: &str = include_str!("../../../docs/fence-policy.example.json");
 
 /// Which policy.
@@ -37,23 +37,23 @@ pub struct OfPolicy {
     pub json: bool,
 }
 
-/// A policy, and in which way it is not the pinned one.
+/// A policy, and its differences from the pinned one.
 #[derive(Debug)]
 pub struct Chosen {
     /// The policy.
     pub policy: Policy,
     /// Whether a file was named.
     pub named: bool,
-    /// What differs from the pinned policy of the same name or family, in lines.
+    /// The differences from the pinned policy of the same name or family, in lines.
     pub differences: Vec<String>,
 }
 
 impl PolicyArguments {
-    /// Reads the policy that is meant.
+    /// Reads the chosen policy.
     ///
     /// # Errors
     /// A file that cannot be used; `policy_malformed`, `policy_unenforceable`;
-    /// `fence_digest_mismatch`, with what differs.
+    /// `fence_digest_mismatch`, with the differences.
     pub fn choose(&self, settings: &Settings) -> Result<Chosen, Failure> {
         let file = self.policy_file.as_ref().or(settings.policy_file.as_ref());
         let pinned = pinned()?;
@@ -87,12 +87,12 @@ impl PolicyArguments {
 /// The policy of this build.
 ///
 /// # Errors
-/// None for a build that passed its tests.
+/// A build that passed its tests has none.
 pub fn pinned() -> Result<Policy, Failure> {
     Ok(Policy::parse(PINNED)?)
 }
 
-/// What differs between two policies, a line for each member.
+/// The differences between two policies, a line for each member.
 #[must_use]
 pub fn changes(pinned: &Policy, other: &Policy) -> Vec<String> {
     let side = |text: &Option<String>| text.clone().unwrap_or_else(|| "nothing".to_owned());
@@ -120,11 +120,11 @@ fn read(path: &Path) -> Result<Policy, Failure> {
     })
 }
 
-/// `policy show`: what the policy permits, in words.
+/// `policy show`: the policy's permissions, in words.
 ///
 /// # Errors
 /// As [`PolicyArguments::choose`].
-pub fn show(arguments: &OfPolicy) -> Result<Outcome, Failure> {
+pub fn show(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
     let Chosen {
         policy,
         differences,
@@ -138,30 +138,32 @@ pub fn show(arguments: &OfPolicy) -> Result<Outcome, Failure> {
             "document": document,
             "differs_from_pinned": differences,
         });
-        return Ok(Outcome::json(&answer, Exit::Ok));
+        return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
-    Ok(Outcome::ok(describe(&policy) + &compared(&differences)))
+    Ok(CommandOutcome::ok(
+        describe(&policy) + &compared(&differences),
+    ))
 }
 
-/// `policy digest`: the digest alone.
+/// `policy digest`: the digest.
 ///
 /// # Errors
 /// As [`PolicyArguments::choose`].
-pub fn digest(arguments: &OfPolicy) -> Result<Outcome, Failure> {
+pub fn digest(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
     let policy = arguments.policy.choose(&Settings::load()?)?.policy;
     Ok(if arguments.json {
         let answer = json!({"policy_name": policy.name(), "rules_digest": policy.digest()});
-        Outcome::json(&answer, Exit::Ok)
+        CommandOutcome::json(&answer, Exit::Ok)
     } else {
-        Outcome::ok(format!("{}\n", policy.digest()))
+        CommandOutcome::ok(format!("{}\n", policy.digest()))
     })
 }
 
-/// `policy lint`: what its author should think about again.
+/// `policy lint`: advice for its author.
 ///
 /// # Errors
 /// As [`PolicyArguments::choose`].
-pub fn lint(arguments: &OfPolicy) -> Result<Outcome, Failure> {
+pub fn lint(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
     let policy = arguments.policy.choose(&Settings::load()?)?.policy;
     let advice = policy.lint();
     if arguments.json {
@@ -170,13 +172,13 @@ pub fn lint(arguments: &OfPolicy) -> Result<Outcome, Failure> {
             .map(|advice| json!({"code": advice.code, "message": advice.message}))
             .collect();
         let answer = json!({"policy_name": policy.name(), "advice": advice});
-        return Ok(Outcome::json(&answer, Exit::Ok));
+        return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
     let mut said = format!("{} can be enforced\n", policy.name());
     for advice in &advice {
         let _ = writeln!(said, "{}: {}", advice.code, Printable(&advice.message));
     }
-    Ok(Outcome::ok(said))
+    Ok(CommandOutcome::ok(said))
 }
 
 fn describe(policy: &Policy) -> String {
@@ -217,7 +219,7 @@ fn describe(policy: &Policy) -> String {
     said
 }
 
-/// How a policy stands to the pinned one.
+/// The relation of a policy to the pinned one.
 #[must_use]
 pub fn compared(differences: &[String]) -> String {
     if differences.is_empty() {

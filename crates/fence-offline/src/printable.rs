@@ -5,9 +5,8 @@ use std::fmt::{self, Write as _};
 /// Most characters of one foreign text that are shown.
 const MOST: usize = 500;
 
-/// Text that may come out of a plan which somebody else wrote. What could move the cursor, hide or
-/// reorder other text is shown as an escape, so that a plan cannot write "verified" where its
-/// refusal stands.
+/// Text that may come from a foreign plan. Characters that could move the cursor, hide or reorder
+/// other text are shown as escapes, so that a plan cannot write "verified" over its own refusal.
 #[derive(Debug, Clone, Copy)]
 pub struct Printable<'a>(pub &'a str);
 
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_moves_the_cursor_or_the_text() {
+    fn no_character_moves_the_cursor_or_the_text() {
         let shown = |text| Printable(text).to_string();
         assert_eq!(shown("USD₮0 ≥ 5"), "USD₮0 ≥ 5");
         assert_eq!(shown("a\nverified"), "a\\u{a}verified");

@@ -9,7 +9,7 @@ use delegation_fence::{Domain, Name, Revocation, Signature, Signed, TypedData};
 use serde_json::json;
 
 use crate::{
-    Failure, Outcome,
+    CommandOutcome, Failure,
     document::{Destination, Document, Signing, hashes, require_signer},
     now,
     settings::{self, Settings},
@@ -49,8 +49,8 @@ pub struct New {
 /// Writes the typed data of a revocation.
 ///
 /// # Errors
-/// A project id that is none; a file that cannot be written.
-pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+/// An invalid project id; a file that cannot be written.
+pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let project_id = arguments.project_id.clone().or(settings.project_id);
@@ -96,12 +96,12 @@ pub struct Sign {
     pub json: bool,
 }
 
-/// Signs a revocation with a key file. Which kind the account is stands in the grant only, so that
-/// the signer is said and compared with `--owner` where it is given.
+/// Signs a revocation with a key file. Only the grant states the kind of the account, so the signer
+/// is printed, and compared with `--owner` if that is given.
 ///
 /// # Errors
 /// A key file, password or terminal that cannot be used; `wrong_signer`.
-pub fn sign(arguments: &Sign) -> Result<Outcome, Failure> {
+pub fn sign(arguments: &Sign) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let typed_data = Document::<Revocation>::read(&arguments.input)?.typed_data;
@@ -132,11 +132,11 @@ pub struct Attach {
     pub json: bool,
 }
 
-/// Puts the signature of a wallet beside a revocation.
+/// Adds the signature of a wallet to a revocation.
 ///
 /// # Errors
 /// `wrong_signer` and the refusals of signatures.
-pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
+pub fn attach(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let typed_data = Document::<Revocation>::read(&arguments.input)?.typed_data;
     let signed = Signed::new(typed_data, Signature::parse(&arguments.signature)?);
@@ -146,12 +146,12 @@ pub fn attach(arguments: &Attach) -> Result<Outcome, Failure> {
     deliver(&signed, &arguments.destination, arguments.json)
 }
 
-/// Delivers a signed revocation, and says who signed when it is not the account itself.
+/// Delivers a signed revocation. States the signer when it is not the account itself.
 fn deliver(
     signed: &Signed<Revocation>,
     destination: &Destination,
     as_json: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let signer = signed.signer()?;
     let mut about = hashes(signed.typed_data());
     if let Some(about) = about.as_object_mut() {

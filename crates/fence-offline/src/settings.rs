@@ -1,5 +1,5 @@
-//! `~/.config/svc-fence/config.toml`: what a person would otherwise repeat on every command line. A
-//! flag wins, then the environment (`SVC_FENCE_*`), then this file.
+//! `~/.config/svc-fence/config.toml`: values that a person would otherwise repeat on every command
+//! line. A flag has precedence, then the environment (`SVC_FENCE_*`), then this file.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ impl Settings {
     /// Reads the file; without one every key is absent.
     ///
     /// # Errors
-    /// A file that is there and cannot be used.
+    /// When the file exists and cannot be used.
     pub fn load() -> Result<Self, Failure> {
         match path() {
             Some(path) if path.exists() => Self::read(&path),
@@ -56,10 +56,10 @@ impl Settings {
     }
 }
 
-/// What a command needs and nobody gave.
+/// Requires a value that a command needs.
 ///
 /// # Errors
-/// A usage error that names the flag and the key.
+/// A usage error that names the flag and the key of a missing value.
 pub fn required<T>(given: Option<T>, flag: &str) -> Result<T, Failure> {
     given.ok_or_else(|| {
         let key = flag.replace('-', "_");

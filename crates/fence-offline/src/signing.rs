@@ -1,5 +1,5 @@
-//! What `limit` and `order` do alike: sign a message with a key file, or put a wallet's signature
-//! beside it.
+//! The common parts of `limit` and `order`: sign a message with a key file, or add a wallet's
+//! signature to it.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use delegation_fence::{Message, Signature, Signed, TypedData};
 use serde_json::json;
 
 use crate::{
-    Failure, Outcome,
+    CommandOutcome, Failure,
     document::{Destination, Document, Signing, hashes, require_signer},
     settings::Settings,
 };
@@ -57,7 +57,7 @@ pub struct Attach {
 pub(crate) fn sign<M: Message>(
     arguments: &Sign,
     words: impl Fn(&TypedData<M>, Option<Address>) -> String,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let typed_data = Document::<M>::read(&arguments.input)?.typed_data;
@@ -68,7 +68,7 @@ pub(crate) fn sign<M: Message>(
     deliver(&signed, &arguments.destination, arguments.json)
 }
 
-pub(crate) fn attach<M: Message>(arguments: &Attach) -> Result<Outcome, Failure> {
+pub(crate) fn attach<M: Message>(arguments: &Attach) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let typed_data = Document::<M>::read(&arguments.input)?.typed_data;
     let signed = Signed::new(typed_data, Signature::parse(&arguments.signature)?);
@@ -82,7 +82,7 @@ fn deliver<M: Message>(
     signed: &Signed<M>,
     destination: &Destination,
     as_json: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let signer = signed.signer()?;
     let mut about = hashes(signed.typed_data());
     if let Some(about) = about.as_object_mut() {

@@ -6,22 +6,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// More than any plan, request or configuration has.
+/// An upper bound of the size of a plan, request or configuration.
 const MOST_MIB: u64 = 4;
 const MOST_BYTES: u64 = MOST_MIB * 1024 * 1024;
 
-/// A file that cannot be used.
+/// The file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The system does not give it.
+    /// The system cannot read it.
     #[error("{}: {error}", Name(path))]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// It is longer than anything that is read here.
+    /// It is too long.
     #[error("{}: longer than {MOST_MIB} MiB", Name(path))]
     TooLong {
         /// The file.
@@ -33,16 +33,16 @@ pub enum SourceError {
         /// The file.
         path: PathBuf,
     },
-    /// It is text of another kind.
+    /// Its text has another form.
     #[error("{}: not a {what}: {}{why}", Name(path), Line(*line))]
     NotThat {
         /// The file.
         path: PathBuf,
         /// The line of the problem, where it is known.
         line: Option<usize>,
-        /// What it should be.
+        /// The expected form.
         what: &'static str,
-        /// Why it is not.
+        /// The reason.
         why: String,
     },
 }
@@ -83,7 +83,7 @@ pub fn read(path: &Path) -> Result<String, SourceError> {
     })
 }
 
-/// A path as a message names it.
+/// A path in a message.
 pub(crate) struct Name<'a>(pub(crate) &'a Path);
 
 impl fmt::Display for Name<'_> {

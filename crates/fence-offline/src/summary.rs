@@ -1,4 +1,4 @@
-//! What a message means, in words, for the person who is about to sign it.
+//! The meaning of a message, in words, for the person who is about to sign it.
 
 use std::fmt::Write as _;
 
@@ -111,8 +111,8 @@ pub fn of_revocation(typed_data: &TypedData<Revocation>, signer: Option<Address>
     lines.0 + &screen(typed_data)
 }
 
-/// A limit. Amounts are in the token's own unit where a policy is given, with the number that is
-/// signed beside it: a limit names no policy.
+/// A limit. With a policy, amounts are in the token's own unit, together with the signed number: a
+/// limit names no policy.
 pub fn of_limit(
     typed_data: &TypedData<Limit>,
     policy: Option<&Policy>,
@@ -168,7 +168,7 @@ pub fn of_order(typed_data: &TypedData<Order>, signer: Option<Address>) -> Strin
     lines.0 + &screen(typed_data)
 }
 
-/// The hashes of a hardware wallet's screen, and where the message counts.
+/// The hashes that a hardware wallet shows, and the domain of the message.
 fn screen<M: Message>(typed_data: &TypedData<M>) -> String {
     let domain = typed_data.domain();
     let mut lines = Lines::default();

@@ -1,4 +1,4 @@
-//! The person at the terminal: passwords without an echo, and a yes.
+//! Questions to the person at the terminal: passwords without an echo, and a confirmation.
 
 use std::{
     fs::OpenOptions,
@@ -12,13 +12,13 @@ use crate::source::{self, SourceError};
 
 const TERMINAL: &str = "/dev/tty";
 
-/// Nobody can be asked, or the answer is no.
+/// The person cannot be asked, or declines.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// There is no terminal for a password.
     #[error("no terminal to ask for the password: name a file with --password-file")]
     NoTerminalForPassword,
-    /// There is no terminal for a yes.
+    /// There is no terminal for a confirmation.
     #[error("no terminal to ask on: nothing is signed without a yes (--yes gives it in advance)")]
     NoTerminalForYes,
     /// The password file cannot be read.
@@ -32,8 +32,8 @@ pub enum AskError {
     Empty,
 }
 
-/// A password of a file, or asked for without an echo. A file's last line break is not part of it.
-/// `-` is standard input, `/dev/fd/N` a descriptor.
+/// A password from a file, or from the terminal without an echo. A file's last line break is not
+/// part of it. `-` is standard input, `/dev/fd/N` a descriptor.
 ///
 /// # Errors
 /// [`AskError`]
@@ -49,7 +49,7 @@ pub fn password(file: Option<&Path>, prompt: &str) -> Result<Zeroizing<String>, 
     Ok(Zeroizing::new(line.to_owned()))
 }
 
-/// A new password: asked for twice, never empty.
+/// A new password. It is asked for twice and must not be empty.
 ///
 /// # Errors
 /// [`AskError`]

@@ -1,4 +1,4 @@
-//! Amounts, tokens and chains as people read them.
+//! Amounts, tokens and chains in words.
 
 use alloy_primitives::{Address, U256, address};
 use calldata_checks::bridge::chains::CHAINS;
@@ -8,8 +8,8 @@ use calldata_checks::bridge::chains::CHAINS;
 const WETH_BASE: Address = address!("4200000000000000000000000000000000000006");
 const BASE: u64 = 8453;
 
-/// An amount of a token. Of a token that is not known here the smallest unit is shown, with the
-/// token's address, because its own word for its decimals and name proves nothing.
+/// An amount of a token. An unknown token's amount is shown in its smallest unit, with the token's
+/// address, because its own statement of decimals and name proves nothing.
 #[must_use]
 pub fn amount(chain_id: Option<u64>, token: Address, amount: U256) -> String {
     match known(chain_id, token) {
@@ -31,8 +31,8 @@ pub fn decimal(amount: U256, decimals: u8) -> String {
     }
 }
 
-/// An amount in whole tokens, like 1000 or 0.5, as a number of the smallest unit. `None` for text
-/// that is none.
+/// An amount in whole tokens, like 1000 or 0.5, as a number of the smallest unit. `None` for an
+/// invalid text.
 #[must_use]
 pub fn atoms(text: &str, decimals: u8) -> Option<U256> {
     let places = usize::from(decimals);
@@ -66,7 +66,7 @@ pub(crate) fn chain(chain_id: Option<u64>) -> String {
     format!("{name} ({id})")
 }
 
-/// Seconds as whole days, where they are.
+/// Seconds as whole days, where possible.
 #[must_use]
 pub(crate) fn span(seconds: u64) -> String {
     const DAY: u64 = 86_400;

@@ -1,4 +1,4 @@
-//! What the server says of a grant.
+//! The server's data about a grant.
 
 use alloy_primitives::{Address, B256};
 use fence_offline::{Exit, Failure};
@@ -29,13 +29,13 @@ pub(crate) struct OnChain {
     /// The block that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) block_hash: Option<B256>,
-    /// What disables them, sent by the account.
+    /// The transaction that disables them, sent by the account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) disable_transaction: Option<Value>,
 }
 
 impl ReadBack {
-    /// Reads it now. `None`: the server has never seen the grant.
+    /// Reads it now. `None` when the server has never received the grant.
     pub(crate) fn fetch(
         client: &Client,
         account: Address,
@@ -60,18 +60,18 @@ impl ReadBack {
         self.state == "revoked"
     }
 
-    /// Whether the service says that the delegations are disabled.
+    /// Whether the service reports the delegations as disabled.
     pub(crate) fn is_disabled(&self) -> bool {
         self.on_chain.as_ref().is_some_and(|chain| chain.disabled)
     }
 
-    /// What the service says that disables them.
+    /// The disabling transaction, according to the service.
     pub(crate) fn disable_transaction(&self) -> Option<&Value> {
         self.on_chain.as_ref()?.disable_transaction.as_ref()
     }
 }
 
-/// A 404 that is the endpoint's own, not that of a server without this endpoint.
+/// Whether a 404 is the endpoint's own, and not that of a server without this endpoint.
 fn is_unseen(answer: &Answer) -> bool {
     answer.status == 404
         && answer.body.pointer("/error/code").and_then(Value::as_str) == Some("grant_not_found")

@@ -13,9 +13,9 @@ use ureq::{
     tls::{RootCerts, TlsConfig, TlsProvider},
 };
 
-/// More than any answer of these endpoints has.
+/// An upper bound of any answer of these endpoints.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
-/// A server that says less than a whole answer in this time counts as unreachable.
+/// A server that does not complete its answer in this time counts as unreachable.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PATIENCE_TO_CONNECT: Duration = Duration::from_secs(10);
 
@@ -31,7 +31,7 @@ pub struct Server {
 pub(crate) struct Client {
     agent: Agent,
     base: String,
-    /// What messages show of the address.
+    /// The address in messages.
     shown: String,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Answer {
 }
 
 impl Server {
-    /// A client of the server that is meant.
+    /// A client of the chosen server.
     pub(crate) fn connect(&self, settings: &Settings) -> Result<Client, Failure> {
         let url = required(self.url.clone().or_else(|| settings.url.clone()), "url")?;
         Client::new(&url)
@@ -51,7 +51,7 @@ impl Server {
 }
 
 impl Client {
-    /// An endpoint of a chain: its address often ends in a key, which no message shows.
+    /// An endpoint of a chain. Its address often ends in a key, which no message shows.
     pub(crate) fn of_node(url: &str) -> Result<Self, Failure> {
         let end = url
             .match_indices('/')
@@ -137,7 +137,7 @@ impl Client {
 }
 
 impl Answer {
-    /// The body of a success; otherwise what the server says: a refusal by name below 500, an error
+    /// The body of a success; otherwise the server's error: a refusal by name below 500, an error
     /// of the server above.
     pub(crate) fn success(self) -> Result<Value, Failure> {
         if (200..300).contains(&self.status) {
@@ -182,7 +182,7 @@ impl Answer {
     }
 }
 
-/// A read-back that somebody on the way can change confirms nothing.
+/// A read-back that a third party can change confirms nothing.
 fn require_protected(url: &str) -> Result<(), Failure> {
     let host = |rest: &str| {
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -13,7 +13,7 @@ use delegation_fence::{
     onchain::{ChainGrant, MANAGER},
 };
 use fence_offline::{
-    Exit, Failure, Outcome, Printable,
+    CommandOutcome, Exit, Failure, Printable,
     document::Document,
     onchain::{of_document, transaction},
     policy::PolicyArguments,
@@ -27,7 +27,7 @@ use crate::{
     node::{ChainState, Node},
 };
 
-/// Between two questions.
+/// The pause between two requests.
 pub(crate) const PAUSE: Duration = Duration::from_millis(500);
 
 /// `revoke confirm`.
@@ -75,7 +75,7 @@ pub struct OwnReading {
 ///
 /// # Errors
 /// A file that cannot be used; a server that cannot be reached.
-pub fn confirm(arguments: &Confirm) -> Result<Outcome, Failure> {
+pub fn confirm(arguments: &Confirm) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     let client = arguments.server.connect(&settings)?;
     let grant = Document::<Grant>::read(&arguments.grant)?;
@@ -85,33 +85,34 @@ pub fn confirm(arguments: &Confirm) -> Result<Outcome, Failure> {
         .map(|read| target.told(&read, arguments.json))
 }
 
-/// Which grant, and what its end takes.
+/// A grant, and the conditions of its end.
 pub(crate) struct Target {
     account: Address,
     grant_id: B256,
     is_on_chain: bool,
-    /// Its delegations, where the file has them.
+    /// Its delegations, if the file has them.
     delegations: Option<ChainGrant>,
-    /// Who reads the chain.
+    /// The reader of the chain.
     reader: ChainReader,
 }
 
-/// Who reads the chain.
+/// The reader of the chain.
 enum ChainReader {
-    /// The service: the holder names no endpoint, or nothing of the grant is on a chain.
+    /// The service: the holder names no endpoint, or no part of the grant is on a chain.
     Service,
-    /// This tool, at the endpoint that the holder names.
+    /// This tool, at the holder's endpoint.
     Own(Node),
-    /// Nobody: the holder names an endpoint, and the file does not say what to read there. Why not.
+    /// None, for this reason: the holder names an endpoint, but the file does not determine what to
+    /// read there.
     Nobody(String),
 }
 
-/// What was read last.
+/// The last readings.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
-    /// What the service says. `None`: it has never seen the grant.
+    /// The service's answer. `None` when it has never received the grant.
     service: Option<ReadBack>,
-    /// What the chain says itself.
+    /// The chain's own state.
     chain: Option<ChainState>,
 }
 
@@ -145,8 +146,8 @@ impl Target {
         })
     }
 
-    /// Asks until it is gone or the time is over; the last answers. A server or endpoint that fails
-    /// in between is asked again.
+    /// Asks until the permission has ended or the time is over. Returns the last answers. A failing
+    /// server or endpoint is asked again.
     pub(crate) fn wait(&self, client: &Client, patience: Duration) -> Result<Readings, Failure> {
         let begun = Instant::now();
         loop {
@@ -168,8 +169,8 @@ impl Target {
         Ok(Readings { service, chain })
     }
 
-    /// Revoked at the service, and for an account with delegation code disabled on the chain: by
-    /// the holder's own reading where an endpoint is named, otherwise by the service's word.
+    /// Revoked at the service, and, for an account with delegation code, disabled on the chain: by
+    /// the holder's own reading if an endpoint is named, otherwise by the service's word.
     fn is_gone(&self, read: &Readings) -> bool {
         let Some(service) = &read.service else {
             return false;
@@ -183,8 +184,8 @@ impl Target {
                 })
     }
 
-    /// One line: whether the permission is gone.
-    pub(crate) fn told(&self, read: &Readings, as_json: bool) -> Outcome {
+    /// One line: whether the permission has ended.
+    pub(crate) fn told(&self, read: &Readings, as_json: bool) -> CommandOutcome {
         let gone = self.is_gone(read);
         let exit = if gone { Exit::Ok } else { Exit::Unconfirmed };
         if as_json {
@@ -197,10 +198,10 @@ impl Target {
                     members.insert("chain_not_read".to_owned(), json!(why));
                 }
             }
-            return Outcome::json(&answer, exit);
+            return CommandOutcome::json(&answer, exit);
         }
         if !gone {
-            return Outcome {
+            return CommandOutcome {
                 stdout: format!("{}\n", self.why_not(read)),
                 stderr: String::new(),
                 exit,
@@ -216,7 +217,7 @@ impl Target {
                  (--rpc-url reads the chain itself)"
                 .to_owned(),
         };
-        Outcome::ok(format!("the permission is gone: {said}\n"))
+        CommandOutcome::ok(format!("the permission is gone: {said}\n"))
     }
 
     fn why_not(&self, read: &Readings) -> String {
@@ -249,9 +250,9 @@ impl Target {
         )
     }
 
-    /// The transaction that disables what is left: from the delegations that the holder signed.
-    /// What the service gives is shown only where the file has none, and only if it is a call of
-    /// the manager's function for that.
+    /// The transaction that disables the remaining delegations, from the delegations that the
+    /// holder signed. The service's transaction is shown only when the file has none, and only if
+    /// it calls the manager's disabling function.
     fn disable(&self, read: &Readings) -> Option<Value> {
         if let Some(delegations) = &self.delegations {
             let already = read.chain.as_ref().map(ChainState::already);

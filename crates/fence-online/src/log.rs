@@ -1,11 +1,11 @@
-//! `log fetch`: the whole account of a grant.
+//! `log fetch`: the whole log of a grant.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use delegation_fence::Grant;
 use fence_offline::{
-    Exit, Failure, Outcome,
+    CommandOutcome, Exit, Failure,
     document::{Destination, Document},
     settings::Settings,
 };
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, Server};
 
-/// A grant with more pages has more records than any grant can have plans for.
+/// An upper bound: no grant can have plans for more pages.
 const MOST_PAGES: usize = 1_000;
 
 /// `log fetch`.
@@ -38,7 +38,7 @@ pub struct FetchLog {
 ///
 /// # Errors
 /// `grant_not_found`; a file or server that cannot be used.
-pub fn fetch_log(arguments: &FetchLog) -> Result<Outcome, Failure> {
+pub fn fetch_log(arguments: &FetchLog) -> Result<CommandOutcome, Failure> {
     arguments.destination.check()?;
     let client = arguments.server.connect(&Settings::load()?)?;
     let document = Document::<Grant>::read(&arguments.grant)?;
@@ -76,7 +76,7 @@ fn pages(client: &Client, path: &str) -> Result<Vec<Value>, Failure> {
     Err(not_a_log())
 }
 
-/// What can stand in an address as it is.
+/// Whether a text can be part of an address without escaping.
 fn is_plain(cursor: &str) -> bool {
     !cursor.is_empty()
         && cursor

@@ -1,4 +1,4 @@
-//! A chain, by an endpoint of its own: what the holder reads is not what the service says.
+//! A chain, read through the holder's own endpoint and not through the service.
 
 use alloy_primitives::{B256, Bytes, U256};
 use clap::Args;
@@ -44,7 +44,7 @@ pub(crate) struct Node {
     confirmations: u64,
 }
 
-/// What the chain says of a grant, all of it in one sealed block.
+/// The chain's state of a grant, all of it in one sealed block.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ChainState {
     /// The block.
@@ -53,9 +53,9 @@ pub(crate) struct ChainState {
     pub(crate) block_hash: B256,
     /// Whether the account has the framework's code.
     pub(crate) code: bool,
-    /// Whether the account has counted up, so that the delegations count no more.
+    /// Whether the account has counted up, so that the delegations are void.
     pub(crate) counted_up: bool,
-    /// How much of the input token the router may take from the account, in the smallest unit.
+    /// The router's allowance for the input token, in the smallest unit.
     #[serde(serialize_with = "decimal")]
     pub(crate) allowance: U256,
     /// Each delegation.
@@ -73,14 +73,14 @@ pub(crate) struct DelegationState {
 }
 
 impl ChainState {
-    /// Whether everything that has to be disabled is.
+    /// Whether everything is disabled that has to be.
     pub(crate) fn is_over(&self) -> bool {
         self.delegations
             .iter()
             .all(|delegation| delegation.disabled || !delegation.has_to_end)
     }
 
-    /// What is disabled already.
+    /// The delegations that are already disabled.
     pub(crate) fn already(&self) -> Vec<B256> {
         let disabled = self.delegations.iter().filter(|one| one.disabled);
         disabled.map(|one| one.hash).collect()

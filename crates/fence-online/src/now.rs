@@ -6,7 +6,7 @@ use alloy_primitives::Address;
 use clap::Args;
 use delegation_fence::{AccountKind, Grant, Revocation, TypedData};
 use fence_offline::{
-    Exit, Failure, Outcome,
+    CommandOutcome, Exit, Failure,
     document::{Document, Signing},
     now::clock,
     output,
@@ -55,7 +55,7 @@ pub struct RevokeNow {
 /// # Errors
 /// A file, key file or server that cannot be used; the service's refusal by its name. Exit code 5
 /// when the read-back does not confirm it.
-pub fn revoke_now(arguments: &RevokeNow) -> Result<Outcome, Failure> {
+pub fn revoke_now(arguments: &RevokeNow) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     let client = arguments.server.connect(&settings)?;
     if let Some(path) = arguments
@@ -69,7 +69,7 @@ pub fn revoke_now(arguments: &RevokeNow) -> Result<Outcome, Failure> {
     let target = Target::of(&document, &arguments.own, &settings)?;
     let grant = document.typed_data.message();
     let signer = match grant.account_kind {
-        // Who signed the grant is who ends it.
+        // The signer of the grant ends it.
         AccountKind::SubWallet => arguments
             .owner
             .map_or_else(|| document.signer(), |owner| Ok(Some(owner)))?,
@@ -88,13 +88,13 @@ pub fn revoke_now(arguments: &RevokeNow) -> Result<Outcome, Failure> {
         .signing
         .sign(typed_data, signer, &words, &settings)?;
     let receipt = send_revocation(&client, &signed)?;
-    // A receipt that cannot be kept is said after the line on which everything depends.
+    // A failure to keep the receipt is reported after the decisive line.
     let kept = keep_receipt(arguments.receipt.as_ref(), &receipt);
     let patience = Duration::from_secs(arguments.timeout);
     let told = match target.wait(&client, patience) {
         Ok(read) => target.told(&read, arguments.json),
-        // It was accepted; whether it counts could not be read.
-        Err(Failure::Error(error, _)) => Outcome::error(
+        // The revocation was accepted, but its effect could not be read.
+        Err(Failure::Error(error, _)) => CommandOutcome::error(
             format!("the revocation was accepted, but NOT confirmed by reading back: {error}"),
             Exit::Unconfirmed,
         ),

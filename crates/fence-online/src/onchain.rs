@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::PathBuf, thread, time::Instant};
 use clap::Args;
 use delegation_fence::{Policy, onchain::ChainGrant};
 use fence_offline::{
-    Exit, Failure, Outcome, Printable,
+    CommandOutcome, Exit, Failure, Printable,
     onchain::{of_file, transaction},
     policy::PolicyArguments,
     settings::Settings,
@@ -44,14 +44,14 @@ pub struct OnChain {
 /// # Errors
 /// A file or an endpoint that cannot be used; `delegations_missing`, `delegation_*`,
 /// `chain_mismatch`.
-pub fn read_back(arguments: &OnChain) -> Result<Outcome, Failure> {
+pub fn read_back(arguments: &OnChain) -> Result<CommandOutcome, Failure> {
     let (grant, policy, state) = read(arguments, ChainState::is_over)?;
     let over = state.is_over();
     let exit = if over { Exit::Ok } else { Exit::Unconfirmed };
     let rest = grant.disable(&state.already());
     if arguments.json {
         let rest = rest.as_ref().map(transaction);
-        return Ok(Outcome::json(
+        return Ok(CommandOutcome::json(
             &json!({"gone": over, "chain": state, "disable_transaction": rest}),
             exit,
         ));
@@ -67,7 +67,7 @@ pub fn read_back(arguments: &OnChain) -> Result<Outcome, Failure> {
             transaction(&call)
         ),
     };
-    Ok(Outcome {
+    Ok(CommandOutcome {
         stdout: said,
         stderr: String::new(),
         exit,
@@ -79,14 +79,14 @@ pub fn read_back(arguments: &OnChain) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// As [`read_back`].
-pub fn clear_allowance(arguments: &OnChain) -> Result<Outcome, Failure> {
+pub fn clear_allowance(arguments: &OnChain) -> Result<CommandOutcome, Failure> {
     let (grant, policy, state) = read(arguments, |state| state.allowance.is_zero())?;
     let clear = state.allowance.is_zero();
     let exit = if clear { Exit::Ok } else { Exit::Unconfirmed };
     let call = transaction(&grant.clear_by_account());
     if arguments.json {
         let call = (!clear).then_some(call);
-        return Ok(Outcome::json(
+        return Ok(CommandOutcome::json(
             &json!({"allowance": state.allowance.to_string(), "block_number": state.block_number,
                 "block_hash": state.block_hash, "clear_transaction": call}),
             exit,
@@ -105,14 +105,14 @@ pub fn clear_allowance(arguments: &OnChain) -> Result<Outcome, Failure> {
             grant.account()
         )
     };
-    Ok(Outcome {
+    Ok(CommandOutcome {
         stdout: said,
         stderr: String::new(),
         exit,
     })
 }
 
-/// Asks until it is so, or the time is over.
+/// Asks until the state is reached, or the time is over.
 fn read(
     arguments: &OnChain,
     is_so: impl Fn(&ChainState) -> bool,

@@ -1,4 +1,4 @@
-//! `order submit`: a signed order with its plan to the service, and what becomes of it.
+//! `order submit`: sends a signed order with its plan to the service, and waits for the result.
 
 use std::{
     fmt::Write as _,
@@ -11,8 +11,8 @@ use alloy_primitives::B256;
 use clap::Args;
 use delegation_fence::{Order, Signed};
 use fence_offline::{
-    Exit, Failure, Outcome, Printable, Refused, document::Document, plan, settings::Settings,
-    source, units,
+    CommandOutcome, Exit, Failure, Printable, Refused, document::Document, plan,
+    settings::Settings, source, units,
 };
 use serde_json::{Value, value::RawValue};
 
@@ -48,12 +48,12 @@ pub struct SubmitOrder {
     pub json: bool,
 }
 
-/// Gives an order to the service and waits until its plan is at an end. The same order again sends
-/// nothing: it answers what became of it.
+/// Gives an order to the service and waits until its plan has ended. Repeating the same order sends
+/// nothing: the service answers with the state of its plan.
 ///
 /// # Errors
 /// The service's refusal by its name; a file or server that cannot be used.
-pub fn submit_order(arguments: &SubmitOrder) -> Result<Outcome, Failure> {
+pub fn submit_order(arguments: &SubmitOrder) -> Result<CommandOutcome, Failure> {
     let inputs = [&arguments.input, &arguments.plan, &arguments.request];
     if inputs.iter().filter(|path| source::is_stdin(path)).count() > 1 {
         return Err(Failure::usage(
@@ -73,9 +73,9 @@ pub fn submit_order(arguments: &SubmitOrder) -> Result<Outcome, Failure> {
     let patience = Duration::from_secs(arguments.timeout);
     let said = match wait(&client, digest, patience) {
         Ok(said) => said,
-        // It was accepted; what became of it could not be read.
+        // The order was accepted, but its result could not be read.
         Err(Failure::Error(error, _)) => {
-            return Ok(Outcome::error(
+            return Ok(CommandOutcome::error(
                 format!(
                     "the plan {digest} was accepted, but what became of it could not be read: {error}; the same command asks again and sends \
                      nothing twice"
@@ -91,9 +91,9 @@ pub fn submit_order(arguments: &SubmitOrder) -> Result<Outcome, Failure> {
         Ended::Open => Exit::Unconfirmed,
     };
     Ok(if arguments.json {
-        Outcome::json(&said, exit)
+        CommandOutcome::json(&said, exit)
     } else {
-        Outcome {
+        CommandOutcome {
             stdout: words(&said, &signed),
             stderr: String::new(),
             exit,
@@ -101,7 +101,7 @@ pub fn submit_order(arguments: &SubmitOrder) -> Result<Outcome, Failure> {
     })
 }
 
-/// The body, with plan and request byte for byte: the order is over these bytes.
+/// The body, with plan and request byte for byte, because the order covers these bytes.
 fn body(
     signed: &Signed<Order>,
     request: &str,
@@ -126,13 +126,13 @@ fn body(
     ))
 }
 
-/// What the service says of an order that was only tried out.
-fn tried(answer: &Value, as_json: bool) -> Result<Outcome, Failure> {
+/// The service's answer to a dry run.
+fn tried(answer: &Value, as_json: bool) -> Result<CommandOutcome, Failure> {
     if answer.get("admitted") == Some(&Value::Bool(true)) {
         return Ok(if as_json {
-            Outcome::json(answer, Exit::Ok)
+            CommandOutcome::json(answer, Exit::Ok)
         } else {
-            Outcome::ok("admitted: the service would send this plan now; nothing was sent\n")
+            CommandOutcome::ok("admitted: the service would send this plan now; nothing was sent\n")
         });
     }
     let text = |member: &str| {
@@ -148,7 +148,7 @@ fn tried(answer: &Value, as_json: bool) -> Result<Outcome, Failure> {
         ));
     };
     if as_json {
-        return Ok(Outcome::json(answer, Exit::Refused));
+        return Ok(CommandOutcome::json(answer, Exit::Refused));
     }
     let message = text("message").unwrap_or_default();
     let check = text("check").map(|check| format!("check: {check}"));
@@ -161,8 +161,8 @@ fn tried(answer: &Value, as_json: bool) -> Result<Outcome, Failure> {
     .into())
 }
 
-/// Asks until the plan is at an end or the time is over; the last answer. A server that fails in
-/// between is asked again.
+/// Asks until the plan has ended or the time is over. Returns the last answer. A failing server is
+/// asked again.
 fn wait(client: &Client, digest: B256, patience: Duration) -> Result<Value, Failure> {
     let begun = Instant::now();
     loop {
@@ -187,13 +187,13 @@ fn state(said: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// What an answer says.
+/// The state in an answer.
 enum Ended {
-    /// Sent, with what had to land, and no allowance left.
+    /// Sent, with the expected output, and without a remaining allowance.
     Landed,
-    /// Halted, and no allowance left.
+    /// Halted, without a remaining allowance.
     Clean,
-    /// Anything else: on its way, an allowance that is left, or an output that did not land.
+    /// Any other state: running, with a remaining allowance, or without the expected output.
     Open,
 }
 

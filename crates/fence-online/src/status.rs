@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use delegation_fence::{Grant, Policy};
 use fence_offline::{
-    Exit, Failure, Outcome, Printable, Refused, document::Document, policy::PolicyArguments,
+    CommandOutcome, Exit, Failure, Printable, Refused, document::Document, policy::PolicyArguments,
     settings::Settings,
 };
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ struct Record {
 /// # Errors
 /// `fence_unreadable`, `fence_name_mismatch`, `fence_digest_mismatch`; a server that cannot be
 /// used.
-pub fn status(arguments: &Status) -> Result<Outcome, Failure> {
+pub fn status(arguments: &Status) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     let client = arguments.server.connect(&settings)?;
     let policy = arguments.policy.choose(&settings)?.policy;
@@ -71,7 +71,7 @@ pub fn status(arguments: &Status) -> Result<Outcome, Failure> {
         })
         .transpose()?;
     if arguments.json {
-        return Ok(Outcome::json(
+        return Ok(CommandOutcome::json(
             &json!({"fence": record, "grant": grant}),
             Exit::Ok,
         ));
@@ -89,7 +89,7 @@ pub fn status(arguments: &Status) -> Result<Outcome, Failure> {
             Printable(&grant.state)
         ));
     }
-    Ok(Outcome::ok(said))
+    Ok(CommandOutcome::ok(said))
 }
 
 fn fetch(client: &Client) -> Result<Record, Failure> {

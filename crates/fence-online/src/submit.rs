@@ -1,11 +1,11 @@
-//! `grant submit` and `revoke submit`: a signed file to the server, as it is.
+//! `grant submit` and `revoke submit`: send a signed file to the server, unchanged.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use delegation_fence::{Grant, Limit, Revocation, Signed, onchain::GrantFile};
 use fence_offline::{
-    Exit, Failure, Outcome, Printable, document::Document, output, policy::PolicyArguments,
+    CommandOutcome, Exit, Failure, Printable, document::Document, output, policy::PolicyArguments,
     settings::Settings, summary,
 };
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub struct SubmitGrant {
 ///
 /// # Errors
 /// The service's refusal by its name; a file or server that cannot be used.
-pub fn submit_grant(arguments: &SubmitGrant) -> Result<Outcome, Failure> {
+pub fn submit_grant(arguments: &SubmitGrant) -> Result<CommandOutcome, Failure> {
     let client = arguments.server.connect(&Settings::load()?)?;
     let document = Document::<Grant>::read(&arguments.input)?;
     let file = GrantFile {
@@ -42,10 +42,10 @@ pub fn submit_grant(arguments: &SubmitGrant) -> Result<Outcome, Failure> {
         .success()?;
     let signed = file.signed;
     if arguments.json {
-        return Ok(Outcome::json(&answer, Exit::Ok));
+        return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
     let text = |member: &str| member_text(&answer, member);
-    Ok(Outcome::ok(format!(
+    Ok(CommandOutcome::ok(format!(
         "the service has the grant {}: {}, until {}\n",
         signed.message().grant_id,
         Printable(&text("state")),
@@ -70,20 +70,20 @@ pub struct SubmitRevocation {
     pub json: bool,
 }
 
-/// Gives a signed revocation to the service. Whether the permission is gone is for `revoke confirm`
-/// to say.
+/// Gives a signed revocation to the service. `revoke confirm` tells whether the permission has
+/// ended.
 ///
 /// # Errors
 /// As [`submit_grant`].
-pub fn submit_revocation(arguments: &SubmitRevocation) -> Result<Outcome, Failure> {
+pub fn submit_revocation(arguments: &SubmitRevocation) -> Result<CommandOutcome, Failure> {
     let client = arguments.server.connect(&Settings::load()?)?;
     let signed = Document::<Revocation>::read(&arguments.input)?.signed()?;
     let answer = send_revocation(&client, &signed)?;
     let kept = keep_receipt(arguments.receipt.as_ref(), &answer);
     let told = if arguments.json {
-        Outcome::json(&answer, Exit::Ok)
+        CommandOutcome::json(&answer, Exit::Ok)
     } else {
-        Outcome::ok(format!(
+        CommandOutcome::ok(format!(
             "the service says {} since {}; fence-cli revoke confirm reads it back\n",
             Printable(&member_text(&answer, "state")),
             Printable(&member_text(&answer, "revoked_at")),
@@ -113,7 +113,7 @@ pub struct SubmitLimit {
 ///
 /// # Errors
 /// As [`submit_grant`].
-pub fn submit_limit(arguments: &SubmitLimit) -> Result<Outcome, Failure> {
+pub fn submit_limit(arguments: &SubmitLimit) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     let client = arguments.server.connect(&settings)?;
     let signed = Document::<Limit>::read(&arguments.input)?.signed()?;
@@ -121,9 +121,9 @@ pub fn submit_limit(arguments: &SubmitLimit) -> Result<Outcome, Failure> {
         .post("/delegation/limits", &signed.to_json())?
         .success()?;
     if arguments.json {
-        return Ok(Outcome::json(&answer, Exit::Ok));
+        return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
-    // A limit tightens: words in the smallest unit must not keep it from the service.
+    // A limit only tightens: an amount in the smallest unit must not prevent its submission.
     let policy = arguments.policy.choose(&settings).ok();
     let amount = |member: &str| match answer.get(member) {
         Some(Value::Null) => "no limit".to_owned(),
@@ -135,7 +135,7 @@ pub fn submit_limit(arguments: &SubmitLimit) -> Result<Outcome, Failure> {
                 |atoms| summary::in_token(policy.as_ref().map(|chosen| &chosen.policy), atoms),
             ),
     };
-    Ok(Outcome::ok(format!(
+    Ok(CommandOutcome::ok(format!(
         "the service counts for the grant {}: per swap {}, swaps {}, per 24 hours {}\n",
         signed.message().grant_id,
         Printable(&amount("per_swap_cap")),
@@ -153,7 +153,7 @@ pub(crate) fn send_revocation(
         .success()
 }
 
-/// Keeps the service's answer, which names the record of the revocation in the grant's log.
+/// Keeps the service's receipt, which names the record of the revocation in the grant's log.
 pub(crate) fn keep_receipt(path: Option<&PathBuf>, answer: &Value) -> Result<(), Failure> {
     match path {
         Some(path) => Ok(output::write(
@@ -165,8 +165,11 @@ pub(crate) fn keep_receipt(path: Option<&PathBuf>, answer: &Value) -> Result<(),
     }
 }
 
-/// What was said, and after it that the receipt could not be kept. Success becomes a file error.
-pub(crate) fn without_receipt(mut told: Outcome, kept: Result<(), Failure>) -> Outcome {
+/// Adds to an outcome that the receipt could not be kept. A success becomes a file error.
+pub(crate) fn without_receipt(
+    mut told: CommandOutcome,
+    kept: Result<(), Failure>,
+) -> CommandOutcome {
     if let Err(failure) = kept {
         told.stderr.push_str(&format!(
             "error: the receipt was not kept: {failure}; the same command with another --receipt gets it again\n"

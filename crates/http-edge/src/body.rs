@@ -1,4 +1,4 @@
-//! Reading a request body within bounds.
+//! Reads a request body within bounds.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use thiserror::Error;
 /// Why a body was not read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BodyError {
-    /// Longer than allowed, announced or sent.
+    /// It is longer than allowed, by its declared or its real length.
     #[error("the body is longer than {limit} bytes")]
     TooLarge {
         /// The most bytes that are read.
         limit: usize,
     },
-    /// Not sent within the time.
+    /// It did not arrive in time.
     #[error("the body did not arrive within {} seconds", timeout.as_secs())]
     TooSlow {
-        /// The time within which it had to arrive.
+        /// The time limit.
         timeout: Duration,
     },
-    /// The connection ended or the framing is broken.
+    /// The connection ended, or the framing is broken.
     #[error("the body could not be read to its end")]
     Broken,
 }
@@ -30,7 +30,7 @@ pub enum BodyError {
 /// Reads a whole body.
 ///
 /// # Errors
-/// [`BodyError::TooLarge`] at once when the announced length is above the limit.
+/// [`BodyError::TooLarge`] at once when the declared length is above the limit.
 pub async fn read_body(
     body: Incoming,
     limit: usize,

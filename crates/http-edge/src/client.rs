@@ -1,4 +1,4 @@
-//! Whom a request comes from.
+//! The address of a request's client.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -7,11 +7,11 @@ use hyper::header::{HeaderMap, HeaderName};
 /// The network part of an IPv6 address: one subscriber has at least all addresses of one /64.
 const NETWORK: u128 = u128::MAX << 64;
 
-/// The address by which callers are told apart.
+/// The address that identifies a caller.
 ///
 /// An IPv6 address stands for its /64 network, because one caller has all of it, and an IPv4-mapped
-/// IPv6 address is the IPv4 address. A handler gets the address of the connection's peer, or what
-/// the header [`Limits::client_address_header`](crate::Limits::client_address_header) says.
+/// IPv6 address is the IPv4 address. A handler gets the address of the connection's peer, or the
+/// one in the header [`Limits::client_address_header`](crate::Limits::client_address_header).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientAddress(IpAddr);
 
@@ -28,14 +28,14 @@ impl ClientAddress {
         })
     }
 
-    /// The IPv4 address, or the IPv6 network with zeros behind it.
+    /// The IPv4 address, or the IPv6 network followed by zeros.
     #[must_use]
     pub fn ip(self) -> IpAddr {
         self.0
     }
 
-    /// The last entry of a header, which the nearest proxy wrote; earlier entries are whatever the
-    /// client sent. `None` when the header is missing or its last entry is no address, with or
+    /// The last entry of a header, which the nearest proxy wrote. The client may have written the
+    /// earlier ones. `None` when the header is missing or its last entry is not an address, with or
     /// without a port.
     pub(crate) fn forwarded(headers: &HeaderMap, name: &HeaderName) -> Option<Self> {
         let line = headers.get_all(name).iter().next_back()?.to_str().ok()?;

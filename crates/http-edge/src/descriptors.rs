@@ -1,12 +1,12 @@
-//! How many connections the process's limit of open descriptors leaves room for.
+//! The number of connections that the process's limit of open descriptors allows.
 
-/// Descriptors that no connection takes: they are for the ledger's files, for upstreams and for
-/// settlements, so that idle sockets cannot make a paid call fail half-way. Of a limit below twice
-/// this number, half is kept.
+/// Descriptors that connections never use. They are for the ledger's files, for upstreams and for
+/// settlements, so that idle sockets cannot make a paid call fail half-way. When the limit is below
+/// twice this number, half of it is reserved.
 pub const RESERVED_DESCRIPTORS: usize = 256;
 
-/// How many of `wanted` connections fit below a limit of descriptors, and at least one; all without
-/// a limit.
+/// How many of `wanted` connections fit into a limit of descriptors, at least one; all of them
+/// without a limit.
 pub(crate) fn connections(wanted: usize, limit: Option<usize>) -> usize {
     limit.map_or(wanted, |limit| {
         let reserved = RESERVED_DESCRIPTORS.min(limit / 2);
@@ -14,8 +14,8 @@ pub(crate) fn connections(wanted: usize, limit: Option<usize>) -> usize {
     })
 }
 
-/// Raises the process's soft limit of open descriptors to the hard one, which needs no privilege,
-/// and returns the limit that holds then; `None` where there is none.
+/// Raises the process's soft limit of open descriptors to the hard one, which needs no privilege.
+/// Returns the effective limit; `None` where there is none.
 #[cfg(unix)]
 pub(crate) fn raise_limit() -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -25,7 +25,7 @@ pub(crate) fn raise_limit() -> Option<usize> {
             current: limit.maximum,
             maximum: limit.maximum,
         };
-        // Some systems refuse what is above another limit of theirs: then the soft limit stays.
+        // Some systems refuse a value above another limit: the soft limit then stays.
         let _ = setrlimit(Resource::Nofile, raised);
     }
     let limit = getrlimit(Resource::Nofile).current?;

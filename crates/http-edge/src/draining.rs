@@ -1,4 +1,4 @@
-//! That a server will end soon.
+//! The state of a server that will end soon.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// load balancer sends new requests elsewhere, while the server still accepts connections for
 /// [`Limits::drain`](crate::Limits::drain).
 ///
-/// Cheap to clone: all clones say the same.
+/// Cheap to clone: all clones share the state.
 #[derive(Debug, Clone, Default)]
 pub struct Draining(Arc<AtomicBool>);
 

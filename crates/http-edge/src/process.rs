@@ -1,10 +1,10 @@
-//! What scripts and supervisors see of a server's process.
+//! The process's signals for scripts and supervisors.
 
 use std::future::Future;
 use std::net::SocketAddr;
 
-/// Writes the one line on standard error that scripts wait for. Call it after [`shutdown_signal`]:
-/// who has read the line may ask the process to end.
+/// Writes the one line on standard error that scripts wait for. Call it after [`shutdown_signal`],
+/// because a reader of the line may ask the process to end.
 pub fn announce(address: SocketAddr) {
     #[expect(
         clippy::print_stderr,
@@ -41,7 +41,7 @@ fn signalled() -> impl Future<Output = ()> + Send {
                     _ = interrupted.recv() => {}
                 }
             }
-            // Without handlers the signals end the process as they always do.
+            // Without handlers the signals end the process as usual.
             _ => std::future::pending().await,
         }
     }
@@ -49,7 +49,7 @@ fn signalled() -> impl Future<Output = ()> + Send {
 
 #[cfg(not(unix))]
 async fn signalled() {
-    // Without a handler the process is ended as always.
+    // Without a handler the process ends as usual.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -1,4 +1,4 @@
-//! The answers that the edge gives by itself, in the form of every other error.
+//! The edge's own error answers, in the form of every other error.
 
 use bytes::Bytes;
 use http_body_util::Full;

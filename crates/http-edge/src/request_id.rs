@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Names one request in answers and logs: 16 random hexadecimal digits of this process, then a
+/// Identifies one request in answers and logs: 16 random hexadecimal digits of this process, then a
 /// counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId {
@@ -39,8 +39,7 @@ impl RequestIds {
     /// A source whose ids do not collide with those of another process or start.
     #[must_use]
     pub fn new() -> Self {
-        // Without randomness ids could repeat between processes; nothing but log search depends on
-        // them.
+        // Without randomness ids could repeat between processes; only log search depends on them.
         Self {
             process: getrandom::u64().unwrap_or_default(),
             next: AtomicU64::new(1),

@@ -25,38 +25,39 @@ use tokio_io_timeout::TimeoutStream;
 use crate::refusal::headers_too_large;
 use crate::{ClientAddress, Draining, RequestId, RequestIds, descriptors};
 
-/// Connections that wait to be accepted: room for a burst of clients that all come at once.
+/// Connections that wait to be accepted: room for a burst of clients.
 const BACKLOG: u32 = 4096;
 
-/// What one client may cost.
+/// The limits for one client.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Open connections; further ones wait in the listen queue. Fewer where the process's limit of
-    /// open descriptors leaves less room beside
+    /// Open connections; further ones wait in the listen queue. There are fewer when the process's
+    /// limit of open descriptors leaves less room beside
     /// [`RESERVED_DESCRIPTORS`](crate::RESERVED_DESCRIPTORS).
     pub max_connections: usize,
     /// Bytes of a request's head (names, values and separators); above it the answer is 431.
     pub max_header_bytes: usize,
     /// Bytes of a request's body, for [`read_body`](crate::read_body).
     pub max_body_bytes: usize,
-    /// How long a request's head may take, and how long a connection may stay idle. A sixteenth of
-    /// it for connections that come while fewer than a quarter of the places are free: a crowd that
-    /// says nothing makes room for others soon.
+    /// How long a request's head may take, and how long a connection may stay idle. Connections
+    /// that arrive while fewer than a quarter of the places are free get a sixteenth of it, so that
+    /// silent connections soon make room for others.
     pub header_timeout: Duration,
     /// How long a body may take.
     pub body_timeout: Duration,
     /// How long a client may leave an answer unread.
     pub write_timeout: Duration,
-    /// How long the server goes on as before after shutdown was asked for, but for [`Draining`].
+    /// How long the server continues unchanged, except for [`Draining`], after a shutdown was
+    /// requested.
     pub drain: Duration,
-    /// How long requests in flight may still take when the drain time is over.
+    /// How long requests in flight may still take after the drain time.
     pub shutdown_grace: Duration,
     /// The header whose last entry is the client's address (`x-forwarded-for`); the connection's
     /// peer when absent.
     ///
-    /// Name one only when every request comes through a proxy that writes this header's last entry
-    /// itself: otherwise callers choose their own address. A last entry that is no address counts
-    /// as the peer's.
+    /// Set it only when every request comes through a proxy that writes this header's last entry
+    /// itself: otherwise callers choose their own address. If the last entry is not an address, the
+    /// peer's address is used.
     pub client_address_header: Option<HeaderName>,
 }
 
@@ -76,15 +77,14 @@ impl Default for Limits {
     }
 }
 
-/// What answers requests. It cannot fail: an error is an answer. The edge sets no limit to how long
-/// an answer takes, and drops the future when the client goes away: work that must not stop
-/// half-way belongs in a task of its own.
+/// Answers requests. It cannot fail: an error is also an answer. The edge does not limit the time
+/// of an answer, and drops the future when the client disconnects: work that must not stop half-way
+/// belongs in its own task.
 pub trait Handler: Send + Sync + 'static {
-    /// Answers one request of a client, which answers and logs name by `id`.
+    /// Answers one request of a client. Answers and logs name it by `id`.
     ///
-    /// The head lies in the connection's read buffer, of which there is one as long as no future
-    /// holds any of the head: what can be decided at once is best decided before the future is
-    /// made.
+    /// The head lies in the connection's read buffer, and there is only one buffer while no future
+    /// holds a part of the head: make immediate decisions before the future is built.
     fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -93,7 +93,7 @@ pub trait Handler: Send + Sync + 'static {
     ) -> impl Future<Output = Response<Full<Bytes>>> + Send + 'static;
 }
 
-/// How a server ended.
+/// The end of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
     /// Every request in flight was answered.
@@ -102,31 +102,31 @@ pub enum Drained {
     GraceEnded,
 }
 
-/// A bound HTTP/1.1 server. TLS and HTTP/2 are the reverse proxy's work.
+/// A bound HTTP/1.1 server. A reverse proxy handles TLS and HTTP/2.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     limits: Limits,
-    /// Connections that are open at a time.
+    /// The number of connections that may be open at a time.
     places: usize,
     draining: Draining,
 }
 
 impl Server {
-    /// Binds the address; port 0 takes a free one. Raises the process's soft limit of open
+    /// Binds the address; port 0 picks a free port. Raises the process's soft limit of open
     /// descriptors to the hard one, and warns in the log when it still leaves no room for
     /// [`Limits::max_connections`].
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The error of the operating system.
     pub async fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
         let socket = if address.is_ipv4() {
             TcpSocket::new_v4()?
         } else {
             TcpSocket::new_v6()?
         };
-        // A restart must not wait for connections of the last run to be forgotten.
+        // A restart must not wait for the connections of the last run to expire.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         let listener = socket.listen(BACKLOG)?;
@@ -146,7 +146,7 @@ impl Server {
         self.address
     }
 
-    /// Says to handlers when the server was asked to end.
+    /// Tells handlers when the server was asked to end.
     #[must_use]
     pub fn draining(&self) -> Draining {
         self.draining.clone()
@@ -194,7 +194,7 @@ impl Server {
             let connection = connections.watch(connection);
             let counted = Counted::new(&open);
             tokio::spawn(async move {
-                // A client that goes away or stalls ends here; there is nobody left to tell.
+                // A client that disconnects or stalls ends here; no one is left to inform.
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "connection ended early");
                 }
@@ -225,7 +225,7 @@ fn places(wanted: usize) -> usize {
     places.min(Semaphore::MAX_PERMITS)
 }
 
-/// Resolves when nothing more is to be accepted.
+/// Resolves when no more connections are to be accepted.
 async fn drained(shutdown: impl Future<Output = ()>, draining: &Draining, time: Duration) {
     shutdown.await;
     draining.begin();
@@ -236,7 +236,7 @@ async fn drained(shutdown: impl Future<Output = ()>, draining: &Draining, time: 
     }
 }
 
-/// One open connection in a gauge.
+/// Counts one open connection in a gauge.
 struct Counted(Gauge);
 
 impl Counted {
@@ -259,12 +259,12 @@ async fn accept(
     let slot = slots.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, peer)) => {
-            // Answers are written whole; waiting for more to send only adds latency.
+            // Answers are written whole; waiting for more data only adds latency.
             let _ = stream.set_nodelay(true);
             Some((stream, ClientAddress::new(peer.ip()), slot))
         }
         Err(error) => {
-            // Out of file descriptors: accepting again at once would spin.
+            // Out of file descriptors: accepting again immediately would spin.
             tracing::warn!(%error, "cannot accept");
             tokio::time::sleep(Duration::from_millis(50)).await;
             None
@@ -290,13 +290,13 @@ fn connection<H: Handler>(
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(header_timeout)
-        // A head is refused by our own count, with an answer that says why; hyper's bound lies
+        // Our own limit refuses a head with an answer that states the reason; hyper's limit lies
         // above it.
         .max_buf_size(limits.max_header_bytes.saturating_mul(2).max(16 * 1024))
         .serve_connection(TokioIo::new(Box::pin(stream)), service)
 }
 
-/// A handler behind the limits that hold for every request.
+/// A handler behind the limits of every request.
 struct Edge<H> {
     handler: Arc<H>,
     limits: Arc<Limits>,

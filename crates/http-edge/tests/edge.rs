@@ -1,4 +1,4 @@
-//! The limits of the edge, tried with raw bytes.
+//! The limits of the edge, tested with raw bytes.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,7 +24,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
-/// Long enough for any machine; nothing waits this long when it works.
+/// Long enough for any machine; a passing test never waits this long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Echo {
@@ -229,7 +229,8 @@ async fn a_client_that_does_not_read_is_cut_off() {
         .write_all(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
         .await
         .unwrap();
-    // The answer fills the socket's buffers, and nobody reads: the server must end by itself.
+    // The answer fills the socket's buffers, and the client does not read: the server must end by
+    // itself.
     running.stop.send(()).unwrap();
     let drained = tokio::time::timeout(PATIENCE, running.server)
         .await
@@ -277,7 +278,7 @@ async fn a_crowd_that_says_nothing_makes_room_soon() {
     for _ in 0..6 {
         crowd.push(connect(running.address).await);
     }
-    // Half a head says nothing either.
+    // Half a head gets no answer either.
     crowd[3].write_all(b"GET / HT").await.unwrap();
     let request = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
     let answered = tokio::time::timeout(PATIENCE / 2, exchange(running.address, request)).await;

@@ -16,8 +16,8 @@ pub struct Account {
     pub private_key: &'static str,
 }
 
-/// Receives the payments. None of the accounts above: the service refuses to be paid to a key that
-/// everybody has.
+/// Receives the payments. It is not one of the accounts above: the service refuses to be paid to a
+/// key that is public.
 pub const PAYEE: Address = address!("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
 
 impl Account {
@@ -58,7 +58,7 @@ impl Anvil {
         Self::start_on(toolchain, Self::PAYMENTS).await
     }
 
-    /// The same with another id.
+    /// [`Self::start`] with another chain id.
     ///
     /// # Errors
     /// When it does not start.
@@ -131,8 +131,8 @@ impl Anvil {
         Ok(receipt)
     }
 
-    /// Sends calldata from an unlocked account and returns once it is in a block, whatever came of
-    /// it.
+    /// Sends calldata from an unlocked account and returns once it is in a block, whatever its
+    /// outcome.
     ///
     /// # Errors
     /// As [`Rpc::call`].
@@ -142,7 +142,7 @@ impl Anvil {
         to: Address,
         data: &Bytes,
     ) -> Result<TransactionReceipt, JudgeError> {
-        // With a limit of its own: a node refuses to estimate what reverts.
+        // With an explicit limit: a node refuses to estimate a call that reverts.
         let gas = U64::from(5_000_000);
         let request = json!([{"from": from.address, "to": to, "data": data, "gas": gas}]);
         self.rpc.call("eth_sendTransactionSync", request).await

@@ -10,10 +10,11 @@ use tokio::process::Command;
 use crate::JudgeError;
 use crate::process::run_within;
 
-/// A build from nothing, behind another build, on a small machine.
+/// The time limit of a full build, behind another build, on a small machine.
 const BUILD_LIMIT: Duration = Duration::from_secs(3_600);
 
-/// Lets cargo decide whether the binary of a package is up to date, so that no old one is judged.
+/// Lets cargo decide whether the binary of a package is up to date, so that no old binary is
+/// judged.
 pub(crate) async fn build(package: &'static str) -> Result<PathBuf, JudgeError> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
@@ -40,7 +41,7 @@ pub async fn fence_cli() -> Result<PathBuf, JudgeError> {
     build("fence-cli").await
 }
 
-/// The address in the line that a server says it with.
+/// The address in a server's start line.
 pub(crate) fn listening(line: &str) -> Option<String> {
     let (_, address) = line.split_once("listening on http://")?;
     let end = address.find(|c: char| c == '"' || c.is_whitespace());

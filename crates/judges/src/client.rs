@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::{Account, JudgeError, Toolchain, judge};
 
-/// A client library of another project, driven as an application would drive it.
+/// A client library of another project, driven like in an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {
     /// npm `@x402/fetch`.
@@ -33,11 +33,15 @@ impl Client {
         Self::OkxHttpx,
     ];
 
-    /// Lets the client make one call, paying for it when it is asked to.
+    /// Lets the client make one call, and pay for it when asked.
     ///
     /// # Errors
-    /// When the client's program fails. That it refuses to pay is an [`Outcome`].
-    pub async fn pay(self, toolchain: &Toolchain, order: &Order) -> Result<Outcome, JudgeError> {
+    /// When the client's program fails. A refusal to pay is an [`OrderOutcome`].
+    pub async fn pay(
+        self,
+        toolchain: &Toolchain,
+        order: &Order,
+    ) -> Result<OrderOutcome, JudgeError> {
         judge(self.command(toolchain), order).await
     }
 
@@ -67,12 +71,12 @@ pub struct Order {
     pub asset: Option<Address>,
     /// The buyer's key.
     pub private_key: &'static str,
-    /// What the client may spend.
+    /// The client's spending limits.
     pub spend_controls: SpendControls,
 }
 
 impl Order {
-    /// A GET by [`Account::BUYER`] with no limit on what it may cost; the client chooses the asset.
+    /// A GET by [`Account::BUYER`] without a limit on its price; the client chooses the asset.
     #[must_use]
     pub fn get(url: impl Into<String>) -> Self {
         Self {
@@ -95,7 +99,7 @@ impl Order {
         }
     }
 
-    /// The same with a wanted asset.
+    /// The order with a wanted asset.
     #[must_use]
     pub fn with_asset(self, asset: Address) -> Self {
         Self {
@@ -104,7 +108,7 @@ impl Order {
         }
     }
 
-    /// The same with other spend controls.
+    /// The order with other spend controls.
     #[must_use]
     pub fn with_spend_controls(self, spend_controls: SpendControls) -> Self {
         Self {
@@ -114,10 +118,10 @@ impl Order {
     }
 }
 
-/// What a client of the x402 project may spend without asking.
+/// The spending limits of a client of the x402 project.
 #[derive(Debug, Clone, Copy)]
 pub enum SpendControls {
-    /// As the client comes: assets that it knows, at most one dollar each time.
+    /// The client's default: assets that it knows, at most one dollar each time.
     Default,
     /// Anything.
     Off,
@@ -135,15 +139,15 @@ impl Serialize for SpendControls {
     }
 }
 
-/// What came of an order.
+/// The outcome of an order.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub enum Outcome {
+pub enum OrderOutcome {
     /// The service answered.
-    Answered(Answer),
-    /// The client would not go on.
+    Answered(ServiceAnswer),
+    /// The client refused to continue.
     Refused {
-        /// What it says.
+        /// Its message.
         error: String,
         /// How many requests it had sent.
         requests: u32,
@@ -152,7 +156,7 @@ pub enum Outcome {
 
 /// The last answer that a client got.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Answer {
+pub struct ServiceAnswer {
     /// The HTTP status.
     pub status: u16,
     /// The headers, names in lower case.
@@ -177,6 +181,6 @@ pub struct Receipt {
     pub transaction: B256,
     /// The network, `eip155:196`.
     pub network: String,
-    /// Who paid.
+    /// The payer.
     pub payer: Address,
 }

@@ -1,4 +1,4 @@
-//! What can go wrong around a judge; what a judge says is data, not an error.
+//! Failures around a judge. A judge's verdict is data, not an error.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,54 +9,54 @@ use thiserror::Error;
 /// Why a judge could not be asked.
 #[derive(Debug, Error)]
 pub enum JudgeError {
-    /// An environment variable that says where a foreign program is.
+    /// An environment variable with the place of a foreign program is missing.
     #[error("the environment variable {name} is not set; see the README of the judges")]
     Variable {
         /// Its name.
         name: &'static str,
     },
-    /// A file of this repository or of an installed package.
+    /// A file of this repository or of an installed package could not be used.
     #[error("{}: {source}", path.display())]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// Why it could not be used.
+        /// The reason.
         source: io::Error,
     },
-    /// A program could not be started or talked to.
+    /// A program could not be started or did not communicate.
     #[error("{program}: {source}")]
     Program {
         /// The program.
         program: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// A program ended with a failure, or ended before it said what it was waited for.
+    /// A program failed, or ended before the awaited output.
     #[error("{program} ended with {status}:\n{log}")]
     Ended {
         /// The program.
         program: String,
         /// Its exit status.
         status: String,
-        /// What it wrote.
+        /// Its output.
         log: String,
     },
-    /// A program did not do within its time what it was asked for.
+    /// A program did not finish in its time limit.
     #[error("{program} took more than {seconds} seconds:\n{log}")]
     TimedOut {
         /// The program.
         program: String,
         /// The limit.
         seconds: u64,
-        /// What it wrote so far.
+        /// Its output so far.
         log: String,
     },
-    /// A program or an artifact does not hold the JSON that was expected.
+    /// A program or an artifact does not contain the expected JSON.
     #[error("{origin}: {source}, observed {observed}")]
     Json {
-        /// Where the text comes from.
+        /// The origin of the text.
         origin: String,
-        /// What is wrong with it.
+        /// The defect.
         source: serde_json::Error,
         /// The text.
         observed: String,
@@ -66,7 +66,7 @@ pub enum JudgeError {
     Transport {
         /// The JSON-RPC method.
         method: &'static str,
-        /// Why.
+        /// The reason.
         source: reqwest::Error,
     },
     /// A chain answered a call with an error.
@@ -78,15 +78,15 @@ pub enum JudgeError {
         code: i64,
         /// The error message.
         message: String,
-        /// What came with it: of a reverted call, its return data.
+        /// Its data: for a reverted call, the returned data.
         data: Option<Value>,
     },
-    /// A contract answered something that its interface does not allow.
+    /// A contract's answer does not match its interface.
     #[error("{call}: {source}")]
     Abi {
         /// The function.
         call: &'static str,
-        /// What is wrong with the answer.
+        /// The defect of the answer.
         source: alloy_sol_types::Error,
     },
     /// A transaction that prepares the chain failed.

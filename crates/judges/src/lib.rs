@@ -13,7 +13,7 @@ mod toolchain;
 
 pub use anvil::{Account, Anvil, PAYEE};
 pub use binary::fence_cli;
-pub use client::{Answer, Client, Order, Outcome, Receipt, SpendControls};
+pub use client::{Client, Order, OrderOutcome, Receipt, ServiceAnswer, SpendControls};
 pub use error::JudgeError;
 pub use mcp_server::{McpProgram, McpServer, McpServerConfig};
 pub use process::{Daemon, judge, run};

@@ -13,7 +13,7 @@ use crate::binary::{build, listening};
 use crate::service::write;
 use crate::{Daemon, JudgeError};
 
-/// How an instance is set up; everything else is as the server comes.
+/// The configuration of an instance; everything else is the server's default.
 #[derive(Debug, Clone)]
 pub struct McpServerConfig {
     /// The reviewed fee configuration, as TOML.
@@ -71,7 +71,7 @@ impl McpServer {
         format!("{}/mcp", self.base_url)
     }
 
-    /// What the server logged so far.
+    /// The server's log so far.
     #[must_use]
     pub fn log(&self) -> String {
         self.process.log()

@@ -12,13 +12,13 @@ use tokio::time::timeout;
 
 use crate::JudgeError;
 
-/// Within this time a program gives its verdict, says that it is ready, or ends when it is told to.
+/// The time limit in which a program gives its verdict, becomes ready, or ends on request.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Gives a program one JSON document and reads the one that it prints.
 ///
 /// # Errors
-/// When the program cannot be started, fails, takes too long or prints something else.
+/// When the program cannot be started, fails, takes too long or prints another form.
 pub async fn judge<V: DeserializeOwned>(
     command: Command,
     input: &impl Serialize,
@@ -64,7 +64,7 @@ pub(crate) async fn run_within(
         .spawn()
         .map_err(broken)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that ends without reading says why on its standard error.
+        // A program that ends without reading states the reason on its standard error.
         let _ = stdin.write_all(input).await;
     }
     let output = timeout(limit, child.wait_with_output())
@@ -96,8 +96,8 @@ pub struct Daemon {
 type Log = Arc<Mutex<String>>;
 
 impl Daemon {
-    /// Starts a program and waits until `ready` finds in a line of its output what it is waited
-    /// for. `input` is written to its standard input, which stays open.
+    /// Starts a program and waits until `ready` accepts a line of its output. `input` is written to
+    /// its standard input, which stays open.
     ///
     /// # Errors
     /// When the program cannot be started, ends first or takes too long.
@@ -170,7 +170,7 @@ impl Daemon {
         ))
     }
 
-    /// What the program wrote so far, both streams together.
+    /// The program's output so far, both streams together.
     #[must_use]
     pub fn log(&self) -> String {
         text(&self.log)

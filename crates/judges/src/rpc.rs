@@ -1,4 +1,4 @@
-//! The few JSON-RPC calls with which a judge looks at a chain.
+//! The few JSON-RPC calls with which a judge reads a chain.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::SolCall;
@@ -27,7 +27,7 @@ pub struct TransactionReceipt {
     pub block_number: U64,
     /// The gas that it used.
     pub gas_used: U64,
-    /// What its contracts logged.
+    /// The logs of its contracts.
     pub logs: Vec<Log>,
 }
 
@@ -61,7 +61,7 @@ impl Rpc {
     /// One call.
     ///
     /// # Errors
-    /// [`JudgeError::Rpc`] with what the chain answers, when it answers an error.
+    /// [`JudgeError::Rpc`] with the chain's error.
     pub async fn call<T: DeserializeOwned>(
         &self,
         method: &'static str,

@@ -12,16 +12,16 @@ use tokio::sync::OnceCell;
 use crate::binary::{build, listening};
 use crate::{Account, Daemon, JudgeError, PAYEE};
 
-/// How an instance is set up; everything else is as the service comes.
+/// The configuration of an instance; everything else is the service's default.
 #[derive(Debug, Clone)]
 pub struct ServiceConfig {
     /// The chain on which payments settle.
     pub rpc_url: String,
-    /// Who settles: an x402 facilitator, or without one the service itself.
+    /// The settler: an x402 facilitator, or without one the service itself.
     pub facilitator_url: Option<String>,
-    /// The upstream that answers for the DEX aggregator of OKX.
+    /// The stand-in for the DEX aggregator of OKX.
     pub okx_url: String,
-    /// More of the configuration file.
+    /// Further lines of the configuration file.
     pub more: String,
 }
 
@@ -76,7 +76,7 @@ impl Service {
         format!("{}{path_and_query}", self.base_url)
     }
 
-    /// What the service logged so far.
+    /// The service's log so far.
     #[must_use]
     pub fn log(&self) -> String {
         self.process.log()

@@ -26,7 +26,7 @@ sol! {
     }
 }
 
-/// An asset in which the service is paid, and the contract that stands in for it.
+/// An asset that the service accepts, and the contract that stands in for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Token {
     /// The address on chain 196.
@@ -42,8 +42,8 @@ pub struct Token {
 }
 
 impl Token {
-    /// Service document 2.1, in its order. Written out here so that the judges do not learn the
-    /// assets from the code that they judge.
+    /// The three assets, in the order of the offer. They are repeated here so that the judges do
+    /// not take them from the code that they judge.
     pub const ALL: [Self; 3] = [
         Self {
             address: address!("0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),
@@ -79,7 +79,7 @@ impl Token {
     }
 }
 
-/// Puts every token at its address and gives the buyer `amount` of each.
+/// Places every token at its address and gives the buyer `amount` of each.
 ///
 /// # Errors
 /// When an artifact of `fixtures/contracts` cannot be read or the chain refuses.

@@ -1,4 +1,4 @@
-//! Where the foreign programs are.
+//! The places of the foreign programs.
 
 use std::env;
 use std::fs;
@@ -70,11 +70,11 @@ impl Toolchain {
         command
     }
 
-    /// Node on a module that it reads from standard input.
+    /// Node with a module from standard input.
     #[must_use]
     pub fn node_input(&self) -> Command {
         let mut command = node_alone(Path::new("node"), &self.js);
-        // Packages are found for what lies in the folder of the scripts.
+        // Node finds packages relative to the folder of the scripts.
         command
             .args(["--input-type=module", "-"])
             .current_dir(scripts("js"));
@@ -87,7 +87,7 @@ impl Toolchain {
         python(&self.python_x402, script)
     }
 
-    /// The same interpreter on a program that it reads from standard input.
+    /// The same interpreter with a program from standard input.
     #[must_use]
     pub fn python_x402_input(&self) -> Command {
         let mut command = Command::new(&self.python_x402);
@@ -108,7 +108,7 @@ impl Toolchain {
         python(&self.python_agent, script)
     }
 
-    /// The same interpreter, on nothing yet.
+    /// The same interpreter, without a script.
     #[must_use]
     pub fn python_agent_interpreter(&self) -> Command {
         Command::new(&self.python_agent)
@@ -144,8 +144,8 @@ impl Toolchain {
         self.js.join("node_modules").join(name)
     }
 
-    /// `cast`, from the package of this platform: the one in npm's `.bin` folder wants an install
-    /// script to have run.
+    /// `cast`, from the package of this platform: the program in npm's `.bin` folder requires an
+    /// install script.
     ///
     /// # Errors
     /// [`JudgeError::File`] when there is none.
@@ -172,7 +172,7 @@ fn node(binary: &Path, packages: &Path, script: &str) -> Command {
     command
 }
 
-/// Node with packages, on nothing yet.
+/// Node with packages, without a script.
 fn node_alone(binary: &Path, packages: &Path) -> Command {
     let mut command = Command::new(binary);
     command

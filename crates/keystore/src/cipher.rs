@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 
 use super::{KeystoreError, document::Kdf};
 
-/// 32 bytes of the password: the first half is the cipher's key, the second half is in the
-/// authentication code.
+/// Derives 32 bytes from the password: the first half is the cipher's key, the second half goes
+/// into the authentication code.
 pub(super) fn derive(kdf: &Kdf, password: &[u8]) -> Result<Zeroizing<[u8; 32]>, KeystoreError> {
     let mut derived = Zeroizing::new([0_u8; 32]);
     match kdf {

@@ -6,9 +6,10 @@ use serde_json::json;
 
 use super::KeystoreError;
 
-/// What is written: N = 2^18.
+/// The written work factor: N = 2^18.
 pub(super) const LOG_N: u8 = 18;
-/// Bounds of what is read: memory of scrypt is 128 · N · r bytes, its time grows with p as well.
+/// Bounds of the accepted work: scrypt takes 128 · N · r bytes of memory, and its time also grows
+/// with p.
 const MOST_MEMORY: u64 = 1024 * 1024 * 1024;
 const MOST_BLOCKS: u64 = 8 * 1024 * 1024 * 8;
 const MOST_ROUNDS: u64 = 10_000_000;
@@ -43,7 +44,7 @@ struct File {
     version: u64,
     #[serde(default)]
     address: Option<String>,
-    // geth's first writers spelled it in upper case.
+    // geth's first versions spelled it in upper case.
     #[serde(alias = "Crypto")]
     crypto: Crypto,
 }
@@ -81,7 +82,7 @@ impl Document {
             version: Option<u64>,
         }
         let malformed = |error: serde_json::Error| {
-            // The parser's own text may repeat what is in the file.
+            // The parser's own text may repeat the file's content.
             KeystoreError::Malformed(format!("line {} column {}", error.line(), error.column()))
         };
         let version: Version = serde_json::from_str(text).map_err(malformed)?;

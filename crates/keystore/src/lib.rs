@@ -9,33 +9,33 @@ use zeroize::Zeroizing;
 
 use self::document::Document;
 
-/// A key file that cannot be used.
+/// The key file cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeystoreError {
-    /// Not JSON, or a member is missing or has another form.
+    /// The text is not JSON, or a member is missing or has another form.
     #[error("not a key file of Web3 Secret Storage: {0}")]
     Malformed(String),
     /// Another version of the format.
     #[error("a key file of version {0}; only version 3 is read")]
     Version(u64),
-    /// A cipher or key derivation that is not read.
+    /// The cipher or key derivation is not supported.
     #[error("the key file uses {0}, which is not read")]
     Unsupported(String),
-    /// A key derivation whose work has no sensible bound.
+    /// The key derivation's work has no sensible bound.
     #[error("the key file demands too much work: {0}")]
     TooMuchWork(String),
-    /// The message authentication code does not fit.
+    /// The message authentication code does not match.
     #[error("wrong password, or a damaged key file (mac mismatch)")]
     Mac,
-    /// Bytes or text that are no key of the curve.
+    /// The bytes or the text are not a key of the curve.
     #[error("these bytes are no key of secp256k1 (32 bytes, 64 hexadecimal digits)")]
     NotAKey,
-    /// The address beside the key is another one.
+    /// The address beside the key belongs to another key.
     #[error("the key file says {said} and holds the key of {held}")]
     Address {
-        /// What stands beside the key.
+        /// The address beside the key.
         said: Address,
-        /// Whose key it is.
+        /// The key's own address.
         held: Address,
     },
     /// The machine has no randomness.
@@ -70,12 +70,12 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// A new key of the machine's randomness.
+    /// A new key from the machine's randomness.
     ///
     /// # Errors
     /// [`KeystoreError::Randomness`]
     pub fn generate() -> Result<Self, KeystoreError> {
-        // Nearly every 32 bytes are a key; the loop ends at the first that are.
+        // Nearly every 32 bytes are a key; the loop ends at the first ones that are.
         loop {
             let mut bytes = Zeroizing::new([0_u8; 32]);
             random(bytes.as_mut_slice())?;
@@ -133,7 +133,7 @@ impl Key {
     }
 }
 
-/// Reads the address that stands beside a key, without a password. Not every writer puts one there.
+/// Reads the address beside a key, without a password. Not every writer includes it.
 ///
 /// # Errors
 /// [`KeystoreError::Malformed`]
@@ -199,7 +199,7 @@ fn random(bytes: &mut [u8]) -> Result<(), KeystoreError> {
     getrandom::fill(bytes).map_err(|error| KeystoreError::Randomness(error.to_string()))
 }
 
-/// Compares without telling by its time where two values differ.
+/// Compares in constant time.
 fn equal(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len()
         && a.iter()

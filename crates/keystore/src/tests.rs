@@ -31,7 +31,7 @@ fn a_wrong_password_is_no_key() {
 }
 
 #[test]
-fn what_is_written_is_read_again_and_has_the_numbers_of_geth() {
+fn a_written_key_file_reads_back_and_has_the_numbers_of_geth() {
     let key = Key::generate().unwrap();
     let text = encrypt(&key, PASSWORD).unwrap();
     assert_eq!(decrypt(&text, PASSWORD).unwrap().address(), key.address());

@@ -1,8 +1,8 @@
-//! What models make: images, and researched answers with citations.
+//! The outputs of models: images, and researched answers with citations.
 //!
-//! A model's output is foreign text and foreign bytes. An image is believed as far as its own
-//! header goes, an answer as far as its citations do, and neither can bring markup or addresses
-//! along that a reader has not asked for.
+//! A model's output is foreign text and foreign bytes. An image is accepted only as far as its own
+//! header describes it, an answer only as far as its citations support it. Neither can carry markup
+//! or addresses that a reader has not asked for.
 
 mod citation;
 pub mod image;
@@ -16,22 +16,22 @@ pub use self::{
     research::{Findings, Research, ResearchError},
 };
 
-/// What a model makes of a prompt, when it answers at all.
+/// A model's output for a prompt, when the model answers at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Generated<T> {
-    /// What was asked for.
+    /// The output.
     Made(T),
-    /// Nothing: the model or its safety system does not serve this prompt.
+    /// No output: the model or its safety system refuses the prompt.
     Blocked,
 }
 
-/// An image with what its model says of it.
+/// An image, and the facts that its model states about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The image.
     pub image: Image,
     /// The model that made it, by its own name.
     pub model: String,
-    /// The prompt as the model has rewritten it, when it says so.
+    /// The prompt as the model rewrote it, when the model returns it.
     pub revised_prompt: Option<String>,
 }

@@ -1,14 +1,15 @@
-//! Transactions of EVM chains: what a node says of one, read into exact types and explained.
+//! Transactions of EVM chains: a node's data, read into exact types and explained.
 //!
-//! - [`network`] lists the chains; [`record`] holds what nodes tell of a transaction.
+//! - [`network`] lists the chains; [`record`] holds the nodes' data of a transaction.
 //! - [`abi`] reads calldata: a signature counts only when the calldata is the exact encoding of the
-//!   arguments it reads.
-//! - [`builtin`] knows the functions of common standards, and which of them carry further calls.
+//!   arguments.
+//! - [`builtin`] has the functions of common standards, and knows which of them carry further
+//!   calls.
 //! - [`events`] reads transfers and approvals from logs; [`balances`] adds them up.
-//! - [`fee`] and [`revert`] say what a transaction cost and why it failed.
-//! - [`explain()`] puts all of it together. Every sentence comes from a template.
+//! - [`fee`] and [`revert`] give the cost of a transaction and the reason of its failure.
+//! - [`explain()`] combines all of them. Every sentence comes from a template.
 //!
-//! Everything is bounded: bytes, nesting, elements, logs and texts. What is cut off is named.
+//! Everything is bounded: bytes, nesting, elements, logs and texts. Every cut is named.
 
 pub mod abi;
 pub mod amount;
@@ -31,6 +32,6 @@ pub use self::{
     },
     knowledge::{ContractFacts, Knowledge, Needs, TokenFacts},
     network::{NETWORKS, Network},
-    record::{BlockRef, Log, Outcome, Receipt, Record, Testimony, Transaction},
+    record::{BlockRef, ExecutionOutcome, Log, Receipt, Record, Testimony, Transaction},
     signature::Confidence,
 };

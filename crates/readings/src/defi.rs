@@ -1,7 +1,7 @@
 //! TVL and yields: which protocols and pools count, how a yield is graded, what an amount would
-//! earn after gas, and which money earns nothing.
+//! earn after gas, and which balances earn nothing.
 //!
-//! The limits and the rules of the grades are constants here and travel with the answers, so that a
+//! The limits and the rules of the grades are constants here and are part of the answers, so that a
 //! reader can check a grade by hand.
 
 pub mod apy;
@@ -23,8 +23,8 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::Figure;
 
-/// `value` with at most `digits` digits after the point, cut off: no yield is made larger by
-/// rounding.
+/// `value` with at most `digits` digits after the point, rounded towards zero: rounding never
+/// raises a yield.
 fn cut(value: Decimal, digits: u32) -> Figure {
     Figure(
         value
@@ -33,8 +33,8 @@ fn cut(value: Decimal, digits: u32) -> Figure {
     )
 }
 
-/// `value` with at most `digits` digits after the point, rounded away from zero: no cost is made
-/// smaller by rounding.
+/// `value` with at most `digits` digits after the point, rounded away from zero: rounding never
+/// lowers a cost.
 fn up(value: Decimal, digits: u32) -> Figure {
     let strategy = RoundingStrategy::AwayFromZero;
     Figure(value.round_dp_with_strategy(digits, strategy).normalize())
@@ -46,8 +46,8 @@ fn sum(values: impl IntoIterator<Item = Decimal>) -> Option<Decimal> {
     values.try_fold(Decimal::ZERO, Decimal::checked_add)
 }
 
-/// Letters and digits in lower case: how names of protocols and chains are compared, because one
-/// source writes `Aave V3` and another `aave-v3`.
+/// Letters and digits in lower case. Names of protocols and chains are compared in this form,
+/// because one source writes `Aave V3` and another `aave-v3`.
 fn folded(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_alphanumeric())

@@ -1,9 +1,9 @@
-//! Perpetual futures: what venues say of funding, open interest and positions, in common units.
+//! Perpetual futures: venues' data on funding, open interest and positions, in common units.
 //!
-//! Venues differ in the unit of nearly everything: funding is per hour or per interval, open
-//! interest in coins, contracts or dollars, one contract may be a thousand coins, and long/short
-//! ratios count different things. The types here hold one unit each; what a venue does not state
-//! stays absent.
+//! Venues differ in nearly every unit: funding is per hour or per interval, open interest is in
+//! coins, contracts or dollars, one contract may be a thousand coins, and long/short ratios count
+//! different things. The types here hold one unit each. A value that a venue does not state stays
+//! absent.
 
 mod account;
 mod book;

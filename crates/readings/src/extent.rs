@@ -1,9 +1,9 @@
-//! How much of a ranking is wanted.
+//! The requested part of a ranking.
 
-/// How much of a ranking is wanted: its first rows, or every row.
+/// The requested part of a ranking: its first rows, or every row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
-    /// The first rows, as many as the ranking shows.
+    /// The first rows: as many as the ranking shows.
     #[default]
     First,
     /// Every row.
@@ -11,7 +11,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// Most rows, where the first `shown` are what the ranking shows.
+    /// The number of rows to return, when a ranking shows the first `shown`.
     #[must_use]
     pub const fn most(self, shown: usize) -> usize {
         match self {

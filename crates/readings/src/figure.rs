@@ -1,4 +1,4 @@
-//! Numbers of the world: exact decimals that were never a float.
+//! Exact decimal numbers. None of them was ever a float.
 
 use std::{fmt, str::FromStr};
 
@@ -11,24 +11,24 @@ use crate::unreadable;
 /// A figure as an upstream writes it, a JSON number or a string with one, read from its text. It is
 /// written as a decimal string without exponent and without trailing zeros.
 ///
-/// Digits beyond the 28th are rounded; what is no number, or too large, is an error. An empty
-/// string is how many upstreams write that they do not know: read it as `Option<Figure>` with
-/// [`Figure::or_none`].
+/// Digits beyond the 28th are rounded. A text that is no number, or a number that is too large, is
+/// an error. Many upstreams write an unknown value as an empty string: read it as `Option<Figure>`
+/// with [`Figure::or_none`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Figure(pub Decimal);
 
-/// A text that is no figure.
+/// The text is not a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a decimal number of at most 28 digits")]
 pub struct FigureError;
 
 impl Figure {
     /// For `#[serde(default, deserialize_with = "Figure::or_none")]`: `None` for a member that is
-    /// missing, `null` or an empty string; an error for anything else that is no figure.
+    /// missing, `null` or an empty string; an error for any other value that is no figure.
     ///
     /// # Errors
     ///
-    /// What is neither nothing nor a figure.
+    /// When the value is present and is not a figure.
     pub fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
         let Some(raw) = Option::<Box<RawValue>>::deserialize(deserializer)? else {
             return Ok(None);
@@ -39,12 +39,12 @@ impl Figure {
         }
     }
 
-    /// For figures that are decoration: whatever is no figure is `None`. What is neither a figure
-    /// nor nothing is counted ([`unreadable::counting`]).
+    /// For figures that are optional details: a value that is no figure becomes `None`. A present
+    /// value that is no figure is counted ([`unreadable::counting`]).
     ///
     /// # Errors
     ///
-    /// Only what is no JSON.
+    /// Only when the text is not JSON.
     pub fn lenient<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Self>, D::Error> {
         let raw = Option::<Box<RawValue>>::deserialize(deserializer)?;
         let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "null" | "\"\"")) else {
@@ -64,7 +64,7 @@ impl Figure {
     }
 }
 
-/// A JSON text: a number, or a string with one.
+/// Reads a JSON text: a number, or a string with one.
 fn text_of(json: &str) -> Result<Figure, FigureError> {
     match json
         .strip_prefix('"')
@@ -119,7 +119,8 @@ impl<'de> Deserialize<'de> for Figure {
     }
 }
 
-/// The middle one; of an even number the mean of both. `None` of nothing, and when it overflows.
+/// The median; for an even count the mean of the middle two. `None` for an empty list, and when it
+/// overflows.
 #[must_use]
 pub fn median(figures: &[Decimal]) -> Option<Decimal> {
     let mut sorted = figures.to_vec();
@@ -133,26 +134,26 @@ pub fn median(figures: &[Decimal]) -> Option<Decimal> {
     lower.checked_add(upper)?.checked_div(Decimal::TWO)
 }
 
-/// The change from `then` to `now` in percent; `None` from zero, and when it overflows.
+/// The change from `then` to `now` in percent; `None` when `then` is zero, and when it overflows.
 #[must_use]
 pub fn percent_change(then: Decimal, now: Decimal) -> Option<Decimal> {
     share_pct(now.checked_sub(then)?, then)
 }
 
-/// `part` of `whole` in percent; `None` of a whole of zero, and when it overflows.
+/// `part` of `whole` in percent; `None` when `whole` is zero, and when it overflows.
 #[must_use]
 pub fn share_pct(part: Decimal, whole: Decimal) -> Option<Decimal> {
     part.checked_div(whole)?.checked_mul(Decimal::ONE_HUNDRED)
 }
 
-/// The sum of some numbers; `None` beyond what a decimal holds.
+/// The sum of some numbers; `None` when it overflows.
 #[must_use]
 pub fn sum(numbers: impl IntoIterator<Item = Decimal>) -> Option<Decimal> {
     let mut numbers = numbers.into_iter();
     numbers.try_fold(Decimal::ZERO, |sum, number| sum.checked_add(number))
 }
 
-/// The mean of some numbers; `None` of none, and beyond what a decimal holds.
+/// The mean of some numbers; `None` for an empty list, and when it overflows.
 #[must_use]
 pub fn mean(numbers: &[Decimal]) -> Option<Decimal> {
     sum(numbers.iter().copied())?.checked_div(Decimal::from(numbers.len()))

@@ -1,6 +1,5 @@
-//! Indices, volatility, the dollar, treasury yields, commodities and currencies: one form for all
-//! of them, and a calendar that knows when a market is closed, so that a quiet weekend is not taken
-//! for stale data.
+//! Indices, volatility, the dollar, treasury yields, commodities and currencies in one form, and a
+//! calendar of the markets' hours, so that data of a closed weekend does not count as stale.
 
 mod calendar;
 mod catalysts;

@@ -1,8 +1,8 @@
-//! News: articles of many sources made into one ranked list and a brief that says nothing which no
-//! source said.
+//! News: articles of many sources merged into one ranked list, and a brief that contains only facts
+//! from sources.
 //!
-//! Everything here is computed from titles, times and labels with exact decimals: the same articles
-//! give the same ranking on every machine.
+//! Everything is computed from titles, times and labels with exact decimals: the same articles give
+//! the same ranking on every machine.
 
 mod article;
 mod brief;

@@ -1,4 +1,4 @@
-//! What an account has on several chains: balances, their values, and how complete both are.
+//! The holdings of an account on several chains: balances, their values, and how complete both are.
 
 mod known;
 
@@ -12,14 +12,14 @@ use crate::{Decimal, Figure, chain::amount::units, symbol::SymbolKey};
 
 /// Most tokens of a chain that are shown.
 const MAX_SHOWN: usize = 300;
-/// Values are told to this many decimals of a dollar.
+/// Decimal places of a dollar value.
 const VALUE_DECIMALS: u32 = 8;
 /// Below this many dollars a balance is dust.
 const DUST: Decimal = Decimal::from_parts(1, 0, 0, false, 2);
-/// More decimals than any token has.
+/// An upper bound of a token's decimals.
 const MAX_DECIMALS: u8 = 36;
 
-/// What is held: the chain's coin, which sources write as nothing or as `0xeeee…`, or a token.
+/// An asset: the chain's coin, which sources write as an empty text or as `0xeeee…`, or a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Asset {
     /// The chain's own coin.
@@ -28,106 +28,106 @@ pub enum Asset {
     Token(Address),
 }
 
-/// What a source says about the danger of a token.
+/// A source's rating of a token's risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
     /// It is not flagged.
     Low,
-    /// It is flagged as a scam, as worthless, or as not sellable.
+    /// It is flagged as a scam, as worthless, or as impossible to sell.
     High,
-    /// Nothing is said.
+    /// The source states nothing.
     Unknown,
 }
 
-/// A balance as a source tells it.
+/// A balance as a source states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holding {
-    /// Of what.
+    /// The asset.
     pub asset: Asset,
-    /// What it calls itself, cleaned. Untrusted.
+    /// The token's own symbol, cleaned. Untrusted.
     pub symbol: Option<String>,
-    /// Its unit; `None` when nobody says, which is not zero.
+    /// Its unit; `None`, which is not zero, when no source states it.
     pub decimals: Option<u8>,
-    /// How much, in atoms; `None` when it could not be read, which is not zero.
+    /// The amount in atoms; `None`, which is not zero, when it could not be read.
     pub raw: Option<U256>,
-    /// How much in whole units, of a source that tells the balance so and not in atoms.
+    /// The amount in whole units, from a source that does not state it in atoms.
     pub amount: Option<Figure>,
     /// Dollars for one whole unit, above zero.
     pub price_usd: Option<Figure>,
-    /// What the source says about its danger.
+    /// The source's rating of its risk.
     pub risk: Risk,
 }
 
-/// What was read of one chain.
+/// The reading of one chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainReading {
     /// Its id.
     pub chain_id: u64,
-    /// The balances, or the code of the reason why there are none.
+    /// The balances, or the reason code of a failure.
     pub holdings: Result<Vec<Holding>, String>,
-    /// Which tokens were looked for.
+    /// The tokens that were searched.
     pub coverage: Coverage,
 }
 
-/// Which tokens were looked for.
+/// The tokens that a reading searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
-    /// Whatever the account has, as an index of the chain knows it.
+    /// All tokens that an index of the chain knows.
     Indexed,
-    /// The tokens of a list only: the account may have others.
+    /// Only the tokens of a list: the account may have others.
     ListedTokens,
 }
 
-/// What an account has: `data` of `/portfolio`.
+/// The holdings of an account: `data` of `/portfolio`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Portfolio {
     /// The account.
     #[serde(serialize_with = "checksummed")]
     pub address: Address,
-    /// The sum of the values that are known, without flagged tokens; `None` when none is.
+    /// The sum of the known values, without flagged tokens; `None` when none is known.
     pub total_usd: Option<Figure>,
-    /// Whether the sum is that of everything: every chain covered, its native balance read, every
-    /// token seen and valued.
+    /// Whether the sum is complete: every chain covered, its native balance read, every token seen
+    /// and valued.
     pub total_usd_complete: bool,
-    /// What sources say flagged tokens are worth; not in the sum.
+    /// The stated value of flagged tokens, which is not in the sum.
     pub flagged_usd: Figure,
-    /// The chains, in the order in which they were asked for.
+    /// The chains, in the order of the request.
     pub chains: Vec<ChainBalances>,
 }
 
-/// What an account has on a chain.
+/// The holdings of an account on one chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChainBalances {
     /// The chain.
     pub chain_id: u64,
-    /// `ok`, `partial` when something is not known, `unavailable`.
+    /// `ok`, `partial` when a part is unknown, or `unavailable`.
     pub status: ChainStatus,
     /// Why it is not `ok`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Which tokens were looked for.
+    /// The tokens that were searched.
     pub coverage: Coverage,
-    /// The sum of the values that are known, without flagged tokens; `None` when none is and there
-    /// may be some. Zero only when everything was read and nothing is there.
+    /// The sum of the known values, without flagged tokens; `None` when none is known and there may
+    /// be some. Zero only when everything was read and the account has nothing.
     pub usd: Option<Figure>,
     /// The balances above zero, the most valuable first, flagged ones last.
     pub tokens: Option<Vec<Balance>>,
-    /// How many balances above zero there are, shown or not.
+    /// The number of all balances above zero.
     pub tokens_total: Option<usize>,
     /// Balances that are not shown.
     #[serde(skip_serializing_if = "is_zero")]
     pub tokens_left_out: usize,
 }
 
-/// How a chain could be read.
+/// The state of a chain's reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainStatus {
     /// Everything is known.
     Ok,
-    /// Something is not known.
+    /// A part is unknown.
     Partial,
     /// Nothing is known.
     Unavailable,
@@ -139,7 +139,7 @@ pub struct Balance {
     /// The token's contract; empty for the chain's own coin.
     #[serde(serialize_with = "contract")]
     pub address: Asset,
-    /// What it calls itself. Untrusted.
+    /// The token's own symbol. Untrusted.
     pub symbol: Option<String>,
     /// Its unit.
     pub decimals: Option<u8>,
@@ -151,17 +151,17 @@ pub struct Balance {
     pub price_usd: Option<Figure>,
     /// In dollars.
     pub value_usd: Option<Figure>,
-    /// What sources say about its danger.
+    /// The sources' rating of its risk.
     pub risk: Risk,
     /// Whether it is worth less than a cent.
     #[serde(skip_serializing_if = "is_false")]
     pub dust: bool,
-    /// Whether its symbol has characters that may imitate others.
+    /// Whether its symbol has characters that can imitate others.
     #[serde(skip_serializing_if = "is_false")]
     pub odd_symbol: bool,
 }
 
-/// Puts the chains together.
+/// Combines the chains.
 #[must_use]
 pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
     let mut flagged = Some(Decimal::ZERO);
@@ -185,8 +185,8 @@ pub fn portfolio(address: Address, readings: Vec<ChainReading>) -> Portfolio {
     }
 }
 
-/// Balances that were read from the chain itself, with what an index says about the same tokens:
-/// the chain knows how much, the index what it is worth, and of which other tokens there are any.
+/// Combines balances that were read from the chain itself with an index's data. The chain decides
+/// the amounts; the index adds values and further tokens.
 #[must_use]
 pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
     let mut by_asset: BTreeMap<Asset, Holding> = indexed
@@ -219,8 +219,8 @@ pub fn merge(read: Vec<Holding>, indexed: Vec<Holding>) -> Vec<Holding> {
     merged
 }
 
-/// The unit of a token of which the same balance is known in atoms and in whole units; `None` when
-/// they do not fit, or when both are zero and tell nothing.
+/// The unit of a token whose balance is known in atoms and in whole units; `None` when the two do
+/// not match, or when both are zero.
 #[must_use]
 pub fn decimals_of(raw: U256, balance: Figure) -> Option<u8> {
     if raw.is_zero() {
@@ -251,8 +251,8 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
             };
         }
     };
-    // The chain's own coin counts as read only when somebody read it: an index lists what is there,
-    // and leaves out what it does not know in the same way as what is not there.
+    // The chain's own coin counts as read only when it is listed: an index leaves out an unknown
+    // balance in the same way as an empty one.
     let native_read = holdings.iter().any(|holding| {
         holding.asset == Asset::Native && (holding.raw.is_some() || holding.amount.is_some())
     });
@@ -361,7 +361,7 @@ fn balance(holding: Holding) -> Balance {
     }
 }
 
-/// `None` when it cannot be held.
+/// `None` when the sum overflows.
 fn sum(values: impl Iterator<Item = Decimal>) -> Option<Decimal> {
     let mut values = values;
     values

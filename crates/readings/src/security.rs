@@ -1,19 +1,19 @@
-//! Security of a token: what scanners say of its contract, who holds it and whether it can be
-//! traded, and the judgements that are made over that by published rules.
+//! Security of a token: scanners' findings about its contract, its holders, whether it can be
+//! traded, and judgements over all of that by published rules.
 //!
 //! # Rules, version [`RULES_VERSION`]
 //!
-//! *Checks* have three states: a risk that is there (`true`), one that a source looked for and did
-//! not find (`false`), and one that nobody could look for (`null`). Unknown is never `false`. Of
-//! two sources that disagree the one that sees the risk is right.
+//! *Checks* have three states: the risk is present (`true`), a source looked for it and did not
+//! find it (`false`), and no source could look for it (`null`). Unknown is never `false`. When two
+//! sources disagree, the one that sees the risk counts.
 //!
 //! *Risk level*: the highest of the [severities](Check::severity) of the checks that are true, of
-//! the taxes ([`tax_level`]), and of what the sources state themselves. A source that states a
-//! level which is missing or not one of its words counts as [`RiskLevel::High`].
+//! the taxes ([`tax_level`]), and of the levels that the sources state themselves. A stated level
+//! that is missing or not one of the source's words counts as [`RiskLevel::High`].
 //!
-//! *Origin*: what the chain's own market says against a token ([`Scan::of_origin`]) counts as a
-//! scan that was not completed: it can only add risks. A level of 4 or 5 is [`RiskLevel::High`],
-//! one of 2 or 3 [`RiskLevel::Medium`].
+//! *Origin*: negative findings of the chain's own market ([`Scan::of_origin`]) count as an
+//! incomplete scan: they can only add risks. A level of 4 or 5 is [`RiskLevel::High`], one of 2 or
+//! 3 [`RiskLevel::Medium`].
 //!
 //! *Verdict* of the contract: `danger` from [`RiskLevel::High`] on; otherwise `unknown` while no
 //! complete scan rules a honeypot out; otherwise `caution` at [`RiskLevel::Medium`] and `safe`
@@ -27,13 +27,13 @@
 //! [ceiling](RiskLevel::ceiling) of the risk level, nor above 100 less [`SEVERE_STEP`] for each
 //! severe check that is not ruled out (unknown, or true).
 //!
-//! *Vetting* adds what trading shows ([`Trades::signs`]) and who holds the token
-//! ([`Holding::signs`]) as further risks of the same scale. `safe` then also needs that a sale was
-//! quoted, that buying and selling at once was quoted at every size, and that the ten largest
-//! holders were listed (or all, of fewer): without them the verdict is `caution`, by the signs
-//! `sale_not_shown`, `loss_not_shown` and `holders_not_shown`.
+//! *Vetting* adds the signs of trading ([`Trades::signs`]) and of the holders ([`Holding::signs`])
+//! as further risks of the same scale. `safe` then also requires a quoted sale, a quoted round trip
+//! at every size, and a list of the ten largest holders (or of all, when there are fewer). Without
+//! them the verdict is `caution`, by the signs `sale_not_shown`, `loss_not_shown` and
+//! `holders_not_shown`.
 //!
-//! What a verdict rests on stands beside it ([`Basis`]).
+//! The basis of a verdict is stated beside it ([`Basis`]).
 //!
 //! More risks never give a better verdict or a higher score, and the order in which sources
 //! answered does not matter.
@@ -63,5 +63,5 @@ pub use self::{
     vetting::{Vetting, vet},
 };
 
-/// The version of the rules above; it changes whenever a judgement could.
+/// The version of the rules above. It changes whenever a judgement could change.
 pub const RULES_VERSION: &str = "3";

@@ -1,4 +1,4 @@
-//! Social media: the tone of what is posted about tokens, who posts, and what they say.
+//! Social media: the tone of posts about tokens, their authors, and their claims.
 
 mod digest;
 mod mood;

@@ -1,4 +1,4 @@
-//! Symbols of tokens: how they are compared, and what never happens to them when they are shown.
+//! Token symbols: how they are compared. The displayed text never changes.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use unicode_normalization::UnicodeNormalization;
 /// Most characters of a symbol.
 pub const MAX_CHARS: usize = 64;
 
-/// A symbol as it is compared: compatibility forms folded, upper case, without a leading `$`, and
-/// with `₮` read as `T`. For display the text of the source stays as it is.
+/// A symbol in the form for comparison: compatibility forms folded, upper case, without a leading
+/// `$`, and with `₮` read as `T`. The source's text stays as it is for display.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SymbolKey(String);
 
 impl SymbolKey {
-    /// The key of `text`; `None` when nothing is left or it is longer than [`MAX_CHARS`].
+    /// The key of `text`; `None` when it is empty or longer than [`MAX_CHARS`].
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -39,7 +39,7 @@ impl SymbolKey {
         Self::new(text).is_some_and(|other| other == *self)
     }
 
-    /// Whether every character is of ASCII: a symbol that is not may imitate another one.
+    /// Whether every character is ASCII: any other character may imitate one.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.0.is_ascii()

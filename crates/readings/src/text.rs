@@ -1,8 +1,9 @@
-//! Upstream text is untrusted: token names and messages are cleaned before anybody sees them.
+//! Cleans upstream text, such as token names and messages. It is untrusted, and is cleaned before
+//! it is shown.
 
 /// A copy of `text` without control, formatting and bidirectional characters, with runs of white
-/// space made one space, and cut after `max_chars` characters. Letters of every script stay as they
-/// are: `USD₮0` keeps its `₮`.
+/// space reduced to one space, cut after `max_chars` characters. Letters of every script stay:
+/// `USD₮0` keeps its `₮`.
 #[must_use]
 pub fn clean(text: &str, max_chars: usize) -> String {
     let mut cleaned = String::with_capacity(text.len().min(max_chars.saturating_mul(4)));
@@ -30,7 +31,7 @@ pub fn clean(text: &str, max_chars: usize) -> String {
     cleaned
 }
 
-/// Characters that change how the text around them is shown or that show nothing: bidirectional
+/// Characters that show nothing, or that change how the text around them is shown: bidirectional
 /// controls, zero-width characters, variation selectors, tags, interlinear marks, soft hyphen,
 /// byte-order mark.
 fn is_invisible(c: char) -> bool {

@@ -1,8 +1,8 @@
-//! Tokens and coins: what markets, lists and rankings tell of them, and which of several with the
-//! same name is meant.
+//! Tokens and coins: data of markets, lists and rankings, and which of several tokens with one name
+//! is meant.
 //!
-//! Names and symbols are text of strangers: anybody can call a token `USDT`. An address is an
-//! identity, a symbol is a question.
+//! Names and symbols are text of strangers: anybody can call a token `USDT`. Only an address
+//! identifies a token.
 
 pub mod board;
 pub mod coin;
@@ -44,7 +44,7 @@ pub(crate) fn written<T: std::fmt::Display, S: Serializer>(
     }
 }
 
-/// A figure that counts things: whole and not negative, otherwise nothing.
+/// A figure that counts things: whole and not negative, otherwise `None`.
 #[must_use]
 pub fn count(figure: Figure) -> Option<u64> {
     let decimal = figure.get();
@@ -54,14 +54,14 @@ pub fn count(figure: Figure) -> Option<u64> {
         .flatten()
 }
 
-/// A figure that measures something which cannot be negative, such as a volume.
+/// A figure that cannot be negative, such as a volume; otherwise `None`.
 #[must_use]
 pub fn measure(figure: Option<Figure>) -> Option<Figure> {
     figure.filter(|figure| !figure.get().is_sign_negative() || figure.get().is_zero())
 }
 
-/// `rows` by their keys, in order and each once; rows that contradict each other about one key are
-/// all left out, because nobody can say which one is right.
+/// `rows` by their keys, in order and each once. Rows that contradict each other about one key are
+/// all left out, because nothing says which is right.
 #[must_use]
 pub fn undisputed<T, K: Ord>(
     rows: Vec<T>,
@@ -81,7 +81,8 @@ pub fn undisputed<T, K: Ord>(
     kept.into_iter().flatten().collect()
 }
 
-/// An `https` address in its normal form, or none: other schemes can run code where it is shown.
+/// An `https` address in its normal form, otherwise `None`: other schemes can run code where they
+/// are shown.
 #[must_use]
 pub fn https(text: &str) -> Option<String> {
     let url = Url::parse(text)

@@ -1,4 +1,4 @@
-//! How much of an upstream's answer could not be read and was left out.
+//! Counts the parts of an upstream's answer that could not be read and were left out.
 
 use std::cell::Cell;
 
@@ -6,13 +6,13 @@ thread_local! {
     static LEFT_OUT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Says that a row or a figure was left out because it cannot be read. Whoever reads the answer
-/// counts it, with [`counting`]; otherwise nobody does.
+/// Notes that an unreadable row or figure was left out. [`counting`] around the read counts it;
+/// otherwise the note is lost.
 pub fn note() {
     LEFT_OUT.set(LEFT_OUT.get().saturating_add(1));
 }
 
-/// Does `work` and counts what it leaves out.
+/// Runs `work` and counts the parts that it leaves out.
 ///
 /// ```
 /// let (read, left_out) = readings::unreadable::counting(|| {

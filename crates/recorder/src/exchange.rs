@@ -7,7 +7,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Query parameters that carry keys.
+/// Query parameters with keys.
 const SECRET_PARAMETERS: [&str; 8] = [
     "access_key",
     "api_key",
@@ -18,7 +18,7 @@ const SECRET_PARAMETERS: [&str; 8] = [
     "token",
     "x_cg_demo_api_key",
 ];
-/// Header names that carry keys contain one of these.
+/// Header names with keys contain one of these.
 const SECRET_HEADERS: [&str; 6] = [
     "authorization",
     "key",
@@ -27,11 +27,11 @@ const SECRET_HEADERS: [&str; 6] = [
     "sign",
     "token",
 ];
-/// Shorter values are no keys.
+/// Shorter values are not keys.
 const SHORTEST_KEY: usize = 8;
 const LONGEST_STEM: usize = 48;
 
-/// What was asked and what came back.
+/// A request and its answer.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) method: String,
@@ -47,7 +47,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// The request as `replay` matches it.
+    /// The request in `replay`'s form for matching.
     pub(crate) fn matcher(&self) -> Value {
         let mut request = json!({ "method": self.method, "host": self.host, "path": self.path });
         if let Some(members) = request.as_object_mut() {
@@ -66,7 +66,7 @@ impl Exchange {
         request
     }
 
-    /// A name that says what was asked, and differs when the question does.
+    /// A name that describes the request, and differs between requests.
     pub(crate) fn file_name(&self) -> String {
         let tail = self.path.rsplit('/').find(|part| !part.is_empty());
         let mut stem = String::new();

@@ -18,23 +18,23 @@ pub struct Library {
     hosts: BTreeMap<String, String>,
 }
 
-/// Why something cannot be recorded.
+/// Why a recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     /// A file or folder cannot be read or written.
     #[error("{path}: {source}")]
     Io {
-        /// Which one.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A manifest is not valid.
     #[error("{path} is not a manifest: {reason}")]
     Manifest {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -44,7 +44,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// A [`LibraryError`] that names what cannot be read.
+    /// A [`LibraryError`] that names the unreadable file.
     pub fn open(folder: &Path) -> Result<Self, LibraryError> {
         let mut library = Self {
             folder: folder.to_owned(),
@@ -66,7 +66,7 @@ impl Library {
         Ok(library)
     }
 
-    /// Stores an exchange; one with the same request is replaced. Gives the file's path below the
+    /// Stores an exchange; one with the same request is replaced. Returns the file's path below the
     /// folder.
     pub(crate) fn keep(&mut self, exchange: &Exchange, date: &str) -> Result<String, LibraryError> {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
@@ -129,7 +129,7 @@ impl Library {
     }
 }
 
-/// Requests are the same when replay takes them for the same: an empty query is no query.
+/// Whether replay treats two requests alike: an empty query counts as none.
 fn same_request(known: Option<&Value>, request: &Value) -> bool {
     let part = |value: &Value, key: &str| {
         let found = value.get(key).cloned().unwrap_or(Value::Null);
@@ -146,7 +146,7 @@ fn same_request(known: Option<&Value>, request: &Value) -> bool {
     })
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 fn write(path: &Path, text: &str) -> Result<(), LibraryError> {
     let fresh = path.with_extension("part");
     fs::write(&fresh, text).map_err(at(&fresh))?;

@@ -1,4 +1,4 @@
-//! `upstreams probe`: what both servers print of it, and the answers that it keeps.
+//! `upstreams probe`: its printed output, and the answers that it keeps.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::{
     library::{Library, LibraryError},
 };
 
-/// Shorter secrets than this are not looked for in answers: they stand in every text.
+/// Shorter secrets are not searched for in answers, because they occur in any text.
 const SHORTEST_SECRET: usize = 6;
 
 /// What is done with the upstreams of a configuration.
@@ -42,19 +42,19 @@ pub struct ProbeArguments {
     pub record: Option<PathBuf>,
 }
 
-/// What a probe prints, and the exit code of its process.
+/// A probe's output, and the exit code of its process.
 #[derive(Debug)]
 pub struct Printed {
     /// The table or the document.
     pub text: String,
-    /// What was kept and what was not; nothing without `--record`.
+    /// The kept and the omitted answers; nothing without `--record`.
     pub kept: Option<String>,
     /// 2 when a source contradicts, 1 when one was not reached, otherwise 0.
     pub exit_code: u8,
 }
 
 impl ProbeArguments {
-    /// Renders what was `found`, and keeps the answers where that was asked for.
+    /// Renders the result, and keeps the answers if that was requested.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl ProbeArguments {
     }
 }
 
-/// Keeps every answer; one that holds a secret is left out.
+/// Keeps every answer, except answers that contain a secret.
 fn keep(
     folder: &std::path::Path,
     found: &Found,
@@ -129,8 +129,8 @@ fn keep(
     Ok(said)
 }
 
-/// An exchange in the form of the recordings. The address of a node may be a secret: its chain and
-/// its place stand for it.
+/// An exchange in the form of the recordings. The address of a node may be a secret, so its chain
+/// and its position replace it.
 fn recorded(upstream: &str, exchange: &Exchange) -> Option<exchange::Exchange> {
     let reply = exchange.reply.as_ref()?;
     let (host, base) = match &exchange.base {

@@ -1,4 +1,4 @@
-//! The proxy: passes a request on, and keeps what came back.
+//! The proxy: passes a request on, and keeps the answer.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -24,7 +24,7 @@ const MAX_SENT: usize = 1024 * 1024;
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 const SENDING: Duration = Duration::from_secs(10);
 const ANSWERING: Duration = Duration::from_secs(180);
-/// Headers that are about one connection, or about us.
+/// Headers that concern one connection, or us.
 const NOT_PASSED_ON: [&str; 10] = [
     "accept-encoding",
     "connection",
@@ -41,7 +41,7 @@ const NOT_PASSED_ON: [&str; 10] = [
 /// How upstreams are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// As it must be: encrypted, by host name.
+    /// For real upstreams: encrypted, by host name.
     Https,
     /// For upstreams on this machine, in tests.
     Http,
@@ -74,7 +74,7 @@ impl Proxy {
         })
     }
 
-    /// The upstream's address of a request: its host is the first segment of the path.
+    /// The upstream's address for a request: its host is the first segment of the path.
     fn target(&self, parts: &Parts) -> Option<(String, Url)> {
         let (host, path) = parts.uri.path().strip_prefix('/')?.split_once('/')?;
         let named = host.contains('.')

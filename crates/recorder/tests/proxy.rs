@@ -1,4 +1,4 @@
-//! What is recorded through the proxy is what replay serves, and no key is in it.
+//! Replay serves what the proxy records, and no recording holds a key.
 
 #![allow(
     clippy::unwrap_used,
@@ -79,13 +79,13 @@ fn everything_in(folder: &Path) -> String {
 }
 
 #[tokio::test]
-async fn what_was_recorded_is_replayed_and_carries_no_key() {
+async fn recordings_are_replayed_and_carry_no_key() {
     let body = "{ \"price\" : 1e-7 }\n";
     let answer = ResponseTemplate::new(200).set_body_raw(body, "application/json");
     let stage = Stage::set(answer, Scheme::Http).await;
     let target = format!("/v1/price?symbol=OKB&api_key={KEY}");
     assert_eq!(stage.get(&target).await, (200, body.to_owned()));
-    // The same question replaces its answer; another one stands beside it.
+    // The same request replaces its answer; another request is stored beside it.
     stage.get(&target).await;
     stage.get("/v1/price?symbol=ETH").await;
     let manifest = stage.manifest().unwrap();

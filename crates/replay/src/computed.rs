@@ -1,7 +1,7 @@
 //! Answers that are computed from a recording, because they must fit the request.
 //!
-//! The calldata is rebuilt with encoders of this crate alone: what the adapters decode was not
-//! encoded by their own code.
+//! This crate builds the calldata with its own encoders: the adapters' decoders are never tested
+//! against their own code.
 
 mod quote;
 
@@ -49,19 +49,19 @@ mod abi {
 const SWAP_SECONDS: u64 = 600;
 /// Percentages have up to six fraction digits: one hundred percent in the smallest of them.
 const WHOLE: u64 = 100_000_000;
-/// Length of the two trim words that end the recorded calldata, and where in them the expected
-/// amount is.
+/// Length of the two trim words at the end of the recorded calldata, and the position of the
+/// expected amount in them.
 const TRIM_BYTES: usize = 64;
 const TRIM_AMOUNT: std::ops::Range<usize> = 12..32;
 
-/// A responder with the recording it starts from.
+/// A responder with its recording.
 #[derive(Clone, Debug)]
 pub(crate) enum Computed {
     /// `approve-transaction`: the recorded spender, the amount of the request.
     Approve { answer: Value, spender: Address },
     /// `swap`: the recorded route and rate, the amount, wallet and slippage of the request.
     Swap(Box<Swap>),
-    /// `lifi_quote`: the recorded legs and rate, the rest as the request says.
+    /// `lifi_quote`: the recorded legs and rate, with the other members from the request.
     Quote(Box<Quote>),
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Swap {
 }
 
 impl Computed {
-    /// The responder `name` over the recording `text`, or nothing when they do not fit.
+    /// The responder `name` over the recording `text`; `None` when they do not fit.
     pub(crate) fn read(name: &str, text: &str) -> Option<Self> {
         let answer: Value = serde_json::from_str(text).ok()?;
         match name {
@@ -110,8 +110,7 @@ impl Computed {
         }
     }
 
-    /// The answer to a request with this query at unix time `now`; nothing when the query does not
-    /// make sense.
+    /// The answer to a request with this query at Unix time `now`; `None` for a nonsensical query.
     pub(crate) fn answer(&self, query: &BTreeMap<String, String>, now: u64) -> Option<String> {
         match self {
             Self::Approve { answer, spender } => {

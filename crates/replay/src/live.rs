@@ -1,10 +1,9 @@
-//! Answers that no recording can have, because they are about what happened on a chain of the test
-//! or demo.
+//! Answers that no recording can have, because they depend on a chain of the test or demo.
 
 use std::{fmt, sync::Arc};
 
-/// Somebody who answers for a host before its recordings do, such as Circle's attestations of burns
-/// that were made a moment ago. Clones are the same one.
+/// A responder that answers for a host before its recordings do, for example with Circle's
+/// attestations of recent burns. Clones share it.
 #[derive(Clone)]
 pub struct Live {
     host: String,
@@ -13,7 +12,7 @@ pub struct Live {
 
 type Answer = dyn Fn(&str, &str) -> Option<LiveReply> + Send + Sync;
 
-/// What it answers.
+/// Its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveReply {
     /// HTTP status.
@@ -23,8 +22,8 @@ pub struct LiveReply {
 }
 
 impl Live {
-    /// Asks `answer`, with the method and with path and query, for every request to `host`; where
-    /// it has nothing, the recordings answer.
+    /// Calls `answer`, with the method and with path and query, for every request to `host`. Where
+    /// it returns `None`, the recordings answer.
     ///
     /// ```
     /// use replay::{Live, LiveReply};

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::{computed::Computed, embedded};
 
-/// The time at which the recordings were made, in unix seconds: 2026-11-21T01:02:00Z. What is read
-/// from them has the age that it had then.
+/// The time of the recordings, in Unix seconds: 2026-11-21T01:02:00Z. Data from them has the age
+/// that it had then.
 pub const RECORDED_AT: u64 = 1_795_222_920;
 
 /// The answers that the manifests of a folder list.
@@ -28,7 +28,7 @@ impl Recordings {
     /// # Errors
     ///
     /// A [`RecordingError`] only when the compiled-in files contradict each other, which a test
-    /// rules out.
+    /// excludes.
     pub fn embedded() -> Result<Self, RecordingError> {
         let upstreams = embedded::FILES
             .iter()
@@ -136,7 +136,7 @@ impl Recordings {
     }
 
     /// The entry that answers `asked`: one of the chosen scenario if there is one, otherwise the
-    /// first that matches.
+    /// first match.
     pub(crate) fn find(&self, asked: &Asked) -> Option<&Entry> {
         let of = |scenario: Option<&str>| {
             self.entries
@@ -150,7 +150,7 @@ impl Recordings {
     }
 }
 
-/// Recordings that cannot be used.
+/// Why recordings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
     /// The manifest is not valid.
@@ -215,7 +215,7 @@ struct Listed {
     computed: Option<String>,
 }
 
-/// Which requests an entry answers.
+/// The requests that an entry answers.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Matcher {
     method: String,
@@ -230,7 +230,7 @@ pub(crate) struct Matcher {
     body: Option<Value>,
 }
 
-/// How an entry answers.
+/// The answer of an entry.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -239,7 +239,7 @@ pub(crate) struct Response {
     pub(crate) headers: BTreeMap<String, String>,
 }
 
-/// A request, taken apart.
+/// A request, split into its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_the_folders_is_listed_and_compiled_in() {
+    fn every_file_in_the_folders_is_listed_and_compiled_in() {
         let embedded = Recordings::embedded().unwrap();
         let loaded = Recordings::load(&folder()).unwrap();
         assert_eq!(

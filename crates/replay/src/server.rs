@@ -42,17 +42,17 @@ impl ReplayServer {
     ///
     /// # Errors
     ///
-    /// What the operating system says when no port can be bound.
+    /// The error of the operating system when no port can be bound.
     pub async fn start(recordings: Recordings) -> io::Result<Self> {
         Self::start_with(recordings, Vec::new()).await
     }
 
-    /// [`Self::start`] with answers that come before the recordings; the first that has one
-    /// answers.
+    /// [`Self::start`] with responders that come before the recordings; the first one with an
+    /// answer counts.
     ///
     /// # Errors
     ///
-    /// What the operating system says when no port can be bound.
+    /// The error of the operating system when no port can be bound.
     pub async fn start_with(recordings: Recordings, live: Vec<Live>) -> io::Result<Self> {
         let server = Server::bind((Ipv4Addr::LOCALHOST, 0).into(), Limits::default()).await?;
         let address = server.local_addr();
@@ -90,7 +90,7 @@ impl ReplayServer {
         format!("http://{}", self.address)
     }
 
-    /// The `base_url` that stands for `host`: the host is the first segment of every path.
+    /// The `base_url` of `host` here: the host is the first segment of every path.
     pub fn base_url(&self, host: &str) -> String {
         format!("http://{}/{host}", self.address)
     }
@@ -209,8 +209,8 @@ impl State {
         } = asked;
         let asked =
             json!({"method": method, "host": host, "path": path, "query": query, "body": body});
-        // In no upstream's own form: an adapter that reads its 404 must not take this for a word
-        // about what was asked.
+        // The text has no upstream's own form: an adapter that reads its 404 must not take it for a
+        // statement about the request.
         let text = format!("no recording answers this request: {asked}");
         let mut response = answer(StatusCode::NOT_FOUND, text);
         response
@@ -253,7 +253,7 @@ fn answer(status: StatusCode, body: String) -> Response<Full<Bytes>> {
     response
 }
 
-/// `/web3.okx.com/api/v6/…` is the path `/api/v6/…` of the host `web3.okx.com`.
+/// Splits `/web3.okx.com/api/v6/…` into the host `web3.okx.com` and the path `/api/v6/…`.
 fn split(path: &str) -> (String, String) {
     let path = path.strip_prefix('/').unwrap_or(path);
     match path.split_once('/') {

@@ -125,7 +125,7 @@ async fn scenarios_take_precedence() {
         let (_replay, okx) =
             replayed(Recordings::embedded().unwrap().with_scenario(scenario)).await;
         assert_eq!(okx.tokens(None).await.unwrap_err().code(), code);
-        // The endpoints that share a limit are left alone for a while, the others are not.
+        // The endpoints that share a limit pause for a while; the others do not.
         let asked = swap(USDT0, WOKB, "1", None);
         let swapped = okx.swap(&asked).await;
         let limited = swapped.is_err_and(|error| error.code() == "upstream_rate_limited");
@@ -147,7 +147,7 @@ async fn scenarios_take_precedence() {
 }
 
 #[tokio::test]
-async fn what_is_not_recorded_is_not_made_up() {
+async fn an_unrecorded_answer_is_not_made_up() {
     let (replay, _okx) = replayed(Recordings::embedded().unwrap()).await;
     let ask = |path: &str| reqwest::get(format!("{}{path}", replay.url()));
     let answer = ask("/web3.okx.com/api/v6/dex/aggregator/all-tokens?chainIndex=1")
@@ -169,7 +169,7 @@ async fn what_is_not_recorded_is_not_made_up() {
     );
     assert_eq!(ask("/").await.unwrap().status(), 404);
     assert_eq!(replay.unmatched(), 3);
-    // Members that are not part of the match are allowed in a query.
+    // A query may have members that are not part of the match.
     let more = ask("/web3.okx.com/api/v6/dex/aggregator/all-tokens?chainIndex=196&page=1")
         .await
         .unwrap();

@@ -41,7 +41,7 @@ impl Accounts for NoCode {
     }
 
     async fn call(&self, _: u64, _: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
-        // No chain of the recordings has a least fee.
+        // The recordings have no chain with a least fee.
         Ok(None)
     }
 }
@@ -87,7 +87,7 @@ async fn replayed(scenario: Option<&str>) -> (ReplayServer, Transport, Arc<Times
     (replay, Transport::new().unwrap(), Arc::new(clock))
 }
 
-/// Verifies what was built, as whoever received it would.
+/// Verifies the built plan, as its recipient would.
 fn verified(rail: Rail, arguments: &Value, sealed: &Sealed) -> Value {
     let request = Request::parse(rail, &arguments.to_string()).unwrap();
     verify(&request, sealed.json(), moment().now(), &policy()).unwrap();
@@ -121,7 +121,7 @@ async fn a_swap_passes_every_check() {
     let (arguments, sealed) = swap(None).await;
     let plan = verified(Rail::Swap, &arguments, &sealed.unwrap());
     assert_eq!(plan["assertions"].as_array().unwrap().len(), 12);
-    // The recorded quote names no values.
+    // The recorded quote has no values.
     assert_eq!(plan["not_established"][0]["name"], "agg_output_price_bound");
     assert_eq!(plan["payload"]["steps"].as_array().unwrap().len(), 3);
 }

@@ -1,4 +1,4 @@
-//! The adapters of the agent rail against the replay: what the demo builds plans from.
+//! The adapters of the agent rail against the replay: the inputs of the demo's plans.
 
 #![allow(
     clippy::unwrap_used,
@@ -213,7 +213,7 @@ async fn every_route_of_the_bridge_has_its_fees() {
         Ok(U256::from(52_455_615_650_179u64))
     );
     assert_eq!(world.replay.unmatched(), 0);
-    // X Layer has fees at Circle, but no recording.
+    // Circle has fees for X Layer, but the recordings do not.
     assert!(matches!(
         reason(world.circle.fees(37, 6, false).await),
         PortErrorReason::Refused { .. } | PortErrorReason::Unavailable { .. }

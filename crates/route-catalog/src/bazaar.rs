@@ -1,5 +1,5 @@
-//! The `extensions` of a 402: `bazaar`, which tells registries what a route takes and answers,
-//! `payment-identifier`, and `availability` where the route is not served.
+//! The `extensions` of a 402: `bazaar`, which describes a route's parameters and answer to
+//! registries, `payment-identifier`, and `availability` when the route is not served.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -94,9 +94,9 @@ fn answer_example(route: &Route) -> Json {
     })
 }
 
-/// What an answer looks like within a size: a challenge travels in a header. Long texts are cut;
-/// from the inside out, objects and lists that do not fit are left empty. The whole answer is in
-/// OpenAPI.
+/// A shortened example answer within a size, because a challenge travels in a header. Long texts
+/// are cut; from the inside out, objects and lists that do not fit are left empty. OpenAPI has the
+/// whole answer.
 fn outline(example: &Json, bytes: usize) -> Json {
     for depth in (1..=MAX_DEPTH).rev() {
         let cut = cut(example, depth);
@@ -137,7 +137,7 @@ fn methods(method: Method) -> &'static [&'static str] {
     }
 }
 
-/// What a caller of a private operation has to know before it pays.
+/// The notice for callers of a private operation before they pay.
 const GIVEN_AGAIN: &str =
     "Random. What this route tells of your own wallet is given again only with it.";
 

@@ -1,10 +1,10 @@
-//! JSON bodies read without losing what a map would hide: duplicate keys and nesting.
+//! Reads JSON bodies without losing what a map would hide: duplicate keys and nesting.
 
 use std::{cell::Cell, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use crate::problem::Fault;
+use crate::problem::ParameterFault;
 
 /// The deepest nesting any route's body needs is three; one more makes the message useful.
 pub(crate) const MAX_DEPTH: usize = 4;
@@ -25,7 +25,7 @@ pub(crate) enum Json {
 
 impl Json {
     /// Reads one JSON text of at most [`MAX_DEPTH`] levels.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ParameterFault> {
         let too_deep = Cell::new(false);
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
         let parsed = Seed {
@@ -36,11 +36,11 @@ impl Json {
         .and_then(|json| deserializer.end().map(|()| json));
         parsed.map_err(|error| {
             if too_deep.get() {
-                Fault::TooDeep {
+                ParameterFault::TooDeep {
                     expected: MAX_DEPTH,
                 }
             } else {
-                Fault::NotJson {
+                ParameterFault::NotJson {
                     line: error.line(),
                     column: error.column(),
                 }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn nesting_is_limited() {
         assert!(Json::parse(b"[[[[1]]]]").is_ok());
-        let too_deep = Err(Fault::TooDeep {
+        let too_deep = Err(ParameterFault::TooDeep {
             expected: MAX_DEPTH,
         });
         assert_eq!(Json::parse(b"[[[[[1]]]]]"), too_deep);
@@ -172,11 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused_with_its_place() {
-        assert_eq!(Json::parse(b""), Err(Fault::NotJson { line: 1, column: 0 }));
+    fn malformed_json_is_refused_with_its_place() {
+        assert_eq!(
+            Json::parse(b""),
+            Err(ParameterFault::NotJson { line: 1, column: 0 })
+        );
         assert_eq!(
             Json::parse(b"{\n\"a\":}"),
-            Err(Fault::NotJson { line: 2, column: 5 })
+            Err(ParameterFault::NotJson { line: 2, column: 5 })
         );
         for text in [
             &b"{} x"[..],
@@ -187,7 +190,7 @@ mod tests {
             b"{a:1}",
         ] {
             assert!(
-                matches!(Json::parse(text), Err(Fault::NotJson { .. })),
+                matches!(Json::parse(text), Err(ParameterFault::NotJson { .. })),
                 "{text:?}"
             );
         }

@@ -1,4 +1,4 @@
-//! The table rendered under one operator's terms.
+//! The table, rendered under one operator's terms.
 
 use x402_wire::{Asset, AuthorizationKey, Network, Offer};
 
@@ -62,7 +62,7 @@ impl Catalog {
     }
 
     /// Renders the table for a server that does not serve all of it, or cannot settle every scheme.
-    /// Every document says so of the operations concerned, and so does their 402.
+    /// Every document marks the operations concerned, and so does their 402.
     ///
     /// # Errors
     ///
@@ -110,8 +110,8 @@ impl Catalog {
         }
     }
 
-    /// The header of [`Catalog::challenge`] alone. It is the same for every call with the same
-    /// query and error.
+    /// The header of [`Catalog::challenge`]. It is the same for every call with the same query and
+    /// error.
     pub fn challenge_header(
         &self,
         operation: Operation,
@@ -123,7 +123,7 @@ impl Catalog {
             .header(resource_query(query), error)
     }
 
-    /// The body of [`Catalog::challenge`] alone.
+    /// The body of [`Catalog::challenge`].
     pub fn challenge_body(
         &self,
         operation: Operation,
@@ -136,8 +136,8 @@ impl Catalog {
             .body(resource_query(query), error, refusal)
     }
 
-    /// The URL of a resource as [`Catalog::challenge`] writes it: with the raw query when that has
-    /// at most [`MAX_RESOURCE_QUERY_BYTES`], otherwise without it.
+    /// The URL of a resource in [`Catalog::challenge`]: with the raw query when that has at most
+    /// [`MAX_RESOURCE_QUERY_BYTES`], otherwise without it.
     pub fn resource_url(&self, operation: Operation, query: Option<&str>) -> String {
         let (base, path) = (self.base_url.as_str(), operation.route().path);
         match resource_query(query) {
@@ -167,22 +167,22 @@ impl Catalog {
         &self.brand
     }
 
-    /// A mail address or URL of whoever runs the service.
+    /// A mail address or URL of the service's operator.
     pub fn contact(&self) -> Option<&str> {
         self.contact.as_deref()
     }
 
-    /// What is not served, and what cannot be paid with.
+    /// The operations that are not served, and the schemes that cannot be settled.
     pub fn offered(&self) -> &Offering {
         &self.offering
     }
 
-    /// The tokens that are paid in, in the order of the options.
+    /// The accepted tokens, in the order of the options.
     pub fn assets(&self) -> &[Asset] {
         &self.assets
     }
 
-    /// The network that payments are made on, as people call it: `X Layer (eip155:196)`.
+    /// The network of the payments, in words: `X Layer (eip155:196)`.
     pub fn network_name(&self) -> String {
         match self.network.chain_id() {
             196 => format!("X Layer ({})", self.network),
@@ -190,7 +190,7 @@ impl Catalog {
         }
     }
 
-    /// The network that payments are made on.
+    /// The network of the payments.
     pub fn network(&self) -> Network {
         self.network
     }

@@ -39,7 +39,7 @@ impl fmt::Display for Chain {
     }
 }
 
-/// The chain of the service itself, and the default of every `chain` parameter that has one.
+/// The chain of the service itself, and the default of every `chain` parameter with a default.
 pub const HOME_CHAIN: Chain = Chain {
     id: 196,
     name: "xlayer",
@@ -86,7 +86,7 @@ const SCROLL: Chain = Chain {
     name: "scroll",
 };
 
-/// The chains of `/token-security` (service document 2.3).
+/// The chains of `/token-security`.
 pub static SECURITY_CHAINS: [Chain; 8] = [
     ETHEREUM, OPTIMISM, BSC, POLYGON, HOME_CHAIN, BASE, ARBITRUM, AVALANCHE,
 ];

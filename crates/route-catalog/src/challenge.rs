@@ -1,4 +1,4 @@
-//! The 402 answer: what is the same for every request is computed once, the rest is appended.
+//! The 402 answer: the common part of all requests is computed once, and the rest is appended.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
@@ -16,8 +16,8 @@ pub struct Challenge {
     pub body: Vec<u8>,
 }
 
-/// Why a call was answered 402, for programs. It is rendered with `"charged": false`: no 402 ever
-/// follows a charge.
+/// Why a call was answered 402, for programs. It is rendered with `"charged": false`, because no
+/// 402 ever follows a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal<'a> {
     /// A stable code.
@@ -26,7 +26,7 @@ pub struct Refusal<'a> {
     pub reason: &'a str,
     /// Whether the same call can succeed with another payment.
     pub retryable: bool,
-    /// What the caller does about the payment that came.
+    /// The caller's next step about the payment that came.
     pub next: &'a Next,
     /// The id of the request in the server's logs.
     pub request_id: &'a str,
@@ -49,7 +49,7 @@ pub(crate) struct ChallengePieces {
     unpayable: String,
 }
 
-/// The member of `refusal` that names the schemes nobody can pay with.
+/// The member of `refusal` that names the schemes that cannot be settled.
 fn unpayable(offering: &Offering) -> String {
     let schemes: Vec<_> = offering.unpayable.iter().map(|s| s.as_str()).collect();
     match schemes.is_empty() {
@@ -116,7 +116,7 @@ impl ChallengePieces {
         json.into_bytes()
     }
 
-    /// What depends on the request, without the brace that ends the object.
+    /// The part that depends on the request, without the brace that ends the object.
     fn push_tail(&self, json: &mut String, query: Option<&str>, error: &str) {
         json.push_str(&self.tail_start);
         if let Some(query) = query {

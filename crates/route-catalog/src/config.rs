@@ -1,4 +1,4 @@
-//! What the catalog takes from the operator.
+//! The operator's settings of the catalog.
 
 use x402_wire::Terms;
 
@@ -16,17 +16,17 @@ pub struct CatalogConfig {
     pub terms: Terms,
 }
 
-/// Why a catalog cannot be made.
+/// Why a catalog cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
-    /// The public URL does not begin with a scheme this server is reached by.
+    /// The public URL does not begin with `http://` or `https://`.
     #[error("public URL: expected http:// or https:// and a host, observed {observed:?}")]
     PublicUrl {
         /// The configured text.
         observed: String,
     },
     /// The public URL has a part that would end up in the middle of every resource URL, or a
-    /// character that no URL has.
+    /// character that no URL can have.
     #[error("public URL: expected visible ASCII without query or fragment, observed {observed:?}")]
     PublicUrlPart {
         /// The first character that does not belong.

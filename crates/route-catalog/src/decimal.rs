@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// The longest decimal text that is read, in bytes: two uint256 side by side fit.
+/// The longest decimal text that is read, in bytes: two uint256 in sequence fit.
 pub(crate) const MAX_DECIMAL_BYTES: usize = 100;
 
 /// A decimal number split at its point, without leading or trailing zeros.

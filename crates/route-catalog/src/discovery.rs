@@ -95,7 +95,7 @@ impl Catalog {
         text
     }
 
-    /// One route of `/llms.txt`, with a call that works as it is written.
+    /// One route of `/llms.txt`, with a call that works as written.
     fn push_llms_route(&self, text: &mut String, operation: Operation) {
         let (route, base) = (operation.route(), self.base_url());
         let unserved = self.offered().of(operation);

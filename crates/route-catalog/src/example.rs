@@ -1,11 +1,11 @@
-//! The one example call of each route. Every document shows this call and no other, and the tests
-//! of `api-server` buy it as each document writes it.
+//! The one example call of each route. Every document shows this call only, and the tests of
+//! `api-server` buy it as each document writes it.
 
 use serde_json::Value as Json;
 
 use crate::{Parameter, Route, schema};
 
-/// The call that documents show of a route.
+/// The example call of a route.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExampleCall {
     /// The query as pairs, not encoded.
@@ -17,11 +17,11 @@ pub struct ExampleCall {
 }
 
 impl Route {
-    /// The smallest call that shows what the route does and that is served.
+    /// The smallest call that shows the route's function and is served.
     ///
-    /// It has the parameters that must be given, the first of alternatives, those whose example is
-    /// not their default, and the address that would otherwise be the payer's own sub-wallet: not
-    /// every server has one, and a new payer has none.
+    /// It has the required parameters, the first of each group of alternatives, the parameters
+    /// whose example is not their default, and the address that would otherwise be the payer's own
+    /// sub-wallet: not every server has sub-wallets, and a new payer has none.
     #[must_use]
     pub fn example_call(&self) -> ExampleCall {
         let shown = self.query.iter().filter(|known| self.shows(known));

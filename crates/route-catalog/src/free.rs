@@ -1,11 +1,11 @@
-//! The endpoints beside the paid routes, which cost nothing.
+//! The free endpoints beside the paid routes.
 
 /// An unpaid endpoint of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FreeRoute {
     /// The path.
     pub path: &'static str,
-    /// Whether it is answered to `POST` with a JSON body; to `GET` otherwise.
+    /// Whether it answers `POST` with a JSON body; otherwise it answers `GET`.
     pub takes_body: bool,
     /// The stable name, the `operationId` of OpenAPI.
     pub name: &'static str,
@@ -17,7 +17,7 @@ pub struct FreeRoute {
     pub may_be_unready: bool,
     /// The parameters in its path, in order.
     pub parameters: &'static [PathParameter],
-    /// Why nothing may be found under its path.
+    /// Why its path may answer "not found".
     pub absent: Option<&'static str>,
 }
 
@@ -223,7 +223,7 @@ const fn free(
     }
 }
 
-/// An endpoint of the fence, which a server without `[delegation]` does not have.
+/// An endpoint of the fence. A server without `[delegation]` does not have it.
 const fn delegation(
     path: &'static str,
     name: &'static str,
@@ -237,7 +237,7 @@ const fn delegation(
     }
 }
 
-/// The same with a body.
+/// The endpoint with a body.
 const fn written(route: FreeRoute) -> FreeRoute {
     FreeRoute {
         takes_body: true,

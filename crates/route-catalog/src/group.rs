@@ -1,4 +1,4 @@
-//! The families in which documents show the operations.
+//! The families of operations in documents.
 
 use crate::Operation;
 
@@ -21,7 +21,7 @@ pub enum Group {
     Ai,
     /// Transactions and balances.
     Chains,
-    /// What acts for the payer's own wallet.
+    /// Actions for the payer's own wallet.
     Wallet,
 }
 

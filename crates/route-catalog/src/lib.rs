@@ -50,7 +50,7 @@ pub use page::docs_page;
 pub use parameter::{COMMON_QUERY, Parameter, Presence};
 pub use parse::read_max_age;
 pub use privacy::Privacy;
-pub use problem::{Fault, Problem};
+pub use problem::{ParameterFault, Problem};
 pub use render::dollars;
 pub use resolution::{Allow, Resolution, resolve};
 pub use route::{Constraint, Dataset, Method, Route, WorkClass};

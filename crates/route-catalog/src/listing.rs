@@ -65,7 +65,7 @@ pub fn routes_table() -> String {
     table
 }
 
-/// `{"operations": 45, "paths": 43, "resources": 42, "routes": […]}`.
+/// `{"operations": …, "paths": …, "resources": …, "routes": […]}`.
 pub fn routes_json() -> Json {
     let Counts {
         operations,

@@ -1,18 +1,17 @@
-//! The most that the work behind each operation asks of others.
+//! The most outside requests of each operation's work.
 
 use crate::Operation;
 
-/// Requests that one call of an operation makes at most, when nothing that it reads is kept
-/// already.
+/// The most requests of one call of an operation, when none of its data is kept.
 ///
-/// A server holds credit for so many before it begins the work. A request that fails and is sent
-/// again counts once: how often requests fail is not the caller's to choose. What reads kept data
-/// alone counts as one request.
+/// A server reserves credit for that many before it begins the work. A request that fails and is
+/// sent again counts once, because the caller does not control failures. A call that only reads
+/// kept data counts as one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MostCalls {
-    /// Requests to upstreams of data, and looks at work that a model has in hand.
+    /// Requests to upstreams of data, and polls of a model's running work.
     pub upstream: u32,
-    /// Requests that set a model to work.
+    /// Requests that start work of a model.
     pub model: u32,
 }
 
@@ -45,8 +44,7 @@ impl Operation {
             Self::Price => (6, 0),
             // Three sources one after the other, some with a search first.
             Self::TokenDetails => (8, 0),
-            // Pages of posts, and who leads opinions about each of seven tokens; two scans and the
-            // holders.
+            // Pages of posts, and the opinion leaders of seven tokens; two scans and the holders.
             Self::KolSentiment | Self::TokenSecurity => (10, 0),
             // Pages of three kinds; every chain of a protocol.
             Self::HlTransactionHistory | Self::YieldFarmingActive => (14, 0),
@@ -61,14 +59,14 @@ impl Operation {
             Self::FundingRates | Self::TradfiData => (30, 0),
             // Every chain, by its nodes and its explorer, where the index is silent.
             Self::Portfolio | Self::IdleCapital | Self::SubWallet => (48, 0),
-            // What a coin, its venues, its scans, its price and its pools take together.
+            // A coin, its venues, its scans, its price and its pools together.
             Self::TokenDeepDive => (56, 0),
             // A portfolio, and the gas of every chain.
             Self::YieldRecommendations => (68, 0),
             // Two nodes of every chain are searched; then every contract and selector is looked up.
             // The sections of a report.
             Self::TxExplainer | Self::MegaReport => (80, 0),
-            // One model after the other while they fail; an image is asked for until it is drawn.
+            // One model after the other while they fail; an image is polled for until it is drawn.
             Self::LlmResearch => (1, 3),
             Self::GenerateMeme => (16, 1),
             Self::AutoSwap

@@ -1,15 +1,15 @@
-//! What a caller does next about a payment.
+//! A caller's next step about a payment.
 
 use std::fmt::{self, Write as _};
 
 use serde_json::{Value as Json, json};
 use x402_wire::push_ascii_escaped;
 
-/// What a caller does next about a payment. Every 402, 409, 429 and 503 about a payment says it in
+/// A caller's next step about a payment. Every 402, 409, 429 and 503 about a payment states it in
 /// the member `next`, the 402 inside `refusal`.
 ///
-/// A client that follows this advice never pays twice: [`SignNew`](Self::SignNew) is said only of a
-/// payment that can move no money any more, or that was never asked to.
+/// A client that follows this advice never pays twice: [`SignNew`](Self::SignNew) is given only for
+/// a payment that can move no money any more, or that was never used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Sign a new payment.
@@ -19,16 +19,16 @@ pub enum Next {
         /// Seconds to wait before that.
         after_seconds: u64,
     },
-    /// Ask where the payment stands, free of charge.
+    /// Ask for the payment's state, free of charge.
     LookUp {
-        /// Where to ask.
+        /// The URL to ask.
         url: String,
     },
-    /// Wait: the payment may still be executed until its window is over. Then ask where it stands.
+    /// Wait: the payment may still be executed until its window is over. Then ask for its state.
     Wait {
         /// Seconds to wait.
         after_seconds: u64,
-        /// Where to ask then.
+        /// The URL to ask then.
         url: String,
     },
 }
@@ -63,7 +63,7 @@ impl Next {
         }
     }
 
-    /// The member `next`, without its name.
+    /// The value of the member `next`.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let mut next = json!({ "action": self.action() });
@@ -78,7 +78,7 @@ impl Next {
         next
     }
 
-    /// Appends the same as ASCII text.
+    /// Appends the member's value as ASCII text.
     pub(crate) fn push_json(&self, json: &mut String) {
         json.push_str(r#"{"action":""#);
         json.push_str(self.action());

@@ -1,4 +1,4 @@
-//! What a server does not serve of the table, and which payment schemes it cannot settle.
+//! The operations that a server does not serve, and the payment schemes that it cannot settle.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::Operation;
 /// The name of the extension of a 402, and of the member of OpenAPI's operations.
 pub(crate) const AVAILABILITY: &str = "availability";
 
-/// How one server differs from the table: nothing, unless it is told otherwise.
+/// How one server differs from the table; by default it does not differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offering {
-    /// The operations that are refused whatever is paid for them.
+    /// The operations that are refused whatever the payment.
     pub unserved: BTreeMap<Operation, Unserved>,
-    /// The schemes that stand in every challenge and that this server cannot settle.
+    /// The schemes in every challenge that this server cannot settle.
     pub unpayable: Vec<Scheme>,
 }
 
@@ -24,7 +24,7 @@ pub struct Offering {
 pub struct Unserved {
     /// A stable code, such as `no_custody_connected`.
     pub reason: &'static str,
-    /// The keys of the configuration that would change it; any one of them is enough.
+    /// The configuration keys that would enable it; any one of them is enough.
     pub needs: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl Unserved {
         json!({"servable": false, "reason": self.reason, "needs": self.needs})
     }
 
-    /// The extension of a 402: `info`, and the JSON Schema that it obeys.
+    /// The extension of a 402: `info`, and its JSON Schema.
     pub(crate) fn extension(&self) -> Json {
         json!({
             "info": self.info(),
@@ -62,7 +62,7 @@ impl Unserved {
 }
 
 impl Offering {
-    /// Why `operation` is not served, if it is not.
+    /// Why `operation` is not served; `None` if it is served.
     #[must_use]
     pub fn of(&self, operation: Operation) -> Option<&Unserved> {
         self.unserved.get(&operation)

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{Catalog, FREE_ROUTES, FreeRoute, Group, Operation, discovery::GUIDANCE, render};
 
-/// The version of the paid interface (service document 9). Routes carry none in their path.
+/// The version of the paid interface. Paths do not contain a version.
 const API_VERSION: &str = "1.0.0";
 
 impl Catalog {
@@ -69,7 +69,7 @@ impl Catalog {
     }
 }
 
-/// The tags of operations: paid or free, the family, and what registries leave out.
+/// The tags of operations: paid or free, the family, and the operations that registries leave out.
 fn tags() -> Json {
     let groups = Group::ALL
         .iter()

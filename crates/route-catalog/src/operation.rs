@@ -10,8 +10,7 @@ macro_rules! operations {
     ($( $variant:ident, $name:literal => $row:path; )+) => {
         /// A paid operation: one method on one path.
         ///
-        /// Handlers `match` over this enumeration, so that a route without a handler does not
-        /// compile.
+        /// Handlers `match` over this enumeration, so a route without a handler does not compile.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Operation {
             $(
@@ -21,7 +20,7 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// Every operation, in the order of the service document.
+            /// Every operation, in the order of the table.
             pub const ALL: [Self; [$( $name ),+].len()] = [$( Self::$variant ),+];
 
             /// The stable snake_case name: the `operationId` of OpenAPI, and the label of logs
@@ -98,7 +97,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// How many operations, paths and resources the table holds. All three are derived from it.
+/// The numbers of operations, paths and resources. All three are derived from the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// Methods on paths.

@@ -6,8 +6,8 @@ use crate::{Parameter, Route, parameter::COMMON_QUERY, render::dollars};
 
 /// A page in Markdown: price, parameters, when the call is refused, and an answer.
 ///
-/// `answer` is the whole JSON body of a 200 as the server gave it, `sources` are the ids that took
-/// part in it, `fresh_seconds` is its `meta.max_age_seconds`.
+/// `answer` is the whole JSON body of a 200 answer, `sources` are the ids of its sources, and
+/// `fresh_seconds` is its `meta.max_age_seconds`.
 pub fn docs_page(
     route: &Route,
     call: &str,

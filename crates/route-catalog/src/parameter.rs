@@ -1,4 +1,4 @@
-//! What a route declares about one of its parameters.
+//! The declaration of a route's parameter.
 
 use crate::{Rule, schema};
 
@@ -14,14 +14,14 @@ pub struct Parameter {
     /// An allowed value in its text form; objects and lists of objects are built from their
     /// members' examples instead.
     pub example: &'static str,
-    /// What it means, with its unit.
+    /// Its meaning, with its unit.
     pub description: &'static str,
 }
 
 /// Whether a parameter must be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// It must.
+    /// It is required.
     Required,
     /// It may be left out, and then has no value.
     Optional,
@@ -95,7 +95,7 @@ impl Parameter {
     }
 }
 
-/// The query parameters that every route takes beside its own.
+/// The query parameters that every route takes in addition to its own.
 pub static COMMON_QUERY: [Parameter; 2] = [
     Parameter::optional(
         MAX_AGE,
@@ -114,7 +114,7 @@ pub static COMMON_QUERY: [Parameter; 2] = [
 pub(crate) const MAX_AGE: &str = "max_age";
 pub(crate) const PROVENANCE: &str = "provenance";
 
-/// One year: an older answer is of no use on any route.
+/// One year: an older answer is useless on any route.
 pub(crate) const MAX_AGE_SECONDS: u64 = 31_536_000;
 pub(crate) const MAX_AGE_RULE: Rule = Rule::Integer {
     min: 0,

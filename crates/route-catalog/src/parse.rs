@@ -1,10 +1,10 @@
-//! Reading the parameters of a request by the rules of its route, all problems at once.
+//! Reads the parameters of a request by the rules of its route. Reports all problems at once.
 
 use crate::{
     Constraint, Parameter, Parameters, Presence, Problem, Route, Rule, Value,
     body::Json,
     parameter::{COMMON_QUERY, MAX_AGE_RULE, MAX_AGE_SECONDS},
-    problem::{Fault, MAX_PROBLEMS, path_segment, shown},
+    problem::{MAX_PROBLEMS, ParameterFault, path_segment, shown},
     query,
     route::Method,
     rule,
@@ -14,9 +14,9 @@ impl Route {
     /// Reads the parameters of a request: the raw query (without `?`) and the raw body.
     ///
     /// On a `GET` an unknown query parameter is ignored; on `POST` and `DELETE`, which change or
-    /// build something, it is refused by name. A body is read only by the routes that declare one;
-    /// there it must be a JSON object, and unknown or repeated keys are refused by name. Values are
-    /// never guessed: a number where a string is declared is a problem.
+    /// build something, it is refused by name. Only routes that declare a body read one; it must be
+    /// a JSON object, and unknown or repeated keys are refused by name. Values are never guessed: a
+    /// number where a string is declared is a problem.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Route {
             mut problems,
         } = reading;
         for constraint in self.constraints {
-            // A value that is already refused says nothing about its relation to others.
+            // A refused value says nothing about its relation to others.
             let sound = constraint.names().all(|name| {
                 let path = format!("{}.{name}", self.place());
                 problems.iter().all(|problem| problem.path != path)
@@ -57,7 +57,7 @@ impl Route {
             problems.truncate(MAX_PROBLEMS);
             problems.push(Problem::new(
                 "request",
-                Fault::TooMany {
+                ParameterFault::TooMany {
                     reported: MAX_PROBLEMS,
                 },
             ));
@@ -66,14 +66,14 @@ impl Route {
     }
 }
 
-/// Reads the header `X-Max-Age`, which means the same as the query parameter `max_age`.
+/// Reads the header `X-Max-Age`, which has the meaning of the query parameter `max_age`.
 ///
 /// # Errors
 ///
 /// A [`Problem`] with the path `header.x-max-age`.
 pub fn read_max_age(header: &str) -> Result<u64, Problem> {
     rule::integer(header.trim(), 0, MAX_AGE_SECONDS).ok_or_else(|| {
-        let fault = Fault::Invalid {
+        let fault = ParameterFault::Invalid {
             expected: MAX_AGE_RULE.expected(),
             observed: shown(header),
         };
@@ -100,7 +100,7 @@ impl Reading {
                     None => {
                         let expected = names(declared());
                         let path = format!("query.{}", path_segment(&name));
-                        self.problem(path, Fault::Unknown { expected });
+                        self.problem(path, ParameterFault::Unknown { expected });
                     }
                 },
             }
@@ -115,7 +115,7 @@ impl Reading {
                 (Some((_, raw)), 0) => query::decode(raw)
                     .and_then(|text| parameter.rule.read_text(&text))
                     .map(Some),
-                (Some(_), more) => Err(Fault::Duplicate {
+                (Some(_), more) => Err(ParameterFault::Duplicate {
                     observed: more.saturating_add(1),
                 }),
             };
@@ -130,7 +130,7 @@ impl Reading {
                 let expected = "a JSON object".to_owned();
                 self.problem(
                     "body",
-                    Fault::WrongType {
+                    ParameterFault::WrongType {
                         expected,
                         observed: other.kind(),
                     },
@@ -149,7 +149,7 @@ impl Reading {
                 let path = format!("{place}.{}", path_segment(key));
                 self.problem(
                     path,
-                    Fault::Unknown {
+                    ParameterFault::Unknown {
                         expected: names(declared.iter()),
                     },
                 );
@@ -170,7 +170,7 @@ impl Reading {
                         read_json(&parameter.rule, json).map(Some)
                     }
                 }
-                (Some(_), more) => Err(Fault::Duplicate {
+                (Some(_), more) => Err(ParameterFault::Duplicate {
                     observed: more.saturating_add(1),
                 }),
             };
@@ -181,7 +181,7 @@ impl Reading {
     fn keep(
         &mut self,
         parameter: &Parameter,
-        read: Result<Option<Value>, Fault>,
+        read: Result<Option<Value>, ParameterFault>,
         path: impl FnOnce() -> String,
     ) {
         match read {
@@ -191,17 +191,17 @@ impl Reading {
         }
     }
 
-    fn problem(&mut self, path: impl Into<String>, fault: Fault) {
-        // One more than is reported tells that there were more.
+    fn problem(&mut self, path: impl Into<String>, fault: ParameterFault) {
+        // One problem more than is reported shows that there were more.
         if self.problems.len() <= MAX_PROBLEMS {
             self.problems.push(Problem::new(path, fault));
         }
     }
 }
 
-fn read_absent(parameter: &Parameter) -> Result<Option<Value>, Fault> {
+fn read_absent(parameter: &Parameter) -> Result<Option<Value>, ParameterFault> {
     match parameter.presence {
-        Presence::Required => Err(Fault::Missing {
+        Presence::Required => Err(ParameterFault::Missing {
             expected: parameter.rule.expected(),
         }),
         Presence::Optional => Ok(None),
@@ -210,8 +210,8 @@ fn read_absent(parameter: &Parameter) -> Result<Option<Value>, Fault> {
 }
 
 /// Reads a JSON value that is not an object by its rule.
-fn read_json(rule: &Rule, json: &Json) -> Result<Value, Fault> {
-    let wrong_type = || Fault::WrongType {
+fn read_json(rule: &Rule, json: &Json) -> Result<Value, ParameterFault> {
+    let wrong_type = || ParameterFault::WrongType {
         expected: rule.expected(),
         observed: json.kind(),
     };
@@ -230,7 +230,7 @@ fn read_json(rule: &Rule, json: &Json) -> Result<Value, Fault> {
             texts
                 .and_then(|texts| rule::chains(set, texts.iter().map(String::as_str)))
                 .map(Value::Chains)
-                .ok_or_else(|| Fault::Invalid {
+                .ok_or_else(|| ParameterFault::Invalid {
                     expected: rule.expected(),
                     observed: format!("a list of {} entries", entries.len()),
                 })
@@ -245,7 +245,7 @@ fn read_json(rule: &Rule, json: &Json) -> Result<Value, Fault> {
                 .collect::<Option<Vec<_>>>()
                 .filter(|lines| (1..=*max).contains(&lines.len()))
                 .map(Value::Lines)
-                .ok_or_else(|| Fault::Invalid {
+                .ok_or_else(|| ParameterFault::Invalid {
                     expected: rule.expected(),
                     observed: format!("a list of {} entries", entries.len()),
                 })
@@ -292,7 +292,7 @@ impl Constraint {
                     (one, other) => one == other,
                 };
                 if same {
-                    problem(other, Fault::Same { other: one })
+                    problem(other, ParameterFault::Same { other: one })
                 } else {
                     None
                 }
@@ -301,15 +301,18 @@ impl Constraint {
                 1 => None,
                 observed => Some(Problem::new(
                     place,
-                    Fault::NotExactlyOne { names, observed },
+                    ParameterFault::NotExactlyOne { names, observed },
                 )),
             },
             Self::AtMostOne(names) => match given(names) {
                 0 | 1 => None,
-                observed => Some(Problem::new(place, Fault::MoreThanOne { names, observed })),
+                observed => Some(Problem::new(
+                    place,
+                    ParameterFault::MoreThanOne { names, observed },
+                )),
             },
             Self::Requires(one, other) => match given(&[one]) > given(&[other]) {
-                true => problem(one, Fault::Alone { other }),
+                true => problem(one, ParameterFault::Alone { other }),
                 false => None,
             },
             Self::Ordered(start, end) => {
@@ -318,7 +321,7 @@ impl Constraint {
                     parameters.timestamp_ms(end)?,
                 );
                 if to < from {
-                    problem(end, Fault::Before { other: start })
+                    problem(end, ParameterFault::Before { other: start })
                 } else {
                     None
                 }

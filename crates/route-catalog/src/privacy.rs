@@ -1,21 +1,21 @@
-//! Whose business an answer is.
+//! The privacy of an answer.
 
 use crate::{Operation, Parameters};
 
-/// Whom an answer concerns. Settled payments are public: whoever reads one on the chain can write
-/// its header again, and an answer that is given to that header is given to everybody.
+/// The privacy of an answer. Settled payments are public: anybody who reads one on the chain can
+/// write its header again, so an answer that is given for that header is given to everybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privacy {
-    /// Anybody gets the same answer for the same price.
+    /// Everybody gets the same answer for the same price.
     Public,
-    /// It is about the payer's own wallet.
+    /// It concerns the payer's own wallet.
     Private,
-    /// It is about the payer's own wallet unless this parameter names what it is about.
+    /// It concerns the payer's own wallet unless this parameter names another subject.
     PrivateWithout(&'static str),
 }
 
 impl Privacy {
-    /// Whether the answer to a request with these parameters is about the payer's own wallet.
+    /// Whether the answer to a request with these parameters concerns the payer's own wallet.
     #[must_use]
     pub fn is_private(self, parameters: &Parameters) -> bool {
         match self {
@@ -27,7 +27,7 @@ impl Privacy {
 }
 
 impl Operation {
-    /// Whom its answers concern. A new operation does not compile before this is decided.
+    /// The privacy of its answers. A new operation does not compile before this is decided.
     #[must_use]
     pub const fn privacy(self) -> Privacy {
         match self {
@@ -79,8 +79,8 @@ impl Operation {
         }
     }
 
-    /// Whether the answer to a request is about the payer's own wallet. A request that cannot be
-    /// read counts as one whose answer is.
+    /// Whether the answer to a request concerns the payer's own wallet. An unreadable request
+    /// counts as private.
     #[must_use]
     pub fn is_private(self, query: Option<&str>, body: &[u8]) -> bool {
         match self.privacy() {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_an_address_is_public() {
+    fn requests_that_name_an_address_are_public() {
         let address = "address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
         let pool = "pool=7da72d09-56ca-4ec5-a45f-59114353e487";
         for (operation, query, private) in [

@@ -1,4 +1,4 @@
-//! What is wrong with a request's parameters, one entry for each problem.
+//! The problems of a request's parameters, one entry for each.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ const MAX_OBSERVED_CHARS: usize = 64;
 /// The most problems reported for one request.
 pub(crate) const MAX_PROBLEMS: usize = 32;
 
-/// One problem with one parameter. A request is answered with all of its problems at once.
+/// One problem with one parameter. The answer lists all problems of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where: `query.token`, `body.slippage`, `body.rules.check_interval`, `body`.
+    /// Its path: `query.token`, `body.slippage`, `body.rules.check_interval`, `body`.
     pub path: String,
-    /// What.
-    pub fault: Fault,
+    /// Its kind.
+    pub fault: ParameterFault,
 }
 
 impl Problem {
-    pub(crate) fn new(path: impl Into<String>, fault: Fault) -> Self {
+    pub(crate) fn new(path: impl Into<String>, fault: ParameterFault) -> Self {
         Self {
             path: path.into(),
             fault,
@@ -53,7 +53,7 @@ impl Serialize for Problem {
 
 /// The kinds of problem a parameter can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ParameterFault {
     /// A required parameter is absent.
     #[error("is required: expected {expected}")]
     Missing {
@@ -63,7 +63,7 @@ pub enum Fault {
     /// A parameter is given more than once.
     #[error("is given {observed} times, expected once")]
     Duplicate {
-        /// How often.
+        /// The number of times.
         observed: usize,
     },
     /// A name that the route does not take.
@@ -125,7 +125,7 @@ pub enum Fault {
     NotExactlyOne {
         /// The group.
         names: &'static [&'static str],
-        /// How many are given.
+        /// The number of given ones.
         observed: usize,
     },
     /// More than one of a group is given.
@@ -133,7 +133,7 @@ pub enum Fault {
     MoreThanOne {
         /// The group.
         names: &'static [&'static str],
-        /// How many are given.
+        /// The number of given ones.
         observed: usize,
     },
     /// A parameter makes sense only with another one.
@@ -151,12 +151,12 @@ pub enum Fault {
     /// More problems were found than are reported.
     #[error("has more problems than the {reported} that are listed")]
     TooMany {
-        /// How many are listed.
+        /// The number of listed problems.
         reported: usize,
     },
 }
 
-impl Fault {
+impl ParameterFault {
     /// The stable code of this kind of problem.
     pub fn code(&self) -> &'static str {
         match self {
@@ -189,7 +189,7 @@ impl Fault {
         }
     }
 
-    /// What was found instead, shortened.
+    /// The observed value, shortened.
     pub fn observed(&self) -> Option<&str> {
         match self {
             Self::Invalid { observed, .. } | Self::Escape { observed } => Some(observed),
@@ -199,7 +199,7 @@ impl Fault {
     }
 }
 
-/// A caller's text as a problem shows it: quoted, escaped, shortened.
+/// A caller's text in a problem: quoted, escaped, shortened.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MAX_OBSERVED_CHARS) {
         None => format!("{text:?}"),
@@ -244,7 +244,7 @@ mod tests {
     fn a_problem_serialises_with_what_was_expected_and_observed() {
         let problem = Problem::new(
             "query.token",
-            Fault::Invalid {
+            ParameterFault::Invalid {
                 expected: "an EVM address".into(),
                 observed: shown("0x12"),
             },

@@ -1,10 +1,10 @@
-//! Query strings: strict percent-decoding, nothing guessed.
+//! Query strings: strict percent-decoding without guesses.
 
 use std::borrow::Cow;
 
-use crate::problem::{Fault, shown};
+use crate::problem::{ParameterFault, shown};
 
-/// The raw pairs of a query. Empty pieces between two `&` are nothing; a piece without `=` is a
+/// The raw pairs of a query. Empty pieces between two `&` are ignored; a piece without `=` is a
 /// name with an empty value.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
     query
@@ -14,7 +14,7 @@ pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Decodes `%XX` and `+` (a space). Every `%` must begin an escape, and the bytes must be UTF-8.
-pub(crate) fn decode(raw: &str) -> Result<Cow<'_, str>, Fault> {
+pub(crate) fn decode(raw: &str) -> Result<Cow<'_, str>, ParameterFault> {
     if !raw.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
         return Ok(Cow::Borrowed(raw));
     }
@@ -35,7 +35,7 @@ pub(crate) fn decode(raw: &str) -> Result<Cow<'_, str>, Fault> {
     }
     String::from_utf8(decoded)
         .map(Cow::Owned)
-        .map_err(|error| Fault::NotUtf8 {
+        .map_err(|error| ParameterFault::NotUtf8 {
             offset: error.utf8_error().valid_up_to(),
         })
 }
@@ -50,7 +50,7 @@ const fn nibble(digit: u8) -> Option<u8> {
 }
 
 /// Names the first bad escape of `raw`.
-fn bad_escape(raw: &str) -> Fault {
+fn bad_escape(raw: &str) -> ParameterFault {
     let escape = raw
         .match_indices('%')
         .map(|(at, _)| raw.get(at..).unwrap_or_default())
@@ -62,7 +62,7 @@ fn bad_escape(raw: &str) -> Fault {
             )
         });
     let piece: String = escape.unwrap_or_default().chars().take(3).collect();
-    Fault::Escape {
+    ParameterFault::Escape {
         observed: shown(&piece),
     }
 }
@@ -90,7 +90,7 @@ mod tests {
         ] {
             assert_eq!(
                 decode(raw),
-                Err(Fault::Escape {
+                Err(ParameterFault::Escape {
                     observed: observed.into()
                 }),
                 "{raw}"
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_utf8_are_named_by_offset() {
-        assert_eq!(decode("ab%FF"), Err(Fault::NotUtf8 { offset: 2 }));
-        assert_eq!(decode("%C3%28"), Err(Fault::NotUtf8 { offset: 0 }));
+        assert_eq!(decode("ab%FF"), Err(ParameterFault::NotUtf8 { offset: 2 }));
+        assert_eq!(decode("%C3%28"), Err(ParameterFault::NotUtf8 { offset: 0 }));
     }
 
     #[test]

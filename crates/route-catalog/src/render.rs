@@ -1,9 +1,9 @@
-//! JSON text that is the same in every build.
+//! JSON text that is identical in every build.
 
 use serde_json::Value as Json;
 use x402_wire::MicroUsd;
 
-/// A price as people write one: `$0.10`, `$0.001`.
+/// A price in words: `$0.10`, `$0.001`.
 #[must_use]
 pub fn dollars(price: MicroUsd) -> String {
     let text = price.to_string();
@@ -15,13 +15,13 @@ pub fn dollars(price: MicroUsd) -> String {
     }
 }
 
-/// Compact ASCII JSON with the members of every object sorted by name, whatever order the map type
-/// of the build keeps.
+/// Compact ASCII JSON with the members of every object sorted by name, whatever order the build's
+/// map type keeps.
 pub(crate) fn sorted_ascii_json(json: &Json) -> String {
     x402_wire::ascii_json(&sorted(json.clone()))
 }
 
-/// The same, indented, and in UTF-8.
+/// The sorted JSON, indented and in UTF-8.
 pub(crate) fn sorted_pretty_json(json: Json) -> String {
     format!("{:#}\n", sorted(json))
 }

@@ -4,15 +4,15 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use crate::{Method, Operation};
 
-/// What a method and a path lead to.
+/// The result of resolving a method and a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// A paid operation.
     Found {
-        /// Which.
+        /// The operation.
         operation: Operation,
-        /// The request is a `HEAD`: it is answered as the unpaid `GET` would be, without a body,
-        /// and never does paid work.
+        /// The request is a `HEAD`: it is answered like the unpaid `GET`, without a body, and never
+        /// does paid work.
         head: bool,
     },
     /// The request is an `OPTIONS` on a path that exists.
@@ -42,8 +42,8 @@ impl Allow {
     }
 }
 
-/// Finds the operation of a request line. The path is compared as it stands: without the query,
-/// byte by byte, and without decoding. Methods are case-sensitive (RFC 9110 section 9.1).
+/// Finds the operation of a request line. The path is compared as it is: without the query, byte by
+/// byte, and without decoding. Methods are case-sensitive (RFC 9110 section 9.1).
 ///
 /// ```
 /// use route_catalog::{Operation, Resolution, resolve};

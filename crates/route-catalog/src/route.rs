@@ -6,7 +6,7 @@ use x402_wire::MicroUsd;
 
 use crate::{Operation, Parameter};
 
-/// A paid route: everything that is known about it without running it.
+/// A paid route: all facts about it that do not need running it.
 ///
 /// The router, the 402 offer, OpenAPI, the discovery documents and the documentation are all
 /// rendered from these rows.
@@ -21,13 +21,13 @@ pub struct Route {
     /// The path that stands for the resource when resources are counted: the yield-watch family is
     /// one resource, every other path is its own.
     pub resource: &'static str,
-    /// The price of one call (service document 4.1).
+    /// The price of one call.
     pub price: MicroUsd,
     /// A few words.
     pub summary: &'static str,
-    /// What the answer holds and where it comes from.
+    /// The content of the answer, and its sources.
     pub description: &'static str,
-    /// When the call is refused uncharged, beyond what refuses every call.
+    /// When the call is refused uncharged, in addition to the refusals of every call.
     pub refuses: &'static str,
     /// The query parameters, without the two that every route takes.
     pub query: &'static [Parameter],
@@ -35,12 +35,12 @@ pub struct Route {
     pub body: &'static [Parameter],
     /// Rules over several parameters at once.
     pub constraints: &'static [Constraint],
-    /// The legs whose absence refuses the call uncharged with `core_data_missing`.
+    /// The parts whose absence refuses the call uncharged with `core_data_missing`.
     pub core: &'static [&'static str],
-    /// The datasets that the work reads, or falls back on: `/freshness` tells the age of each
-    /// before anything is paid.
+    /// The datasets that the work reads, or falls back to: `/freshness` states the age of each
+    /// before a payment.
     pub datasets: &'static [Dataset],
-    /// What the work behind the route costs when it ends without a paid answer.
+    /// The cost of the work when it ends without a paid answer.
     pub work: WorkClass,
     /// How long the work may take, in seconds. A payment whose window closes earlier is refused
     /// before the work starts.
@@ -56,8 +56,8 @@ impl Route {
         !self.body.is_empty()
     }
 
-    /// The statuses of paid answers, the usual one first. An action that goes on when its time is
-    /// over answers 202; what is made answers 201.
+    /// The statuses of paid answers, the usual one first. An action that continues after its time
+    /// limit answers 202; a creation answers 201.
     pub const fn answers(&self) -> &'static [u16] {
         match (self.operation, self.work) {
             (Operation::CreateYieldWatch, _) => &[201],
@@ -66,13 +66,13 @@ impl Route {
         }
     }
 
-    /// Where the parameters named in [`Route::constraints`] are given: `body` or `query`.
+    /// The place of the parameters in [`Route::constraints`]: `body` or `query`.
     pub const fn place(&self) -> &'static str {
         if self.takes_body() { "body" } else { "query" }
     }
 }
 
-/// What is kept on the service's side and read by several routes.
+/// Data that the service keeps and several routes read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dataset {
     /// The tokens of the home chain.
@@ -103,8 +103,8 @@ impl Dataset {
     }
 }
 
-/// What the work behind a route costs the service when it ends without a paid answer. Answers from
-/// a cache cost nothing.
+/// The cost for the service when the work behind a route ends without a paid answer. Answers from a
+/// cache cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkClass {
     /// Calls of data upstreams.
@@ -115,8 +115,7 @@ pub enum WorkClass {
     Transaction,
 }
 
-/// The method of an operation. `HEAD` and `OPTIONS` are answered beside these, see
-/// [`resolve`](crate::resolve).
+/// The method of an operation. For `HEAD` and `OPTIONS` see [`resolve`](crate::resolve).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Reads.
@@ -147,7 +146,7 @@ impl fmt::Display for Method {
 /// A rule over several parameters of one route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constraint {
-    /// The two values are not the same; text is compared without regard to case.
+    /// The two values must differ; text is compared without regard to case.
     Differ(&'static str, &'static str),
     /// Exactly one of the group is given.
     ExactlyOne(&'static [&'static str]),
@@ -160,8 +159,8 @@ pub enum Constraint {
 }
 
 impl Constraint {
-    /// The names of a group of which an example gives the first one: exactly one is taken, or one
-    /// beside the payer's own address.
+    /// The names of a group of which an example has the first one: exactly one is accepted, or one
+    /// instead of the payer's own address.
     pub(crate) fn alternatives(&self) -> Option<&'static [&'static str]> {
         match self {
             Self::ExactlyOne(names) => Some(names),

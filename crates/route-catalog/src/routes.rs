@@ -20,7 +20,7 @@ const AI_SECONDS: u64 = 120;
 /// The work of the routes that wait for a transaction to be mined.
 const ACTION_SECONDS: u64 = 60;
 
-/// What every answer with no more to say about refusals has.
+/// The refusal text of routes without a more specific one.
 const ALL_SOURCES_DOWN: &str = "no source answers";
 
 /// The payer's own sub-wallet is the default of several address parameters.
@@ -48,7 +48,7 @@ const CURSOR: Parameter = Parameter::optional(
 /// The text form of [`HOME_CHAIN`].
 const HOME_CHAIN_ID: &str = "196";
 
-/// `chain` of service document 2.3.
+/// The parameter `chain`.
 const CHAIN: Parameter = Parameter::defaulted(
     "chain",
     Rule::Chain(&SECURITY_CHAINS),

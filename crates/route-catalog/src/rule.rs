@@ -7,7 +7,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use crate::{
     Chain, Parameter, Value,
     decimal::{Decimal, MAX_DECIMAL_BYTES},
-    problem::{Fault, shown},
+    problem::{ParameterFault, shown},
     timestamp,
 };
 
@@ -15,9 +15,9 @@ use crate::{
 /// what was expected and what was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// An EVM address, `^0x[a-fA-F0-9]{40}$` (service document 2.3). The case is not a checksum.
+    /// An EVM address, `^0x[a-fA-F0-9]{40}$`. The case is not a checksum.
     Address,
-    /// A transaction hash, `^0x[a-fA-F0-9]{64}$` (service document 2.3).
+    /// A transaction hash, `^0x[a-fA-F0-9]{64}$`.
     Hash,
     /// Bytes as `0x` and an even number of hex digits, `min` to `max` bytes long.
     Bytes {
@@ -26,9 +26,9 @@ pub enum Rule {
         /// Most bytes.
         max: usize,
     },
-    /// An amount in the smallest unit, `^\d+$` (service document 2.3), at most 2^256 − 1.
+    /// An amount in the smallest unit, `^\d+$`, at most 2^256 − 1.
     Uint256,
-    /// A human-readable amount above zero, `^\d+(\.\d+)?$` (service document 2.2).
+    /// A human-readable amount above zero, `^\d+(\.\d+)?$`.
     Amount,
     /// An [`Rule::Amount`], or this one word.
     AmountOr(&'static str),
@@ -93,7 +93,7 @@ pub(crate) const MAX_UINT256_DIGITS: usize = 78;
 
 impl Rule {
     /// Reads a value from its text form, as it stands in a decoded query or in a JSON string.
-    pub(crate) fn read_text(&self, text: &str) -> Result<Value, Fault> {
+    pub(crate) fn read_text(&self, text: &str) -> Result<Value, ParameterFault> {
         let value = match *self {
             Self::Address => hex_bytes(text).map(Address::from).map(Value::Address),
             Self::Hash => hex_bytes(text).map(B256::from).map(Value::Hash),
@@ -130,12 +130,12 @@ impl Rule {
         self.to_string()
     }
 
-    fn refuse(&self, text: &str) -> Fault {
+    fn refuse(&self, text: &str) -> ParameterFault {
         let observed = match self {
             Self::Prompt { .. } => format!("{} characters", text.trim().chars().count()),
             _ => shown(text),
         };
-        Fault::Invalid {
+        ParameterFault::Invalid {
             expected: self.expected(),
             observed,
         }
@@ -207,7 +207,7 @@ fn byte_string(text: &str, min: usize, max: usize) -> Option<Bytes> {
         .map(Bytes::from)
 }
 
-/// What follows the one `0x`.
+/// The digits after exactly one `0x`.
 fn hex_digits(text: &str) -> Option<&str> {
     text.strip_prefix("0x")
         .filter(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))

@@ -7,10 +7,10 @@ use crate::{
     rule::{MAX_LINE_ENTRY_CHARS, MAX_SYMBOL_CHARS, MAX_UINT256_DIGITS, chain_list},
 };
 
-/// How much a schema says.
+/// The detail of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Types and bounds alone, for the 402 header.
+    /// Types and bounds only, for the 402 header.
     Compact,
     /// With descriptions, examples and defaults, for OpenAPI.
     Full,
@@ -69,7 +69,7 @@ pub(crate) fn open_object<'a>(
     schema
 }
 
-/// What the parameter means and which rule it obeys, in words.
+/// The meaning of the parameter and its rule, in words.
 pub(crate) fn describe(parameter: &Parameter) -> String {
     match parameter.rule {
         Rule::Chain(set) | Rule::Chains(set) => {
@@ -114,7 +114,7 @@ fn of_rule(rule: &Rule, detail: Detail) -> Json {
             "minItems": 1,
             "maxItems": max,
         }),
-        // A header has no room for more than one level; OpenAPI has all of them.
+        // A header has room for one level only; OpenAPI has all of them.
         Rule::Object(members) if detail == Detail::Compact && members.iter().any(nests) => {
             json!({"type": "object"})
         }
@@ -147,7 +147,7 @@ fn group(constraint: &Constraint) -> Option<Json> {
     }
 }
 
-/// A value's text form as JSON, as it stands in a body.
+/// A value's text form as JSON, in the form of a body.
 pub(crate) fn example(rule: &Rule, text: &str) -> Json {
     match *rule {
         Rule::Integer { .. } | Rule::Chain(_) => {
@@ -175,9 +175,9 @@ pub(crate) fn examples<'a>(members: impl Iterator<Item = &'a Parameter>) -> Json
         .into()
 }
 
-/// A schema that an example answer and its siblings satisfy: the types of the example, where every
-/// member of an object may be null (a reading that could not be had is null and is listed in
-/// `meta.unavailable`), and what is null in the example may be anything.
+/// A schema for an example answer and its siblings: the types of the example, where every member of
+/// an object may be null (an unavailable reading is null and is listed in `meta.unavailable`), and
+/// a member that is null in the example may have any type.
 pub(crate) fn of_answer(example: &Json) -> Json {
     match example {
         Json::Object(members) => {

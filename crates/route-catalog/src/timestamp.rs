@@ -1,11 +1,11 @@
-//! Times as callers write them: RFC 3339, or unix milliseconds as digits.
+//! Times in a caller's form: RFC 3339, or Unix milliseconds as digits.
 
 /// 2009-01-01, before the first block of any chain.
 const EARLIEST_MS: u64 = 1_230_768_000_000;
 /// 2100-01-01.
 const LATEST_MS: u64 = 4_102_444_800_000;
 
-/// Reads a time as unix milliseconds. Seconds are not taken for milliseconds: what lies outside
+/// Reads a time as Unix milliseconds. Seconds are not mistaken for milliseconds: a time outside of
 /// the years 2009 to 2099 is refused.
 pub(crate) fn parse_ms(text: &str) -> Option<u64> {
     let ms = if text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -92,7 +92,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Nothing, or a point and one to nine digits, cut to milliseconds.
+    /// An empty text, or a point and one to nine digits, cut to milliseconds.
     fn fraction_ms(&mut self) -> Option<u64> {
         let Some(rest) = self.rest.strip_prefix('.') else {
             return Some(0);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_time_in_range_is_refused() {
+    fn a_malformed_or_distant_time_is_refused() {
         for text in [
             "",
             "1795222800",

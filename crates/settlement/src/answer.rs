@@ -1,5 +1,5 @@
-//! Reading the answers to `/verify` and `/settle` (x402 v2 sections 7.1 and 7.2): the JSON first,
-//! then the HTTP status, and nothing that contradicts the payment it answers.
+//! Reads the answers to `/verify` and `/settle` (x402 v2 sections 7.1 and 7.2): first the JSON,
+//! then the HTTP status. An answer that contradicts its payment is refused.
 
 use alloy_primitives::{Address, B256, U256};
 use serde::{Deserialize, Deserializer};
@@ -8,7 +8,7 @@ use x402_wire::{Payment, Reason, Scheme};
 
 use crate::http::Reply;
 use crate::reason::{Weight, is_failed, is_used, weight};
-use crate::{Call, Cause, Malformation, Receipt, Reconciliation, Settlement, Verification};
+use crate::{Cause, Malformation, Receipt, Reconciliation, RemoteCall, Settlement, Verification};
 
 /// The longest text of a facilitator that is passed on, in characters.
 const MAX_MESSAGE: usize = 300;
@@ -21,7 +21,8 @@ const MAX_FOREIGN_JSON: usize = 2_048;
 pub(crate) enum Answer {
     /// The outcome.
     Final(Settlement),
-    /// Sent and not final: `settlement_pending`, or a broker state that is not the last one.
+    /// The settlement was sent and is not final: `settlement_pending`, or a broker state that is
+    /// not the last one.
     Pending { transaction: String, state: String },
 }
 
@@ -59,13 +60,13 @@ struct VerifyBody {
 pub(crate) fn verification(payment: &Payment, reply: &Reply) -> Verification {
     let unavailable = |cause| Verification::Unavailable { cause };
     let Ok(body) = serde_json::from_slice::<VerifyBody>(&reply.body) else {
-        return unavailable(not_protocol(Call::Verify, reply));
+        return unavailable(not_protocol(RemoteCall::Verify, reply));
     };
-    if let Err(cause) = same_payer(Call::Verify, payment, &body.payer) {
+    if let Err(cause) = same_payer(RemoteCall::Verify, payment, &body.payer) {
         return unavailable(cause);
     }
     let status = Cause::Status {
-        call: Call::Verify,
+        call: RemoteCall::Verify,
         status: reply.status,
     };
     if body.is_valid {
@@ -92,12 +93,12 @@ pub(crate) fn verification(payment: &Payment, reply: &Reply) -> Verification {
 pub(crate) fn settlement(payment: &Payment, reply: &Reply) -> Answer {
     match serde_json::from_slice::<SettleBody>(&reply.body) {
         Ok(body) => body.read(payment, reply.status),
-        Err(_) => unknown(None, not_protocol(Call::Settle, reply)),
+        Err(_) => unknown(None, not_protocol(RemoteCall::Settle, reply)),
     }
 }
 
 impl SettleBody {
-    /// Judges a parsed answer; `status` is the HTTP status that it came with.
+    /// Judges a parsed answer; `status` is its HTTP status.
     pub(crate) fn read(self, payment: &Payment, status: u16) -> Answer {
         let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
         if let Err(cause) = self.same_payment(payment) {
@@ -113,13 +114,13 @@ impl SettleBody {
     fn read_success(self, payment: &Payment, status: u16) -> Answer {
         let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
         let malformed = |detail| Cause::Malformed {
-            call: Call::Settle,
+            call: RemoteCall::Settle,
             detail,
         };
         if !(200..300).contains(&status) {
             return unknown(named, malformed(Malformation::SuccessWithErrorStatus));
         }
-        // A deferred payment is stored now and gets its transaction with its batch.
+        // A deferred payment is stored now, and gets its transaction with its batch.
         if payment.scheme() == Scheme::Exact {
             if self.transaction.is_empty() {
                 return unknown(None, malformed(Malformation::NoTransaction));
@@ -130,7 +131,7 @@ impl SettleBody {
         }
         if let Some(reason) = self.error_reason.as_deref().filter(|text| !text.is_empty()) {
             let contradiction = Cause::Contradiction {
-                call: Call::Settle,
+                call: RemoteCall::Settle,
                 member: "errorReason",
                 expected: "nothing beside a success".to_owned(),
                 observed: clip(reason),
@@ -165,19 +166,19 @@ impl SettleBody {
                 None => unknown(
                     None,
                     Cause::Pending {
-                        call: Call::Settle,
+                        call: RemoteCall::Settle,
                         state,
                     },
                 ),
             };
         }
-        let call = Call::Settle;
+        let call = RemoteCall::Settle;
         let vague = weight(&reason) == Weight::Vague;
         if vague && status >= 500 {
             return unknown(named, Cause::Status { call, status });
         }
-        // A named transaction was broadcast, and may still make the payment or have made it, unless
-        // the reason is its failure or one that comes before a broadcast.
+        // A named transaction was broadcast. It may still make the payment or may have made it,
+        // unless the reason is its own failure or one that comes before a broadcast.
         if named.is_some() && vague && !is_failed(&reason) {
             return unknown(named, inconclusive(&reason));
         }
@@ -187,12 +188,12 @@ impl SettleBody {
     fn same_payment(&self, payment: &Payment) -> Result<(), Cause> {
         let ours = payment.requirements();
         let contradiction = |member, expected: String, observed: &str| Cause::Contradiction {
-            call: Call::Settle,
+            call: RemoteCall::Settle,
             member,
             expected,
             observed: clip(observed),
         };
-        // A refusal may leave the network out; a success may not.
+        // A refusal may omit the network; a success may not.
         if (self.success || !self.network.is_empty()) && self.network != ours.network.to_string() {
             return Err(contradiction(
                 "network",
@@ -200,7 +201,7 @@ impl SettleBody {
                 &self.network,
             ));
         }
-        same_payer(Call::Settle, payment, &self.payer)?;
+        same_payer(RemoteCall::Settle, payment, &self.payer)?;
         if self.success && !self.amount.is_empty() {
             let amount = U256::from_str_radix(&self.amount, 10);
             if amount != Ok(ours.amount) {
@@ -215,9 +216,9 @@ impl SettleBody {
     }
 }
 
-/// What a re-sent settlement's outcome says about the payment. A refusal decides only when no
-/// earlier attempt can have succeeded: "already used", "insufficient funds" and "expired" are also
-/// what a payment looks like that was taken the first time.
+/// The meaning of a re-sent settlement's outcome for the payment. A refusal decides only when no
+/// earlier attempt can have succeeded, because a payment that was taken the first time also answers
+/// "already used", "insufficient funds" or "expired".
 pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconciliation {
     let known = known.map(str::to_owned);
     match outcome {
@@ -238,7 +239,7 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
                 cause: inconclusive(&reason),
             }
         }
-        // This time; an earlier attempt may have been.
+        // Not sent this time; an earlier attempt may have been sent.
         Settlement::NotSent { cause } => Reconciliation::Undecided {
             transaction: known,
             cause,
@@ -250,7 +251,7 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
     }
 }
 
-/// What it means that `/settle` gave no answer that can be read.
+/// The outcome when `/settle` gave no readable answer.
 pub(crate) fn unanswered(cause: Cause) -> Answer {
     if matches!(cause, Cause::Unreachable { .. }) {
         Answer::Final(Settlement::NotSent { cause })
@@ -259,8 +260,8 @@ pub(crate) fn unanswered(cause: Cause) -> Answer {
     }
 }
 
-/// A refusal of a settlement. "Already used" is no refusal: it is also what a payment looks like
-/// that an earlier attempt has taken, or that somebody else has sent.
+/// The outcome of a refused settlement. "Already used" is not a refusal: an earlier attempt may
+/// have taken the payment, or another party may have sent it.
 pub(crate) fn refused(reason: Reason, message: Option<String>, named: Option<String>) -> Answer {
     if is_used(&reason) {
         return unknown(named, inconclusive(&reason));
@@ -268,8 +269,7 @@ pub(crate) fn refused(reason: Reason, message: Option<String>, named: Option<Str
     Answer::Final(Settlement::Rejected { reason, message })
 }
 
-/// The words for a settlement that is finished. `pending` and `timeout` are not among them, and
-/// neither is any word that is not known here.
+/// Whether a state means a finished settlement. `pending`, `timeout` and every unknown word do not.
 pub(crate) fn is_finished(state: &str) -> bool {
     ["success", "settled", "confirmed", "completed"]
         .iter()
@@ -280,10 +280,10 @@ fn is_short(json: &RawValue) -> bool {
     json.get().len() <= MAX_FOREIGN_JSON
 }
 
-/// A refusal of a settlement that decides nothing.
+/// The cause for a refusal that decides nothing.
 pub(crate) fn inconclusive(reason: &Reason) -> Cause {
     Cause::Inconclusive {
-        call: Call::Settle,
+        call: RemoteCall::Settle,
         reason: clip(reason.as_str()),
     }
 }
@@ -292,8 +292,8 @@ pub(crate) fn unknown(transaction: Option<String>, cause: Cause) -> Answer {
     Answer::Final(Settlement::Unknown { transaction, cause })
 }
 
-/// Why a body that is not the protocol's says nothing.
-pub(crate) fn not_protocol(call: Call, reply: &Reply) -> Cause {
+/// The cause for a body that is not a protocol message.
+pub(crate) fn not_protocol(call: RemoteCall, reply: &Reply) -> Cause {
     if reply.is_success() {
         Cause::Malformed {
             call,
@@ -307,8 +307,8 @@ pub(crate) fn not_protocol(call: Call, reply: &Reply) -> Cause {
     }
 }
 
-/// The first 80 characters of visible ASCII, for members that identify something: they go into
-/// headers and logs.
+/// The first 80 characters of visible ASCII, for identifying members: they go into headers and
+/// logs.
 pub(crate) fn clip(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_ascii_graphic() || *c == ' ')
@@ -324,8 +324,8 @@ pub(crate) fn clip_message(text: impl AsRef<str>) -> String {
         .collect()
 }
 
-fn same_payer(call: Call, payment: &Payment, observed: &str) -> Result<(), Cause> {
-    // Addresses come in any case.
+fn same_payer(call: RemoteCall, payment: &Payment, observed: &str) -> Result<(), Cause> {
+    // Addresses come in any letter case.
     if observed.is_empty() || observed.parse::<Address>() == Ok(payment.payer()) {
         return Ok(());
     }

@@ -10,8 +10,9 @@ use crate::chain::METHODS;
 use crate::http::Http;
 use crate::onchain;
 use crate::{
-    Call, Cause, ChainReader, Facilitator, Mode, Okx, OnchainSettler, Readiness, Reconciliation,
-    Settlement, SettlementConfig, SettlementError, Settler, Verification, WithChain, observe,
+    Cause, ChainReader, Facilitator, Mode, Okx, OnchainSettler, Readiness, Reconciliation,
+    RemoteCall, Settlement, SettlementConfig, SettlementError, Settler, Verification, WithChain,
+    observe,
 };
 
 /// The broker's public host.
@@ -31,10 +32,10 @@ pub enum AnySettler {
 impl AnySettler {
     /// Sets up the configured settler, and compares the chain and the assets with the configuration
     /// when there is an RPC endpoint. An endpoint that does not answer, or a facilitator that is
-    /// down, is no error: both are asked again when the first payment comes.
+    /// down, is not an error: both are asked again at the first payment.
     ///
     /// # Errors
-    /// What is missing or unusable in the configuration, and [`SettlementError::Chain`] or
+    /// When the configuration is incomplete or unusable; and [`SettlementError::Chain`] or
     /// [`SettlementError::Asset`] when the chain contradicts it.
     pub async fn connect(config: SettlementConfig, terms: &Terms) -> Result<Self, SettlementError> {
         let SettlementConfig { mode, timeouts, .. } = config;
@@ -58,7 +59,11 @@ impl AnySettler {
         };
         match mode {
             Mode::Facilitator => {
-                observe::start_facilitator(&[Call::Supported, Call::Verify, Call::Settle]);
+                observe::start_facilitator(&[
+                    RemoteCall::Supported,
+                    RemoteCall::Verify,
+                    RemoteCall::Settle,
+                ]);
                 let url = config
                     .facilitator_url
                     .ok_or(missing("settlement.facilitator_url"))?;
@@ -71,10 +76,10 @@ impl AnySettler {
             }
             Mode::Okx => {
                 let calls = [
-                    Call::Supported,
-                    Call::Verify,
-                    Call::Settle,
-                    Call::SettleStatus,
+                    RemoteCall::Supported,
+                    RemoteCall::Verify,
+                    RemoteCall::Settle,
+                    RemoteCall::SettleStatus,
                 ];
                 observe::start_facilitator(&calls);
                 let url = config.okx_base_url.as_deref().unwrap_or(OKX_BASE_URL);
@@ -125,7 +130,7 @@ async fn confirm(chain: &ChainReader) -> Result<(), SettlementError> {
     }
 }
 
-/// The same for every kind of settler.
+/// Runs the same expression for every kind of settler.
 macro_rules! each {
     ($settler:expr, $inner:ident => $body:expr) => {
         match $settler {
@@ -166,10 +171,10 @@ impl Settler for AnySettler {
         match &outcome {
             Verification::Valid => tracing::debug!(key = %payment.key(), "payment valid"),
             Verification::Invalid { reason, .. } => {
-                // Callers make these in any number.
+                // Callers can send these in any number.
                 tracing::debug!(key = %payment.key(), %reason, "payment invalid");
             }
-            // Signatures that only a chain can judge are made in any number, too.
+            // Signatures that only a chain can judge can also come in any number.
             Verification::Unavailable { cause }
                 if payment.check_signature() != Ok(SignatureStanding::Recovered) =>
             {

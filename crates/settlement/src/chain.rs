@@ -1,5 +1,5 @@
-//! Reading the chain: whether the assets are the configured ones, whether an authorization is
-//! unused and covered, and what became of one that was sent.
+//! Reads the chain: whether the assets are the configured ones, whether an authorization is unused
+//! and covered, and the outcome of a settlement that was sent.
 
 mod abi;
 mod clock;
@@ -34,23 +34,23 @@ pub(crate) use self::rpc::{Head, METHODS, Rpc, RpcFault, TransactionOutcome};
 pub use self::search::LogSearch;
 pub(crate) use self::transfer::calldata;
 use crate::http::Http;
-use crate::{AssetFault, Call, Cause, SettlementError, Timeouts};
+use crate::{AssetFault, Cause, RemoteCall, SettlementError, Timeouts};
 
-/// How a chain is read.
+/// Options for reading the chain.
 #[derive(Debug, Clone, Default)]
 pub struct ChainOptions {
-    /// How the transaction is searched for that has used an authorization.
+    /// How the transaction that used an authorization is searched for.
     pub log_search: LogSearch,
-    /// How many blocks must stand above a transaction's before it counts; with 0 its block must be
-    /// canonical.
+    /// How many blocks must follow a transaction's block before it counts. With 0, its block must
+    /// be canonical.
     pub confirmations: u64,
-    /// How far the chain's blocks are apart; what is usual for the chain when absent.
+    /// The time between the chain's blocks; when absent, the chain's usual one.
     pub block_time: Option<Duration>,
-    /// The machine's clock, which is compared with the chain's.
+    /// The machine's clock. It is compared with the chain's.
     pub clock: Clock,
 }
 
-/// A reader of the chain that the payments are made on. Cheap to clone.
+/// A reader of the payments' chain. Cheap to clone.
 #[derive(Clone)]
 pub struct ChainReader {
     inner: Arc<Inner>,
@@ -73,7 +73,7 @@ struct CheckedAsset {
 }
 
 impl ChainReader {
-    /// A reader over a JSON-RPC endpoint. Asks nothing yet.
+    /// A reader over a JSON-RPC endpoint. It sends no request yet.
     ///
     /// # Errors
     /// [`SettlementError::Url`] or [`SettlementError::Client`].
@@ -86,9 +86,9 @@ impl ChainReader {
         Self::over(std::slice::from_ref(rpc_url), terms, timeouts, options)
     }
 
-    /// A reader over several endpoints, asked in their order: one that does not answer or is far
-    /// behind is asked last for a while. What decides about money is asked of all, and two that
-    /// contradict each other are not believed. Asks nothing yet.
+    /// A reader over several endpoints, which are asked in their order. An endpoint that does not
+    /// answer or is far behind is asked last for a while. Requests that decide about money go to
+    /// all endpoints, and contradicting answers are refused. It sends no request yet.
     ///
     /// # Errors
     /// [`SettlementError::Url`] or [`SettlementError::Client`].
@@ -135,19 +135,19 @@ impl ChainReader {
         self.inner.network
     }
 
-    /// How many blocks must stand above a transaction's before it counts.
+    /// How many blocks must follow a transaction's block before it counts.
     pub(crate) fn confirmations(&self) -> u64 {
         self.inner.options.confirmations
     }
 
-    /// How far the chain's blocks are apart.
+    /// The time between the chain's blocks.
     pub(crate) fn block_time(&self) -> Duration {
         let usual = || tx_sender::Policy::usual_block_time(self.network().chain_id());
         self.inner.options.block_time.unwrap_or_else(usual)
     }
 
     /// Compares the chain id and every asset's `DOMAIN_SEPARATOR()` with the configuration.
-    /// Whatever has been confirmed is not asked again.
+    /// Confirmed facts are not asked for again.
     ///
     /// # Errors
     /// [`Cause::Chain`] or [`Cause::Asset`] when the chain contradicts the configuration; any other
@@ -210,7 +210,7 @@ impl ChainReader {
         Ok(())
     }
 
-    /// Confirms the chain and the payment's asset, when that has not been done yet.
+    /// Confirms the chain and the payment's asset, if that was not done yet.
     pub(crate) async fn confirm_for(&self, payment: &Payment) -> Result<(), Cause> {
         let asset = payment.requirements().asset;
         let checked = self
@@ -238,7 +238,7 @@ impl ChainReader {
             .map_err(RpcFault::cause)
     }
 
-    /// The same as of a block, by every endpoint that has the block.
+    /// The state of the authorization as of a block, by every endpoint that has the block.
     async fn used_as_of(&self, key: &AuthorizationKey, head: &Head) -> Result<bool, Cause> {
         let call = Eip3009::authorizationStateCall {
             authorizer: key.payer,
@@ -260,7 +260,7 @@ impl ChainReader {
     }
 
     /// Whether the account has code: a contract wallet, or a key's account that has delegated
-    /// (EIP-7702). Kept for a while, and asked once for all who wait for it.
+    /// (EIP-7702). The answer is kept for a while, and concurrent callers share one request.
     ///
     /// # Errors
     /// When the chain cannot be read.
@@ -294,5 +294,5 @@ impl std::fmt::Debug for ChainReader {
     }
 }
 
-/// The method's name for causes that stand for several calls.
-pub(crate) const RECEIPT: Call = Call::Rpc("eth_getTransactionReceipt");
+/// The method's name, for causes that represent several calls.
+pub(crate) const RECEIPT: RemoteCall = RemoteCall::Rpc("eth_getTransactionReceipt");

@@ -11,7 +11,7 @@ use crate::{ChainOptions, GasPolicy, Mode, OkxCredentials, Timeouts};
 /// The table `[settlement]` of the configuration, with its secrets.
 #[derive(Clone, Default)]
 pub struct SettlementConfig {
-    /// Who settles.
+    /// The kind of settler.
     pub mode: Mode,
     /// Mode `facilitator`: its base URL.
     pub facilitator_url: Option<String>,
@@ -22,26 +22,26 @@ pub struct SettlementConfig {
     /// A JSON-RPC endpoint; required by mode `onchain`, and used by every mode to read the chain.
     /// May hold a key, so it is never printed.
     pub rpc_url: Option<SecretString>,
-    /// Further endpoints, which are asked when the first one does not answer, and with it about
-    /// what decides. None of them is used without [`rpc_url`](Self::rpc_url).
+    /// Further endpoints. They are asked when the first one does not answer, and together with it
+    /// about decisions. They are used only with [`rpc_url`](Self::rpc_url).
     pub more_rpc_urls: Vec<SecretString>,
     /// Mode `onchain`: the key that pays the gas, 32 bytes as hexadecimal digits.
     pub private_key: Option<SecretString>,
-    /// Mode `onchain`: who signs for the account that pays the gas, in the place of `private_key`.
+    /// Mode `onchain`: the signer of the account that pays the gas, instead of `private_key`.
     pub signer: Option<Arc<dyn TransactionSigner>>,
-    /// How long is waited for what.
+    /// The time limits.
     pub timeouts: Timeouts,
-    /// Mode `onchain`: what a settlement may cost.
+    /// Mode `onchain`: the limits of a settlement's cost.
     pub gas: GasPolicy,
-    /// Mode `onchain`: where the transactions that are sent are recorded, by this process alone.
-    /// Without it they are recorded in memory, and what is on its way when the process ends is
+    /// Mode `onchain`: the store of our own transactions, which only this process may use. Without
+    /// it they are recorded in memory, and a transaction that is pending when the process ends is
     /// found on the chain only.
     pub records: Option<Arc<dyn Store>>,
     /// How the chain is read.
     pub chain: ChainOptions,
 }
 
-/// Without the URLs and the secrets.
+/// Leaves out the URLs and the secrets.
 impl fmt::Debug for SettlementConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SettlementConfig")

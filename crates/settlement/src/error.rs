@@ -1,4 +1,4 @@
-//! What can go wrong: a configuration that cannot be used, and answers that cannot be had.
+//! The errors: an unusable configuration, and answers that are unavailable.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,22 +10,23 @@ use x402_wire::Network;
 
 use crate::Mode;
 
-/// A settlement that cannot be set up. Every variant is a mistake in the configuration: a service
-/// that is merely unreachable is not an error here, it is asked again before the first payment.
+/// A settlement that cannot be set up. Every variant is a mistake in the configuration. An
+/// unreachable service is not an error here: it is asked again before the first payment.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettlementError {
     /// The records of own transactions cannot be read.
     #[error(transparent)]
     Records(Box<SenderError>),
-    /// A key that the mode needs.
+    /// A key that the mode requires is missing.
     #[error("{key} is required when the settlement mode is `{mode}`")]
     Missing {
         /// The configuration key.
         key: &'static str,
-        /// The mode that needs it.
+        /// The mode that requires it.
         mode: Mode,
     },
-    /// Not an absolute `http` or `https` URL. The text itself may hold a key and is not repeated.
+    /// The URL is not an absolute `http` or `https` URL. The text may hold a key and is not
+    /// repeated.
     #[error(
         "{key}: expected an absolute http or https URL with a host and without query or fragment"
     )]
@@ -33,22 +34,22 @@ pub enum SettlementError {
         /// The configuration key.
         key: &'static str,
     },
-    /// Not a secp256k1 private key.
+    /// The text is not a secp256k1 private key.
     #[error("{key}: expected 32 bytes as hexadecimal digits that are a secp256k1 private key")]
     PrivateKey {
         /// The configuration key.
         key: &'static str,
     },
-    /// A credential that cannot be sent in an HTTP header.
+    /// The credential cannot be sent in an HTTP header.
     #[error("{key}: expected visible ASCII characters")]
     Credential {
         /// The configuration key.
         key: &'static str,
     },
-    /// The HTTP client could not be made: no TLS certificates on this machine, for instance.
+    /// The HTTP client could not be built, for example because the machine has no TLS certificates.
     #[error("the HTTP client cannot be set up: {detail}")]
     Client {
-        /// What the TLS or HTTP library says.
+        /// The message of the TLS or HTTP library.
         detail: String,
     },
     /// The RPC endpoint serves another chain.
@@ -56,10 +57,10 @@ pub enum SettlementError {
     Chain {
         /// The chain of the payment terms.
         expected: u64,
-        /// The chain that the endpoint names.
+        /// The chain that the endpoint reports.
         observed: u64,
     },
-    /// An asset on chain is not what the configuration says.
+    /// An asset on chain differs from the configuration.
     #[error(transparent)]
     Asset(Box<AssetFault>),
 }
@@ -81,8 +82,8 @@ impl SettlementError {
     }
 }
 
-/// An asset on chain that is not what the configuration says. Signatures made under the configured
-/// name and version would fail there, or pay with something else.
+/// An asset on chain that differs from the configuration. Signatures under the configured name and
+/// version would fail there, or pay with something else.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AssetFault {
     /// `DOMAIN_SEPARATOR()` is not the one of the configured name and version (EIP-712).
@@ -109,10 +110,10 @@ pub enum AssetFault {
         asset: Address,
         /// The configured EIP-712 name.
         name: String,
-        /// Where it was looked for.
+        /// The network that was searched.
         network: Network,
     },
-    /// The contract has no `DOMAIN_SEPARATOR()`: it cannot have EIP-3009.
+    /// The contract has no `DOMAIN_SEPARATOR()`, so it cannot have EIP-3009.
     #[error(
         "asset {asset} (`{name}`) has no DOMAIN_SEPARATOR(): it does not take EIP-3009 payments"
     )]
@@ -138,7 +139,7 @@ impl AssetFault {
 
 /// The remote call that an outcome depended on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Call {
+pub enum RemoteCall {
     /// `POST /verify` (x402 v2 section 7.1).
     Verify,
     /// `POST /settle` (x402 v2 section 7.2).
@@ -151,7 +152,7 @@ pub enum Call {
     Rpc(&'static str),
 }
 
-impl Call {
+impl RemoteCall {
     /// The name in logs: `verify`, `settle`, `supported`, `settle/status`, or the JSON-RPC method.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -165,93 +166,93 @@ impl Call {
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for RemoteCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// Why an outcome could not be had. None of these says that a payment failed.
+/// Why an outcome is unavailable. None of these says that a payment failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Cause {
-    /// No complete answer in time.
+    /// No complete answer arrived in time.
     #[error("{call}: no complete answer within {} ms", after.as_millis())]
     Timeout {
-        /// What was asked.
-        call: Call,
-        /// How long was waited.
+        /// The call.
+        call: RemoteCall,
+        /// How long the caller waited.
         after: Duration,
     },
-    /// No connection could be established: not a byte was sent.
+    /// No connection could be made: no byte was sent.
     #[error("{call}: no connection")]
     Unreachable {
-        /// What was asked.
-        call: Call,
+        /// The call.
+        call: RemoteCall,
     },
     /// The connection broke before the answer was complete.
     #[error("{call}: the connection broke before the answer was complete")]
     Interrupted {
-        /// What was asked.
-        call: Call,
+        /// The call.
+        call: RemoteCall,
     },
-    /// A longer answer than any protocol message.
+    /// The answer is longer than any protocol message.
     #[error("{call}: the answer is longer than {limit} bytes")]
     Oversize {
-        /// What was asked.
-        call: Call,
+        /// The call.
+        call: RemoteCall,
         /// The limit in bytes.
         limit: usize,
     },
-    /// An HTTP status with a body that says nothing conclusive.
+    /// An HTTP status whose body decides nothing.
     #[error("{call}: answered with status {status} and nothing conclusive")]
     Status {
-        /// What was asked.
-        call: Call,
+        /// The call.
+        call: RemoteCall,
         /// The HTTP status.
         status: u16,
     },
-    /// An answer that is not the protocol's.
+    /// The answer is not a protocol message.
     #[error("{call}: the answer is not the protocol's: {detail}")]
     Malformed {
-        /// What was asked.
-        call: Call,
-        /// What is wrong with it; never a part of it.
+        /// The call.
+        call: RemoteCall,
+        /// The defect; never a part of the answer.
         detail: Malformation,
     },
-    /// An answer about another payment than the one it was asked about.
+    /// The answer concerns another payment.
     #[error("{call}: {member} contradicts the payment: expected {expected}, observed {observed}")]
     Contradiction {
-        /// What was asked.
-        call: Call,
+        /// The call.
+        call: RemoteCall,
         /// The contradicting member.
         member: &'static str,
-        /// What the payment says.
+        /// The payment's value.
         expected: String,
-        /// What the answer says, at most 80 characters.
+        /// The answer's value, at most 80 characters.
         observed: String,
     },
     /// The service says that the outcome is open.
     #[error("{call}: the outcome is still open (`{state}`)")]
     Pending {
-        /// What was asked.
-        call: Call,
+        /// The call.
+        call: RemoteCall,
         /// The state or reason that it names, at most 80 characters.
         state: String,
     },
     /// The broker refused the call itself, not the payment.
     #[error("{call}: the broker refused the call with code {code}")]
     Broker {
-        /// What was asked.
-        call: Call,
+        /// The call.
+        call: RemoteCall,
         /// Its error code.
         code: String,
     },
     /// The node refused the call.
     #[error("{call}: the node refused with code {code}: {message}")]
     Rpc {
-        /// What was asked.
-        call: Call,
+        /// The call.
+        call: RemoteCall,
         /// The JSON-RPC error code.
         code: i64,
         /// Its message, at most 200 characters.
@@ -265,8 +266,7 @@ pub enum Cause {
         /// The chain of the node.
         observed: u64,
     },
-    /// The asset on chain is not the configured one, so that nothing can be said about payments in
-    /// it.
+    /// The asset on chain is not the configured one, so no payment in it can be judged.
     #[error(transparent)]
     Asset(Box<AssetFault>),
     /// The payment's asset is not configured here.
@@ -275,41 +275,41 @@ pub enum Cause {
         /// The payment's asset.
         asset: Address,
     },
-    /// The authorization is used, by a transaction that this settlement did not send or know of.
+    /// The authorization is used, by a transaction that this settlement neither sent nor knew.
     #[error("the authorization is used by another transaction")]
     UsedElsewhere,
-    /// The authorization is used, but the node has no log of it from the time in which it could be.
+    /// The authorization is used, but the node has no log of it for the possible time.
     #[error("the authorization is used, but no log of its time shows by which transaction")]
     NotLocated,
-    /// A refusal that does not exclude that the payment is taken: by the transaction that it names,
-    /// by an earlier settlement, or by one that our node has not seen yet.
+    /// A refusal after which the payment may still be taken: by the transaction that it names, by
+    /// an earlier settlement, or by one that our node has not seen yet.
     #[error("{call}: `{reason}` does not exclude that the payment is taken")]
     Inconclusive {
-        /// What was asked.
-        call: Call,
+        /// The call.
+        call: RemoteCall,
         /// The reason code.
         reason: String,
     },
-    /// The account that pays the gas has not enough for one more settlement at the present fee.
+    /// The account that pays the gas cannot pay for one more settlement at the present fee.
     #[error(
         "the settling account {account} holds {balance} wei, too little for one more settlement"
     )]
     NoGas {
         /// The account.
         account: Address,
-        /// What it has, in wei.
+        /// Its balance, in wei.
         balance: U256,
     },
-    /// Something holds the transactions of the settling account.
+    /// The transactions of the settling account are held.
     #[error("the transactions of the settling account are held: {0}")]
     Held(Box<Hold>),
     /// The records of the settling account's transactions cannot be used.
     #[error(transparent)]
     Records(Box<SenderError>),
-    /// The settlements before this one take longer than the payment is valid.
+    /// The earlier settlements take longer than the payment is valid.
     #[error("{waiting} settlements wait to be sent, and the payment would end before its turn")]
     QueueTooLong {
-        /// How many are waiting.
+        /// How many settlements are waiting.
         waiting: usize,
     },
     /// The machine's clock and the chain's contradict each other.
@@ -329,9 +329,9 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether somebody was asked about a payment, and the payment itself may be why the answer
-    /// decides nothing. `false` of what stands in everybody's way: no connection, a cached list,
-    /// the settling account, the clocks, the assets.
+    /// Whether a party was asked about a payment, and the payment itself may be the reason for an
+    /// indecisive answer. `false` for causes that affect every payment: no connection, a cached
+    /// list, the settling account, the clocks, the assets.
     #[must_use]
     pub fn is_about_the_payment(&self) -> bool {
         match self {
@@ -344,7 +344,7 @@ impl Cause {
             | Self::Pending { call, .. }
             | Self::Broker { call, .. }
             | Self::Rpc { call, .. }
-            | Self::Inconclusive { call, .. } => *call != Call::Supported,
+            | Self::Inconclusive { call, .. } => *call != RemoteCall::Supported,
             Self::UsedElsewhere | Self::NotLocated => true,
             Self::Unreachable { .. }
             | Self::Chain { .. }
@@ -401,25 +401,25 @@ impl From<AssetFault> for Cause {
     }
 }
 
-/// What is wrong with an answer.
+/// The defect of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Malformation {
-    /// Not the JSON object that the protocol prescribes.
+    /// It is not the JSON object that the protocol prescribes.
     #[error("not the prescribed JSON")]
     Json,
-    /// A settled payment without the hash of its transaction.
+    /// It reports a settled payment without the hash of its transaction.
     #[error("success without a transaction hash")]
     NoTransaction,
-    /// A transaction hash that is not 32 bytes of hexadecimal digits.
+    /// The transaction hash is not 32 bytes of hexadecimal digits.
     #[error("the transaction hash is not 32 bytes")]
     TransactionHash,
-    /// A success that comes with an HTTP error status.
+    /// It reports a success with an HTTP error status.
     #[error("success with an HTTP error status")]
     SuccessWithErrorStatus,
-    /// A receipt whose transaction is on chain and did not make the payment.
+    /// The receipt's transaction is on chain and did not make the payment.
     #[error("the transaction did not transfer the payment")]
     NoTransfer,
-    /// A JSON-RPC result of another type.
+    /// The JSON-RPC result has another type.
     #[error("the result has another type")]
     RpcResult,
 }

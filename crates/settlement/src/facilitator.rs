@@ -10,14 +10,14 @@ use crate::answer::{self, Answer};
 use crate::http::{self, Http};
 use crate::support::{FOR_READINESS, Support, SupportCache};
 use crate::{
-    Call, Cause, Readiness, Reconciliation, Settlement, SettlementError, Settler, Timeouts,
+    Cause, Readiness, Reconciliation, RemoteCall, Settlement, SettlementError, Settler, Timeouts,
     Verification,
 };
 
 /// A facilitator of x402 v2 (section 7): `POST /verify`, `POST /settle`, `GET /supported`.
 ///
-/// Nothing is asked before the first payment, so a facilitator that is down does not keep a server
-/// from starting.
+/// No request is sent before the first payment, so a server can start while its facilitator is
+/// down.
 pub struct Facilitator {
     http: Http,
     verify_url: Url,
@@ -63,7 +63,7 @@ impl Facilitator {
         let reply = self
             .http
             .post(
-                Call::Settle,
+                RemoteCall::Settle,
                 self.settle_url.clone(),
                 HeaderMap::new(),
                 body.to_owned(),
@@ -80,15 +80,20 @@ impl Facilitator {
         let url = self.supported_url.clone();
         let reply = self
             .http
-            .get(Call::Supported, url, HeaderMap::new(), self.timeouts.verify)
+            .get(
+                RemoteCall::Supported,
+                url,
+                HeaderMap::new(),
+                self.timeouts.verify,
+            )
             .await?;
         if reply.status >= 500 {
             return Err(Cause::Status {
-                call: Call::Supported,
+                call: RemoteCall::Supported,
                 status: reply.status,
             });
         }
-        // A facilitator that answers without listing anything supports nothing beyond the default.
+        // A facilitator that answers with an empty list supports the default only.
         Ok(
             serde_json::from_slice::<SupportedResponse>(&reply.body).map_or_else(
                 |_| Support::default(),
@@ -113,7 +118,7 @@ impl Settler for Facilitator {
         match self
             .http
             .post(
-                Call::Verify,
+                RemoteCall::Verify,
                 url,
                 HeaderMap::new(),
                 body,
@@ -133,14 +138,14 @@ impl Settler for Facilitator {
             Answer::Pending { transaction, state } => (transaction, state),
         };
         tracing::info!(key = %payment.key(), %transaction, %state, "settlement pending, asking once more");
-        // The identical request once more, as the reference servers do. Only a success decides: a
-        // refusal may be the trace of the first transaction.
+        // Sends the identical request once more, as the reference servers do. Only a success
+        // decides: a refusal may come from the first transaction.
         match self.settle_once(payment, &body).await {
             Answer::Final(settled @ Settlement::Settled(_)) => settled,
             _ => Settlement::Unknown {
                 transaction: Some(transaction),
                 cause: Cause::Pending {
-                    call: Call::Settle,
+                    call: RemoteCall::Settle,
                     state,
                 },
             },
@@ -149,8 +154,8 @@ impl Settler for Facilitator {
 
     /// Re-sends the identical settlement. x402 v2 has no status query, so a refusal such as
     /// "already used" stays undecided: the money may have moved by the first attempt, by a second
-    /// facilitator, or not at all after a cancellation, and only the chain can tell these apart.
-    /// When the payment's window is over it is undecidable.
+    /// facilitator, or not at all after a cancellation, and only the chain can distinguish these.
+    /// When the payment's window is over, it is undecidable.
     async fn reconcile(
         &self,
         payment: &Payment,
@@ -168,7 +173,7 @@ impl Settler for Facilitator {
     }
 }
 
-/// Without the URLs, which may hold a key.
+/// Leaves out the URLs, which may hold a key.
 impl std::fmt::Debug for Facilitator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Facilitator")

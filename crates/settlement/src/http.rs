@@ -7,13 +7,13 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Url};
 
-use crate::{Call, Cause, SettlementError, observe};
+use crate::{Cause, RemoteCall, SettlementError, observe};
 
-/// The longest answer of a facilitator, in bytes. Its messages have a few hundred.
+/// The longest answer of a facilitator, in bytes. Its messages have a few hundred bytes.
 pub(crate) const MAX_FACILITATOR_BODY: usize = 256 * 1024;
 
-/// Below the idle time-out of common servers, so that a settlement is not sent into a connection
-/// that the other side is closing.
+/// Below the idle time-out of common servers, so that no settlement goes into a connection that the
+/// other side is closing.
 const POOL_IDLE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Http {
         })
     }
 
-    /// The same connections with another limit on answers.
+    /// A client with the same connections and another limit on answers.
     pub(crate) fn with_max_body(&self, max_body: usize) -> Self {
         Self {
             client: self.client.clone(),
@@ -66,7 +66,7 @@ impl Http {
 
     pub(crate) async fn get(
         &self,
-        call: Call,
+        call: RemoteCall,
         url: Url,
         headers: HeaderMap,
         timeout: Duration,
@@ -77,7 +77,7 @@ impl Http {
 
     pub(crate) async fn post(
         &self,
-        call: Call,
+        call: RemoteCall,
         url: Url,
         mut headers: HeaderMap,
         body: impl Into<Bytes>,
@@ -90,7 +90,7 @@ impl Http {
 
     async fn send(
         &self,
-        call: Call,
+        call: RemoteCall,
         request: RequestBuilder,
         timeout: Duration,
     ) -> Result<Reply, Cause> {
@@ -102,7 +102,7 @@ impl Http {
 
     async fn exchange(
         &self,
-        call: Call,
+        call: RemoteCall,
         request: RequestBuilder,
         timeout: Duration,
     ) -> Result<Reply, Cause> {
@@ -153,9 +153,9 @@ pub(crate) fn join(base: &Url, path: &str) -> Url {
     url
 }
 
-fn transport_cause(call: Call, after: Duration, error: &reqwest::Error) -> Cause {
-    // First, because a connection that is not established in time is both, and in neither case was
-    // anything sent.
+fn transport_cause(call: RemoteCall, after: Duration, error: &reqwest::Error) -> Cause {
+    // Checked first, because a connection that is not made in time matches both, and no request was
+    // sent in either case.
     if error.is_connect() {
         Cause::Unreachable { call }
     } else if error.is_timeout() {

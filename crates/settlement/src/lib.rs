@@ -20,7 +20,7 @@ mod with_chain;
 pub use any::AnySettler;
 pub use chain::{ChainOptions, ChainReader, Clock, Finding, LogSearch};
 pub use config::SettlementConfig;
-pub use error::{AssetFault, Call, Cause, Malformation, SettlementError};
+pub use error::{AssetFault, Cause, Malformation, RemoteCall, SettlementError};
 pub use facilitator::Facilitator;
 pub use mode::{Mode, UnknownMode};
 pub use okx::{Okx, OkxCredentials};

@@ -1,11 +1,11 @@
-//! Who settles.
+//! The kinds of settlers.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Who settles: `settlement.mode`.
+/// The kind of settler: `settlement.mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// Any x402 v2 facilitator.
@@ -13,11 +13,11 @@ pub enum Mode {
     Facilitator,
     /// The OKX broker.
     Okx,
-    /// This process, with a key of its own.
+    /// This process, with its own key.
     Onchain,
 }
 
-/// A mode that does not exist.
+/// The text is no mode.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("expected `facilitator`, `okx` or `onchain`, observed `{observed}`")]
 pub struct UnknownMode {

@@ -20,19 +20,19 @@ use crate::http::{self, Http, Reply};
 use crate::reason::is_used;
 use crate::support::{FOR_READINESS, Support, SupportCache};
 use crate::{
-    Call, Cause, Malformation, Readiness, Receipt, Reconciliation, Settlement, SettlementError,
-    Settler, Timeouts, Verification,
+    Cause, Malformation, Readiness, Receipt, Reconciliation, RemoteCall, Settlement,
+    SettlementError, Settler, Timeouts, Verification,
 };
 
-/// The prefix of every path; part of what is signed.
+/// The prefix of every path. It is signed too.
 const API: &str = "/api/v6/pay/x402";
 
 /// The OKX broker (its pages api-http-onetime, api-http-batch, api-query-settlement-status).
 ///
 /// Scheme `exact` is settled with `syncSettle`: the broker answers when the transaction is
-/// confirmed. When it could not wait long enough, its status query is polled for
-/// [`Timeouts::poll_budget`]; after that the outcome is unknown, with the hash, and never a
-/// failure.
+/// confirmed. When it could not wait long enough, we poll its status query for
+/// [`Timeouts::poll_budget`]; after that the outcome is unknown, with the hash, and never counts as
+/// a failure.
 pub struct Okx {
     http: Http,
     base: Url,
@@ -52,7 +52,7 @@ struct StatusBody {
     status: Option<String>,
 }
 
-/// What the status query says about a transaction.
+/// The progress of a transaction, according to the status query.
 #[derive(Debug)]
 enum Progress {
     Success,
@@ -101,7 +101,7 @@ impl Okx {
 
     async fn post(
         &self,
-        call: Call,
+        call: RemoteCall,
         path: &str,
         body: String,
         timeout: Duration,
@@ -114,7 +114,7 @@ impl Okx {
     }
 
     /// `query` is empty or begins with `?`; its characters need no escaping.
-    async fn get(&self, call: Call, path: &str, query: &str) -> Result<Reply, Cause> {
+    async fn get(&self, call: RemoteCall, path: &str, query: &str) -> Result<Reply, Cause> {
         let path = format!("{API}{path}");
         let headers = self
             .credentials
@@ -127,18 +127,18 @@ impl Okx {
     }
 
     async fn settle_once(&self, payment: &Payment) -> Answer {
-        // Deferred payments are stored, not broadcast: there is nothing to wait for.
+        // Deferred payments are stored, not broadcast, so there is nothing to wait for.
         let sync_settle = (payment.scheme() == Scheme::Exact).then_some(true);
         let body = request_body(payment, sync_settle);
         let reply = self
-            .post(Call::Settle, "/settle", body, self.timeouts.settle)
+            .post(RemoteCall::Settle, "/settle", body, self.timeouts.settle)
             .await;
-        let opened = reply.and_then(|reply| Ok((reply.status, open(Call::Settle, &reply)?)));
+        let opened = reply.and_then(|reply| Ok((reply.status, open(RemoteCall::Settle, &reply)?)));
         match opened {
             Ok((status, Opened::Data(data))) => {
                 match serde_json::from_str::<SettleBody>(data.get()) {
                     Ok(body) => body.read(payment, status),
-                    Err(_) => answer::unknown(None, malformed(Call::Settle)),
+                    Err(_) => answer::unknown(None, malformed(RemoteCall::Settle)),
                 }
             }
             Ok((_, Opened::Refused { reason, message })) => answer::refused(reason, message, None),
@@ -158,7 +158,7 @@ impl Okx {
                         ..Receipt::of(payment, transaction)
                     });
                 }
-                // The transaction failed because another one has used the authorization.
+                // The transaction failed because another one used the authorization.
                 Ok(Progress::Failed(reason)) if is_used(&reason) => {
                     return Settlement::Unknown {
                         transaction: Some(transaction),
@@ -167,7 +167,7 @@ impl Okx {
                 }
                 Ok(Progress::Failed(reason)) => return Settlement::rejected(reason),
                 Ok(Progress::Open(state)) => Cause::Pending {
-                    call: Call::SettleStatus,
+                    call: RemoteCall::SettleStatus,
                     state,
                 },
                 Err(cause) => cause,
@@ -184,7 +184,7 @@ impl Okx {
     }
 
     async fn status(&self, payment: &Payment, transaction: &str) -> Result<Progress, Cause> {
-        let call = Call::SettleStatus;
+        let call = RemoteCall::SettleStatus;
         if !is_hash(transaction) {
             return Err(Cause::Malformed {
                 call,
@@ -221,13 +221,13 @@ impl Okx {
     }
 
     async fn supported(&self) -> Result<Support, Cause> {
-        let reply = self.get(Call::Supported, "/supported", "").await?;
-        match open(Call::Supported, &reply)? {
+        let reply = self.get(RemoteCall::Supported, "/supported", "").await?;
+        match open(RemoteCall::Supported, &reply)? {
             Opened::Data(data) => serde_json::from_str::<SupportedResponse>(data.get())
                 .map(|listed| Support::of(&listed, self.network))
-                .map_err(|_| malformed(Call::Supported)),
+                .map_err(|_| malformed(RemoteCall::Supported)),
             Opened::Refused { reason, .. } => Err(Cause::Broker {
-                call: Call::Supported,
+                call: RemoteCall::Supported,
                 code: reason.as_str().to_owned(),
             }),
         }
@@ -246,7 +246,7 @@ impl StatusBody {
         .find_map(|(member, observed, expected)| {
             let observed = observed.as_deref().filter(|text| !text.is_empty())?;
             (!observed.eq_ignore_ascii_case(&expected)).then(|| Cause::Contradiction {
-                call: Call::SettleStatus,
+                call: RemoteCall::SettleStatus,
                 member,
                 expected,
                 observed: answer::clip(observed),
@@ -267,9 +267,9 @@ impl Settler for Okx {
         }
         let body = request_body(payment, None);
         let reply = self
-            .post(Call::Verify, "/verify", body, self.timeouts.verify)
+            .post(RemoteCall::Verify, "/verify", body, self.timeouts.verify)
             .await;
-        match reply.and_then(|reply| Ok((reply.status, open(Call::Verify, &reply)?))) {
+        match reply.and_then(|reply| Ok((reply.status, open(RemoteCall::Verify, &reply)?))) {
             Ok((status, Opened::Data(data))) => {
                 let body = String::from(Box::<str>::from(data)).into();
                 answer::verification(payment, &Reply { status, body })
@@ -290,16 +290,16 @@ impl Settler for Okx {
             Answer::Pending { transaction, state } => Settlement::Unknown {
                 transaction: Some(transaction).filter(|text| !text.is_empty()),
                 cause: Cause::Pending {
-                    call: Call::Settle,
+                    call: RemoteCall::Settle,
                     state,
                 },
             },
         }
     }
 
-    /// Asks for the state of the known transaction; without one, or when the broker does not know
+    /// Asks for the state of the known transaction. Without one, or when the broker does not know
     /// it, re-sends the identical settlement. When neither decides and the payment's window is
-    /// over, nothing will.
+    /// over, the payment stays undecided for ever.
     async fn reconcile(
         &self,
         payment: &Payment,
@@ -337,7 +337,7 @@ impl Okx {
                 Ok(Progress::Failed(reason)) => return Reconciliation::NotSettled { reason },
                 Ok(Progress::Open(state)) if state != "not_found" => {
                     return undecided(Cause::Pending {
-                        call: Call::SettleStatus,
+                        call: RemoteCall::SettleStatus,
                         state,
                     });
                 }
@@ -349,7 +349,7 @@ impl Okx {
     }
 }
 
-/// Without the URL, which may hold a key.
+/// Leaves out the URL, which may hold a key.
 impl std::fmt::Debug for Okx {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Okx")
@@ -358,7 +358,7 @@ impl std::fmt::Debug for Okx {
     }
 }
 
-fn malformed(call: Call) -> Cause {
+fn malformed(call: RemoteCall) -> Cause {
     Cause::Malformed {
         call,
         detail: Malformation::Json,
@@ -370,7 +370,7 @@ fn is_hash(text: &str) -> bool {
         .is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Now as the broker writes it: ISO 8601 in UTC with milliseconds.
+/// The present time in the broker's form: ISO 8601 in UTC with milliseconds.
 fn timestamp() -> String {
     Timestamp::now()
         .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")

@@ -1,5 +1,4 @@
-//! Settling without a facilitator: the authorization is sent to its token from an account of our
-//! own.
+//! Settles without a facilitator: sends the authorization to its token from our own account.
 
 mod funds;
 mod prepare;
@@ -26,23 +25,24 @@ use crate::{
     Timeouts, Verification,
 };
 
-/// What a settlement may cost.
+/// The limits of a settlement's cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GasPolicy {
     /// The most gas that one settlement may use. A payment that needs more is refused before the
     /// work.
     pub gas_cap: u64,
-    /// Whether payers that have code are served: contract wallets, and accounts that have delegated
-    /// (EIP-7702). Their own code runs in the settlement and is paid for with our gas, at most up
+    /// Whether payers with code are served: contract wallets, and accounts that have delegated
+    /// (EIP-7702). Their own code runs in the settlement, and our account pays its gas, at most up
     /// to the cap.
     pub contract_wallets: bool,
-    /// The most that one gas may cost, in wei. While the market is above it, nothing new is sent.
+    /// The highest price of a unit of gas, in wei. While the market is above it, no new transaction
+    /// is sent.
     pub max_fee_per_gas: u128,
 }
 
 impl Default for GasPolicy {
-    /// A transfer with authorization takes 60,000 to 100,000 gas; a wallet with several owners some
-    /// more.
+    /// A transfer with authorization takes 60,000 to 100,000 gas; a wallet with several owners
+    /// takes more.
     fn default() -> Self {
         Self {
             gas_cap: 200_000,
@@ -65,17 +65,16 @@ pub(crate) fn local_key(
 /// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on
 /// EVM, settlement phase; EIP-3009). Scheme `aggr_deferred` needs the broker and is refused.
 ///
-/// One instance owns its key. Its transactions are recorded before they are sent; several are on
-/// their way at a time, at fees that follow the market, and each is watched until 64 blocks stand
-/// above it (see `tx_sender`).
+/// One instance owns its key. Its transactions are recorded before they are sent. Several are
+/// pending at a time, at fees that follow the market, and each is watched until 64 blocks follow it
+/// (see `tx_sender`).
 pub struct OnchainSettler {
     chain: ChainReader,
     account: Address,
     sender: Sender,
     queue: Queue,
     funds: Funds,
-    /// Settlements that have begun and are not in a block yet: each may still cost what one costs
-    /// at most.
+    /// Settlements that have begun and are not in a block yet: each may still cost the maximum.
     open: AtomicUsize,
     timeouts: Timeouts,
     policy: GasPolicy,
@@ -98,8 +97,8 @@ impl OnchainSettler {
         Ok(Self::over(chain, signer, timeouts, policy, records))
     }
 
-    /// The same with records that outlive the process. No other process may use them at the same
-    /// time.
+    /// Like [`Self::new`], with records that outlive the process. No other process may use them at
+    /// the same time.
     ///
     /// # Errors
     /// [`SettlementError::PrivateKey`], and [`SettlementError::Records`] when they cannot be read.
@@ -114,7 +113,7 @@ impl OnchainSettler {
         Self::signed_by(chain, signer, timeouts, policy, records).await
     }
 
-    /// The same with a key that somebody else may hold.
+    /// Like [`Self::recorded`], with a signer that may hold the key elsewhere.
     ///
     /// # Errors
     /// [`SettlementError::Records`] when the records cannot be read.
@@ -184,9 +183,9 @@ impl OnchainSettler {
             Err(cause) => return unknown(transaction, cause),
         };
         match self.chain.find(payment, None).await {
-            // Somebody else has sent the same authorization before us.
+            // Another party sent the same authorization before us.
             Ok(Finding::Settled(receipt)) => unknown(receipt.transaction, Cause::UsedElsewhere),
-            // Two nodes behind one address, of which one lags.
+            // Two nodes may share one address, and one of them is behind.
             Ok(Finding::Open) if is_used(&reason) => {
                 unknown(transaction, answer::inconclusive(&reason))
             }
@@ -202,8 +201,8 @@ impl OnchainSettler {
         }
     }
 
-    /// An own transaction for this payment that stands in a canonical block and has not made it: it
-    /// is not sent again.
+    /// Handles our own transaction for this payment that is in a canonical block and did not make
+    /// the payment: it is not sent again.
     async fn failed(
         &self,
         payment: &Payment,
@@ -224,7 +223,7 @@ impl OnchainSettler {
         }))
     }
 
-    /// The node has the transaction and no block has it for good.
+    /// Whether the node has the transaction and no final block contains it.
     async fn waits(&self, hash: B256) -> Result<bool, Cause> {
         let known = self.chain.rpc().knows(hash).await;
         Ok(known.map_err(RpcFault::cause)? && self.chain.outcome(hash).await?.is_none())
@@ -247,10 +246,9 @@ impl Settler for OnchainSettler {
         Ok(self.policy.contract_wallets && self.chain.has_code(payer).await?)
     }
 
-    /// Beyond what the chain says, the settlement is estimated as it will be sent: from our
-    /// account, with the fees that will be paid and at most the gas of the cap. A wallet's code
-    /// sees who sends and what the gas costs, and would answer otherwise to a call that pays
-    /// nothing.
+    /// In addition to the chain's state, the settlement is estimated as it will be sent: from our
+    /// account, with the real fees and at most the gas of the cap. A wallet's code sees the sender
+    /// and the gas price, and could answer differently to a call that pays nothing.
     async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
         let supported = self.supports(payment.scheme()).await;
         if supported != Verification::Valid {
@@ -296,7 +294,7 @@ impl Settler for OnchainSettler {
         transaction: Option<&str>,
         now: u64,
     ) -> Reconciliation {
-        // Higher fees give a transaction another hash: the records know which of them counts.
+        // Higher fees give a transaction another hash: the records know which hash counts.
         let record = match self.known(payment).await {
             Ok(Known::Attempt(record)) => Some(record),
             Ok(Known::Next(_)) => None,
@@ -312,7 +310,7 @@ impl Settler for OnchainSettler {
             transaction: transaction.map(str::to_owned),
             cause,
         };
-        // Another mode has stored it with the broker, and its batch is not this authorization.
+        // Another mode stored it with the broker, and its batch does not use this authorization.
         if payment.scheme() == Scheme::AggrDeferred {
             return undecided(answer::inconclusive(&Reason::UnsupportedScheme)).ended(payment, now);
         }
@@ -324,7 +322,7 @@ impl Settler for OnchainSettler {
             Err(cause) => return undecided(cause),
         };
         match self.failed(payment, transaction).await {
-            // Why is shown by what has used the authorization.
+            // The transaction that used the authorization shows the reason.
             Ok(Some(Reconciliation::Failed { transaction, .. }))
                 if matches!(finding, Finding::Spent) =>
             {
@@ -350,16 +348,16 @@ impl Settler for OnchainSettler {
             }
             Finding::Settled(_) | Finding::Open => {}
         }
-        // Unused and still usable. What the sender has on its way comes into a block, or to another
-        // end, by itself.
+        // It is unused and still usable. A pending transaction of the sender reaches a block, or
+        // another end, by itself.
         if record.is_some_and(|record| !matches!(record.state, State::Prepared)) {
             return undecided(Cause::Pending {
                 call: RECEIPT,
                 state: "waiting for a block".to_owned(),
             });
         }
-        // A transaction that is not in the records. One that waits for its block is waited for; a
-        // second one would only burn gas.
+        // A transaction outside of the records. A pending one is waited for, because a second one
+        // would only waste gas.
         if let Some(hash) = transaction.and_then(|text| text.parse().ok()) {
             match self.waits(hash).await {
                 Ok(true) => {
@@ -373,8 +371,8 @@ impl Settler for OnchainSettler {
                 Err(cause) => return undecided(cause),
             }
         }
-        // An earlier transaction may have shown the authorization to others, so a refusal does not
-        // end it.
+        // An earlier transaction may have made the authorization public, so a refusal does not end
+        // it.
         answer::after_resend(self.settle(payment).await, transaction).reopened()
     }
 
@@ -420,7 +418,7 @@ impl Settler for OnchainSettler {
     }
 }
 
-/// What the token says now is the reason for a failure of a moment ago, if it says anything.
+/// The token's present reason for a failure of a moment ago, if it gives one.
 fn named_failure(reason: Reason, outcome: &TransactionOutcome) -> Reason {
     match reason {
         Reason::InvalidExactEvmTransactionSimulationFailed if outcome.succeeded() => {

@@ -1,4 +1,4 @@
-//! The port: what a server asks of a settlement, and every answer that it can get.
+//! The port: a server's requests to a settlement, and all possible answers.
 
 use alloy_primitives::{Address, U256};
 use serde_json::value::RawValue;
@@ -9,18 +9,17 @@ use x402_wire::{
 use crate::Cause;
 use crate::answer::inconclusive;
 
-/// Takes payments: checks what only a remote party can tell, settles, and finds out what became of
-/// a settlement whose outcome was lost.
+/// Takes payments: makes the remote checks, settles, and reconciles a settlement whose outcome was
+/// lost.
 ///
-/// Implementations never retry in a way that could charge twice: whatever they re-send is the
-/// identical authorization, which its token accepts once (EIP-3009).
+/// Implementations never retry in a way that could charge twice: they only re-send the identical
+/// authorization, which its token accepts once (EIP-3009).
 ///
 /// Dropping a future of [`settle`](Self::settle) does not undo what it has sent. A caller that may
 /// be cancelled runs it in a task of its own, or treats the payment as unknown and reconciles.
 pub trait Settler: Send + Sync + 'static {
-    /// Whether payments of this scheme are taken at all, as far as that can be told without asking
-    /// about one; a remote party's own list is kept for a while. [`verify`](Self::verify) includes
-    /// it.
+    /// Whether payments of this scheme are taken at all, as far as that is known without a payment.
+    /// A remote party's own list is kept for a while. [`verify`](Self::verify) includes it.
     fn supports(&self, _scheme: Scheme) -> impl Future<Output = Verification> + Send {
         std::future::ready(Verification::Valid)
     }
@@ -31,9 +30,9 @@ pub trait Settler: Send + Sync + 'static {
     }
 
     /// Whether a signature that does not recover to the payer may be the payer's all the same,
-    /// because the payer has code and judges signatures itself (EIP-1271). Asked before a payment
-    /// is claimed: answers are kept for a while, failures and "no code" too, so that any number of
-    /// forged signatures in the name of one payer costs one look-up.
+    /// because the payer has code and judges signatures itself (EIP-1271). It is called before a
+    /// payment is claimed. Answers are kept for a while, failures and "no code" too, so that any
+    /// number of forged signatures for one payer costs one look-up.
     ///
     /// # Errors
     /// When the chain cannot be read.
@@ -42,10 +41,11 @@ pub trait Settler: Send + Sync + 'static {
     }
 
     /// The remote checks before the work. The caller has already made the offline ones: terms,
-    /// window, and the signature as far as [`Payment::check_signature`] can tell; 65 bytes that it
-    /// refuses are judged here as a contract wallet's. `committed` is the sum, in the asset's
-    /// smallest unit, of the payer's other payments of this asset that are in flight: a settler
-    /// that reads the chain asks the balance to cover them and this one. `now` is unix seconds.
+    /// window, and the signature as far as [`Payment::check_signature`] can judge it. A refused
+    /// signature of 65 bytes is judged here as that of a contract wallet. `committed` is the sum,
+    /// in the asset's smallest unit, of the payer's other payments of this asset that are in
+    /// flight: a settler that reads the chain requires the balance to cover them and this one.
+    /// `now` is in Unix seconds.
     fn verify(
         &self,
         payment: &Payment,
@@ -53,29 +53,31 @@ pub trait Settler: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Verification> + Send;
 
-    /// Whether settlements are transactions of an account of our own, whose gas has to be paid.
+    /// Whether settlements are transactions of our own account, which pays their gas.
     fn pays_gas(&self) -> bool {
         false
     }
 
-    /// Whether one more settlement can be paid for beside `others` that are still to come, at the
-    /// present fee. Asked before the work, where [`pays_gas`](Self::pays_gas) is true.
+    /// Whether our account can pay for one more settlement beside `others` that are still to come,
+    /// at the present fee. It is called before the work, where [`pays_gas`](Self::pays_gas) is
+    /// true.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// Why it cannot pay.
     fn affords(&self, _others: usize) -> impl Future<Output = Result<(), Cause>> + Send {
         std::future::ready(Ok(()))
     }
 
-    /// Takes the payment. Called once for each payment, after a durable record of the attempt.
+    /// Takes the payment. The caller calls it once for each payment, after a durable record of the
+    /// attempt.
     fn settle(&self, payment: &Payment) -> impl Future<Output = Settlement> + Send;
 
-    /// Decides a payment whose outcome is unknown. May settle it with the identical authorization
-    /// when it is certain to be unused or when the remote party makes re-sending safe.
-    /// `transaction` is the hash that an earlier answer named; `now` is unix seconds.
+    /// Decides a payment whose outcome is unknown. It may settle the payment with the identical
+    /// authorization when that is certainly unused, or when the remote party makes re-sending safe.
+    /// `transaction` is the hash from an earlier answer; `now` is in Unix seconds.
     ///
-    /// Every payment reaches an end: what neither the remote party nor a chain has decided when its
-    /// window has been over for [`DECISION_MARGIN_SECONDS`] is [`Reconciliation::Undecidable`].
+    /// Every payment reaches an end: when neither the remote party nor a chain has decided it
+    /// [`DECISION_MARGIN_SECONDS`] after its window, it is [`Reconciliation::Undecidable`].
     fn reconcile(
         &self,
         payment: &Payment,
@@ -84,10 +86,9 @@ pub trait Settler: Send + Sync + 'static {
     ) -> impl Future<Output = Reconciliation> + Send;
 
     /// Whether the authorization can never move money any more: a canonical block is past
-    /// `valid_before` (unix seconds) by more than a reorganisation takes back, and the token calls
-    /// the authorization unused as of that block. Only then may a payer be told to sign another
-    /// one: whoever has seen a broadcast authorization can execute it until it ends. `false` also
-    /// when no chain is read.
+    /// `valid_before` (Unix seconds) by more than a reorganisation can undo, and the authorization
+    /// is unused as of that block. Only then may a payer sign another one, because anybody who saw
+    /// a broadcast authorization can execute it until it ends. `false` also when no chain is read.
     ///
     /// # Errors
     /// When the chain cannot be read.
@@ -99,13 +100,12 @@ pub trait Settler: Send + Sync + 'static {
         std::future::ready(Ok(false))
     }
 
-    /// Whether a canonical block shows that the authorization was cancelled, or used for something
-    /// else than the transfer that it names: it can never make that transfer any more, however long
-    /// it would have been valid. `false` also when no chain is read, and when the node has no log
-    /// of the use. Asks for more than [`is_void`](Self::is_void): the use is searched for in the
-    /// logs.
+    /// Whether a canonical block shows that the authorization was cancelled, or used for another
+    /// transfer than the one that it names: it can then never make that transfer. `false` also when
+    /// no chain is read, and when the node has no log of the use. It costs more than
+    /// [`is_void`](Self::is_void), because it searches the logs for the use.
     ///
-    /// Says nothing of a payment of scheme `aggr_deferred`, which a batch may settle all the same.
+    /// It says nothing about a payment of scheme `aggr_deferred`, which a batch may still settle.
     ///
     /// # Errors
     /// When the chain cannot be read.
@@ -117,9 +117,9 @@ pub trait Settler: Send + Sync + 'static {
         std::future::ready(Ok(false))
     }
 
-    /// Forgets what is kept of own transactions that were submitted before this time (unix seconds)
-    /// and are over for good. For a caller that has forgotten the payments themselves. A settler
-    /// that keeps nothing does nothing.
+    /// Drops the records of own transactions that were submitted before this time (Unix seconds)
+    /// and are finally over. It is for a caller that has dropped the payments themselves. A settler
+    /// without records does nothing.
     fn forget(&self, submitted_before: u64) -> impl Future<Output = ()> + Send {
         let _ = submitted_before;
         async {}
@@ -129,25 +129,25 @@ pub trait Settler: Send + Sync + 'static {
     fn readiness(&self) -> impl Future<Output = Readiness> + Send;
 }
 
-/// How long after the end of a payment's window a remote party is still asked for its outcome, in
-/// seconds.
+/// How many seconds after the end of a payment's window a remote party is still asked for its
+/// outcome.
 pub const DECISION_MARGIN_SECONDS: u64 = 600;
 
-/// The answer before the work. Nothing has been charged in any case.
+/// The answer before the work. It never charges anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verification {
     /// The payment would settle now.
     Valid,
-    /// It would not.
+    /// The payment would not settle.
     Invalid {
         /// Why, as a code of x402 v2 section 9.
         reason: Reason,
-        /// Why, for people, at most 300 characters.
+        /// The reason for people, at most 300 characters.
         message: Option<String>,
     },
-    /// Nobody could tell.
+    /// It could not be judged.
     Unavailable {
-        /// Why not.
+        /// The reason.
         cause: Cause,
     },
 }
@@ -157,55 +157,56 @@ pub enum Verification {
 pub enum Settlement {
     /// The payment is taken.
     Settled(Receipt),
-    /// It is not taken, and will not be by this attempt, which has cost nobody anything. Of a
-    /// remote party that is its word, unless a chain is read: then it is only said of an
-    /// authorization that is used otherwise or over.
+    /// The payment is not taken, and this attempt will not take it or cost anything. Without a
+    /// chain this is the remote party's word. With a chain it is only stated for an authorization
+    /// that was used otherwise, or is over.
     Rejected {
         /// Why, as a code of x402 v2 section 9.
         reason: Reason,
-        /// Why, for people, at most 300 characters.
+        /// The reason for people, at most 300 characters.
         message: Option<String>,
     },
-    /// A remote party says that it has not taken it, and the chain shows no use of it. The remote
-    /// party holds the authorization all the same, so until it is void ([`Settler::is_void`]) the
-    /// money may still move: reconcile.
+    /// A remote party says that it has not taken the payment, and the chain shows no use of it. The
+    /// remote party still holds the authorization, so the money may move until the authorization is
+    /// void ([`Settler::is_void`]): reconcile.
     StillOpen {
         /// Why it was refused, as a code of x402 v2 section 9.
         reason: Reason,
-        /// Why, for people, at most 300 characters.
+        /// The reason for people, at most 300 characters.
         message: Option<String>,
     },
-    /// It is not taken: our own transaction for it is in a canonical block and has failed, so gas
-    /// was paid for nothing. The authorization must not be settled again, or the same payment costs
-    /// gas as often as its payer likes. It is also public now, and until it is void
-    /// ([`Settler::is_void`]) anybody may execute it.
+    /// The payment is not taken: our own transaction for it is in a canonical block and failed, so
+    /// its gas was wasted. The authorization must not be settled again, or the same payment costs
+    /// gas as often as its payer likes. It is also public now, and anybody may execute it until it
+    /// is void ([`Settler::is_void`]).
     Failed {
         /// The hash of the transaction.
         transaction: String,
         /// Why, as a code of x402 v2 section 9.
         reason: Reason,
     },
-    /// It is not taken: nothing was broadcast, so the authorization is untouched, and the caller
-    /// may release it or settle it again.
+    /// The payment is not taken: nothing was broadcast, so the authorization is untouched, and the
+    /// caller may release it or settle it again.
     NotSent {
-        /// What kept it from being sent.
+        /// Why it was not sent.
         cause: Cause,
     },
-    /// It may or may not be taken. Not a failure: reconcile before anything else is done with it.
+    /// The payment may or may not be taken. It is not a failure: reconcile before doing anything
+    /// else with it.
     Unknown {
         /// The hash of the transaction that may have taken it, when one is known.
         transaction: Option<String>,
-        /// Why it is not known.
+        /// Why the outcome is unknown.
         cause: Cause,
     },
 }
 
-/// What became of a payment whose outcome was unknown.
+/// The reconciled outcome of a payment.
 #[derive(Debug, Clone)]
 pub enum Reconciliation {
-    /// It is taken.
+    /// The payment is taken.
     Settled(Receipt),
-    /// It is not taken and cannot be any more.
+    /// The payment is not taken and cannot be taken any more.
     NotSettled {
         /// Why, as a code of x402 v2 section 9.
         reason: Reason,
@@ -221,16 +222,16 @@ pub enum Reconciliation {
     Undecided {
         /// The hash of the transaction that may have taken it, when one is known.
         transaction: Option<String>,
-        /// Why it is not known.
+        /// Why the outcome is unknown.
         cause: Cause,
     },
-    /// Open for ever: its window is over, and whoever could have said what became of it has not.
-    /// Asking again is of no use, guessing would cost the payer or the seller; it is for the
-    /// operator to find out.
+    /// The outcome stays open for ever: the payment's window is over, and no party that could know
+    /// the outcome has stated it. Asking again is useless, and a guess would cost the payer or the
+    /// seller. The operator has to investigate.
     Undecidable {
         /// The hash of the transaction that may have taken it, when one is known.
         transaction: Option<String>,
-        /// Why it is not known.
+        /// Why the outcome is unknown.
         cause: Cause,
     },
 }
@@ -240,15 +241,15 @@ pub enum Reconciliation {
 pub enum Readiness {
     /// Scheme `exact` can be settled.
     Ready {
-        /// Scheme `aggr_deferred` can be, too.
+        /// Whether scheme `aggr_deferred` can be settled too.
         aggr_deferred: bool,
-        /// How many settlements the account that pays the gas can still pay at the present fee and
-        /// the gas cap; `None` when somebody else pays.
+        /// How many settlements the paying account can still pay at the present fee and the gas
+        /// cap; `None` when another party pays the gas.
         settlements_left: Option<u64>,
     },
     /// Nothing can be settled.
     NotReady {
-        /// Why not.
+        /// The reason.
         reason: Cause,
     },
 }
@@ -258,17 +259,17 @@ pub enum Readiness {
 pub struct Receipt {
     /// The transaction hash; empty for a stored `aggr_deferred` payment, which has none yet.
     pub transaction: String,
-    /// Where it was settled.
+    /// The network of the settlement.
     pub network: Network,
-    /// Who paid.
+    /// The payer.
     pub payer: Address,
-    /// How much was paid, in the asset's smallest unit.
+    /// The paid amount, in the asset's smallest unit.
     pub amount: U256,
-    /// The broker's state of it.
+    /// The broker's state of the settlement.
     pub status: Option<String>,
-    /// Extensions of the facilitator, as they came.
+    /// Extensions of the facilitator, unchanged.
     pub extensions: Option<Box<RawValue>>,
-    /// Further members of a scheme, as they came.
+    /// Further members of a scheme, unchanged.
     pub extra: Option<Box<RawValue>>,
 }
 
@@ -355,7 +356,7 @@ impl Reconciliation {
         }
     }
 
-    /// An open outcome has no other end than this when the payment's window has been over for
+    /// Turns an open outcome into its end when the payment's window has been over for
     /// [`DECISION_MARGIN_SECONDS`].
     pub(crate) fn ended(self, payment: &Payment, now: u64) -> Self {
         let end = payment.authorization().valid_before;
@@ -368,8 +369,8 @@ impl Reconciliation {
         }
     }
 
-    /// The chain decides: what a remote party refuses, or cannot tell any more, stays open while
-    /// the authorization can be used.
+    /// Leaves the decision to the chain: a remote party's refusal or undecidable outcome stays open
+    /// while the authorization can be used.
     pub(crate) fn reopened(self) -> Self {
         match self {
             Self::NotSettled { reason } => Self::Undecided {

@@ -1,16 +1,16 @@
-//! How much a refusal says about a payment.
+//! The weight of a refusal.
 
 use x402_wire::Reason;
 
-/// How much a refusal says about a payment.
+/// The weight of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// A defect of the message itself: nobody can ever have settled it.
+    /// A defect of the message itself: no party can ever have settled it.
     Defect,
-    /// A state of the chain or the clock: not now. The same words come when an earlier attempt has
+    /// A state of the chain or the clock: not now. The same code comes when an earlier attempt
     /// succeeded and used up the nonce, the balance or the time.
     Moment,
-    /// The speaker does not know itself.
+    /// The speaker itself does not know.
     Vague,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn weight(reason: &Reason) -> Weight {
         | InvalidExactEvmTransactionSimulationFailed
         | InvalidExactEvmTransferEventMismatch => Weight::Moment,
         Other(code) => other(code),
-        // Whatever is added later says nothing until it is listed.
+        // A code that is added later says nothing until it is listed.
         _ => Weight::Vague,
     }
 }
@@ -67,7 +67,7 @@ fn other(code: &str) -> Weight {
 /// The refusal says that the authorization is used.
 pub(crate) fn is_used(reason: &Reason) -> bool {
     match reason {
-        // A spent authorization of a token that does not revert: the transaction succeeds and moves
+        // A used authorization of a token that does not revert: the transaction succeeds and moves
         // nothing.
         Reason::InvalidExactEvmNonceAlreadyUsed | Reason::InvalidExactEvmTransferEventMismatch => {
             true
@@ -77,16 +77,16 @@ pub(crate) fn is_used(reason: &Reason) -> bool {
     }
 }
 
-/// The refusal is also what a settlement looks like that has succeeded. A transaction that failed
-/// is not: it has used nothing. A code that is not listed says nothing, so it counts: the payment
-/// is unknown until the chain decides, which costs its payer some waiting, where the opposite
-/// mistake costs a second payment.
+/// Whether a settlement that succeeded could cause this refusal. The failure of a transaction could
+/// not, because it used nothing. An unlisted code counts as if it could: the payment is then
+/// unknown until the chain decides, which costs its payer some waiting, while the opposite mistake
+/// would cost a second payment.
 pub(crate) fn may_have_settled(reason: &Reason) -> bool {
     use Reason::{Cancelled, Other, UnexpectedSettleError};
     is_used(reason) || matches!(reason, Cancelled | UnexpectedSettleError | Other(_))
 }
 
-/// The refusal says that the transaction it speaks of is on chain and failed.
+/// Whether the refusal says that its transaction is on chain and failed.
 pub(crate) fn is_failed(reason: &Reason) -> bool {
     matches!(
         reason,

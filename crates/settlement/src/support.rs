@@ -1,4 +1,4 @@
-//! What a facilitator can settle on our network, asked once and kept for a while.
+//! The abilities of a facilitator on our network, asked once and kept for a while.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use crate::{Cause, Readiness, Verification};
 /// How old an answer may be when a payment is verified.
 const FOR_PAYMENTS: Duration = Duration::from_secs(300);
 
-/// How old an answer may be when readiness is asked.
+/// How old an answer may be for a readiness check.
 pub(crate) const FOR_READINESS: Duration = Duration::from_secs(5);
 
-/// After a failure, how long nobody asks again: callers would queue up behind a hanging
+/// How long no caller asks again after a failure. Otherwise callers would queue up behind a hanging
 /// facilitator.
 const BACK_OFF: Duration = Duration::from_secs(2);
 
-/// What a facilitator can settle on our network.
+/// The abilities of a facilitator on our network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Support {
     pub(crate) exact: bool,
@@ -60,8 +60,8 @@ struct State {
 }
 
 impl SupportCache {
-    /// Whether payments of a scheme are taken: `exact` is what every facilitator is for,
-    /// `aggr_deferred` has to be listed.
+    /// Whether payments of a scheme are taken: every facilitator takes `exact`, but `aggr_deferred`
+    /// must be listed.
     pub(crate) async fn admits<F>(&self, scheme: Scheme, ask: F) -> Verification
     where
         F: Future<Output = Result<Support, Cause>>,
@@ -76,7 +76,7 @@ impl SupportCache {
         }
     }
 
-    /// The answer, not older than `max_age`; `ask` is called when there is none, by one caller at a
+    /// The answer, not older than `max_age`. `ask` runs when there is none, for one caller at a
     /// time.
     pub(crate) async fn get<F>(&self, max_age: Duration, ask: F) -> Result<Support, Cause>
     where
@@ -132,7 +132,7 @@ mod tests {
     async fn a_failure_is_not_repeated_at_once() {
         let cache = SupportCache::default();
         let cause = Cause::Unreachable {
-            call: crate::Call::Supported,
+            call: crate::RemoteCall::Supported,
         };
         let first = cache.get(FOR_PAYMENTS, async { Err(cause.clone()) }).await;
         assert_eq!(first, Err(cause.clone()));

@@ -1,8 +1,8 @@
-//! How long is waited for what.
+//! The time limits of a settlement.
 
 use std::time::Duration;
 
-/// How long is waited for what.
+/// The time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// For a connection.
@@ -13,11 +13,11 @@ pub struct Timeouts {
     pub settle: Duration,
     /// For one JSON-RPC answer.
     pub rpc: Duration,
-    /// For the receipt of an own transaction.
+    /// For the receipt of our own transaction.
     pub receipt: Duration,
-    /// How long a broker's state is polled in all.
+    /// The total time for polling a broker's state.
     pub poll_budget: Duration,
-    /// Between two polls of a state or of a receipt.
+    /// The time between two polls of a state or a receipt.
     pub poll_interval: Duration,
 }
 

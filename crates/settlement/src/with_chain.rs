@@ -1,4 +1,4 @@
-//! A remote settler whose word is compared with the chain.
+//! A remote settler whose statements are compared with the chain.
 
 use std::time::Duration;
 
@@ -16,15 +16,16 @@ use crate::{
 
 /// A facilitator or broker together with a chain reader, when there is one.
 ///
-/// Without a reader it is the backend as it is. With one:
+/// Without a reader it is the unchanged backend. With one:
 /// - a payment is valid only when the chain agrees: a facilitator may call a spent authorization
 ///   valid;
-/// - a signature that cannot be checked here is shown to the chain before the backend hears of it;
-/// - a receipt counts when its transaction stands in a canonical block and shows the transfer;
-/// - a refused settlement counts as refused when the authorization is used or over, for the backend
-///   holds it;
-/// - reconciliation is decided by the chain, and the backend is only asked to settle what is
-///   unused.
+/// - a signature that cannot be checked offline is checked on the chain before the backend is
+///   asked;
+/// - a receipt counts when its transaction is in a canonical block and shows the transfer;
+/// - a refused settlement counts as refused only when the authorization is used or over, because
+///   the backend holds it;
+/// - the chain decides a reconciliation, and the backend is only asked to settle an unused
+///   authorization.
 #[derive(Debug)]
 pub struct WithChain<B> {
     backend: B,
@@ -33,9 +34,8 @@ pub struct WithChain<B> {
 }
 
 impl<B: Settler> WithChain<B> {
-    /// Puts a chain reader beside a backend. Of the time limits `receipt` says how long a
-    /// transaction that the backend names is waited for, and `poll_interval` how often it is looked
-    /// for.
+    /// Combines a backend with a chain reader. Of the time limits, `receipt` bounds the wait for a
+    /// transaction that the backend names, and `poll_interval` is the time between two reads.
     #[must_use]
     pub fn new(backend: B, chain: Option<ChainReader>, timeouts: Timeouts) -> Self {
         Self {
@@ -51,15 +51,15 @@ impl<B: Settler> WithChain<B> {
         self.chain.as_ref()
     }
 
-    /// A deferred payment is on chain only with its batch, so the chain cannot contradict the
-    /// backend.
+    /// The chain reader that can judge the payment. A deferred payment is on chain only with its
+    /// batch, so the chain cannot contradict the backend about it.
     fn judge(&self, payment: &Payment) -> Option<&ChainReader> {
         self.chain
             .as_ref()
             .filter(|_| payment.scheme() == Scheme::Exact)
     }
 
-    /// Waits until the chain shows what the backend has reported.
+    /// Waits until the chain shows the transaction that the backend reported.
     async fn confirmed(
         &self,
         chain: &ChainReader,
@@ -80,7 +80,7 @@ impl<B: Settler> WithChain<B> {
                 },
                 Ok(Err(cause)) => cause,
             };
-            // A chain makes its next block in a second or so; asking more often shows nothing new.
+            // A chain makes its next block in about a second; more frequent reads show nothing new.
             let pause = self.timeouts.poll_interval.max(Duration::from_millis(1));
             let next = Instant::now() + pause;
             if next > deadline {
@@ -91,15 +91,15 @@ impl<B: Settler> WithChain<B> {
     }
 }
 
-/// What the chain shows of a settlement that was reported.
+/// The chain's view of a reported settlement.
 enum Seen {
     /// Its transaction has made the payment.
     Paid,
-    /// Another transaction has.
+    /// Another transaction has made the payment.
     PaidBy(Box<Receipt>),
-    /// Its transaction, or another use of the authorization, has not.
+    /// Its transaction, or another use of the authorization, did not make the payment.
     Otherwise(Cause),
-    /// Nothing.
+    /// Nothing is visible yet.
     NotYet,
 }
 
@@ -122,7 +122,7 @@ async fn look(chain: &ChainReader, payment: &Payment, transaction: &str) -> Resu
     if !chain.authorization_used(&payment.key()).await? {
         return Ok(Seen::NotYet);
     }
-    // Used, though not (yet) by the transaction that was named.
+    // The authorization is used, though not (yet) by the named transaction.
     Ok(match chain.find(payment, None).await {
         Ok(Finding::Settled(receipt)) => Seen::PaidBy(Box::new(receipt)),
         Ok(Finding::Spent) => no_transfer(),
@@ -160,8 +160,8 @@ impl<B: Settler> Settler for WithChain<B> {
         };
         let standing = payment.check_signature();
         if standing != Ok(SignatureStanding::Recovered) {
-            // Anybody can write such a signature, in any number: each question is only asked when
-            // the cheaper one before it has been answered.
+            // Anybody can write such a signature, in any number: each question is asked only after
+            // the cheaper one before it was answered.
             if let (Err(invalid), None) = (standing, payment.wallet_signature()) {
                 return Verification::invalid(invalid.reason());
             }
@@ -270,8 +270,8 @@ impl<B: Settler> Settler for WithChain<B> {
     }
 }
 
-/// A settlement that the backend reports while a payment is reconciled: looked at once, for there
-/// is a next time.
+/// A settlement that the backend reports during a reconciliation: it is checked at once, because
+/// there is a next time.
 async fn reported(chain: &ChainReader, payment: &Payment, receipt: Receipt) -> Reconciliation {
     let cause = match look(chain, payment, &receipt.transaction).await {
         Ok(Seen::Paid) => return Reconciliation::Settled(receipt),
@@ -288,8 +288,8 @@ async fn reported(chain: &ChainReader, payment: &Payment, receipt: Receipt) -> R
     }
 }
 
-/// A refusal by the backend, compared with the chain. The backend holds the authorization: what the
-/// chain does not call used or over can still move the money, whatever the backend says.
+/// A backend's refusal, compared with the chain. The backend holds the authorization: while the
+/// chain does not show it as used or over, the money can still move, whatever the backend says.
 async fn refused(
     chain: &ChainReader,
     payment: &Payment,
@@ -298,7 +298,7 @@ async fn refused(
 ) -> Settlement {
     match chain.find(payment, None).await {
         Ok(Finding::Settled(receipt)) => unknown(receipt, Cause::UsedElsewhere),
-        // Our node may be behind the one that the refusal comes from.
+        // Our node may be behind the backend's node.
         Ok(Finding::Open) if may_have_settled(&reason) => Settlement::Unknown {
             transaction: None,
             cause: inconclusive(&reason),

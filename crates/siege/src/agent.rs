@@ -1,4 +1,4 @@
-//! An honest agent at the rail, which asks for one plan beside a flood.
+//! An honest agent at the rail, which asks for one plan during a flood.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::client::{CLIENT_ADDRESS, Client};
 use crate::crowd::rail;
 use crate::field::Field;
 
-/// How often an agent asks when its upstream failed. The share of its own address is for one plan
-/// at its dearest, so that a first attempt which failed can have used what the second one needs.
+/// How often an agent asks when its upstream failed. The share of its own address covers one plan
+/// at its highest cost, so a failed first attempt can have used the share of the second one.
 const TRIES: u64 = 2;
 
-/// Asks for a plan at some time of the siege, and notes what came of it.
+/// Asks for a plan at some time of the siege, and records the result.
 pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
     let mut chance = Chance::of(field.seed, &format!("agent {number}"));
     let address = HeaderValue::try_from(format!("10.7.0.{number}"));
@@ -37,8 +37,8 @@ pub async fn ask(number: u64, field: Arc<Field>, siege: Duration) {
         used_by_itself = true;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    // An upstream that fails is no breach of what the rail promises; a share that is used up by
-    // others is.
+    // A failing upstream does not break a promise of the rail; a share that other callers used up
+    // does.
     if got.is_empty() || (got.contains("rate_limited") && !used_by_itself) {
         field.record.seen().plans.push(got);
     } else {

@@ -1,4 +1,4 @@
-//! The chain, as those see it who settle on it and who judge by it.
+//! The chain, for its settlers and its judges.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use x402_wire::Scheme;
 
 use crate::payment::Key;
 
-/// Who is paid: no account of local chains, which `serve` refuses.
+/// The payee: not an account of local chains, which `serve` refuses.
 pub const PAYEE: Address = Address::new(hex!("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"));
 
 sol! {
@@ -21,21 +21,21 @@ sol! {
     ) external;
 }
 
-/// Who is paid instead after a restart with other terms.
+/// The payee after a restart with other terms.
 pub const OTHER_PAYEE: Address = Address::new(hex!("fB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
 
 /// A payment that reached a facilitator.
 #[derive(Debug, Clone)]
 pub struct Presented {
-    /// Which authorization.
+    /// The authorization.
     pub key: Key,
-    /// Whether it is a promise of the broker's, which no chain knows.
+    /// Whether it is a broker's promise, which no chain knows.
     pub is_deferred: bool,
     calldata: Bytes,
 }
 
 impl Presented {
-    /// Reads the body of a `/verify` or `/settle` request; `None` when it is none.
+    /// Reads the body of a `/verify` or `/settle` request; `None` for another body.
     pub fn read(body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok()?;
         let payload = body.pointer("/paymentPayload/payload")?;
@@ -74,11 +74,11 @@ impl Presented {
 /// Money that moved from a payer to a payee by an authorization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charge {
-    /// Which authorization.
+    /// The authorization.
     pub key: Key,
     /// The transaction.
     pub transaction: B256,
-    /// What was paid, in the asset's smallest unit: a millionth of a dollar.
+    /// The paid amount, in the asset's smallest unit: a millionth of a dollar.
     pub amount: u64,
 }
 
@@ -89,7 +89,7 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// Over a chain.
+    /// Wraps a chain.
     pub fn new(chain: DevChain) -> Self {
         Self { chain }
     }
@@ -102,7 +102,7 @@ impl Bank {
     /// Whether a payment would move money now.
     ///
     /// # Errors
-    /// The reason that a facilitator gives.
+    /// The reason code of a facilitator.
     pub fn check(&self, payment: &Presented) -> Result<(), &'static str> {
         let Key {
             asset,
@@ -125,7 +125,7 @@ impl Bank {
         }
     }
 
-    /// Sends a payment to the chain; the transaction, when it moved money.
+    /// Sends a payment to the chain. Returns the transaction if it moved money.
     pub fn settle(&self, payment: &Presented) -> Option<B256> {
         let sent = self.ask("eth_sendTransaction", json!([self.transaction(payment)]))?;
         let receipt = self.ask("eth_getTransactionReceipt", json!([sent]))?;
@@ -145,7 +145,7 @@ impl Bank {
         })
     }
 
-    /// Transactions of the account that settles that moved nothing.
+    /// The number of the settling account's transactions that moved nothing.
     pub fn failed_transactions(&self) -> u64 {
         let transactions = self.chain.transactions();
         let own = transactions
@@ -155,7 +155,7 @@ impl Bank {
         u64::try_from(failed.count()).unwrap_or(u64::MAX)
     }
 
-    /// Everything that a payee was paid by authorizations, oldest first.
+    /// Every payment to a payee by authorization, oldest first.
     pub fn charges(&self) -> Vec<Charge> {
         let topics = json!([[Transfer::SIGNATURE_HASH, AuthorizationUsed::SIGNATURE_HASH]]);
         let filter = json!({
@@ -166,7 +166,7 @@ impl Bank {
         charges_in(logs.map_or(&[], Vec::as_slice))
     }
 
-    /// The answer of the chain, without whatever befalls servers that ask it; `None` for an error.
+    /// The answer of the chain, without injected failures; `None` for an error.
     fn ask(&self, method: &str, params: Value) -> Option<Value> {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let Reply::Http { body, .. } = self.chain.answer(request.to_string().as_bytes()) else {
@@ -182,7 +182,8 @@ fn topic(log: &Value, number: usize) -> Option<B256> {
 }
 
 /// A transaction of the siege's settlers uses one authorization and moves its money, or does
-/// nothing. A transaction that used several would count for each payer whose money it moved.
+/// nothing. A transaction with several authorizations would count for each payer whose money it
+/// moved.
 fn charges_in(logs: &[Value]) -> Vec<Charge> {
     let mut used: BTreeMap<(B256, Address), Vec<Key>> = BTreeMap::new();
     let mut moved = Vec::new();
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
     use crate::chance::Chance;
     use crate::payment::{Offer, Wallet};
-    use bench::exchange::{Answer, PAYMENT_REQUIRED};
+    use bench::exchange::{HttpAnswer, PAYMENT_REQUIRED};
     use http::{HeaderMap, HeaderValue, StatusCode};
     use x402_wire::{Asset, MicroUsd, Network, Terms, encode_header};
 
@@ -245,7 +246,7 @@ mod tests {
         let challenge =
             json!({"x402Version": 2, "resource": {"url": "http://x/"}, "accepts": accepts});
         let header = HeaderValue::try_from(encode_header(&challenge.to_string())).unwrap();
-        Offer::of(&Answer {
+        Offer::of(&HttpAnswer {
             status: StatusCode::PAYMENT_REQUIRED,
             headers: HeaderMap::from_iter([(PAYMENT_REQUIRED, header)]),
             body: bytes::Bytes::new(),
@@ -253,7 +254,7 @@ mod tests {
         .unwrap()
     }
 
-    /// What a facilitator is sent.
+    /// A payment in the form for a facilitator.
     fn presented(signed: &crate::payment::Signed) -> Presented {
         let header = signed.header();
         let payload: Value =

@@ -1,10 +1,10 @@
-//! An honest buyer: it does what the server says in `next`, and keeps what it has signed until it
-//! has its answer.
+//! An honest buyer: it follows the server's `next`, and keeps its signed payments until it has its
+//! answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bench::exchange::Answer;
+use bench::exchange::HttpAnswer;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -17,14 +17,14 @@ use crate::field::Field;
 use crate::payment::{Offer, Signed, Wallet};
 use crate::record::{End, Phase};
 
-/// For how long a payment can be used: longer than the work and the settlement may take, and short
-/// enough that the end of its window comes while somebody is still looking.
+/// How long a payment is valid: longer than the work and the settlement may take, and short enough
+/// that its window ends while the siege still observes it.
 pub const VALID_SECONDS: u64 = 40;
 
-/// The kind of buyers whose accounts have delegated to code: how their names begin.
+/// The name prefix of buyers whose accounts have delegated to code.
 pub const DELEGATED_KIND: &str = "delegated";
 
-/// Between two tries when nobody has said how long to wait.
+/// The pause between two tries when the server names none.
 const SOON: Duration = Duration::from_millis(300);
 
 /// An honest buyer.
@@ -32,22 +32,22 @@ const SOON: Duration = Duration::from_millis(300);
 pub struct Buyer {
     /// Its name in the report.
     pub name: String,
-    /// What it pays with.
+    /// Its wallet.
     pub wallet: Wallet,
-    /// Where it comes from.
+    /// Its client address.
     pub address: HeaderValue,
-    /// What it buys.
+    /// The requests that it buys.
     pub targets: Vec<String>,
-    /// Whether its dependencies are spared, and its time is taken.
+    /// Whether its dependencies never fail and its times are measured.
     pub steady: bool,
-    /// How often it hangs up, at a random moment, before it waits for an answer.
+    /// How often it closes the connection at a random moment before it waits for an answer.
     pub hang_ups: u64,
 }
 
-/// What an answer tells a buyer to do.
+/// The buyer's next step after an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
-    /// Nothing: this is the answer.
+pub enum NextStep {
+    /// None: this is the answer.
     Answered,
     /// Sign a new payment.
     SignNew,
@@ -55,13 +55,13 @@ pub enum Told {
     Again(Duration),
     /// Look the payment up after this time.
     LookUp(Duration),
-    /// Nothing helps.
+    /// No step helps.
     Refused(String),
 }
 
-impl Told {
+impl NextStep {
     /// Reads an answer to a call with a payment.
-    pub fn by(answer: &Answer) -> Self {
+    pub fn by(answer: &HttpAnswer) -> Self {
         if answer.status == StatusCode::OK {
             return Self::Answered;
         }
@@ -88,7 +88,7 @@ impl Told {
 }
 
 /// Status and code of an answer.
-pub fn brief(answer: &Answer) -> String {
+pub fn brief(answer: &HttpAnswer) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
     let code = text("/error/code").or(text("/refusal/reason"));
@@ -131,7 +131,7 @@ impl Buyer {
     }
 }
 
-/// A purchase under way.
+/// A running purchase.
 struct Buying<'a> {
     buyer: &'a Buyer,
     field: &'a Arc<Field>,
@@ -155,7 +155,7 @@ impl Buying<'_> {
         loop {
             let told = self.present(&payment).await;
             match told {
-                Told::Answered => {
+                NextStep::Answered => {
                     self.stands(End::Answered(payment.key));
                     let now = (self.field.phase(), self.field.interruptions());
                     if self.buyer.steady && begun == now {
@@ -164,19 +164,19 @@ impl Buying<'_> {
                     return Ok(());
                 }
                 // The terms may have changed.
-                Told::SignNew => {
+                NextStep::SignNew => {
                     match self.offer().await {
                         Some(now) => offer = now,
                         None => return Ok(()),
                     }
                     payment = self.sign(&offer)?;
                 }
-                Told::Again(after) => {
+                NextStep::Again(after) => {
                     if !self.field.sleep(after).await {
                         return Ok(());
                     }
                 }
-                Told::LookUp(after) => {
+                NextStep::LookUp(after) => {
                     if after > SOON {
                         self.stands(End::Waiting);
                     }
@@ -187,7 +187,7 @@ impl Buying<'_> {
                         return Ok(());
                     }
                 }
-                Told::Refused(why) => {
+                NextStep::Refused(why) => {
                     self.stands(End::Refused(why));
                     return Ok(());
                 }
@@ -195,7 +195,8 @@ impl Buying<'_> {
         }
     }
 
-    /// Asks what the call costs, until the server says; `None` when the siege is over first.
+    /// Asks for the price of the call until the server states it; `None` when the siege is over
+    /// first.
     async fn offer(&mut self) -> Option<Offer> {
         loop {
             let request = self.buyer.addressed(Request::get(&self.target));
@@ -221,9 +222,9 @@ impl Buying<'_> {
         Ok(payment)
     }
 
-    async fn present(&mut self, payment: &Signed) -> Told {
-        // Code that calls every signature valid lets whoever overhears an authorization pay with it
-        // under any signature.
+    async fn present(&mut self, payment: &Signed) -> NextStep {
+        // With code that accepts every signature, anybody who observes an authorization can pay
+        // with it under any signature.
         if !self.buyer.steady && !self.buyer.name.starts_with(DELEGATED_KIND) {
             self.field.overheard(payment);
         }
@@ -232,19 +233,19 @@ impl Buying<'_> {
             Ok(answer) => {
                 let record = &self.field.record;
                 record.answered("buyer", payment.key, &self.target, &answer);
-                let told = Told::by(&answer);
+                let told = NextStep::by(&answer);
                 self.stands(End::Open(format!("{}, told {told:?}", brief(&answer))));
                 told
             }
-            // Whatever became of it: the same payment again is never charged twice.
+            // Whatever the outcome, repeating the same payment never charges twice.
             Err(error) => {
                 self.stands(End::Open(error.to_string()));
-                Told::Again(SOON)
+                NextStep::Again(SOON)
             }
         }
     }
 
-    /// Sends the payment and closes the connection at a moment that the seed chooses.
+    /// Sends the payment and closes the connection at a moment that the seed determines.
     async fn hang_up(&mut self, payment: &Signed) {
         let request = self.buyer.addressed(payment.request());
         let bytes = request.to_bytes(self.field.api);
@@ -255,7 +256,7 @@ impl Buying<'_> {
         let cut = self.chance.percent(15);
         if let Ok(mut stream) = TcpStream::connect(self.field.api).await {
             let most = if cut { bytes.len() / 2 } else { bytes.len() };
-            // The server may have closed first; hanging up is all that is wanted.
+            // The server may have closed first; closing is all that matters.
             let _ = stream
                 .write_all(bytes.get(..most).unwrap_or_default())
                 .await;
@@ -263,8 +264,7 @@ impl Buying<'_> {
         }
     }
 
-    /// Asks where the payment stands until it can be sent again; false when the siege is over
-    /// first.
+    /// Asks for the payment's state until it can be sent again; false when the siege is over first.
     async fn look_up(&mut self, payment: &Signed) -> bool {
         loop {
             let request = self.buyer.addressed(Request::get(payment.key.look_up()));
@@ -285,12 +285,12 @@ impl Buying<'_> {
         }
     }
 
-    /// The siege is over while this buyer waits: what was settled meanwhile is fetched.
+    /// The siege ends while this buyer waits: it fetches answers that were settled meanwhile.
     async fn look_once(&mut self, payment: &Signed) -> Result<(), SiegeError> {
         let request = self.buyer.addressed(Request::get(payment.key.look_up()));
         let answer = self.client.send(&request).await.ok();
         if answer.as_ref().and_then(state).as_deref() == Some("settled")
-            && self.present(payment).await == Told::Answered
+            && self.present(payment).await == NextStep::Answered
         {
             self.stands(End::Answered(payment.key));
         }
@@ -303,13 +303,13 @@ impl Buying<'_> {
 }
 
 /// The state in an answer of `GET /payments/…`.
-pub fn state(answer: &Answer) -> Option<String> {
+pub fn state(answer: &HttpAnswer) -> Option<String> {
     let body: Value = serde_json::from_slice(&answer.body).ok()?;
     body.get("state")?.as_str().map(str::to_owned)
 }
 
-/// Buys until the crowd goes, and ends what was begun. The steady buy one after the other; others
-/// do not wait for answers.
+/// Buys until the crowd leaves, and completes its purchases. Steady buyers buy one after the other;
+/// others do not wait for answers.
 ///
 /// # Errors
 /// When a payment cannot be signed.
@@ -322,7 +322,7 @@ pub async fn keep_buying(
     let mut client = Client::new(field.api);
     let mut begun = tokio::task::JoinSet::new();
     let mut number = 0_u64;
-    // So that not all begin at once.
+    // Spreads the starts.
     tokio::time::sleep(chance.millis(0, 200)).await;
     while matches!(field.phase(), Phase::Peace | Phase::Siege) {
         let next = Instant::now().checked_add(every);
@@ -349,7 +349,7 @@ pub async fn keep_buying(
     Ok(())
 }
 
-/// Purchases of one buyer that are under way at once.
+/// Most concurrent purchases of one buyer.
 const MOST_OPEN: usize = 40;
 
 #[cfg(test)]
@@ -358,8 +358,8 @@ mod tests {
     use http::HeaderMap;
     use serde_json::json;
 
-    fn told(status: u16, body: &Value) -> Told {
-        Told::by(&Answer {
+    fn told(status: u16, body: &Value) -> NextStep {
+        NextStep::by(&HttpAnswer {
             status: StatusCode::from_u16(status).unwrap(),
             headers: HeaderMap::new(),
             body: body.to_string().into(),
@@ -371,25 +371,31 @@ mod tests {
         let next = |action: &str, after: u64| json!({"action": action, "after_seconds": after});
         let in_refusal = |next: Value| json!({"refusal": {"next": next}});
         let in_error = |next: Value| json!({"error": {"code": "c", "next": next}});
-        assert_eq!(told(200, &json!({})), Told::Answered);
-        assert_eq!(told(402, &in_refusal(next("sign_new", 0))), Told::SignNew);
+        assert_eq!(told(200, &json!({})), NextStep::Answered);
+        assert_eq!(
+            told(402, &in_refusal(next("sign_new", 0))),
+            NextStep::SignNew
+        );
         assert_eq!(
             told(402, &in_refusal(next("wait", 90))),
-            Told::LookUp(Duration::from_secs(90))
+            NextStep::LookUp(Duration::from_secs(90))
         );
         assert_eq!(
             told(503, &in_error(next("send_same_again", 5))),
-            Told::Again(Duration::from_secs(5))
+            NextStep::Again(Duration::from_secs(5))
         );
-        assert_eq!(told(409, &in_error(next("look_up", 0))), Told::LookUp(SOON));
-        // Advice that stands elsewhere is none.
+        assert_eq!(
+            told(409, &in_error(next("look_up", 0))),
+            NextStep::LookUp(SOON)
+        );
+        // Advice in another place does not count.
         assert_eq!(
             told(503, &in_refusal(next("sign_new", 0))),
-            Told::Refused("503 without a code".to_owned())
+            NextStep::Refused("503 without a code".to_owned())
         );
         assert_eq!(
             told(404, &json!({"error": {"code": "not_found", "reason": "r"}})),
-            Told::Refused("404 not_found (r)".to_owned())
+            NextStep::Refused("404 not_found (r)".to_owned())
         );
     }
 }

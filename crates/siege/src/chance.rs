@@ -1,4 +1,4 @@
-//! Chance that a seed decides.
+//! Randomness from a seed.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Chance {
         self.0.random_range(0..bound.max(1))
     }
 
-    /// Whether something happens that happens so many times in a hundred.
+    /// Whether an event with this probability in percent happens.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -48,7 +48,7 @@ impl Chance {
         bytes
     }
 
-    /// One of these, unless there is none.
+    /// A random element, unless there is none.
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         let length = u64::try_from(of.len()).unwrap_or(u64::MAX);
         let at = usize::try_from(self.below(length)).unwrap_or_default();

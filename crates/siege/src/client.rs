@@ -1,10 +1,10 @@
-//! A client that keeps its connection while it can.
+//! A client that keeps its connection while possible.
 
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bench::exchange::Answer;
+use bench::exchange::HttpAnswer;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use http_body_util::{BodyExt as _, Full};
@@ -13,10 +13,10 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-/// The header by which the servers of the siege tell callers apart.
+/// The header by which the servers of the siege distinguish callers.
 pub const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// How long an answer is waited for: longer than anything that a server may wait for itself.
+/// The time limit of an answer: longer than any time limit of the servers.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why there is no answer.
@@ -28,10 +28,10 @@ pub enum ClientError {
     /// The exchange broke off.
     #[error("exchange: {0}")]
     Exchange(#[from] hyper::Error),
-    /// The request is none.
+    /// The request is invalid.
     #[error("request: {0}")]
     Request(#[from] http::Error),
-    /// Nothing came in time.
+    /// The answer did not come in time.
     #[error("no answer in {} s", PATIENCE.as_secs())]
     Late,
 }
@@ -71,14 +71,14 @@ impl Request {
         .with(http::header::CONTENT_TYPE, json)
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// The same as bytes on the wire.
+    /// The request as bytes on the wire.
     pub fn to_bytes(&self, host: SocketAddr) -> Vec<u8> {
         let mut bytes = format!(
             "{} {} HTTP/1.1\r\nhost: {host}\r\n",
@@ -127,7 +127,7 @@ impl Client {
     ///
     /// # Errors
     /// When no whole answer arrives.
-    pub async fn send(&mut self, request: &Request) -> Result<Answer, ClientError> {
+    pub async fn send(&mut self, request: &Request) -> Result<HttpAnswer, ClientError> {
         let answer = tokio::time::timeout(PATIENCE, self.exchange(request)).await;
         let answer = answer.unwrap_or(Err(ClientError::Late));
         if answer.is_err() {
@@ -136,7 +136,7 @@ impl Client {
         answer
     }
 
-    async fn exchange(&mut self, request: &Request) -> Result<Answer, ClientError> {
+    async fn exchange(&mut self, request: &Request) -> Result<HttpAnswer, ClientError> {
         let mut open = match self.open.take() {
             Some(open) if !open.sender.is_closed() => open,
             _ => self.connect().await?,
@@ -153,7 +153,7 @@ impl Client {
         let (head, body) = open.sender.send_request(message).await?.into_parts();
         let body = body.collect().await?.to_bytes();
         self.open = Some(open);
-        Ok(Answer {
+        Ok(HttpAnswer {
             status: head.status,
             headers: head.headers,
             body,

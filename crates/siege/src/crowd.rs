@@ -1,4 +1,4 @@
-//! The hostile crowd: each attack goes on until the crowd has to go, at a pace that is bounded.
+//! The hostile crowd: each attack continues until the crowd leaves, at a bounded pace.
 
 mod payments;
 pub mod rail;
@@ -17,10 +17,10 @@ use crate::field::{Attacker, Field};
 /// A target that is cheap to answer.
 pub const CHEAP: &str = "/all-tokens?limit=2";
 
-/// The crowd under way.
+/// The running crowd.
 pub type Crowd = JoinSet<Result<(), SiegeError>>;
 
-/// Lets the crowd loose. Nobody acts before the siege begins.
+/// Starts the crowd. No attacker acts before the siege begins.
 pub fn gather(field: &Arc<Field>) -> Crowd {
     let mut crowd = JoinSet::new();
     let mut join = |name: &'static str, pace: Pace, act: fn(Attacker) -> Act| {
@@ -104,10 +104,10 @@ pub fn gather(field: &Arc<Field>) -> Crowd {
     crowd
 }
 
-/// One act of an attacker, which gives the attacker back.
+/// One act of an attacker, which returns the attacker.
 type Act = std::pin::Pin<Box<dyn Future<Output = Result<Attacker, SiegeError>> + Send>>;
 
-/// How many do it, and milliseconds that each rests between two acts.
+/// The number of attackers, and milliseconds that each rests between two acts.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
     attackers: u64,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bench::BenchError;
 
-/// What kept the siege from being set up. A promise that is broken is no error but a finding.
+/// Why the siege could not be set up. A broken promise is a finding, not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum SiegeError {
     /// A file could not be used.
@@ -13,7 +13,7 @@ pub enum SiegeError {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A socket could not be used.
@@ -22,24 +22,24 @@ pub enum SiegeError {
     /// A server could not be started, observed or stopped.
     #[error("{0}")]
     Server(#[source] Box<BenchError>),
-    /// The chain could not be made or read.
+    /// The chain could not be built or read.
     #[error("the chain of the siege: {0}")]
     Chain(#[from] dev_chain::DevChainError),
     /// The recorded answers of the upstreams cannot be served.
     #[error("the recorded answers: {0}")]
     Recordings(#[from] replay::RecordingError),
-    /// A key is none.
+    /// A key is invalid.
     #[error("a key of the siege: {0}")]
     Key(#[from] alloy_signer::k256::ecdsa::Error),
     /// A signature could not be made.
     #[error("signing: {0}")]
     Signing(#[from] alloy_signer::Error),
-    /// A server does not answer as it must before there can be a siege.
+    /// A server does not answer correctly before the siege.
     #[error("{what}: {observed}")]
     NotReady {
-        /// What was tried.
+        /// The attempted step.
         what: &'static str,
-        /// What came of it.
+        /// The result.
         observed: String,
     },
 }

@@ -1,4 +1,4 @@
-//! A facilitator that settles on the chain, and fails in every way that one can.
+//! A facilitator that settles on the chain, and fails in every possible way.
 
 use std::collections::HashMap;
 use std::io;
@@ -25,7 +25,7 @@ struct Facilitator {
 /// Serves a facilitator.
 ///
 /// # Errors
-/// When there is no port.
+/// When no port is available.
 pub async fn open(bank: Bank, weather: Arc<Weather>) -> io::Result<SocketAddr> {
     let facilitator = Arc::new(Facilitator {
         bank,
@@ -55,7 +55,8 @@ impl Facilitator {
         };
         match asked.target.as_str() {
             "/verify" if payment.is_deferred => self.verify_deferred(&payment),
-            // Nobody's promise is any good here: what is served for one is served unpaid.
+            // A broker's promise is worthless here: anything that is served for one is served
+            // unpaid.
             "/settle" if payment.is_deferred => refusal("invalid_payload"),
             "/verify" => self.verify(&payment).await,
             "/settle" => self.settle(&payment).await,
@@ -80,7 +81,7 @@ impl Facilitator {
                 tokio::time::sleep(chance.millis(100, 1_000)).await;
                 Reply::json(200, whole())
             }
-            // Valid, it says, whatever it is.
+            // It answers "valid" for any payment.
             14..17 => Reply::json(200, r#"{"isValid":true}"#),
             _ => Reply::json(200, whole()),
         }
@@ -99,7 +100,7 @@ impl Facilitator {
         match chance.below(100) {
             0..5 => Reply::json(500, "<html>gateway</html>"),
             5..8 => Reply::Drop,
-            // Valid, it says.
+            // It answers "valid".
             8..30 => Reply::json(200, r#"{"isValid":true}"#),
             _ => invalid(),
         }
@@ -110,7 +111,7 @@ impl Facilitator {
             return self.settled(payment);
         };
         match chance.below(100) {
-            // The money moves, and the caller is told late, half or never.
+            // The money moves, and the caller gets a late, partial or no answer.
             0..7 => {
                 let reply = self.settled(payment);
                 tokio::time::sleep(chance.millis(500, 2_500)).await;
@@ -157,7 +158,7 @@ impl Facilitator {
         }
     }
 
-    /// Settles once, and says so as often as it is asked.
+    /// Settles once, and reports it as often as asked.
     fn settled(&self, payment: &Presented) -> Reply {
         let known = {
             let settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,7 +181,7 @@ impl Facilitator {
         success(payment.key, transaction)
     }
 
-    /// What the failures of this attempt are drawn from; `None` when there are none.
+    /// The randomness of this attempt's failures; `None` when there are none.
     fn strike(&self, payment: &Presented, call: &'static str) -> Option<Chance> {
         if self.weather.spares(payment.key.payer) {
             return None;
@@ -189,7 +190,7 @@ impl Facilitator {
         let attempt = attempts.entry((payment.key, call)).or_default();
         *attempt = attempt.saturating_add(1);
         let event = format!("{call} {} {attempt}", payment.key);
-        // Most attempts after the first find better weather, so that payments come to an end.
+        // Most attempts after the first one meet fewer failures, so that payments come to an end.
         let again = *attempt > 1;
         drop(attempts);
         let mut chance = self.weather.chance(&event);

@@ -1,4 +1,4 @@
-//! What everybody on the field shares.
+//! The state that all participants share.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,22 +15,22 @@ use crate::client::{CLIENT_ADDRESS, Client, Request};
 use crate::payment::{Offer, Signed, Wallet};
 use crate::record::{Phase, Record};
 
-/// The servers, the phase, and what was seen.
+/// The servers, the phase, and the record.
 #[derive(Debug)]
 pub struct Field {
-    /// Where the paid API listens.
+    /// The address of the paid API.
     pub api: SocketAddr,
-    /// Where the agent rail listens.
+    /// The address of the agent rail.
     pub rail: SocketAddr,
-    /// What decides all chance.
+    /// The seed of all randomness.
     pub seed: u64,
-    /// What was seen.
+    /// The record.
     pub record: Record,
     /// Wallets with money whose owners misbehave.
     pub rich: Vec<Wallet>,
-    /// Wallets with just enough for one cheap call.
+    /// Wallets with enough money for one cheap call.
     pub poor: Vec<Wallet>,
-    /// Keys with money whose accounts have delegated to code that refuses whatever they sign.
+    /// Keys with money whose accounts have delegated to code that refuses every signature.
     pub refusing: Vec<Wallet>,
     phase: watch::Sender<Phase>,
     offers: Mutex<HashMap<String, Offer>>,
@@ -42,7 +42,7 @@ pub struct Field {
 const MEMORY: usize = 64;
 
 impl Field {
-    /// A field in peace.
+    /// A field before the siege.
     pub fn new(
         api: SocketAddr,
         rail: SocketAddr,
@@ -71,12 +71,12 @@ impl Field {
         *self.phase.borrow()
     }
 
-    /// The next phase begins.
+    /// Starts the next phase.
     pub fn enter(&self, phase: Phase) {
         self.phase.send_replace(phase);
     }
 
-    /// The paid API is being killed, or listens again, perhaps with other terms.
+    /// Records that the paid API is being killed, or listens again, perhaps with other terms.
     pub fn interrupted(&self) {
         let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
         offers.clear();
@@ -84,20 +84,20 @@ impl Field {
         self.interruptions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often that has happened: a call between two different counts does not measure how long
-    /// an answer takes.
+    /// The number of such interruptions: the time of a call between two different counts is not
+    /// measured.
     pub fn interruptions(&self) -> u32 {
         self.interruptions.load(Ordering::Relaxed)
     }
 
-    /// Sleeps so long, or until the siege is over; whether it goes on.
+    /// Sleeps this long, or until the siege is over. Returns whether it continues.
     pub async fn sleep(&self, time: Duration) -> bool {
         let mut phase = self.phase.subscribe();
         let over = phase.wait_for(|phase| *phase == Phase::Over);
         tokio::time::timeout(time, over).await.is_err()
     }
 
-    /// Sleeps so long, or until the crowd has to go; whether it may stay.
+    /// Sleeps this long, or until the crowd has to leave. Returns whether it may stay.
     pub async fn linger(&self, time: Duration) -> bool {
         let mut phase = self.phase.subscribe();
         let gone = phase.wait_for(|phase| matches!(phase, Phase::Calm | Phase::Over));
@@ -111,7 +111,8 @@ impl Field {
         let _ = phase.wait_for(|phase| *phase != Phase::Peace).await;
     }
 
-    /// What a request costs, asked for once for each route; `None` when the server does not say.
+    /// The price of a request, asked for once for each route; `None` when the server does not state
+    /// it.
     pub async fn offer(&self, client: &mut Client, target: &str) -> Option<Offer> {
         let route = target.split('?').next().unwrap_or_default().to_owned();
         let known = {
@@ -131,7 +132,7 @@ impl Field {
         Some(offer.at(self.api, target))
     }
 
-    /// A payment went over the wire, and somebody listened.
+    /// Records a payment that attackers observed on the wire.
     pub fn overheard(&self, payment: &Signed) {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         if heard.len() >= MEMORY {
@@ -140,7 +141,7 @@ impl Field {
         heard.push(payment.clone());
     }
 
-    /// A payment of somebody else.
+    /// A payment of another participant.
     pub fn somebodys(&self, chance: &mut Chance) -> Option<Signed> {
         let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         chance.pick(&heard).cloned()
@@ -150,21 +151,21 @@ impl Field {
 /// One of the crowd.
 #[derive(Debug)]
 pub struct Attacker {
-    /// What it does, as the report calls it.
+    /// Its attack, by the report's name.
     pub name: &'static str,
-    /// Where it does it.
+    /// The shared state.
     pub field: Arc<Field>,
-    /// What it draws from.
+    /// Its randomness.
     pub chance: Chance,
     /// Its connection.
     pub client: Client,
-    /// For how long its payments can be used.
+    /// How long its payments are valid.
     pub valid_seconds: u64,
     address: HeaderValue,
 }
 
 impl Attacker {
-    /// An attacker at an address of its own.
+    /// An attacker with its own address.
     pub fn new(field: &Arc<Field>, name: &'static str, number: u64) -> Self {
         let mut chance = Chance::of(field.seed, &format!("{name} {number}"));
         let address = format!("10.66.{}.{}", chance.below(256), chance.below(256));
@@ -183,7 +184,7 @@ impl Attacker {
         request.with(CLIENT_ADDRESS, self.address.clone())
     }
 
-    /// Sends a request and notes what came back.
+    /// Sends a request and records the answer.
     pub async fn throw(&mut self, request: &Request) {
         let request = self.addressed(request.clone());
         let outcome = match self.client.send(&request).await {
@@ -193,7 +194,7 @@ impl Attacker {
         self.field.record.crowd(self.name, outcome);
     }
 
-    /// Sends a payment with a request, and notes what came back.
+    /// Sends a payment with a request, and records the answer.
     pub async fn pay(&mut self, payment: &Signed, target: &str) {
         let request = self.addressed(payment.request_of(target));
         self.field.record.sent(payment.key);

@@ -11,45 +11,45 @@ use std::time::Duration;
 use crate::bank::Charge;
 use crate::payment::Key;
 use crate::record::Seen;
-use crate::upstreams::{Call, Quota};
+use crate::upstreams::{Quota, UpstreamCall};
 
-/// Everything that the judgement is made of.
+/// All material of the judgement.
 #[derive(Debug, Clone)]
 pub struct Evidence {
-    /// What callers saw.
+    /// The callers' observations.
     pub seen: Seen,
-    /// What the chain shows.
+    /// The payments on the chain.
     pub charges: Vec<Charge>,
-    /// Where every authorization stands, as the server says at the end.
+    /// The final state of every authorization, by the server.
     pub states: BTreeMap<Key, String>,
     /// `svc_payments_open` by state.
     pub open: BTreeMap<String, u64>,
-    /// What upstreams were asked.
-    pub calls: Vec<Call>,
-    /// How often they may be asked.
+    /// The requests that upstreams got.
+    pub calls: Vec<UpstreamCall>,
+    /// The limits of the upstreams.
     pub quotas: Vec<Quota>,
     /// Settlement transactions that moved nothing.
     pub failed_transactions: u64,
-    /// What the newcomers' pool has had to give in all, in millionths of a dollar.
+    /// The total budget of the newcomers' pool, in millionths of a dollar.
     pub pool: u64,
-    /// What the servers' processes held.
+    /// The memory and descriptors of the servers' processes.
     pub footprints: Vec<Footprint>,
-    /// What is still allowed.
+    /// The tolerated deviations.
     pub tolerance: Tolerance,
 }
 
-/// What a server's process held when it was warm, and at the end.
+/// A server's memory and descriptors when it was warm, and at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
-    /// Which server.
+    /// The server.
     pub server: &'static str,
-    /// Under the crowd, when everything had been touched once.
+    /// Under the crowd, after all code was used once.
     pub warm: Held,
     /// After the crowd.
     pub end: Held,
 }
 
-/// What a process holds.
+/// The memory and descriptors of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     /// Resident memory in bytes.
@@ -66,30 +66,30 @@ impl Held {
     };
 }
 
-/// What is still allowed. Promises about money have no tolerance.
+/// The tolerated deviations. Promises about money have no tolerance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tolerance {
-    /// Bytes of memory that a server may hold more at the end than when it was warm.
+    /// Bytes of memory that a server may use more at the end than when it was warm.
     pub memory: u64,
-    /// Descriptors that it may hold more.
+    /// Descriptors that it may use more.
     pub descriptors: u64,
-    /// How many times as long as in peace the slowest honest call of a hundred may take.
+    /// How many times as long as without a crowd the 99th percentile of honest calls may take.
     pub ratio: Option<u64>,
-    /// How long it may take.
+    /// The longest 99th percentile.
     pub p99: Option<Duration>,
-    /// Whether purchases may be left waiting, because the end of the siege does not wait for the
-    /// windows of all payments.
+    /// Whether purchases may be left waiting, because the siege does not wait for the windows of
+    /// all payments.
     pub waiting: bool,
 }
 
-/// A promise, what was measured, and where it was broken.
+/// A promise, its measurement, and its breaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was promised.
+    /// The promise.
     pub promise: &'static str,
-    /// What was measured.
+    /// The measurement.
     pub measured: String,
-    /// Each breach, with the authorization and what was seen.
+    /// Each breach, with the authorization and the observation.
     pub broken: Vec<String>,
 }
 

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use siege::SiegeError;
 use siege::judge::Finding;
-use siege::run::{Outcome, Scale, hold};
+use siege::run::{Scale, SiegeOutcome, hold};
 use siege::world::Settlement;
 
 /// A hostile crowd and failing dependencies against both servers, with honest buyers beside them.
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments, seed: u64) -> Result<Outcome, SiegeError> {
+fn run(arguments: &Arguments, seed: u64) -> Result<SiegeOutcome, SiegeError> {
     bench::process::raise_file_limit();
     let own = std::env::current_exe()?;
     let programs = own.parent().unwrap_or(Path::new(".")).to_owned();
@@ -72,7 +72,7 @@ fn run(arguments: &Arguments, seed: u64) -> Result<Outcome, SiegeError> {
     runtime.block_on(hold(&programs, scale, seed))
 }
 
-fn report(outcome: &Outcome, seed: u64) -> ExitCode {
+fn report(outcome: &SiegeOutcome, seed: u64) -> ExitCode {
     println!("\nwhat the crowd was answered");
     for (attack, answers) in &outcome.crowd {
         println!("        {attack:<44} {answers}");

@@ -1,4 +1,4 @@
-//! The chain's JSON-RPC endpoint on bad days.
+//! The chain's JSON-RPC endpoint with injected failures.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use crate::weather::Weather;
 use crate::wire::{self, Asked, Reply};
 
-/// How many blocks a node is behind that lags.
+/// How many blocks a lagging node is behind.
 const LAG: u64 = 4;
 
-/// Calls that name a payment or its payer. Others are answered: what they say concerns everybody,
-/// the steady too.
+/// Calls that name a payment or its payer. Others are answered, because they concern all callers,
+/// the steady ones too.
 const STRUCK: [&str; 5] = [
     "eth_call",
     "eth_getCode",
@@ -27,7 +27,7 @@ const STRUCK: [&str; 5] = [
 /// Serves a chain that fails.
 ///
 /// # Errors
-/// When there is no port.
+/// When no port is available.
 pub async fn open(chain: DevChain, weather: Arc<Weather>) -> io::Result<SocketAddr> {
     let (count, chain) = (AtomicU64::new(0), Arc::new(chain));
     wire::serve(move |asked| {
@@ -40,7 +40,7 @@ pub async fn open(chain: DevChain, weather: Arc<Weather>) -> io::Result<SocketAd
 async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked: Asked) -> Reply {
     let text = String::from_utf8_lossy(&asked.body);
     let calls = serde_json::from_slice::<Value>(&asked.body).ok();
-    // Several calls in one request are of one method.
+    // All calls of a batch have one method.
     let first = calls.as_ref().map(|calls| calls.get(0).unwrap_or(calls));
     let method = first.and_then(|call| call.get("method"));
     let method = method.and_then(Value::as_str).unwrap_or_default();
@@ -69,7 +69,7 @@ async fn answer(chain: Arc<DevChain>, weather: Arc<Weather>, number: u64, asked:
     }
 }
 
-/// What a node says that has not seen the newest blocks.
+/// The answer of a node that has not seen the newest blocks.
 fn lagging(chain: &DevChain, method: &str, text: &str) -> Reply {
     match method {
         "eth_getTransactionReceipt" | "eth_getTransactionByHash" => {

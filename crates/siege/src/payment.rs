@@ -1,4 +1,4 @@
-//! Payments as buyers and attackers write them.
+//! Payments in the form of buyers and attackers.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use alloy_primitives::{Address, B256, U256, hex, keccak256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
-use bench::exchange::{Answer, PAYMENT_REQUIRED, PAYMENT_SIGNATURE};
+use bench::exchange::{HttpAnswer, PAYMENT_REQUIRED, PAYMENT_SIGNATURE};
 use http::HeaderValue;
 use serde_json::{Value, json};
 use x402_wire::{
@@ -18,19 +18,19 @@ use crate::SiegeError;
 use crate::chance::Chance;
 use crate::client::Request;
 
-/// What makes an authorization the only one of its kind.
+/// The unique key of an authorization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The token.
     pub asset: Address,
-    /// Who pays.
+    /// The payer.
     pub payer: Address,
     /// The nonce.
     pub nonce: B256,
 }
 
 impl Key {
-    /// Where the server tells of it.
+    /// The server's address of its state.
     pub fn look_up(&self) -> String {
         format!("/payments/{self}")
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// What a call without payment is offered.
+/// The offer of a call without payment.
 #[derive(Debug, Clone)]
 pub struct Offer {
     resource: Value,
@@ -52,7 +52,7 @@ pub struct Offer {
 
 impl Offer {
     /// Reads the offer of an unpaid answer; `None` when there is none.
-    pub fn of(answer: &Answer) -> Option<Self> {
+    pub fn of(answer: &HttpAnswer) -> Option<Self> {
         let header = answer.headers.get(PAYMENT_REQUIRED)?;
         let challenge = PaymentRequired::from_header(header.as_bytes()).ok()?;
         let (options, deferred) = challenge
@@ -66,7 +66,7 @@ impl Offer {
         })
     }
 
-    /// The same offer, paid with a promise of the broker's.
+    /// The same offer, paid with a broker's promise.
     #[must_use]
     pub fn deferred(&self) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Offer {
         }
     }
 
-    /// Whether there is anything to pay with.
+    /// Whether it has no payment option.
     pub fn is_empty(&self) -> bool {
         self.options.is_empty()
     }
@@ -91,10 +91,10 @@ impl Offer {
     }
 }
 
-/// A signed payment and what it is for.
+/// A signed payment and its purpose.
 #[derive(Debug, Clone)]
 pub struct Signed {
-    /// Which authorization it is.
+    /// The authorization.
     pub key: Key,
     /// The request that it pays for.
     pub target: String,
@@ -119,13 +119,13 @@ impl Signed {
         Request::get(target).with(PAYMENT_SIGNATURE, self.header())
     }
 
-    /// The same authorization under other bytes for a signature.
+    /// The same authorization with other signature bytes.
     #[must_use]
     pub fn under(&self, signature: &[u8]) -> Self {
         self.changed("/payload/signature", hex::encode_prefixed(signature).into())
     }
 
-    /// With a payment identifier.
+    /// Adds a payment identifier.
     #[must_use]
     pub fn named(&self, id: &str) -> Self {
         let extensions = json!({"payment-identifier": {"info": {"required": false, "id": id}}});
@@ -145,19 +145,19 @@ impl Signed {
     }
 }
 
-/// A key of somebody who signs payments.
+/// The key of a payer.
 #[derive(Debug, Clone)]
 pub struct Wallet {
     signer: PrivateKeySigner,
-    /// The contract that holds its money, when one does.
+    /// The contract that holds its money, if there is one.
     contract: Option<Address>,
 }
 
 impl Wallet {
-    /// The wallet that the next draw makes.
+    /// The wallet of the next draw.
     ///
     /// # Errors
-    /// When the drawn bytes are no key, which does not happen in practice.
+    /// When the drawn bytes are not a key, which does not happen in practice.
     pub fn draw(chance: &mut Chance) -> Result<Self, SiegeError> {
         let signer = PrivateKeySigner::from_bytes(&B256::from(chance.bytes()))?;
         Ok(Self {
@@ -166,7 +166,7 @@ impl Wallet {
         })
     }
 
-    /// The same key as the owner of a contract wallet, whose address is drawn from the owner's.
+    /// The same key as the owner of a contract wallet, whose address is derived from the owner's.
     #[must_use]
     pub fn of_contract(self) -> Self {
         let word = keccak256(self.signer.address());
@@ -181,12 +181,12 @@ impl Wallet {
         Some((self.contract?, self.signer.address()))
     }
 
-    /// Who pays.
+    /// The payer.
     pub fn address(&self) -> Address {
         self.contract.unwrap_or(self.signer.address())
     }
 
-    /// Signs one of the options of an offer, valid from now on for so many seconds.
+    /// Signs one of the options of an offer, valid from now on for this many seconds.
     ///
     /// # Errors
     /// When the offer has no option, or signing fails.
@@ -200,7 +200,7 @@ impl Wallet {
         self.sign_for(self.address(), offer, target, valid_seconds, chance)
     }
 
-    /// Signs in the name of an account that may be somebody else's.
+    /// Signs in the name of an account that may belong to another key.
     ///
     /// # Errors
     /// As [`Self::sign`].

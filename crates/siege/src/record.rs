@@ -1,49 +1,49 @@
-//! What everybody saw: the material of the judgement.
+//! The participants' observations: the material of the judgement.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use alloy_primitives::{B256, keccak256};
-use bench::exchange::Answer;
+use bench::exchange::HttpAnswer;
 use x402_wire::SettlementResponse;
 
 use crate::payment::Key;
 
-/// What an honest buyer wanted once, and how it ended.
+/// One purchase of an honest buyer, and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purchase {
-    /// Who wanted it.
+    /// The buyer.
     pub buyer: String,
     /// The request.
     pub target: String,
     /// Every authorization that was signed for it, oldest first.
     pub keys: Vec<Key>,
-    /// How it ended.
+    /// Its end.
     pub end: End,
 }
 
-/// How a purchase ended.
+/// The end of a purchase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// Not before the siege was over; what the server said last.
+    /// Unfinished when the siege was over; the server's last answer.
     Open(String),
-    /// The buyer was told to wait for longer than the siege lasted, and did.
+    /// The buyer had to wait for longer than the siege lasted.
     Waiting,
-    /// With its answer, by this authorization.
+    /// Answered, by this authorization.
     Answered(Key),
-    /// With a refusal that no repetition changes: status and code.
+    /// Refused in a way that no repetition changes: status and code.
     Refused(String),
 }
 
-/// A 200 of a route that is paid.
+/// A 200 answer of a paid route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// To whom.
+    /// The caller.
     pub caller: &'static str,
-    /// For which authorization.
+    /// The authorization.
     pub key: Key,
-    /// For which request.
+    /// The request.
     pub target: String,
     /// The transaction of its receipt.
     pub transaction: Option<B256>,
@@ -51,55 +51,55 @@ pub struct Served {
     pub body: B256,
 }
 
-/// The phases in which honest buyers are timed.
+/// The phases in which honest buyers' times are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// No crowd.
     Peace,
     /// The crowd.
     Siege,
-    /// No crowd, and nothing fails any more.
+    /// No crowd, and no injected failures any more.
     Calm,
-    /// Nobody asks any more.
+    /// No requests any more.
     Over,
 }
 
-/// What was seen, shared by everybody.
+/// The shared observations.
 #[derive(Debug, Default)]
 pub struct Record(Mutex<Seen>);
 
-/// What was seen.
+/// The observations.
 #[derive(Debug, Default, Clone)]
 pub struct Seen {
     /// Purchases of honest buyers.
     pub purchases: Vec<Purchase>,
-    /// Paid answers to anybody.
+    /// Paid answers to any caller.
     pub served: Vec<Served>,
     /// Every authorization that was ever sent.
     pub keys: BTreeSet<Key>,
-    /// What steady buyers waited for their answers without a crowd.
+    /// The waiting times of steady buyers without a crowd.
     pub peace: Vec<Duration>,
-    /// And beside the crowd.
+    /// The waiting times of steady buyers with the crowd.
     pub siege: Vec<Duration>,
-    /// What the crowd was answered: how often, by attack and status.
+    /// The answers to the crowd: their number, by attack and status.
     pub crowd: BTreeMap<(&'static str, String), u64>,
-    /// Plans that honest agents asked for at the rail, and what they got; an empty text is a plan.
+    /// The results of honest agents' plan requests; an empty text is a plan.
     pub plans: Vec<String>,
 }
 
 impl Record {
-    /// Reads or writes what was seen.
+    /// Gives access to the observations.
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An authorization is going to be sent.
+    /// Records an authorization before it is sent.
     pub fn sent(&self, key: Key) {
         self.seen().keys.insert(key);
     }
 
-    /// An answer came to a call with a payment; counts when it is a 200.
-    pub fn answered(&self, caller: &'static str, key: Key, target: &str, answer: &Answer) {
+    /// Records an answer to a call with a payment; counts when it is a 200.
+    pub fn answered(&self, caller: &'static str, key: Key, target: &str, answer: &HttpAnswer) {
         if answer.status != http::StatusCode::OK {
             return;
         }
@@ -116,14 +116,14 @@ impl Record {
         self.seen().served.push(served);
     }
 
-    /// The crowd got an answer, or none.
+    /// Records an answer to the crowd, or its absence.
     pub fn crowd(&self, attack: &'static str, outcome: impl Into<String>) {
         let mut seen = self.seen();
         let count = seen.crowd.entry((attack, outcome.into())).or_default();
         *count = count.saturating_add(1);
     }
 
-    /// A steady buyer got its answer.
+    /// Records the time of a steady buyer's answer.
     pub fn timed(&self, phase: Phase, time: Duration) {
         match phase {
             Phase::Peace => self.seen().peace.push(time),
@@ -132,7 +132,7 @@ impl Record {
         }
     }
 
-    /// A purchase begins; its number.
+    /// Records the beginning of a purchase. Returns its number.
     pub fn wanted(&self, buyer: &str, target: &str) -> usize {
         let mut seen = self.seen();
         seen.purchases.push(Purchase {
@@ -144,7 +144,7 @@ impl Record {
         seen.purchases.len().saturating_sub(1)
     }
 
-    /// A payment was signed for a purchase.
+    /// Records a payment that was signed for a purchase.
     pub fn signed(&self, purchase: usize, key: Key) {
         let mut seen = self.seen();
         seen.keys.insert(key);
@@ -153,7 +153,7 @@ impl Record {
         }
     }
 
-    /// A purchase stands so.
+    /// Records the state of a purchase.
     pub fn stands(&self, purchase: usize, end: End) {
         if let Some(purchase) = self.seen().purchases.get_mut(purchase) {
             purchase.end = end;

@@ -22,26 +22,26 @@ use crate::weather::Weather;
 use crate::world::{Accounts, POOL_MICRO_USD, REFILL_MICRO_USD, Settlement, World};
 use crate::{agent, crowd};
 
-/// How long a siege takes, and what is tolerated.
+/// The length of a siege, and its tolerances.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// Honest buyers alone.
+    /// The time with honest buyers only.
     pub peace: Duration,
-    /// The crowd.
+    /// The time with the crowd.
     pub siege: Duration,
-    /// At most, until everything is decided.
+    /// The longest time until everything is decided.
     pub calm: Duration,
-    /// Who settles.
+    /// The settler.
     pub settlement: Settlement,
     /// How often both servers are killed in the first third of the siege.
     pub kills: u32,
-    /// What is tolerated.
+    /// The tolerances.
     pub tolerance: Tolerance,
 }
 
 impl Scale {
-    /// A short one, for slow machines that have other work: times are only reported, and buyers
-    /// that were told to wait for the end of a window are not waited for.
+    /// A short one, for slow machines with other work: times are only reported, and buyers that
+    /// wait for the end of a window are not waited for.
     pub const QUICK: Self = Self {
         peace: Duration::from_secs(8),
         siege: Duration::from_secs(35),
@@ -57,7 +57,7 @@ impl Scale {
         },
     };
 
-    /// A siege of so many minutes.
+    /// A siege of this many minutes.
     pub const fn minutes(minutes: u64) -> Self {
         Self {
             peace: Duration::from_secs(30),
@@ -76,20 +76,20 @@ impl Scale {
     }
 }
 
-/// What came of a siege.
+/// The outcome of a siege.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct SiegeOutcome {
     /// Every promise.
     pub findings: Vec<Finding>,
-    /// What the crowd was answered, by attack: statuses with their numbers.
+    /// The answers to the crowd, by attack: statuses with their numbers.
     pub crowd: BTreeMap<&'static str, String>,
 }
 
-/// Honest buyers whose time is taken.
+/// Honest buyers whose times are measured.
 const STEADY: u8 = 6;
 /// Honest buyers whose dependencies fail.
 const USUAL: u8 = 6;
-/// Honest buyers that hang up as well.
+/// Honest buyers that also hang up.
 const FLAKY: u8 = 4;
 /// Honest buyers that pay from contract wallets.
 const CONTRACTS: u8 = 2;
@@ -98,22 +98,22 @@ const DELEGATED: u8 = 2;
 /// Honest agents at the rail.
 const AGENTS: u64 = 3;
 
-/// Between two purchases of a steady buyer.
+/// The time between two purchases of a steady buyer.
 const STEADY_EVERY: Duration = Duration::from_millis(250);
-/// Between two of another.
+/// The time between two purchases of another buyer.
 const USUAL_EVERY: Duration = Duration::from_millis(1_000);
-/// How long the servers may take to close the connections that nobody uses.
+/// How long the servers may take to close unused connections.
 const REST: Duration = Duration::from_secs(6);
 
-/// What steady buyers buy: it is in the server's memory, so that no upstream decides how long it
-/// takes.
+/// The purchases of steady buyers: they are in the server's memory, so no upstream determines their
+/// time.
 const KEPT: [&str; 2] = ["/all-tokens?limit=3", "/all-tokens?limit=5"];
 
 /// Holds a siege with the servers of a folder.
 ///
 /// # Errors
 /// When it could not be set up.
-pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, SiegeError> {
+pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<SiegeOutcome, SiegeError> {
     let cast = Cast::draw(seed)?;
     let weather = Arc::new(Weather::new(seed, cast.steady()));
     let begun = Instant::now();
@@ -191,14 +191,14 @@ pub async fn hold(programs: &Path, scale: Scale, seed: u64) -> Result<Outcome, S
         seen,
     };
     world.close()?;
-    Ok(Outcome {
+    Ok(SiegeOutcome {
         findings: judge::judge(&evidence),
         crowd: answered,
     })
 }
 
-/// Kills the paid API and then the agent rail so often within a time, at moments that the seed
-/// chooses, and starts each again at once.
+/// Kills the paid API and then the agent rail this many times within a time, at moments that the
+/// seed determines, and restarts each at once.
 async fn kill_and_start(
     world: &mut World,
     field: &Field,
@@ -221,7 +221,7 @@ async fn kill_and_start(
     Ok(())
 }
 
-/// Who takes part.
+/// The participants.
 struct Cast {
     buyers: Vec<Buyer>,
     rich: Vec<Wallet>,
@@ -296,8 +296,8 @@ impl Cast {
     }
 }
 
-/// Every target is bought once by a steady buyer, so that what can be kept is kept, and it is
-/// certain that it is sold.
+/// A steady buyer buys every target once, so that cacheable data is cached, and every target is
+/// known to be sold.
 async fn warm_up(field: &Arc<Field>, buyers: &[Buyer]) -> Result<(), SiegeError> {
     let mut chance = Chance::of(field.seed, "warm-up");
     let mut client = Client::new(field.api);
@@ -336,8 +336,8 @@ async fn all(mut tasks: JoinSet<Result<(), SiegeError>>) -> Result<(), SiegeErro
     Ok(())
 }
 
-/// Waits until every buyer has come to an end and the server has decided every payment, or the time
-/// is up. Gives the server's count of open payments.
+/// Waits until every buyer has finished and the server has decided every payment, or the time is
+/// up. Returns the server's count of open payments.
 async fn decided(
     field: &Field,
     most: Duration,
@@ -371,7 +371,7 @@ fn open_in(line: &str) -> Option<(String, u64)> {
     Some((state.to_owned(), count.trim().parse().ok()?))
 }
 
-/// Asks the server where every authorization stands that anybody has sent.
+/// Asks the server for the state of every authorization that was ever sent.
 async fn look_up_all(field: &Field) -> Result<BTreeMap<Key, String>, SiegeError> {
     let keys = field.record.seen().keys.clone();
     let mut client = Client::new(field.api);

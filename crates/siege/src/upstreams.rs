@@ -20,29 +20,29 @@ use crate::client::{Client, Request};
 use crate::weather::Weather;
 use crate::wire::{self, Asked, Reply};
 
-/// Who is paid the fee of the recorded quotes: an account of local chains, which `mcp-server serve`
-/// refuses to pay.
+/// The recipient of the recorded fee: an account of local chains, which `mcp-server serve` refuses
+/// to pay.
 const RECORDED_RECIPIENT: Address = dev_chain::PAYEE.address;
 
 /// A request that an upstream got.
 #[derive(Debug, Clone)]
-pub struct Call {
-    /// Whom it was for.
+pub struct UpstreamCall {
+    /// Its host.
     pub host: String,
-    /// Which of the host's limits covers it, where it has several; empty when that is not known.
+    /// The host's limit that covers it, where it has several; empty when that is unknown.
     pub family: &'static str,
-    /// When, since the beginning of the siege.
+    /// Its time, since the beginning of the siege.
     pub at: Duration,
-    /// What the upstream counts it for.
+    /// Its weight at the upstream.
     pub weight: u32,
     /// Whether it asked a model for work.
     pub is_model: bool,
 }
 
-/// Hosts without whom honest buyers and agents get nothing.
+/// Hosts that honest buyers and agents depend on.
 const KEPT_SELLING: [&str; 2] = ["web3.okx.com", "li.quest"];
 
-/// Hosts of models, of which only the crowd wants something.
+/// Hosts of models, which only the crowd uses.
 const MODELS: [&str; 5] = [
     "api.anthropic.com",
     "api.openai.com",
@@ -51,7 +51,7 @@ const MODELS: [&str; 5] = [
     "queue.fal.run",
 ];
 
-/// Members in which models list what they cite.
+/// Members in which models list their citations.
 const CITATIONS: [&str; 5] = [
     "annotations",
     "citations",
@@ -63,15 +63,15 @@ const CITATIONS: [&str; 5] = [
 /// Upstreams behind one address.
 #[derive(Debug)]
 pub struct Upstreams {
-    /// Where they listen.
+    /// Their address.
     pub address: SocketAddr,
-    calls: Arc<Mutex<Vec<Call>>>,
+    calls: Arc<Mutex<Vec<UpstreamCall>>>,
 }
 
 struct Proxy {
     replay: ReplayServer,
     weather: Arc<Weather>,
-    calls: Arc<Mutex<Vec<Call>>>,
+    calls: Arc<Mutex<Vec<UpstreamCall>>>,
     start: Instant,
 }
 
@@ -81,7 +81,7 @@ impl Upstreams {
     /// # Errors
     /// When there is no port, or the recordings cannot be read.
     pub async fn open(weather: Arc<Weather>, start: Instant) -> Result<Self, SiegeError> {
-        let calls: Arc<Mutex<Vec<Call>>> = Arc::default();
+        let calls: Arc<Mutex<Vec<UpstreamCall>>> = Arc::default();
         let proxy = Arc::new(Proxy {
             replay: ReplayServer::start(Recordings::embedded()?).await?,
             weather,
@@ -99,7 +99,7 @@ impl Upstreams {
     }
 
     /// Every call so far.
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<UpstreamCall> {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.clone()
     }
@@ -110,7 +110,7 @@ impl Proxy {
         let path = asked.target.trim_start_matches('/');
         let host = path.split(['/', '?']).next().unwrap_or_default().to_owned();
         let is_model = asked.method == Method::POST && MODELS.contains(&host.as_str());
-        let call = Call {
+        let call = UpstreamCall {
             family: family(path),
             weight: weight(&host, &asked.body),
             at: self.start.elapsed(),
@@ -128,8 +128,8 @@ impl Proxy {
         let may_hold = !KEPT_SELLING.contains(&path.split(['/', '?']).next().unwrap_or_default());
         let mut chance = self.weather.chance(&format!("upstream {number}"));
         match chance.below(100) {
-            // Both stop the adapter for a long time, so not of those without whom honest buyers get
-            // nothing.
+            // Both stop the adapter for a long time, so they are not used for hosts that honest
+            // buyers depend on.
             96..98 if may_hold => too_many(None),
             98..100 if may_hold => Reply::json(402, r#"{"error":"the plan is used up"}"#),
             0..2 => Reply::json(500, r#"{"error":"internal"}"#),
@@ -175,8 +175,7 @@ impl Proxy {
     }
 }
 
-/// What the crowd's prompts are built for: an answer that cites nothing, which the server does not
-/// sell.
+/// The answer for the crowd's prompts: it cites nothing, so the server does not sell it.
 fn without_citations(body: &Bytes) -> Bytes {
     fn strip(value: &mut Value) {
         match value {
@@ -201,7 +200,7 @@ fn without_citations(body: &Bytes) -> Bytes {
     }
 }
 
-/// The recorded quotes pay their fee to somebody else.
+/// The recorded quotes pay their fee to another account.
 fn paid_to_us(body: Bytes) -> Bytes {
     let (recorded, ours) = (hex::encode(RECORDED_RECIPIENT), hex::encode(PAYEE));
     match std::str::from_utf8(&body) {
@@ -210,7 +209,7 @@ fn paid_to_us(body: Bytes) -> Bytes {
     }
 }
 
-/// Too many calls, with or without saying when there may be more.
+/// "Too many requests", with or without a time for the next one.
 fn too_many(retry_after: Option<&'static str>) -> Reply {
     let soon = retry_after.map(|after| (header::RETRY_AFTER, HeaderValue::from_static(after)));
     Reply::Whole {
@@ -221,7 +220,7 @@ fn too_many(retry_after: Option<&'static str>) -> Reply {
 }
 
 /// One, except where the upstream counts otherwise: Hyperliquid by the type of the request, at
-/// least so much.
+/// least this much.
 fn weight(host: &str, body: &[u8]) -> u32 {
     if host != "api.hyperliquid.xyz" {
         return 1;

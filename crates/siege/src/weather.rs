@@ -1,4 +1,4 @@
-//! When dependencies fail, and for whom.
+//! Which dependencies fail when, and for whom.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,24 +8,23 @@ use alloy_primitives::{Address, B256, hex};
 
 use crate::chance::Chance;
 
-/// What decides whether a dependency fails. What befalls a payment is drawn from the seed, its
-/// nonce and the number of the attempt, not from the order in which requests come.
+/// Decides whether a dependency fails. The failures of a payment are drawn from the seed, its nonce
+/// and the number of the attempt, not from the order of requests.
 ///
-/// Payments of *steady* buyers meet no failure: what their calls take is what the crowd does to
-/// them.
+/// Payments of *steady* buyers meet no failure: their times show the effect of the crowd only.
 #[derive(Debug)]
 pub struct Weather {
     seed: u64,
     calm: AtomicBool,
     steady: HashSet<Address>,
-    /// The same, as digits in lower case.
+    /// The steady buyers' addresses, as digits in lower case.
     steady_digits: Vec<String>,
-    /// Transactions of the steady, as digits in lower case.
+    /// Transactions of the steady buyers, as digits in lower case.
     transactions: Mutex<HashSet<String>>,
 }
 
 impl Weather {
-    /// Bad weather for all but the steady.
+    /// Failures for all but the steady buyers.
     pub fn new(seed: u64, steady: impl IntoIterator<Item = Address>) -> Self {
         let steady: HashSet<Address> = steady.into_iter().collect();
         Self {
@@ -37,12 +36,12 @@ impl Weather {
         }
     }
 
-    /// From now on nothing fails.
+    /// Stops all failures.
     pub fn calm_down(&self) {
         self.calm.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nothing fails any more.
+    /// Whether failures have stopped.
     pub fn is_calm(&self) -> bool {
         self.calm.load(Ordering::Relaxed)
     }
@@ -52,15 +51,14 @@ impl Weather {
         self.is_calm() || self.steady.contains(&payer)
     }
 
-    /// A transaction of an account that is spared is spared.
+    /// Spares a transaction of a spared account.
     pub fn settled(&self, payer: Address, transaction: B256) {
         if self.steady.contains(&payer) {
             self.transactions().insert(hex::encode(transaction));
         }
     }
 
-    /// Whether a request names anything that is spared: an address in calldata or topics, or a
-    /// transaction.
+    /// Whether a request names a spared address (in calldata or topics) or a spared transaction.
     pub fn spares_request(&self, body: &str) -> bool {
         if self.is_calm() {
             return true;

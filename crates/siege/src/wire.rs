@@ -1,4 +1,4 @@
-//! Servers of the siege that can fail the way networks do.
+//! Servers of the siege that can fail in the ways of networks.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 /// How long a caller is left without an answer.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// A request that came in whole.
+/// A complete request.
 #[derive(Debug)]
 pub struct Asked {
     /// Its method.
@@ -32,7 +32,7 @@ pub struct Asked {
     pub body: Bytes,
 }
 
-/// What a caller gets.
+/// The reply to a caller.
 #[derive(Debug, Clone)]
 pub enum Reply {
     /// An answer.
@@ -48,7 +48,7 @@ pub enum Reply {
     Torn(Bytes),
     /// The end of the connection.
     Drop,
-    /// Nothing, on a connection that stays open.
+    /// No answer, on a connection that stays open.
     Silence,
 }
 
@@ -67,7 +67,7 @@ impl Reply {
 /// Serves on a free port of the loopback interface for as long as the runtime lives.
 ///
 /// # Errors
-/// When there is no port.
+/// When no port is available.
 pub async fn serve<F, R>(answer: F) -> io::Result<SocketAddr>
 where
     F: Fn(Asked) -> R + Send + Sync + 'static,
@@ -87,8 +87,8 @@ where
                 let service = service_fn(move |request| respond(answer.clone(), request));
                 let mut connection = http1::Builder::new();
                 connection.timer(TokioTimer::new());
-                // A caller that goes away, and a connection that is dropped on purpose, both end
-                // here.
+                // A caller that disconnects, and a connection that is dropped deliberately, both
+                // end here.
                 let _ended = connection
                     .serve_connection(TokioIo::new(stream), service)
                     .await;

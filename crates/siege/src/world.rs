@@ -20,33 +20,32 @@ use crate::upstreams::Upstreams;
 use crate::weather::Weather;
 use crate::{facilitator, node};
 
-/// What an account holds that pays, in the smallest unit of each asset.
+/// The balance of a paying account, in the smallest unit of each asset.
 const RICH: u64 = 1_000_000_000;
-/// What one that pays can pay once: the price of the cheapest call of the crowd.
+/// The balance of an account that can pay once: the price of the crowd's cheapest call.
 const POOR: u64 = 2_000;
 
 /// The newcomers' pool, in micro-USD.
 pub const POOL_MICRO_USD: u64 = 120_000;
-/// What it gets every second.
+/// The pool's refill per second.
 pub const REFILL_MICRO_USD: u64 = 500;
 
-/// Who has money.
+/// The accounts with money.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
-    /// As much as they need.
+    /// Accounts with unlimited money.
     pub rich: Vec<Address>,
     /// Enough for one cheap call in each asset.
     pub poor: Vec<Address>,
-    /// Contract wallets and their owners; they are among the rich.
+    /// Contract wallets and their owners; they are among the rich accounts.
     pub contracts: Vec<(Address, Address)>,
-    /// Keys' accounts among the rich that have delegated (EIP-7702) to code which calls every
-    /// signature valid.
+    /// Rich accounts that have delegated (EIP-7702) to code that accepts every signature.
     pub delegated: Vec<Address>,
-    /// And to code that refuses every one. They have money, too.
+    /// Rich accounts that have delegated to code that refuses every signature.
     pub refusing: Vec<Address>,
 }
 
-/// Who settles payments.
+/// The settler of payments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Settlement {
     /// A facilitator that fails.
@@ -55,9 +54,9 @@ pub enum Settlement {
     Onchain,
 }
 
-/// Contract wallets that call every signature valid where their expression is zero, and burn all
-/// gas elsewhere. The expressions are `GASPRICE`, which a call does not pay, and `NUMBER & 1`,
-/// which differs in the next block.
+/// Contract wallets that accept every signature where their expression is zero, and burn all gas
+/// otherwise. The expressions are `GASPRICE`, which is zero in a call, and `NUMBER & 1`, which
+/// differs in the next block.
 pub const BURNING_WALLETS: [(Address, &[u8]); 2] = [
     (
         address!("00000000000000000000000000000000000b0123"),
@@ -69,12 +68,12 @@ pub const BURNING_WALLETS: [(Address, &[u8]); 2] = [
     ),
 ];
 
-/// Code that calls every signature valid: `return EIP1271_MAGIC`.
+/// Code that accepts every signature: `return EIP1271_MAGIC`.
 const CREDULOUS: (Address, &[u8]) = (
     address!("00000000000000000000000000000000000b0125"),
     &hex!("631626ba7e60e01b60005260206000f3"),
 );
-/// Code that refuses whatever it is asked: `revert`.
+/// Code that refuses every call: `revert`.
 const REFUSING: (Address, &[u8]) = (
     address!("00000000000000000000000000000000000b0126"),
     &hex!("60006000fd"),
@@ -109,7 +108,7 @@ pub struct World {
     pub bank: Bank,
     /// The upstreams.
     pub upstreams: Upstreams,
-    /// When dependencies fail.
+    /// The failures of dependencies.
     pub weather: Arc<Weather>,
     settlement: Settlement,
     programs: PathBuf,
@@ -123,7 +122,7 @@ impl World {
     /// Starts everything. `programs` is the folder of the servers' binaries.
     ///
     /// # Errors
-    /// What cannot be started.
+    /// The part that cannot be started.
     pub async fn open(
         programs: &Path,
         accounts: &Accounts,
@@ -174,7 +173,7 @@ impl World {
         })
     }
 
-    /// Kills the paid API, and starts it again where it listened. After every other time it has
+    /// Kills the paid API, and starts it again at the same address. After every other time it has
     /// another payee, and its assets in another order.
     ///
     /// # Errors
@@ -190,7 +189,7 @@ impl World {
         Ok(())
     }
 
-    /// Kills the agent rail, and starts it again where it listened.
+    /// Kills the agent rail, and starts it again at the same address.
     ///
     /// # Errors
     /// When it does not start again.
@@ -211,7 +210,7 @@ impl World {
         }
     }
 
-    /// What the servers hold now: the paid API, the agent rail.
+    /// The servers' present memory and descriptors: the paid API, the agent rail.
     ///
     /// # Errors
     /// When one has ended.
@@ -240,7 +239,7 @@ fn start(programs: &Path, name: &str, config: &Path) -> Result<Server, SiegeErro
     Ok(Server::start(&programs.join(name), arguments)?)
 }
 
-/// The configuration of a server that listens where it listens now.
+/// The configuration of a server, with the address at which it listens now.
 fn listening_at(server: &Server, config: &str) -> String {
     config.replace(LISTEN, &format!("listen = \"{}\"", server.address()))
 }
@@ -290,5 +289,5 @@ fn write(files: &TempDir, name: &str, text: &str) -> Result<PathBuf, SiegeError>
 
 /// The file of the paid API's configuration.
 const API_CONFIG: &str = "api-server.toml";
-/// The file of the agent rail's.
+/// The file of the agent rail's configuration.
 const RAIL_CONFIG: &str = "mcp-server.toml";

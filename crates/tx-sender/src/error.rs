@@ -1,12 +1,11 @@
-//! What can go wrong, and what can hold a lane.
+//! The errors, and the holds of a lane.
 
 use alloy_primitives::{Address, U256};
 use thiserror::Error;
 
 use crate::{IllegalMove, Lane, NodeFault};
 
-/// Why the sender could not do what was asked. Nothing was sent because of the call that ends in
-/// one of these.
+/// Why the sender could not do its work. A call that ends with one of these sent nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SenderError {
@@ -22,7 +21,7 @@ pub enum SenderError {
         /// The account.
         account: Address,
     },
-    /// The key names another request already.
+    /// Another request already has this key.
     #[error("the key {key:?} stands for another request")]
     KeyReused {
         /// The key.
@@ -34,7 +33,7 @@ pub enum SenderError {
         /// The key.
         key: String,
     },
-    /// The transaction stands in a block, or is over.
+    /// The transaction is in a block, or over.
     #[error(transparent)]
     TooLate(#[from] IllegalMove),
     /// The records cannot be read or written.
@@ -57,27 +56,26 @@ impl SenderError {
     }
 }
 
-/// Why the store could not do what was asked.
+/// Why the store failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The record was written by somebody else since it was read, or its nonce is claimed by
-    /// another record.
+    /// Another writer changed the record since it was read, or another record claims its nonce.
     #[error("the record {key:?} has changed since it was read, or its nonce is taken")]
     Conflict {
         /// The record's key.
         key: String,
     },
-    /// Somebody else has taken the lane since the fence was given.
+    /// Another process has taken the lane since the fence was issued.
     #[error("lane {lane} was taken by another sender")]
     Fenced {
         /// The lane.
         lane: Lane,
     },
-    /// The store cannot be used at the moment; the detail names no path and no secret.
+    /// The store is not usable at the moment. The detail names no path and no secret.
     #[error("the sender's records cannot be used: {code}")]
     Unavailable {
-        /// What the store calls it.
+        /// The store's own code.
         code: &'static str,
     },
 }
@@ -94,33 +92,33 @@ impl StoreError {
     }
 }
 
-/// Why a signer has not signed.
+/// Why a signer did not sign.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SignError {
-    /// It did not answer, or not in time. It may have signed all the same; nothing that it has
-    /// signed leaves it.
+    /// The signer did not answer, or not in time. It may have signed nevertheless; such a signature
+    /// is never used.
     #[error("the signer did not answer in time")]
     Unavailable,
-    /// It refuses.
+    /// The signer refuses.
     #[error("the signer refuses: {message}")]
     Refused {
-        /// Its words, at most 200 characters.
+        /// Its message, at most 200 characters.
         message: String,
     },
-    /// It has signed something else than it was asked to. What it has signed is thrown away.
+    /// The signer signed another transaction than requested. The signature is thrown away.
     #[error("the signer has signed another {member}")]
     OtherField {
         /// The first member that differs.
         member: &'static str,
     },
-    /// What came back is no signed transaction.
+    /// The answer is no signed transaction.
     #[error("the signer's answer is no signed transaction")]
     Malformed,
     /// The signature has the higher of the two possible `s` (EIP-2).
     #[error("the signature is malleable")]
     HighS,
-    /// The signature is another account's: the key was exchanged.
+    /// The signature belongs to another account: the key was exchanged.
     #[error("the signature is of account {observed}, expected {expected}")]
     OtherAccount {
         /// The lane's account.
@@ -145,7 +143,7 @@ impl SignError {
     }
 }
 
-/// What holds a lane. It goes on by itself when the cause has ended.
+/// The hold of a lane. It ends by itself when its cause has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Hold {
@@ -154,15 +152,15 @@ pub enum Hold {
     NoGas {
         /// The account.
         account: Address,
-        /// What it needs for what is on its way and for the next transaction, in wei.
+        /// The wei needed for the pending transactions and the next one.
         needed: U256,
-        /// What it has, in wei.
+        /// Its balance, in wei.
         balance: U256,
     },
-    /// Gas costs more than the cap lets the sender pay.
+    /// The gas price is above the sender's cap.
     #[error("one gas costs {needed} wei, and the cap is {cap}")]
     FeesAboveCap {
-        /// The least that would do, in wei.
+        /// The least sufficient price, in wei.
         needed: u128,
         /// The cap, in wei.
         cap: u128,
@@ -170,25 +168,25 @@ pub enum Hold {
     /// No node answers.
     #[error("no node can be asked: {0}")]
     Nodes(NodeFault),
-    /// Two nodes contradict each other about a block, so that neither is believed.
+    /// Two nodes contradict each other about a block, so both are refused.
     #[error("the nodes contradict each other about block {number}")]
     Contradiction {
         /// The block's number.
         number: u64,
     },
-    /// A nonce is used, and the nodes show neither a receipt nor whose transaction it was. Requests
-    /// behind it go on.
+    /// A nonce is used, and the nodes show neither a receipt nor the transaction that used it.
+    /// Requests behind it continue.
     #[error("nonce {nonce} is used, and the nodes do not show by which transaction")]
     OutcomeUnknown {
         /// The nonce.
         nonce: u64,
     },
-    /// Every node refuses the transaction without effect that is to close a nonce.
+    /// Every node refuses the transaction without effect that would close a nonce.
     #[error("the nodes refuse the transaction that is to close nonce {nonce}: {message}")]
     NoopRefused {
         /// The nonce.
         nonce: u64,
-        /// Their words, at most 200 characters.
+        /// Their message, at most 200 characters.
         message: String,
     },
     /// The signer does not sign.

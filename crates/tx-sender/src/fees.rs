@@ -1,11 +1,11 @@
-//! What is offered for gas, and what a replacement must offer.
+//! The offered fees, and the fees that a replacement must offer.
 
 use serde::{Deserialize, Serialize};
 
-/// The fee fields of one transaction, in wei for each gas.
+/// The fee fields of one transaction, in wei per unit of gas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fees {
-    /// EIP-1559: the most in all, and the part that goes to the block's maker.
+    /// EIP-1559: the maximum in total, and the tip for the block's producer.
     Dynamic {
         /// `maxFeePerGas`.
         max: u128,
@@ -20,7 +20,7 @@ pub enum Fees {
 }
 
 impl Fees {
-    /// The most that one gas can cost.
+    /// The highest cost of a unit of gas.
     #[must_use]
     pub const fn most(self) -> u128 {
         match self {
@@ -29,7 +29,7 @@ impl Fees {
         }
     }
 
-    /// What the block's maker gets at most. A legacy price stands for both fields.
+    /// The block producer's maximum. A legacy price counts for both fields.
     #[must_use]
     pub const fn tip(self) -> u128 {
         match self {
@@ -39,7 +39,7 @@ impl Fees {
     }
 }
 
-/// What gas costs on a chain at the moment.
+/// The present gas price of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Market {
     /// A chain with a base fee (EIP-1559).
@@ -49,7 +49,7 @@ pub enum Market {
         /// The tip that the node suggests.
         tip: u128,
     },
-    /// A chain without one.
+    /// A chain without a base fee.
     Legacy {
         /// The price that the node suggests.
         price: u128,
@@ -57,7 +57,7 @@ pub enum Market {
 }
 
 impl Market {
-    /// What is offered at first: twice the base fee leaves room for six full blocks.
+    /// The first offer: twice the base fee leaves room for six full blocks.
     #[must_use]
     pub const fn offer(self) -> Fees {
         match self {
@@ -69,7 +69,7 @@ impl Market {
         }
     }
 
-    /// The least `maxFeePerGas` with which a block would take a transaction now.
+    /// The least `maxFeePerGas` with which a block would accept a transaction now.
     #[must_use]
     pub const fn least(self) -> u128 {
         match self {
@@ -79,10 +79,10 @@ impl Market {
     }
 }
 
-/// A market whose least price is above a cap.
+/// The least price of the market is above the cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AboveCap {
-    /// The least that would do, in wei for each gas.
+    /// The least sufficient price, in wei per unit of gas.
     pub needed: u128,
     /// The cap.
     pub cap: u128,
@@ -110,20 +110,20 @@ pub fn first(market: Market, cap: u128) -> Result<Fees, AboveCap> {
     })
 }
 
-/// By how much nodes want each fee field of a replacement raised: most ask for 10 %, some for 12.5
+/// By how much nodes require each fee field of a replacement to rise: most require 10 %, some 12.5
 /// %.
 pub const BUMP_PERMILLE: u128 = 125;
 
 /// The fees of a replacement: both fields of every earlier transaction with the nonce are raised by
-/// [`BUMP_PERMILLE`], `step` times over, and at least to the market's offer as far as the cap lets
-/// it.
+/// [`BUMP_PERMILLE`], `step` times over, and at least to the market's offer, as far as the cap
+/// allows.
 ///
-/// A market without a base fee gets a legacy price; earlier fees of the other kind count by both
-/// their fields.
+/// A market without a base fee gets a legacy price; both fields of earlier fees of the other kind
+/// count.
 ///
 /// # Errors
-/// [`AboveCap`] when what nodes demand, or what the market asks at least, is above the cap. Nothing
-/// less would be taken, so the same bytes are all that can be sent.
+/// [`AboveCap`] when the nodes' requirement, or the market's least price, is above the cap. Lower
+/// fees would be refused, so only the same bytes can be sent again.
 pub fn outbid(earlier: &[Fees], market: Market, cap: u128, step: u32) -> Result<Fees, AboveCap> {
     let highest = |field: fn(Fees) -> u128| earlier.iter().map(|fees| field(*fees)).max();
     let (Some(max), Some(tip)) = (highest(Fees::most), highest(Fees::tip)) else {
@@ -155,7 +155,7 @@ pub fn outbid(earlier: &[Fees], market: Market, cap: u128, step: u32) -> Result<
     })
 }
 
-/// One step of a raise, rounded up, and never nothing.
+/// One step of a raise, rounded up, and at least one wei.
 fn bump(fee: u128) -> u128 {
     let raise = fee.saturating_mul(BUMP_PERMILLE).div_ceil(1000).max(1);
     fee.saturating_add(raise)
@@ -194,7 +194,7 @@ mod tests {
         let market = Market::Dynamic { base: 1, tip: 1 };
         assert_eq!(outbid(&earlier, market, 2000, 1), Ok(dynamic(900, 18)));
         assert_eq!(outbid(&earlier, market, 2000, 2), Ok(dynamic(1013, 21)));
-        // A tip of nothing is raised, too.
+        // A tip of zero is raised too.
         assert_eq!(outbid(&[dynamic(8, 0)], market, 20, 1), Ok(dynamic(9, 1)));
     }
 

@@ -1,11 +1,11 @@
-//! What transactions queue up in.
+//! The queue of transactions of one account.
 
 use std::fmt;
 
 use alloy_primitives::Address;
 use serde::{Deserialize, Serialize};
 
-/// One account on one chain: its transactions have one order, that of their nonces.
+/// One account on one chain. Its transactions have one order, that of their nonces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Lane {
     /// The chain (EIP-155).

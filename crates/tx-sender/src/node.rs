@@ -18,31 +18,31 @@ pub use self::rpc::{RpcNode, Transport};
 pub(crate) use self::set::{Canonical, Delivery, Nodes};
 pub(crate) use self::view::View;
 
-/// The answer of a node.
+/// A pending answer of a node.
 pub type NodeFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, NodeFault>> + Send + 'a>>;
 
-/// Why a node has not answered what it was asked.
+/// Why a node gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NodeFault {
-    /// No connection could be established: it has not been shown anything.
+    /// No connection could be made: the node has not seen the request.
     #[error("no connection")]
     Unreachable,
-    /// It was asked, and did not answer in time, wholly, or in the protocol's form. It may have
-    /// acted.
+    /// The node got the request, and did not answer in time, completely, or in the protocol's form.
+    /// It may have acted.
     #[error("no usable answer to {method}")]
     Lost {
         /// The JSON-RPC method.
         method: &'static str,
     },
-    /// It answered that it will not.
+    /// The node refused.
     #[error("refused with code {code}: {message}")]
     Refused {
         /// The JSON-RPC error code.
         code: i64,
-        /// Its words, at most 200 characters.
+        /// Its message, at most 200 characters.
         message: String,
     },
-    /// It serves another chain.
+    /// The node serves another chain.
     #[error("it serves chain {observed}, expected {expected}")]
     OtherChain {
         /// The lane's chain.
@@ -52,7 +52,7 @@ pub enum NodeFault {
     },
 }
 
-/// A block, as far as it is needed here.
+/// The members of a block that are used here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// Its number.
@@ -65,8 +65,8 @@ pub struct Head {
     pub base_fee: Option<u128>,
 }
 
-/// A transaction's receipt, as far as it is needed here. It proves nothing until its block is known
-/// to be canonical.
+/// The members of a transaction's receipt that are used here. It proves nothing until its block is
+/// known to be canonical.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
     /// The transaction.
@@ -79,12 +79,12 @@ pub struct Receipt {
     pub succeeded: bool,
 }
 
-/// A transaction in a block: who sent it with which nonce.
+/// A transaction in a block: its sender and nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mined {
     /// The transaction.
     pub hash: B256,
-    /// Who signed it.
+    /// The account that signed it.
     pub from: Address,
     /// Its nonce.
     pub nonce: u64,
@@ -92,7 +92,7 @@ pub struct Mined {
 
 /// One node of a chain.
 pub trait Node: Send + Sync + 'static {
-    /// Which chain it serves (`eth_chainId`).
+    /// The chain that it serves (`eth_chainId`).
     fn chain_id(&self) -> NodeFuture<'_, u64>;
 
     /// The newest canonical block (`eth_getBlockByNumber` of `latest`).
@@ -104,15 +104,16 @@ pub trait Node: Send + Sync + 'static {
     /// The transactions of the canonical block with this number, and its hash.
     fn transactions(&self, number: u64) -> NodeFuture<'_, Option<(B256, Vec<Mined>)>>;
 
-    /// How many transactions of the account are in the block with this hash and in those before it.
-    /// Pinned to the block (EIP-1898 with `requireCanonical`): a node that lags behind or is on
+    /// The number of the account's transactions up to and including the block with this hash. The
+    /// call is pinned to the block (EIP-1898 with `requireCanonical`): a node that is behind or on
     /// another fork refuses.
     fn count(&self, account: Address, block: B256) -> NodeFuture<'_, u64>;
 
-    /// The same as of a block's number. For blocks that are known to be canonical.
+    /// The number of the account's transactions as of a block's number. For blocks that are known
+    /// to be canonical.
     fn count_at(&self, account: Address, number: u64) -> NodeFuture<'_, u64>;
 
-    /// The account's coins in wei, as of the block with this hash.
+    /// The account's balance in wei, as of the block with this hash.
     fn balance(&self, account: Address, block: B256) -> NodeFuture<'_, U256>;
 
     /// `eth_gasPrice`, in wei.
@@ -121,16 +122,16 @@ pub trait Node: Send + Sync + 'static {
     /// `eth_maxPriorityFeePerGas`, in wei.
     fn priority_fee(&self) -> NodeFuture<'_, u128>;
 
-    /// The gas of a transfer of nothing from the account to itself (`eth_estimateGas`).
+    /// The gas of an empty transfer from the account to itself (`eth_estimateGas`).
     fn noop_gas(&self, account: Address) -> NodeFuture<'_, u64>;
 
-    /// Hands signed bytes over (`eth_sendRawTransaction`).
+    /// Sends signed bytes (`eth_sendRawTransaction`).
     fn send(&self, raw: Bytes) -> NodeFuture<'_, ()>;
 
     /// The transaction's receipt, when the node has one (`eth_getTransactionReceipt`).
     fn receipt(&self, hash: B256) -> NodeFuture<'_, Option<Receipt>>;
 
     /// The receipts of several transactions, in the order of the hashes: in one request where the
-    /// node can. One that the node does not tell is `None`.
+    /// node supports it. A receipt that the node does not return is `None`.
     fn receipts(&self, hashes: Vec<B256>) -> NodeFuture<'_, Vec<Option<Receipt>>>;
 }

@@ -1,4 +1,4 @@
-//! What a sender is set up with.
+//! The configuration of a sender.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{Node, Takeover};
 
-/// How many blocks an outcome is watched after it counts.
+/// For how many blocks an outcome is watched after it counts.
 pub(crate) const WATCHED_BLOCKS: u64 = 64;
 
 /// A chain: its nodes in the order in which they are asked, and the rules of its lanes.
@@ -14,8 +14,8 @@ pub(crate) const WATCHED_BLOCKS: u64 = 64;
 pub struct Chain {
     /// The chain id (EIP-155).
     pub id: u64,
-    /// Its nodes. The first one that answers and is not behind the others is asked; what it says of
-    /// a block is compared with all.
+    /// Its nodes. The first one that answers and is not behind the others is asked; its statements
+    /// about blocks are compared with all nodes.
     pub nodes: Vec<Arc<dyn Node>>,
     /// The rules.
     pub policy: Policy,
@@ -24,35 +24,35 @@ pub struct Chain {
 /// The rules of a chain's lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// The most that one gas may cost, in wei, where a request says nothing else.
+    /// The highest price of a unit of gas, in wei, unless a request names another one.
     pub max_fee_per_gas: u128,
-    /// The most that one gas of a transaction without effect may cost, in wei; twice the other when
-    /// absent.
+    /// The highest price of a unit of gas for a transaction without effect, in wei; when absent,
+    /// twice the other one.
     pub noop_max_fee_per_gas: Option<u128>,
-    /// The most gas that a transaction without effect may use; by the node's estimate when absent.
-    /// It must be set for a chain whose nodes estimate too little.
+    /// The most gas of a transaction without effect; when absent, the node's estimate. It must be
+    /// set for a chain whose nodes estimate too little.
     pub noop_gas: Option<u64>,
-    /// How many blocks must stand above a transaction's before it counts, where a request says
-    /// nothing else.
+    /// How many blocks must follow a transaction's block before it counts, unless a request names
+    /// another number.
     pub confirmations: u64,
-    /// How many transactions of one lane may wait for a block at a time.
+    /// How many transactions of one lane may wait for a block at the same time.
     pub max_in_flight: usize,
-    /// How far the chain's blocks are apart. Looks follow soon after a transaction was handed over,
-    /// and then five times in a block.
+    /// The time between the chain's blocks. The sender checks the chain soon after a transaction
+    /// was sent, and then five times per block.
     pub block_time: Duration,
-    /// The longest pause between two looks at the chain while something waits for it: for what
-    /// waits longer than for a few blocks.
+    /// The longest pause between two checks of the chain while a transaction waits for more than a
+    /// few blocks.
     pub poll_interval: Duration,
-    /// How often it is looked at while outcomes are only watched for a reorganisation.
+    /// The pause between two checks while outcomes are only watched for a reorganisation.
     pub watch_interval: Duration,
-    /// How long after a transaction was handed to a node the same bytes are handed to all.
+    /// How long after a transaction was sent to one node the same bytes go to all nodes.
     pub resend_after: Duration,
-    /// How long after a transaction was signed a replacement with higher fees is, and how long a
-    /// missing nonce is waited for.
+    /// How long after its signature a transaction is replaced by one with higher fees, and how long
+    /// a missing nonce is waited for.
     pub bump_after: Duration,
-    /// How long a transaction at its cap may keep others from being mined whose caps are higher.
+    /// How long a transaction at its cap may block others with higher caps.
     pub clear_after: Duration,
-    /// How long a signature is waited for.
+    /// How long the sender waits for a signature.
     pub signer_timeout: Duration,
 }
 
@@ -76,7 +76,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// How far the blocks of a chain are apart, as far as it is known here; one second for others.
+    /// The usual time between the blocks of a known chain; one second for others.
     #[must_use]
     pub fn usual_block_time(chain_id: u64) -> Duration {
         Duration::from_millis(match chain_id {
@@ -87,7 +87,7 @@ impl Policy {
         })
     }
 
-    /// The cap of transactions without effect.
+    /// The cap for transactions without effect.
     #[must_use]
     pub fn noop_cap(&self) -> u128 {
         self.noop_max_fee_per_gas
@@ -95,21 +95,21 @@ impl Policy {
     }
 }
 
-/// How a sender runs.
+/// The options of a sender.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The clock, for leases and ages.
     pub clock: Clock,
-    /// Whether lanes are taken from a predecessor whose lease is not over.
+    /// Whether lanes are taken from a predecessor whose lease has not ended.
     pub takeover: Takeover,
 }
 
-/// A clock that tells Unix seconds.
+/// A clock in Unix seconds.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
 
 impl Clock {
-    /// A clock that asks this function.
+    /// A clock that calls this function.
     #[must_use]
     pub fn new(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))

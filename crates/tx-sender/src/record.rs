@@ -1,4 +1,4 @@
-//! A transaction's durable record, and the moves that it may make.
+//! A transaction's durable record, and its possible state changes.
 
 mod moves;
 
@@ -8,58 +8,58 @@ use serde::{Deserialize, Serialize};
 pub use self::moves::IllegalMove;
 use crate::{Fees, Lane, Request};
 
-/// Everything that is known of one transaction. It is stored as a whole, in conditional writes: a
-/// store refuses a record whose [`revision`](Self::revision) is not the one that it holds.
+/// All facts about one transaction. It is stored as a whole, in conditional writes: a store refuses
+/// a record whose [`revision`](Self::revision) differs from the stored one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The order in which the store took the records.
+    /// The order in which the store accepted the records.
     pub id: u64,
-    /// The caller's name of the intention: there is one record for each.
+    /// The caller's name for the request: each key has one record.
     pub key: String,
-    /// Who sends it, and where.
+    /// The account that sends it, and the chain.
     pub lane: Lane,
-    /// What is sent.
+    /// The request.
     pub request: Request,
-    /// How far it has come.
+    /// Its state.
     pub state: State,
-    /// The nonce, claimed by this very record. No other live record of the lane has it.
+    /// The nonce that this record has claimed. No other live record of the lane has it.
     pub nonce: Option<u64>,
-    /// Every transaction that was ever signed for the nonce, oldest first. Any of them may come
-    /// into a block.
+    /// Every transaction that was ever signed for the nonce, oldest first. Any of them may reach a
+    /// block.
     pub attempts: Vec<Attempt>,
-    /// Why the request is not to take effect any more, if it is not: the nonce is then used for
-    /// nothing.
+    /// Why the request must not take effect any more; its nonce is then used by a transaction
+    /// without effect. `None` while the request stands.
     pub closing: Option<Closing>,
-    /// No later block can change its outcome: it is not looked at any more.
+    /// Whether no later block can change its outcome. It is then not checked any more.
     pub is_final: bool,
-    /// Counts the writes.
+    /// The number of writes.
     pub revision: u64,
-    /// When it was submitted, in Unix seconds of the sender's clock. For people; nothing is decided
-    /// by it.
+    /// When it was submitted, in Unix seconds of the sender's clock. For people only: no decision
+    /// depends on it.
     pub submitted_at: u64,
 }
 
-/// How far a transaction has come.
+/// The state of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
-    /// Durable, and nothing else.
+    /// The record is durable, and nothing else has happened.
     Prepared,
     /// It has a nonce.
     Claimed,
-    /// Signed bytes are on disk. No node has been shown them as far as it is known.
+    /// Signed bytes are on disk. As far as is known, no node has seen them.
     Signed,
     /// A node may have its bytes.
     Broadcast,
-    /// One of its transactions stands in a canonical block, not deep enough yet.
+    /// One of its transactions is in a canonical block that is not deep enough yet.
     Mined(Inclusion),
     /// It has taken effect.
     Sealed(Inclusion),
     /// It was executed without effect (reverted, out of gas), and has cost gas.
     Failed(Inclusion),
-    /// A transaction that is not of this record has used its nonce: it cannot take effect. The
-    /// inclusion is that of the other one.
+    /// Another transaction has used its nonce, so it cannot take effect. The inclusion belongs to
+    /// the other one.
     Replaced(Inclusion),
-    /// It was given up before it took effect. With an inclusion: a transaction without effect has
+    /// It was given up before it took effect. With an inclusion, a transaction without effect has
     /// used its nonce.
     Abandoned(Option<Inclusion>),
 }
@@ -81,7 +81,7 @@ impl State {
         }
     }
 
-    /// The block that the state rests on.
+    /// The block that the state depends on.
     #[must_use]
     pub const fn inclusion(self) -> Option<Inclusion> {
         match self {
@@ -94,8 +94,8 @@ impl State {
         }
     }
 
-    /// Whether the state is an outcome. A reorganisation can still take one back until the record
-    /// is final.
+    /// Whether the state is an outcome. Until the record is final, a reorganisation can still undo
+    /// it.
     #[must_use]
     pub const fn is_outcome(self) -> bool {
         matches!(
@@ -105,7 +105,7 @@ impl State {
     }
 }
 
-/// Where a transaction stands.
+/// The place of a transaction in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inclusion {
     /// The transaction.
@@ -114,14 +114,14 @@ pub struct Inclusion {
     pub number: u64,
     /// The hash of its block.
     pub block: B256,
-    /// Whether its execution succeeded. That says nothing about what it did.
+    /// Whether its execution succeeded. That does not say what it did.
     pub succeeded: bool,
 }
 
 /// A signed transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// What it is for.
+    /// Its purpose.
     pub kind: Kind,
     /// Its fee fields.
     pub fees: Fees,
@@ -129,22 +129,22 @@ pub struct Attempt {
     pub hash: B256,
     /// Its bytes (EIP-2718).
     pub raw: Bytes,
-    /// The most gas that it may use, where that is not the request's. Absent from records of
+    /// The most gas that it may use, when it differs from the request's. Absent from records of
     /// earlier versions.
     #[serde(default)]
     pub noop_gas: Option<u64>,
 }
 
-/// What a signed transaction is for.
+/// The purpose of a signed transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// The request.
     Request,
-    /// To use the nonce up: a transfer of nothing to the account itself.
+    /// To use up the nonce: an empty transfer to the account itself.
     Noop,
 }
 
-/// Why a request is not to take effect any more.
+/// Why a request must not take effect any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Closing {
     /// The caller has cancelled it.
@@ -153,11 +153,11 @@ pub enum Closing {
     Freed,
     /// The chain's time has passed [`Request::not_after`].
     Expired,
-    /// Every node refuses it, in these words.
+    /// Every node refuses it, with this message.
     Refused(String),
-    /// Its fees stay below the market's, and transactions behind it could be mined.
+    /// Its fees stay below the market's, and it blocks transactions that could be mined.
     InTheWay,
-    /// It never was a request: it fills a nonce that was missing.
+    /// It never was a request: it fills a missing nonce.
     Gap,
 }
 
@@ -180,8 +180,7 @@ impl Record {
         }
     }
 
-    /// A record that does nothing but use up `nonce`, which nothing else uses while later ones
-    /// wait.
+    /// A record that only uses up `nonce`, which no other record uses while later ones wait.
     #[must_use]
     pub fn filler(lane: Lane, nonce: u64, now: u64) -> Self {
         let request = Request {
@@ -199,7 +198,7 @@ impl Record {
         }
     }
 
-    /// Whether the record stands for a missing nonce and not for a request of a caller.
+    /// Whether the record fills a missing nonce and is not a caller's request.
     #[must_use]
     pub fn is_filler(&self) -> bool {
         self.closing == Some(Closing::Gap)
@@ -216,8 +215,8 @@ impl Record {
         self.attempts.last()
     }
 
-    /// The hash by which the transaction is best known: of the one that stands in a block, else of
-    /// the newest that carries the request.
+    /// The main hash of the transaction: of the one in a block, otherwise of the newest one that
+    /// carries the request.
     #[must_use]
     pub fn hash(&self) -> Option<B256> {
         let own = |inclusion: &Inclusion| self.hashes().any(|hash| hash == inclusion.hash);
@@ -246,14 +245,13 @@ impl Record {
         )
     }
 
-    /// Whether its nonce waits for a block on top of one in which the account has used so many.
+    /// Whether its nonce waits for a block after one in which the account has used this many nonces.
     #[must_use]
     pub(crate) fn waits_for_block(&self, count: u64) -> bool {
         self.is_outstanding() && self.nonce.is_some_and(|nonce| nonce >= count)
     }
 
-    /// Whether a block can take the account's coins for it: at most what it costs while no block
-    /// has.
+    /// The most that a block can still take from the account for it; zero once a block has it.
     #[must_use]
     pub fn most_cost(&self) -> U256 {
         let cost = |attempt: &Attempt| match attempt.kind {
@@ -264,7 +262,7 @@ impl Record {
     }
 }
 
-/// The gas of a transfer of nothing, on chains whose gas pays for nothing else.
+/// The gas of an empty transfer, on chains whose gas pays for nothing else.
 pub(crate) const NOOP_GAS: u64 = 21_000;
 
 /// The most that a transaction without effect can cost at these fees, in wei.

@@ -1,4 +1,4 @@
-//! The sender: what callers ask of it, and the task that works each lane.
+//! The sender: its interface for callers, and the task that works on each lane.
 
 mod driver;
 mod look;
@@ -25,11 +25,11 @@ use crate::{
     StoreError, TransactionSigner,
 };
 
-/// How often a caller's write is tried again when the lane's own write came between.
+/// How often a caller's write is repeated after a conflict with the lane's own write.
 const MAX_RETRIES: usize = 16;
 
-/// Sends transactions. Cheap to clone; when the last clone is dropped, the work on its lanes stops
-/// where it is, and goes on where the records say when a sender is started on them again.
+/// Sends transactions. Cheap to clone. When the last clone is dropped, the work on its lanes stops;
+/// a later sender continues from the records.
 #[derive(Clone)]
 pub struct Sender {
     shared: Arc<Shared>,
@@ -37,11 +37,11 @@ pub struct Sender {
     tasks: Arc<Tasks>,
 }
 
-/// What all lanes share.
+/// The state that all lanes share.
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) options: Options,
-    /// Tells this sender from every other one, in leases.
+    /// Identifies this sender in leases.
     pub(crate) holder: String,
     pub(crate) watchers: Watchers,
     chains: HashMap<u64, Network>,
@@ -65,20 +65,20 @@ struct Task {
     handle: JoinHandle<()>,
 }
 
-/// How a lane is doing, as of the last look.
+/// The state of a lane, as of the last check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LaneStatus {
     /// Transactions without an outcome.
     pub depth: usize,
-    /// What holds the lane.
+    /// The hold of the lane.
     pub hold: Option<Hold>,
     /// How many transactions like the last one the account can pay for; `None` before one was sent.
     pub transactions_left: Option<u64>,
 }
 
 impl Sender {
-    /// A sender over these records, chains and keys. It works a lane from the first request on that
-    /// it gets for it.
+    /// A sender over these records, chains and keys. It works on a lane from the first request for
+    /// it on.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
@@ -124,15 +124,15 @@ impl Sender {
         Ok(sender)
     }
 
-    /// Takes in a signer, for accounts that come to be while the sender runs. What the records say
-    /// is open of its account goes on with [`Self::wake`]. A signer that is there already stays.
+    /// Adds a signer, for accounts that are created while the sender runs. [`Self::wake`] continues
+    /// the open records of its account. An existing signer stays.
     pub fn add_signer(&self, signer: Arc<dyn TransactionSigner>) {
         let signers = self.shared.signers.write();
         let mut signers = signers.unwrap_or_else(PoisonError::into_inner);
         signers.entry(signer.account()).or_insert(signer);
     }
 
-    /// Goes on with whatever the records say is open; the number of lanes.
+    /// Continues all open records. Returns the number of lanes.
     ///
     /// # Errors
     /// [`SenderError::Store`] when the records cannot be read.
@@ -146,9 +146,9 @@ impl Sender {
         Ok(lanes.len())
     }
 
-    /// Makes the request durable and sends it. There is one record for each key, for good: the same
-    /// request under the same key is the one that is there, in whatever state it is. The answer is
-    /// a watch on it.
+    /// Makes the request durable and sends it. Each key has one record for ever: the same request
+    /// under the same key returns the existing record, in any state. The result is a watch on the
+    /// record.
     ///
     /// # Errors
     /// [`SenderError::KeyReused`] when the key names another request; an unknown chain or account;
@@ -175,7 +175,7 @@ impl Sender {
     /// The record of a key.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub async fn find(&self, key: &str) -> Result<Option<Record>, SenderError> {
         Ok(self.shared.store.get(key).await?)
     }
@@ -183,7 +183,7 @@ impl Sender {
     /// Follows a record.
     ///
     /// # Errors
-    /// [`SenderError::UnknownKey`], and the store's.
+    /// [`SenderError::UnknownKey`], and an error of the store.
     pub async fn watch(&self, key: &str) -> Result<Watch, SenderError> {
         let record = self.find(key).await?;
         let record = record.ok_or_else(|| SenderError::UnknownKey {
@@ -192,17 +192,17 @@ impl Sender {
         Ok(self.shared.watchers.watch(&self.shared, record))
     }
 
-    /// Gives the request up, if no block has it yet. What has no nonce is abandoned when this
-    /// returns; the nonce of what has one is used for nothing, and a block may still take the
-    /// request first: only the record's outcome tells.
+    /// Gives the request up, if no block has it yet. A request without a nonce is abandoned when
+    /// this returns. With a nonce, a transaction without effect uses the nonce, and a block may
+    /// still take the request first: only the record's outcome decides.
     ///
     /// # Errors
-    /// [`SenderError::TooLate`], [`SenderError::UnknownKey`], and the store's.
+    /// [`SenderError::TooLate`], [`SenderError::UnknownKey`], and an error of the store.
     pub async fn cancel(&self, key: &str) -> Result<Record, SenderError> {
         self.close(key, Closing::Cancelled).await
     }
 
-    /// Works a lane whose records were left by another process, for an account whose signer came
+    /// Works on a lane with records of an earlier process, for an account whose signer was added
     /// after [`Self::resume`].
     ///
     /// # Errors
@@ -211,12 +211,12 @@ impl Sender {
         self.work(lane)
     }
 
-    /// Sees to it that nothing is ever sent under a key: where it has no record it gets one that is
-    /// over, and whoever submits it later, in this process or another, finds that one. The record
-    /// that stands; one that was submitted before is not touched.
+    /// Ensures that nothing is ever sent under a key. A key without a record gets a closed one, and
+    /// a later submission, in this or another process, finds that record. Returns the key's record;
+    /// an existing record is not changed.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub async fn forbid(&self, key: &str, lane: Lane) -> Result<Record, SenderError> {
         let nothing = Request {
             to: lane.account,
@@ -232,11 +232,12 @@ impl Sender {
         Ok(self.shared.store.insert(over).await?)
     }
 
-    /// Gives up everything of the lane that no block has yet, so that new requests do not wait
-    /// behind it; the number of requests. The records' outcomes tell what a block took first.
+    /// Gives up all requests of the lane that no block has yet, so that new requests do not wait
+    /// behind them. Returns their number. The records' outcomes show the requests that a block took
+    /// first.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub async fn free(&self, lane: Lane) -> Result<usize, SenderError> {
         let mut freed: usize = 0;
         for record in self.shared.store.live(lane).await? {
@@ -251,7 +252,7 @@ impl Sender {
         Ok(freed)
     }
 
-    /// How the lane is doing.
+    /// The state of the lane.
     #[must_use]
     pub fn status(&self, lane: Lane) -> LaneStatus {
         self.shared
@@ -261,10 +262,11 @@ impl Sender {
             .unwrap_or_default()
     }
 
-    /// Deletes records that are final and were submitted before this time (Unix seconds); how many.
+    /// Deletes records that are final and were submitted before this time (Unix seconds). Returns
+    /// their number.
     ///
     /// # Errors
-    /// The store's.
+    /// An error of the store.
     pub async fn prune(&self, submitted_before: u64) -> Result<u64, SenderError> {
         Ok(self.shared.store.prune(submitted_before).await?)
     }
@@ -291,7 +293,7 @@ impl Sender {
             .into())
     }
 
-    /// Wakes the lane's task, and starts it where there is none.
+    /// Wakes the lane's task, and starts it if there is none.
     fn work(&self, lane: Lane) -> Result<(), SenderError> {
         let (network, signer) = self.shared.known(lane)?;
         let mut lanes = self.tasks.lock();
@@ -351,7 +353,7 @@ impl Drop for Tasks {
 fn holder() -> String {
     let mut bytes = [0; 16];
     if getrandom::fill(&mut bytes).is_err() {
-        // Without randomness the process and the moment tell senders apart.
+        // Without randomness the process and the moment identify the sender.
         return format!("{}-{:?}", std::process::id(), std::time::Instant::now());
     }
     alloy_primitives::hex::encode(bytes)

@@ -1,4 +1,4 @@
-//! The port to whoever holds a key, and the check of everything that comes back from it.
+//! The port to the holder of a key, and the check of its answers.
 
 mod check;
 #[cfg(feature = "keystore")]
@@ -21,44 +21,44 @@ pub use self::local::{HashSigner, InvalidKey, LocalKey};
 pub use self::web3signer::Web3Signer;
 use crate::{Fees, SignError};
 
-/// The answer of a signer.
+/// A pending answer of a signer.
 pub type SignFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, SignError>> + Send + 'a>>;
 
-/// Whoever holds the key of one account.
+/// The holder of one account's key.
 ///
-/// A signer that holds the key itself and one that asks a remote service are the same here: what it
-/// returns is parsed, compared with the request field by field and recovered to the account
-/// ([`signed`]) before it is stored or sent.
+/// A signer may hold the key itself or ask a remote service. Its answer is parsed, compared with
+/// the request field by field and recovered to the account ([`signed`]) before it is stored or
+/// sent.
 pub trait TransactionSigner: Send + Sync + 'static {
     /// The account.
     fn account(&self) -> Address;
 
-    /// The signed transaction's bytes (EIP-2718). Signing leaves no trace outside: bytes that are
-    /// not returned are never sent by the signer.
+    /// The signed transaction's bytes (EIP-2718). The signer never sends bytes itself, so bytes
+    /// that are not returned have no effect.
     fn sign<'a>(&'a self, unsigned: &'a Unsigned) -> SignFuture<'a, Bytes>;
 }
 
-/// A transaction as it is handed to a signer.
+/// A transaction in the form for a signer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsigned {
     /// The chain (EIP-155).
     pub chain_id: u64,
     /// The account's transaction number.
     pub nonce: u64,
-    /// Whom it calls.
+    /// The called account.
     pub to: Address,
-    /// The coins that it carries, in wei.
+    /// The native coin that it carries, in wei.
     pub value: U256,
     /// Its calldata.
     pub input: Bytes,
     /// The most gas that it may use.
     pub gas_limit: u64,
-    /// Its fee fields, which also tell its type.
+    /// Its fee fields, which also determine its type.
     pub fees: Fees,
 }
 
 impl Unsigned {
-    /// What is signed: the hash of the transaction without a signature.
+    /// The signed hash: of the transaction without a signature.
     #[must_use]
     pub fn signature_hash(&self) -> B256 {
         match self.fees {

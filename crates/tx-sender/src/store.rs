@@ -9,42 +9,43 @@ pub use self::memory::MemoryStore;
 pub use self::sqlite::SqliteStore;
 use crate::{Lane, Record, StoreError};
 
-/// The answer of a store.
+/// A pending answer of a store.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// The right to write a lane's records. A later holder's token is higher, and the store refuses
-/// every write with a lower one: a sender that was held up for longer than its lease can do nothing
+/// every write with a lower one: a sender that was suspended for longer than its lease cannot write
 /// any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fence {
     /// The lane.
     pub lane: Lane,
-    /// Rises each time the lane changes hands.
+    /// It rises each time the lane changes hands.
     pub token: u64,
 }
 
-/// What is done about a lease of somebody else that is not over.
+/// How another holder's running lease is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Takeover {
-    /// It is waited for.
+    /// The sender waits for its end.
     #[default]
     WhenOver,
-    /// The lane is taken. For a process that knows by other means that its predecessor has ended;
-    /// should it be wrong, the predecessor's writes are refused from now on.
+    /// The lane is taken. It is for a process that knows by other means that its predecessor has
+    /// ended. If that is wrong, the predecessor's writes are refused from now on.
     AtOnce,
 }
 
 /// Durable records, which several processes may share.
 ///
-/// When a write answers `Ok`, its effect survives a crash and a loss of power. When it answers an
-/// error other than [`StoreError::Conflict`] and [`StoreError::Fenced`], it may or may not have
-/// happened: the caller reads again. A store holds no truth in memory.
+/// After `Ok`, a write survives a crash and a loss of power. After an error other than
+/// [`StoreError::Conflict`] and [`StoreError::Fenced`], it may or may not have happened, and the
+/// caller reads again. A store keeps no state in memory only.
 pub trait Store: Send + Sync + 'static {
-    /// Takes the lane for `holder` for `seconds` after `now`, or renews it; `None` while somebody
-    /// else has it.
+    /// Takes the lane for `holder` for `seconds` after `now`, or renews its lease; `None` while
+    /// another holder has it.
     ///
-    /// The same holder keeps its token, a new one gets a higher one. A lease that ends later than a
-    /// lease taken at `now` could is over: the clock was set back. `now` is Unix seconds.
+    /// The same holder keeps its token, a new one gets a higher one. A lease that ends later than
+    /// one taken at `now` could end counts as over, because the clock was set back. `now` is in
+    /// Unix seconds.
     fn acquire(
         &self,
         lane: Lane,
@@ -54,11 +55,11 @@ pub trait Store: Send + Sync + 'static {
         takeover: Takeover,
     ) -> StoreFuture<'_, Option<Fence>>;
 
-    /// Gives the lane back before its lease ends.
+    /// Returns the lane before its lease ends.
     fn give_back(&self, fence: Fence, holder: &str) -> StoreFuture<'_, ()>;
 
-    /// Inserts a record unless its key is there already; the record that has the key now, with its
-    /// `id`. Needs no fence: a submission takes nothing from anybody.
+    /// Inserts a record unless its key already exists. Returns the key's record, with its `id`. It
+    /// needs no fence, because a submission changes no other record.
     fn insert(&self, record: Record) -> StoreFuture<'_, Record>;
 
     /// The record with this key.
@@ -70,20 +71,20 @@ pub trait Store: Send + Sync + 'static {
     /// The lanes that have a record which is not final.
     fn lanes(&self) -> StoreFuture<'_, Vec<Lane>>;
 
-    /// Writes records of one lane, all or none, each in the place of the revision that it carries;
+    /// Writes records of one lane, all or none. Each replaces the revision that it carries. Returns
     /// the records with their new revisions.
     ///
-    /// Refused are a fence that is not the lane's newest ([`StoreError::Fenced`]), a record that
-    /// has another revision now, and a nonce that another record of the lane has which is not
-    /// abandoned without a block ([`StoreError::Conflict`]).
+    /// The store refuses a fence that is not the lane's newest ([`StoreError::Fenced`]), a record
+    /// that has another revision now, and a nonce of another record of the lane, unless that record
+    /// was abandoned without a block ([`StoreError::Conflict`]).
     fn write(&self, fence: Fence, records: Vec<Record>) -> StoreFuture<'_, Vec<Record>>;
 
-    /// Writes one record in the place of the revision that it carries, without a fence. For callers
-    /// that close a request: the sender that works the lane reads again when its own write meets a
+    /// Writes one record over the revision that it carries, without a fence. It is for callers that
+    /// close a request: the sender that works on the lane reads again when its own write meets a
     /// conflict.
     fn amend(&self, record: Record) -> StoreFuture<'_, Record>;
 
-    /// Deletes final records that were submitted before this time (Unix seconds); how many those
-    /// were.
+    /// Deletes final records that were submitted before this time (Unix seconds). Returns their
+    /// number.
     fn prune(&self, submitted_before: u64) -> StoreFuture<'_, u64>;
 }

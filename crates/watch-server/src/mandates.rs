@@ -6,7 +6,7 @@ use std::time::Duration;
 use alloy_primitives::{B256, hex, keccak256};
 use jiff::Timestamp;
 use tokio::time::timeout;
-use yield_watch::{Mandate, Mode, MoveKey, Outcome, Record, Rules, State, Watched};
+use yield_watch::{Mandate, Mode, MoveKey, MoveOutcome, Record, Rules, State, Watched};
 
 use crate::{Clock, Creation, Kept, Lease, Mover, Stop, Store, StoreError, WatchError, Write};
 
@@ -296,13 +296,13 @@ impl Shared {
 }
 
 /// What a stopped move ended in, by how its mandate stands.
-pub(crate) fn stopped_because(kept: &Kept) -> Outcome {
+pub(crate) fn stopped_because(kept: &Kept) -> MoveOutcome {
     let reason = match kept.watched.mandate().ended.map(|ended| ended.state) {
         Some(State::Cancelled) => "cancelled",
         Some(State::Expired) => "expired",
         Some(State::Active) | None => "stale_data",
     };
-    Outcome::Stopped {
+    MoveOutcome::Stopped {
         reason: reason.to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use readings::defi::market::Market;
 use thiserror::Error;
-use yield_watch::{Mandate, MoveKey, Outcome, Position, Proposal, Snapshot};
+use yield_watch::{Mandate, MoveKey, MoveOutcome, Position, Proposal, Snapshot};
 
 /// The server's clock. It may be set back.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -94,7 +94,7 @@ pub enum MoveState {
     /// It goes on.
     UnderWay,
     /// It has ended, for good.
-    Ended(Outcome),
+    Ended(MoveOutcome),
 }
 
 /// Whether a move was stopped.

@@ -1,8 +1,8 @@
-//! Where tools and foreign packages live between runs.
+//! The cache of tools and foreign packages between runs.
 //!
 //! Every entry is a folder whose name holds the version or the fingerprint of what is inside, so an
 //! entry never changes once it is complete. A marker file is written last; a folder without it is
-//! started anew.
+//! filled again.
 
 use std::env;
 use std::fs::{self, File};
@@ -37,17 +37,17 @@ impl Cache {
         Ok(Self::at(base.join("svc-xtask")))
     }
 
-    /// A cache in a folder of its own.
+    /// A cache in the given folder.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The folder of one entry, filled by `fill` when it is not complete. Two runs at once wait for
+    /// The folder of one entry, which `fill` fills when it is incomplete. Concurrent runs wait for
     /// each other.
     ///
     /// # Errors
-    /// When the folder cannot be made, or whatever `fill` reports; the entry is then started anew
-    /// next time.
+    /// When the folder cannot be created, or the error of `fill`; the next run fills the entry
+    /// again.
     pub fn entry(
         &self,
         name: &str,
@@ -72,8 +72,8 @@ impl Cache {
     }
 }
 
-/// A short name for the contents of some files, to tell one state of them from another. No
-/// protection against somebody who wants two states to look alike.
+/// A short name for the contents of some files, which distinguishes their states. It gives no
+/// protection against deliberate collisions.
 ///
 /// # Errors
 /// When a file cannot be read.

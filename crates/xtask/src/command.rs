@@ -13,8 +13,8 @@ pub fn cargo() -> Command {
     program(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// A program without the variables that `cargo run` sets about this package: build scripts of other
-/// packages would see them and be rebuilt.
+/// A program without the variables that `cargo run` sets for this package: other packages' build
+/// scripts would see them and run again.
 pub fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     for (key, _) in env::vars_os() {
@@ -26,7 +26,7 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Runs a program to its end; its output goes to ours.
+/// Runs a program to its end, with our output streams.
 ///
 /// # Errors
 /// When it cannot be started or reports failure.
@@ -80,7 +80,7 @@ pub fn run_tests(command: &mut Command, counts: &mut Counts) -> Result<(), Xtask
     Ok(())
 }
 
-/// What a program prints on its standard output; its errors are not shown.
+/// A program's standard output; its standard error is not shown.
 ///
 /// # Errors
 /// When it cannot be started or reports failure.

@@ -1,4 +1,4 @@
-//! Counting tests from what test binaries print.
+//! Counts tests from the output of test binaries.
 
 use std::fmt;
 use std::ops::AddAssign;

@@ -1,4 +1,4 @@
-//! What can go wrong in a task.
+//! The errors of a task.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub enum XtaskError {
     Spawn {
         /// The program.
         program: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A program ran and reported failure.
@@ -30,15 +30,15 @@ pub enum XtaskError {
     Tool {
         /// The program.
         tool: &'static str,
-        /// The oldest version that will do.
+        /// The oldest sufficient version.
         needed: &'static str,
-        /// What the machine has.
+        /// The machine's version.
         found: String,
     },
     /// The dependency graph, the modules or the comments break the rules, each in a line.
     #[error("{} violations", .0.len())]
     Layering(Vec<String>),
-    /// A test step in which no test ran proves nothing.
+    /// A test step without any test proves nothing.
     #[error("no test ran")]
     NoTests,
     /// The dependency graph could not be read.
@@ -49,7 +49,7 @@ pub enum XtaskError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A source file is not Rust.

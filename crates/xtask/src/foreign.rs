@@ -10,14 +10,14 @@ use crate::command;
 use crate::counts::Counts;
 
 const NODE: (&str, &[u32]) = ("20", &[20]);
-/// What the conformance suite of the agent rail's protocol needs.
+/// The node that the conformance suite of the agent rail's protocol needs.
 const NEW_NODE: (&str, &[u32]) = ("22", &[22]);
 const PYTHON: (&str, &[u32]) = ("3.11", &[3, 11]);
 
 /// The test targets of `crates/judges` that need the packages.
 const TARGETS: [&str; 5] = ["foreign", "onchain", "sending", "sender", "chain_readings"];
 
-/// Installs what is missing and runs the tests that use it.
+/// Installs missing packages and runs the tests that use them.
 ///
 /// # Errors
 /// When the machine lacks node or python, an installation fails, or a test does.
@@ -26,8 +26,8 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
     let mut tests = command::cargo();
     tests
         .current_dir(root)
-        // With the features of the whole workspace, so that the tests before it have built all but
-        // this.
+        // Uses the features of the whole workspace, so that the earlier tests have built everything
+        // except this.
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(["--features", "judges/foreign"])
         .args(TARGETS.into_iter().flat_map(|target| ["--test", target]))
@@ -42,7 +42,7 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
     command::run_tests(&mut tests, counts)
 }
 
-/// Where the packages are.
+/// The places of the packages.
 #[derive(Debug)]
 struct Packages {
     /// The folder that holds `node_modules`.
@@ -51,11 +51,11 @@ struct Packages {
     anvil: PathBuf,
     /// The folder that holds `node_modules` with the packages of the agent rail.
     js_agent: PathBuf,
-    /// A node that is new enough for those.
+    /// A node that is new enough for them.
     node: PathBuf,
     /// The interpreter of the environment with the reference client.
     python_x402: PathBuf,
-    /// The interpreter of the environment with the broker's client: both call themselves `x402`.
+    /// The interpreter of the environment with the broker's client: both clients are named `x402`.
     python_okx: PathBuf,
     /// The interpreter of the environment with the decoders and signers of the agent rail.
     python_agent: PathBuf,
@@ -103,8 +103,8 @@ fn install_js(cache: &Cache, source: &Path) -> Result<PathBuf, XtaskError> {
     })
 }
 
-/// The binary is in a package of its own per platform; the one of npm's `.bin` folder starts it as
-/// a child, which a test could not stop.
+/// The binary is in a separate package for each platform. The program in npm's `.bin` folder starts
+/// it as a child, which a test could not stop.
 fn find_anvil(js: &Path) -> Result<PathBuf, XtaskError> {
     let folder = js.join("node_modules").join("@foundry-rs");
     let entries = fs::read_dir(&folder).map_err(XtaskError::io(&folder))?;
@@ -126,7 +126,7 @@ fn find_node(js: &Path) -> Option<PathBuf> {
         .find(|path| path.exists())
 }
 
-/// The node of this machine, for platforms of which npm has no package.
+/// The node of this machine, for platforms without a package in npm.
 fn path_node(needed: (&'static str, &[u32])) -> Result<PathBuf, XtaskError> {
     require("node", needed)?;
     Ok(PathBuf::from("node"))
@@ -158,7 +158,7 @@ fn interpreter(folder: &Path) -> PathBuf {
     folder.join("venv").join("bin").join("python")
 }
 
-/// The system's python, not that of an environment that happens to be active.
+/// The system's python, not that of an active environment.
 fn python() -> Command {
     let mut command = command::program("python3");
     command
@@ -198,8 +198,7 @@ fn is_at_least(line: &str, oldest: &[u32]) -> bool {
 mod tests {
     use super::*;
 
-    /// A target that is compiled away without the feature would be green without having run
-    /// anything.
+    /// A target that is compiled away without the feature would pass without running anything.
     #[test]
     fn every_target_that_needs_the_packages_is_run() {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../judges/tests");

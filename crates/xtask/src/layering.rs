@@ -1,8 +1,8 @@
 //! The dependency graph against the rules of the layers.
 //!
-//! Two kinds of edge matter: what a crate uses when it is built or linked (normal and build
-//! dependencies), and what only its tests use. The rules of [`table`] are about the first; the
-//! second is free unless a rule says otherwise.
+//! Two kinds of edge matter: the dependencies of a crate's build (normal and build dependencies),
+//! and those of its tests only. The rules of [`table`] concern the first kind; the second is free
+//! unless a rule says otherwise.
 
 mod features;
 mod graph;

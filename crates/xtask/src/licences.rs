@@ -18,16 +18,16 @@ pub fn check(root: &Path) -> Result<(), XtaskError> {
     command::run(
         command::program(tool)
             .current_dir(root)
-            // Without warnings: a second version of a small crate is news to whoever updates, not
-            // to every run.
+            // Without warnings: a second version of a small crate matters when dependencies are
+            // updated, not in every run.
             .args(["--locked", "--all-features", "--log-level", "error"])
             .args(["check", "--hide-inclusion-graph"])
             .args(["bans", "licenses", "sources"]),
     )
 }
 
-/// The tool: the one on the path when its version is the pinned one, else the one of the cache,
-/// built when missing.
+/// The tool: from the path when its version is the pinned one, otherwise from the cache, built if
+/// missing.
 fn tool() -> Result<PathBuf, XtaskError> {
     let expected = format!("cargo-deny {VERSION}");
     let installed = command::output(command::program("cargo-deny").arg("--version"));
@@ -38,8 +38,8 @@ fn tool() -> Result<PathBuf, XtaskError> {
     Ok(folder.join("bin").join("cargo-deny"))
 }
 
-/// Builds the tool without optimisation and without what only its advisory check needs: it runs for
-/// seconds.
+/// Builds the tool without optimisation and without the parts of its advisory check: it only runs
+/// for seconds.
 fn install(folder: &Path) -> Result<(), XtaskError> {
     println!("building {VERSION} of cargo-deny, once");
     let target = folder.join("target");

@@ -7,12 +7,12 @@ use crate::XtaskError;
 use crate::cli::Steps;
 use crate::counts::Counts;
 
-/// Runs steps in order and remembers how they went.
+/// Runs steps in order and records their results.
 #[derive(Debug)]
 pub struct Session {
     keep_going: bool,
     counts: Counts,
-    /// Failures in steps whose tests all passed, or that have none.
+    /// Failures of steps whose tests all passed, or that have no tests.
     other_failures: u64,
     times: Vec<(&'static str, Duration, Ended)>,
 }

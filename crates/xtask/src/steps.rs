@@ -123,14 +123,14 @@ fn slow(session: &mut Session) {
     session.step("bans, licences, sources", |_| licences::check(&root()));
 }
 
-/// Builds the programs as they are shipped, then runs a program against them. Standard output is
-/// that program's alone.
+/// Builds the programs as they are shipped, then runs a program against them. Standard output
+/// belongs to that program only.
 fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
-    // One after the other: built together, features of one would be switched on in the other.
+    // Built separately: in one build, the features of one would apply to the other.
     for package in ["api-server", "mcp-server", program] {
         command::run(cargo(["build", "--release", "--locked", "--package"]).arg(package))?;
     }
-    // The tool has a profile of its own, and so a folder beside theirs.
+    // The tool has its own profile, and so its own folder.
     let tool = ["build", "--profile", "tool", "--locked", "--package"];
     command::run(cargo(tool).arg("fence-cli"))?;
     let program = target()?.join("release").join(program);
@@ -141,10 +141,10 @@ fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
     )
 }
 
-/// A short siege of the programs that the tests have built: a release build of its own would take
+/// A short siege of the programs that the tests have built: a separate release build would take
 /// longer than all tests. `--tests` gives the build the features of the tests, so that it adds only
-/// the programs that no test has needed. Its seed is always the same, so that a run that fails can
-/// be repeated. The second round lets the paid API settle by itself, and kills both servers.
+/// the programs that no test has needed. Its seed is fixed, so that a failed run can be repeated.
+/// The second round lets the paid API settle by itself, and kills both servers.
 fn short_siege() -> Result<(), XtaskError> {
     command::run(&mut cargo([
         "build",
@@ -162,10 +162,10 @@ fn short_siege() -> Result<(), XtaskError> {
     Ok(())
 }
 
-/// What each round of the short siege adds.
+/// The additional arguments of each round of the short siege.
 const SHORT_SIEGES: [&[&str]; 2] = [&[], &["--settlement", "onchain", "--kills", "2"]];
 
-/// Tests the crate that is a workspace of its own, and builds the server that is composed with it.
+/// Tests the crate that is a separate workspace, and builds the server that is composed with it.
 /// Its target folder lies within the usual one.
 fn remote_signers(counts: &mut Counts) -> Result<(), XtaskError> {
     let target = target()?.join("kms-signers");
@@ -181,7 +181,7 @@ fn remote_signers(counts: &mut Counts) -> Result<(), XtaskError> {
 /// The crate of the signers that are services.
 const KMS_SIGNERS: &str = "crates/kms-signers/Cargo.toml";
 
-/// Where cargo builds.
+/// Cargo's target folder.
 fn target() -> Result<PathBuf, XtaskError> {
     let metadata = MetadataCommand::new()
         .current_dir(root())

@@ -1,4 +1,4 @@
-//! The workspace keeps to its layers, and the checker sees when it does not.
+//! The workspace keeps to its layers, and the checker notices every breach.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -164,7 +164,7 @@ fn members_and_rows_must_match() {
 }
 
 #[test]
-fn what_a_person_signs_with_reaches_no_socket() {
+fn the_signing_crates_reach_no_socket() {
     check_chain(
         &["fence-offline", "some-client", "ureq"],
         EdgeKind::Normal,

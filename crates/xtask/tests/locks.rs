@@ -1,6 +1,5 @@
-//! The crates that are workspaces of their own have lock files of their own, which nothing but
-//! their own commands would compare with the manifests of the crates that they share with this
-//! workspace.
+//! The crates that are workspaces of their own have their own lock files. Only their own commands
+//! would compare these with the manifests of the crates that they share with this workspace.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -30,7 +29,7 @@ fn read(path: &Path) -> Table {
     fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
-/// The dependencies of a manifest without those of its tests: the package's name, and whether it is
+/// The dependencies of a manifest except those of its tests: the package's name, and whether it is
 /// optional.
 fn declared(manifest: &Table, workspace: &Table) -> BTreeMap<String, bool> {
     let sections = |table: &Table| {
@@ -86,7 +85,7 @@ fn lock_files_beside_the_workspaces_know_the_dependencies_of_its_crates() {
             };
             shared += 1;
             let of_lock = package.get("dependencies").and_then(Value::as_array);
-            // A version follows where a name stands for several packages.
+            // A version follows where several packages have one name.
             let of_lock: BTreeSet<&str> = of_lock
                 .into_iter()
                 .flatten()

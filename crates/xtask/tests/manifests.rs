@@ -90,7 +90,7 @@ fn every_member_has_a_readme_that_is_its_documentation() {
     }
 }
 
-/// What `deny.toml` says of one package: who may use it directly, `None` when nobody.
+/// The entry of `deny.toml` for one package: who may use it directly, `None` for nobody.
 fn denied(deny: &Table, package: &str) -> Option<Option<Vec<String>>> {
     let entries = deny["bans"]["deny"].as_array().unwrap();
     let entry = entries

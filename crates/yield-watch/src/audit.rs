@@ -1,4 +1,4 @@
-//! The audit of a mandate: records of which each carries the hash of the one before it.
+//! The audit of a mandate: records, each with the hash of the one before it.
 
 mod error;
 mod verify;
@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 
 pub use self::error::AuditError;
 pub use self::verify::verify;
-use crate::{Decision, Inputs, Mandate, MoveKey, Outcome, Proposal};
+use crate::{Decision, Inputs, Mandate, MoveKey, MoveOutcome, Proposal};
 
-/// What a record is about.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// The mandate was created.
     Created,
-    /// A check found enough of a gain.
+    /// A check found a sufficient gain.
     Opportunity,
-    /// A check found none.
+    /// A check found no sufficient gain.
     NoChange,
     /// A check had only old data.
     StaleData,
-    /// A check had nothing to compare.
+    /// A check had no data to compare.
     Unavailable,
     /// A mandate that acts asks for a move. It is written before the move begins.
     MoveAsked,
@@ -32,13 +32,13 @@ pub enum Event {
     Moved,
     /// The move was refused before anything was signed.
     MoveRefused,
-    /// The move was begun and did not come to its end.
+    /// The move was begun and did not complete.
     MoveFailed,
     /// The move was stopped before anything was signed.
     MoveStopped,
     /// The owner cancelled the mandate.
     Cancelled,
-    /// Its time is over.
+    /// The mandate's time is over.
     Expired,
 }
 
@@ -53,13 +53,13 @@ impl From<Decision> for Event {
     }
 }
 
-impl From<&Outcome> for Event {
-    fn from(outcome: &Outcome) -> Self {
+impl From<&MoveOutcome> for Event {
+    fn from(outcome: &MoveOutcome) -> Self {
         match outcome {
-            Outcome::Moved { .. } => Self::Moved,
-            Outcome::Refused { .. } => Self::MoveRefused,
-            Outcome::Failed { .. } => Self::MoveFailed,
-            Outcome::Stopped { .. } => Self::MoveStopped,
+            MoveOutcome::Moved { .. } => Self::Moved,
+            MoveOutcome::Refused { .. } => Self::MoveRefused,
+            MoveOutcome::Failed { .. } => Self::MoveFailed,
+            MoveOutcome::Stopped { .. } => Self::MoveStopped,
         }
     }
 }
@@ -80,7 +80,7 @@ impl Event {
     }
 }
 
-/// An event that is to be recorded.
+/// An event before it is recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     at: Timestamp,
@@ -134,9 +134,9 @@ impl Entry {
         Self::new(at, Event::MoveAsked, json!({"inputs": proposal}))
     }
 
-    /// How a move ended.
+    /// The end of a move.
     #[must_use]
-    pub fn concluded(key: &MoveKey, outcome: &Outcome, at: Timestamp) -> Self {
+    pub fn concluded(key: &MoveKey, outcome: &MoveOutcome, at: Timestamp) -> Self {
         let inputs = json!({"key": key, "outcome": outcome});
         Self {
             tx_hash: outcome.tx_hash(),
@@ -158,36 +158,36 @@ impl Entry {
         Self::new(at, Event::Expired, json!({"inputs": inputs}))
     }
 
-    /// Whether this is what a record says.
+    /// Whether a record states exactly this entry.
     fn is(&self, record: &Record) -> bool {
         let same = (self.at, self.event, self.tx_hash);
         same == (record.at, record.decision, record.tx_hash) && self.action == record.action
     }
 }
 
-/// A record as it stands in the audit.
+/// A record of the audit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Its number, from 0.
     pub seq: u64,
-    /// When, by the server's clock.
+    /// The time, by the server's clock.
     pub at: Timestamp,
-    /// What was decided.
+    /// The decision or event.
     pub decision: Event,
     /// keccak-256 over the RFC 8785 bytes of `action.inputs`.
     pub inputs_digest: B256,
-    /// What the decision used, and what came of it.
+    /// The inputs of the decision, and its result.
     pub action: Value,
-    /// The last transaction of a move; none by a mandate that only notifies.
+    /// The last transaction of a move; none for a mandate that only notifies.
     pub tx_hash: Option<B256>,
-    /// The hash of the record before it; 32 zero bytes of the first.
+    /// The hash of the record before it; 32 zero bytes for the first record.
     pub prev_hash: B256,
     /// keccak-256 over the RFC 8785 bytes of the record without this member.
     pub hash: B256,
 }
 
-/// Where an audit ends: the number of its next record, and the hash of its last one.
+/// The end of an audit: the number of its next record, and the hash of its last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The number of the next record.
@@ -197,17 +197,16 @@ pub struct Head {
 }
 
 impl Head {
-    /// Of an audit without records.
+    /// The head of an empty audit.
     pub const EMPTY: Self = Self {
         next_seq: 0,
         hash: B256::ZERO,
     };
 
-    /// The record of an entry, behind which the audit ends now. It must be durable before it is
-    /// shown.
+    /// Appends an entry and returns its record. The record must be durable before it is shown.
     ///
     /// # Errors
-    /// None that an entry can cause.
+    /// No entry can cause an error.
     pub fn append(&mut self, entry: Entry) -> Result<Record, AuditError> {
         let seq = self.next_seq;
         let malformed = AuditError::Malformed { seq };
@@ -231,7 +230,7 @@ impl Head {
     }
 }
 
-/// The hash of a record: of its bytes without `hash`.
+/// The hash of a record, over its bytes without `hash`.
 fn hash_of(mut record: Value) -> Option<B256> {
     record.as_object_mut()?.remove("hash");
     digest(Some(&record))

@@ -1,4 +1,4 @@
-//! What a check decides, from its inputs alone.
+//! The decision of a check, from its inputs only.
 
 use jiff::{SignedDuration, Timestamp};
 use readings::defi::{grade::Appetite, market::Market};
@@ -11,7 +11,7 @@ use crate::{MoveKey, Position, Proposal, Rules};
 /// Basis points of one percent.
 const BPS_OF_PERCENT: i64 = 100;
 
-/// A market as a check compares it.
+/// A market in the form for comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
@@ -23,7 +23,7 @@ pub struct Pool {
     pub chain: String,
     /// Its assets.
     pub symbol: String,
-    /// The yield that is counted, in percent a year.
+    /// The yield that counts, in percent a year.
     pub apy_pct: Figure,
 }
 
@@ -31,17 +31,17 @@ pub struct Pool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// Its id, as in the answers that sell it.
+    /// Its id, as in the answers that contain it.
     pub id: String,
     /// When it was gathered.
     pub taken_at: Timestamp,
-    /// Seconds after which it decides nothing.
+    /// Seconds after which it is too old for a decision.
     pub max_age_seconds: u64,
 }
 
 impl Snapshot {
-    /// Whether it decides something at `now`. One from the future does not: one of the clocks is
-    /// wrong.
+    /// Whether it is usable for a decision at `now`. A snapshot from the future is not, because one
+    /// of the clocks is wrong.
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.taken_at).as_secs();
@@ -49,7 +49,7 @@ impl Snapshot {
     }
 }
 
-/// Everything that a decision uses: a record of the audit holds it whole.
+/// All inputs of a decision. A record of the audit contains them whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inputs {
@@ -59,27 +59,27 @@ pub struct Inputs {
     pub allowed_protocols: Vec<String>,
     /// The least gain, in basis points.
     pub min_apy_delta_bps: u32,
-    /// What was read, if there was anything.
+    /// The snapshot that was read, if there was one.
     pub snapshot: Option<Snapshot>,
     /// The best allowed market at the last notification, or at the first check that found one. A
     /// mandate that acts compares with `position` and has none.
     pub baseline: Option<Pool>,
-    /// The best allowed market now; of a mandate that acts, among those that the wallet can move
+    /// The best allowed market now; for a mandate that acts, among those that the wallet can move
     /// into.
     pub best: Option<Pool>,
-    /// Where the wallet's money is. Only a mandate that acts has it.
+    /// The position of the wallet's money. Only a mandate that acts has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
 }
 
-/// What a check decides.
+/// The decision of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// The best market yields enough more than the baseline, or the wallet of a mandate that acts
     /// holds idle money.
     Opportunity,
-    /// It does not.
+    /// There is no sufficient gain.
     NoChange,
     /// The snapshot is too old, so nothing is decided.
     StaleData,
@@ -88,7 +88,7 @@ pub enum Decision {
 }
 
 impl Inputs {
-    /// The decision.
+    /// Makes the decision.
     #[must_use]
     pub fn decide(&self) -> Decision {
         let Some(snapshot) = &self.snapshot else {
@@ -106,7 +106,7 @@ impl Inputs {
         let is_opportunity = match &self.position {
             Some(Position::Unread { .. }) => return Decision::Unavailable,
             Some(Position::Idle { idle_usd }) => idle_usd.0 > Decimal::ZERO,
-            // Two readings of one market differ; nothing moves from a market into itself.
+            // Two readings of one market differ; a move from a market into itself makes no sense.
             Some(Position::Held { pool, .. }) => gains && pool.pool != best.pool,
             None => gains,
         };
@@ -116,7 +116,7 @@ impl Inputs {
         }
     }
 
-    /// What the best market is compared with: the baseline, or what the wallet holds.
+    /// The market that the best one is compared with: the baseline, or the wallet's position.
     #[must_use]
     pub fn compared_with(&self) -> Option<&Pool> {
         match &self.position {
@@ -154,8 +154,8 @@ impl Inputs {
         })
     }
 
-    /// By how many basis points the best market yields more than what it is compared with, rounded
-    /// down; `None` without either.
+    /// How many basis points the best market yields more than the compared one, rounded down;
+    /// `None` without either.
     #[must_use]
     pub fn delta_bps(&self) -> Option<i64> {
         let (best, baseline) = (self.best.as_ref()?, self.compared_with()?);
@@ -178,7 +178,7 @@ impl Inputs {
 }
 
 /// The best of the markets that `rules` allow: of their protocols, of low risk, with the highest
-/// yield. Of equals the one whose id sorts first.
+/// yield. Among equals, the one whose id sorts first.
 #[must_use]
 pub fn best_allowed<'a>(
     markets: impl IntoIterator<Item = &'a Market>,

@@ -10,6 +10,6 @@ mod watched;
 pub use self::audit::{AuditError, Entry, Event, Head, Record, verify};
 pub use self::decision::{Decision, Inputs, Pool, Snapshot, best_allowed};
 pub use self::mandate::{Ended, MAX_ACTIVE, MAX_DAYS, Mandate, Mode, State};
-pub use self::position::{MoveKey, Outcome, Position, Proposal};
+pub use self::position::{MoveKey, MoveOutcome, Position, Proposal};
 pub use self::rules::{Problem, Rules};
-pub use self::watched::{Reading, Told, Watched};
+pub use self::watched::{AnnouncedOpportunity, Reading, Watched};

@@ -6,31 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Problem, Rules};
 
-/// Active mandates of one owner, at most. It bounds what creations that were never charged can
-/// leave.
+/// Most active mandates of one owner. It bounds the number of creations that were never charged.
 pub const MAX_ACTIVE: usize = 20;
 /// Days from the creation of a mandate to its end, at most.
 pub const MAX_DAYS: i64 = 180;
 
-/// Seconds from a creation to the first check, at most: it sets what later yields are compared
-/// with.
+/// Most seconds from a creation to the first check, which sets the baseline for later yields.
 const FIRST_CHECK_SECONDS: u64 = 60;
 
-/// What a mandate does with an opportunity.
+/// A mandate's reaction to an opportunity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// It is recorded; the owner reads the audit.
+    /// The opportunity is recorded; the owner reads the audit.
     Notify,
-    /// It is acted on from the owner's sub-wallet.
+    /// The owner's sub-wallet moves the money.
     Auto,
 }
 
-/// Where a mandate stands.
+/// The state of a mandate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It is checked.
+    /// It is being checked.
     Active,
     /// Its owner has cancelled it.
     Cancelled,
@@ -38,12 +36,12 @@ pub enum State {
     Expired,
 }
 
-/// How a mandate ended. The first end counts.
+/// The end of a mandate. The first end counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     /// Cancelled or expired.
     pub state: State,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
@@ -56,7 +54,7 @@ pub struct Mandate {
     pub owner: String,
     /// Its rules.
     pub rules: Rules,
-    /// What it does.
+    /// Its mode.
     pub mode: Mode,
     /// When it was created.
     pub created_at: Timestamp,
@@ -64,13 +62,12 @@ pub struct Mandate {
     pub expires_at: Timestamp,
     /// The last check that was recorded.
     pub last_check_at: Option<Timestamp>,
-    /// How it ended, once that is recorded.
+    /// Its end, once that is recorded.
     pub ended: Option<Ended>,
 }
 
 impl Mandate {
-    /// Everything that is out of bounds in a mandate that is about to be created; empty when
-    /// nothing is.
+    /// The members of a new mandate that are out of bounds; empty when all are valid.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = self.rules.problems();
@@ -85,8 +82,7 @@ impl Mandate {
         problems
     }
 
-    /// Where it stands at `now`. Its time is over at `expires_at`, whether that is recorded yet or
-    /// not.
+    /// Its state at `now`. Its time is over at `expires_at`, whether that is recorded yet or not.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> State {
         match self.ended {
@@ -96,7 +92,7 @@ impl Mandate {
         }
     }
 
-    /// Cancels it at `now`, or repeats how it ended.
+    /// Cancels it at `now`, or returns its earlier end.
     pub fn cancel(&mut self, now: Timestamp) -> Ended {
         let (state, at) = match now < self.expires_at {
             true => (State::Cancelled, now),
@@ -105,9 +101,9 @@ impl Mandate {
         *self.ended.get_or_insert(Ended { state, at })
     }
 
-    /// When it is checked next: soon after its creation, then an interval after each check, and up
-    /// to a twentieth of the interval later. How much later follows from the id and that time
-    /// alone, so that a restart changes nothing.
+    /// The time of the next check: soon after its creation, then an interval after each check, plus
+    /// up to a twentieth of the interval. The additional delay follows from the id and that time
+    /// only, so a restart changes nothing.
     #[must_use]
     pub fn next_check_at(&self) -> Timestamp {
         let from = self.last_check_at.unwrap_or(self.created_at);
@@ -176,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_expired_is_not_cancelled() {
+    fn an_expired_mandate_is_not_cancelled() {
         let mut mandate = mandate();
         assert_eq!(mandate.state(at("2026-11-21T23:59:59Z")), State::Active);
         assert_eq!(mandate.state(at("2026-11-22T00:00:00Z")), State::Expired);

@@ -1,4 +1,4 @@
-//! Where the money of a mandate that acts is, and the move that it asks for.
+//! The position of a mandate that acts, and the move that it asks for.
 
 use std::fmt;
 
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::Pool;
 
-/// Where the money of the owner's wallet is at a check.
+/// The position of the owner's wallet at a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Position {
-    /// It was not read, so nothing is decided.
+    /// It was not read, so there is no decision.
     Unread {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// In no product: what the wallet could invest, in dollars.
+    /// In no product: the dollars that the wallet could invest.
     Idle {
         /// Dollars.
         idle_usd: Figure,
     },
     /// In a product.
     Held {
-        /// The product, with what it yields now.
+        /// The product, with its present yield.
         pool: Pool,
         /// Dollars in it.
         amount_usd: Figure,
@@ -33,7 +33,7 @@ pub enum Position {
 }
 
 impl Position {
-    /// The product that is held.
+    /// The held product.
     #[must_use]
     pub const fn pool(&self) -> Option<&Pool> {
         match self {
@@ -43,7 +43,7 @@ impl Position {
     }
 }
 
-/// Names a move for ever: the mandate's id, and the number of the check that asked for it.
+/// The permanent name of a move: the mandate's id, and the number of the check that asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MoveKey(String);
@@ -82,45 +82,45 @@ pub struct Proposal {
     pub max_move_usd: Figure,
     /// Most slippage, in basis points.
     pub max_slippage_bps: u32,
-    /// When the yields behind it become stale: nothing is signed later.
+    /// When the yields behind it become stale: later, nothing is signed.
     pub valid_until: Timestamp,
 }
 
-/// How a move ended.
+/// The end of a move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Outcome {
+pub enum MoveOutcome {
     /// The money is in the new product.
     Moved {
         /// The action of the wallet that moved it.
         intent_id: String,
         /// Its last transaction.
         tx_hash: B256,
-        /// Dollars that were moved.
+        /// The moved dollars.
         moved_usd: Figure,
     },
-    /// It was refused before anything was signed.
+    /// The move was refused before anything was signed.
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It was begun and did not come to its end.
+    /// The move was begun and did not complete.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
         /// The action of the wallet.
         intent_id: String,
         /// Its last transaction, if there is one.
         tx_hash: Option<B256>,
     },
-    /// It was stopped before anything was signed.
+    /// The move was stopped before anything was signed.
     Stopped {
         /// `cancelled`, `expired` or `stale_data`.
         reason: String,
     },
 }
 
-impl Outcome {
+impl MoveOutcome {
     /// The transaction that ended it.
     #[must_use]
     pub const fn tx_hash(&self) -> Option<B256> {

@@ -1,4 +1,4 @@
-//! The bounds that a mandate is watched by.
+//! The bounds of a mandate.
 
 use readings::{Decimal, Figure};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Rules {
     pub max_slippage_bps: u32,
     /// Most dollars to move at once. A mandate that only notifies keeps it and does not use it.
     pub max_move_usd: Figure,
-    /// Slugs of protocols as DefiLlama names them.
+    /// Slugs of protocols at DefiLlama.
     pub allowed_protocols: Vec<String>,
     /// Seconds between checks.
     pub check_interval: u64,
@@ -38,12 +38,12 @@ pub struct Rules {
 pub struct Problem {
     /// The member, as a path in the request.
     pub path: &'static str,
-    /// What it must be.
+    /// The required value.
     pub expected: &'static str,
 }
 
 impl Rules {
-    /// Everything that is out of bounds; empty when the rules hold.
+    /// The rules that are out of bounds; empty when all are valid.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let slug = |text: &String| {

@@ -1,55 +1,54 @@
-//! A mandate with where its audit stands: each thing that happens to it gives the record of it, and
-//! the state after it.
+//! A mandate with the head of its audit. Each event returns its record and the state after it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AuditError, Decision, Ended, Entry, Head, Inputs, Mandate, MoveKey, Outcome, Pool, Position,
-    Proposal, Record, Snapshot, State,
+    AuditError, Decision, Ended, Entry, Head, Inputs, Mandate, MoveKey, MoveOutcome, Pool,
+    Position, Proposal, Record, Snapshot, State,
 };
 
-/// A mandate and everything that its next record depends on. A record counts only once it is stored
+/// A mandate with all data that its next record depends on. A record counts only once it is stored
 /// together with the state after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watched {
     mandate: Mandate,
     head: Head,
-    /// The time of the last record: none is older.
+    /// The time of the last record: no record is older.
     recorded_at: Timestamp,
     baseline: Option<Pool>,
     last_decision: Option<Decision>,
-    opportunity: Option<Told>,
+    opportunity: Option<AnnouncedOpportunity>,
     open_move: Option<Proposal>,
-    last_move: Option<(MoveKey, Outcome)>,
+    last_move: Option<(MoveKey, MoveOutcome)>,
 }
 
-/// An opportunity that the owner was told of.
+/// An opportunity that the owner was informed of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Told {
-    /// The record of it.
+pub struct AnnouncedOpportunity {
+    /// The number of its record.
     pub seq: u64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The market.
     pub pool: Pool,
-    /// The gain, in basis points; `None` where nothing is held that it is a gain over.
+    /// The gain, in basis points; `None` when nothing is held for comparison.
     pub delta_bps: Option<i64>,
 }
 
-/// What a check reads.
+/// The reading of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The snapshot, if there is one.
     pub snapshot: Option<Snapshot>,
     /// The best allowed market in it.
     pub best: Option<Pool>,
-    /// Where the wallet's money is. A mandate that acts needs it, one that notifies must not have
-    /// it.
+    /// The position of the wallet's money. A mandate that acts needs it; one that notifies must not
+    /// have it.
     pub position: Option<Position>,
 }
 
@@ -80,7 +79,7 @@ impl Watched {
         &self.mandate
     }
 
-    /// Where the audit ends.
+    /// The end of the audit.
     #[must_use]
     pub const fn head(&self) -> Head {
         self.head
@@ -94,11 +93,11 @@ impl Watched {
 
     /// The last opportunity.
     #[must_use]
-    pub const fn opportunity(&self) -> Option<&Told> {
+    pub const fn opportunity(&self) -> Option<&AnnouncedOpportunity> {
         self.opportunity.as_ref()
     }
 
-    /// The move that was asked for and has not ended.
+    /// The requested move that has not ended.
     #[must_use]
     pub const fn open_move(&self) -> Option<&Proposal> {
         self.open_move.as_ref()
@@ -106,27 +105,26 @@ impl Watched {
 
     /// The last move that ended.
     #[must_use]
-    pub const fn last_move(&self) -> Option<&(MoveKey, Outcome)> {
+    pub const fn last_move(&self) -> Option<&(MoveKey, MoveOutcome)> {
         self.last_move.as_ref()
     }
 
-    /// When something is left to be done next, an open move apart; `None` after the end.
+    /// The time of the next work, apart from an open move; `None` after the end.
     #[must_use]
     pub fn due_at(&self) -> Option<Timestamp> {
         let is_over = self.mandate.ended.is_some();
         (!is_over).then(|| self.mandate.next_check_at().min(self.mandate.expires_at))
     }
 
-    /// Whether a check can be recorded at `now`: the clock has not been set back behind the last
-    /// record.
+    /// Whether a check can be recorded at `now`: the clock was not set back before the last record.
     #[must_use]
     pub fn may_check(&self, now: Timestamp) -> bool {
         let is_active = self.mandate.state(now) == State::Active;
         is_active && self.open_move.is_none() && now >= self.recorded_at
     }
 
-    /// Records a check; after an opportunity of a mandate that acts, the move that it asks for as
-    /// well. Changes nothing and gives no record when [`Self::may_check`] does not hold.
+    /// Records a check, and after an opportunity of a mandate that acts also the requested move.
+    /// When [`Self::may_check`] is false, it changes nothing and returns no record.
     ///
     /// # Errors
     /// As [`Head::append`].
@@ -153,7 +151,7 @@ impl Watched {
         self.last_decision = Some(decision);
         self.baseline = inputs.next_baseline().cloned();
         if let (Decision::Opportunity, Some(pool)) = (decision, &inputs.best) {
-            self.opportunity = Some(Told {
+            self.opportunity = Some(AnnouncedOpportunity {
                 seq,
                 at,
                 pool: pool.clone(),
@@ -167,13 +165,13 @@ impl Watched {
         Ok(records)
     }
 
-    /// Records how the open move ended; no record when none is open.
+    /// Records the end of the open move. Returns no record when none is open.
     ///
     /// # Errors
     /// As [`Head::append`].
     pub fn conclude(
         &mut self,
-        outcome: Outcome,
+        outcome: MoveOutcome,
         now: Timestamp,
     ) -> Result<Option<Record>, AuditError> {
         let Some(open) = self.open_move.clone() else {
@@ -186,8 +184,8 @@ impl Watched {
         Ok(Some(record))
     }
 
-    /// Ends the mandate at `now`: cancels it, or records that its time is over. No record when it
-    /// has ended before. A move that is open stays open.
+    /// Ends the mandate at `now`: cancels it, or records that its time is over. Returns no record
+    /// when it had ended before. An open move stays open.
     ///
     /// # Errors
     /// As [`Head::append`].

@@ -300,7 +300,7 @@ fn machine_seconds() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use settlement::Call;
+    use settlement::RemoteCall;
 
     use super::*;
 
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn what_a_node_says_of_a_key_is_not_repeated() {
         let refused = Cause::Rpc {
-            call: Call::Rpc("eth_chainId"),
+            call: RemoteCall::Rpc("eth_chainId"),
             code: -32_000,
             message: "unknown key 5ec2e7".to_owned(),
         };

@@ -6,7 +6,7 @@ use ledger::{
     Answer, EntryId, Journal, LedgerError, PendingSettlement, Spent, State, StoredAnswer,
     StoredReceipt,
 };
-use settlement::{Call, Cause, Receipt, Settlement, Settler};
+use settlement::{Cause, Receipt, RemoteCall, Settlement, Settler};
 use tokio::time::timeout;
 use x402_wire::{Payment, Reason, SettlementResponse};
 
@@ -70,7 +70,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             Err(_elapsed) => {
                 let cause = Cause::Timeout {
-                    call: Call::Settle,
+                    call: RemoteCall::Settle,
                     after: self.shared.policy.settle_guard,
                 };
                 Box::pin(self.unknown(claimed, spent, None, cause)).await

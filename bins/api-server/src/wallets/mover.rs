@@ -25,7 +25,7 @@ use wallet_actions::{
     Action, GivenUp, Intent, Order, PortFuture, Refused, State, StoreError, WalletActions,
 };
 use watch_server::{Holdings, MoveState, Mover, MoverError, MoverFuture, Stop, Yields};
-use yield_watch::{Mandate, MoveKey, Outcome, Proposal};
+use yield_watch::{Mandate, MoveKey, MoveOutcome, Proposal};
 
 use self::kept::{Half, KeptMove};
 
@@ -239,11 +239,11 @@ fn owner_of(mandate: &Mandate) -> Result<Owner, MoverError> {
 }
 
 /// How a move ended of which nothing was begun.
-fn never_begun(reason: &str) -> Outcome {
+fn never_begun(reason: &str) -> MoveOutcome {
     let reason = reason.to_owned();
     match reason == CANCELLED {
-        true => Outcome::Stopped { reason },
-        false => Outcome::Refused { reason },
+        true => MoveOutcome::Stopped { reason },
+        false => MoveOutcome::Refused { reason },
     }
 }
 

@@ -10,7 +10,7 @@ use api_server::config::DelegationSection;
 use clap::Parser;
 use delegation_fence::onchain::Level;
 use delegation_fence::{Grant, Revocation, RevocationReceipt, verify_log};
-use fence_offline::{Exit, Failure, Outcome};
+use fence_offline::{CommandOutcome, Exit, Failure};
 use fence_online::{
     Confirm, RevokeNow, Status, SubmitGrant, confirm, revoke_now, status, submit_grant,
 };
@@ -34,7 +34,7 @@ enum Command {
     Status(Status),
 }
 
-fn run(arguments: &[String]) -> Result<Outcome, Failure> {
+fn run(arguments: &[String]) -> Result<CommandOutcome, Failure> {
     let arguments = std::iter::once("fence-cli".to_owned()).chain(arguments.iter().cloned());
     match Command::try_parse_from(arguments).unwrap() {
         Command::Submit(arguments) => submit_grant(&arguments),

@@ -3,7 +3,7 @@
 use dev_chain::abi::{AavePool, TokenVault};
 use dev_chain::xlayer::{self, A_USDG, AAVE_POOL, STATA_USDG, USDG};
 use watch_server::{MoveState, Mover as _};
-use yield_watch::{Outcome, Position};
+use yield_watch::{MoveOutcome, Position};
 
 use crate::stage::{LENT, THOUSAND, VAULT, World, mandate, moved, pools};
 
@@ -100,7 +100,7 @@ async fn a_product_that_is_paused_is_refused_by_name_and_the_money_stays() {
     let asked = world.asked(&process, &mandate, 1).await.unwrap();
     let pause = |on| AavePool::setPausedCall { asset: USDG, on };
     world.act(AAVE_POOL, &pause(true));
-    let refused = Outcome::Refused {
+    let refused = MoveOutcome::Refused {
         reason: "product_paused".to_owned(),
     };
     assert_eq!(process.run(&mandate, &asked).await, refused);
@@ -125,7 +125,7 @@ async fn a_product_that_is_paused_is_refused_by_name_and_the_money_stays() {
         onWithdrawal: alloy_primitives::U256::ZERO,
     };
     world.act(STATA_USDG, &fees);
-    let refused = Outcome::Refused {
+    let refused = MoveOutcome::Refused {
         reason: "slippage_above_limit".to_owned(),
     };
     assert_eq!(process.run(&mandate, &asked).await, refused);
@@ -145,7 +145,7 @@ async fn other_assets_stale_prices_and_passed_times_move_nothing() {
     world.yields.set(VAULT, "6");
     let mut other = world.asked(&process, &mandate, 3).await.unwrap();
     other.to.pool = crate::stage::LENT_USDT0.to_owned();
-    let refused = |reason: &str| Outcome::Refused {
+    let refused = |reason: &str| MoveOutcome::Refused {
         reason: reason.to_owned(),
     };
     assert_eq!(process.run(&mandate, &other).await, refused("other_asset"));

@@ -2,12 +2,12 @@
 
 use dev_chain::xlayer::{A_USDG, USDG};
 use watch_server::{MoveState, Mover as _, Stop};
-use yield_watch::{MoveKey, Outcome};
+use yield_watch::{MoveKey, MoveOutcome};
 
 use crate::stage::{LENT, THOUSAND, World, mandate, moved};
 
-fn stopped() -> Outcome {
-    Outcome::Stopped {
+fn stopped() -> MoveOutcome {
+    MoveOutcome::Stopped {
         reason: "cancelled".to_owned(),
     }
 }

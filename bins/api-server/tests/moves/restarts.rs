@@ -5,7 +5,7 @@ use std::time::Duration;
 use dev_chain::abi::TokenVault;
 use dev_chain::xlayer::{A_USDG, STATA_USDG, USDG};
 use watch_server::{MoveState, Mover as _, Stop};
-use yield_watch::{Mandate, Outcome, Position, Proposal};
+use yield_watch::{Mandate, MoveOutcome, Position, Proposal};
 
 use crate::stage::{LENT, Process, THOUSAND, VAULT, World, mandate, moved};
 
@@ -103,7 +103,7 @@ async fn money_whose_second_half_cannot_go_on_stays_idle() {
     first_half(&world, &process).await;
     world.act(STATA_USDG, &TokenVault::setPausedCall { on: true });
     let failed = process.end(&asked.key).await;
-    let Outcome::Failed {
+    let MoveOutcome::Failed {
         reason, tx_hash, ..
     } = &failed
     else {
@@ -133,7 +133,7 @@ async fn no_second_half_is_begun_after_the_time_of_the_move() {
     world.pass(crate::stage::FRESH);
     let failed = process.end(&asked.key).await;
     assert!(
-        matches!(&failed, Outcome::Failed { reason, .. } if reason == "deadline_passed"),
+        matches!(&failed, MoveOutcome::Failed { reason, .. } if reason == "deadline_passed"),
         "{failed:?}"
     );
     assert_eq!(world.sent(), sent);

@@ -24,7 +24,7 @@ use tx_sender::{
 use wallet_actions::{GasFunding, Pace, Parts, SqliteStore, WalletActions};
 use watch_server::{Holdings, MoveState, Mover as _, Yields};
 use yield_watch::{
-    Inputs, Mandate, Mode, MoveKey, Outcome, Proposal, Rules, Snapshot, best_allowed,
+    Inputs, Mandate, Mode, MoveKey, MoveOutcome, Proposal, Rules, Snapshot, best_allowed,
 };
 
 use crate::ports::{Nothing, TestPrices, TestYields};
@@ -266,7 +266,7 @@ impl World {
 
 impl Process {
     /// Where a move ends.
-    pub(crate) async fn end(&self, key: &MoveKey) -> Outcome {
+    pub(crate) async fn end(&self, key: &MoveKey) -> MoveOutcome {
         let ended = async {
             loop {
                 if let Ok(Some(MoveState::Ended(outcome))) = self.mover.state(key).await {
@@ -280,7 +280,7 @@ impl Process {
     }
 
     /// Asks for a move, and waits for its end.
-    pub(crate) async fn run(&self, mandate: &Mandate, asked: &Proposal) -> Outcome {
+    pub(crate) async fn run(&self, mandate: &Mandate, asked: &Proposal) -> MoveOutcome {
         self.mover.propose(mandate, asked).await.unwrap();
         self.end(&asked.key).await
     }
@@ -338,9 +338,9 @@ pub(crate) fn pools(names: &[&str]) -> BTreeSet<String> {
 }
 
 /// What was moved, with its transaction.
-pub(crate) fn moved(outcome: &Outcome) -> (B256, String) {
+pub(crate) fn moved(outcome: &MoveOutcome) -> (B256, String) {
     match outcome {
-        Outcome::Moved {
+        MoveOutcome::Moved {
             tx_hash, moved_usd, ..
         } => (*tx_hash, moved_usd.to_string()),
         other => panic!("{other:?}"),

@@ -1,5 +1,5 @@
-//! `onchain …`, and what an eoa7702 grant needs beside its signature: against a chain's endpoint
-//! that answers as one.
+//! `onchain …`, and what an eoa7702 grant needs beside its signature, against a stand-in of a
+//! chain's endpoint.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const MANAGER: &str = "0xdb9B1e94B5b69Df7e401DDbedE43491141047dB3";
 const ROUTER: &str = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE";
 const SIGN: &str = "--keystore owner.key --password-file password --yes";
 
-/// A desk with a grant that has its delegations.
+/// A desk with a grant and its delegations.
 fn delegated(more: &str) -> Desk {
     let desk = Desk::new();
     desk.new_grant("").ok();
@@ -134,7 +134,7 @@ fn a_wallet_signs_the_delegations_one_by_one() {
         assert_eq!(typed_data["primaryType"], "Delegation");
         assert_eq!(typed_data["domain"]["verifyingContract"], MANAGER);
     }
-    // The key file signs the same; its signatures are what a wallet would give.
+    // The key file signs the same digest; its signatures equal those of a wallet.
     desk.run(&format!("{ask} {SIGN} --out all.json")).ok();
     let all = desk.json("all.json");
     let signatures: Vec<_> = all["delegations"]
@@ -242,7 +242,7 @@ fn the_chain_is_read_in_one_sealed_block() {
     ] {
         assert!(said.stdout.contains(part), "{part}: {said:?}");
     }
-    // Half of it: the transaction is about the rest.
+    // Half of it: the transaction covers the rest.
     let half = Node::of(|chain| chain.disabled = all[..1].to_vec());
     let said = read_back(&desk, &half, "--json");
     assert_eq!(said.code, 5);
@@ -284,7 +284,7 @@ fn an_endpoint_that_cannot_be_used_confirms_nothing() {
         let node = Node::of(|chain| chain.fixed = Some(fixed.to_owned()));
         read_back(&desk, &node, "").error(4, &[part]);
     }
-    // A key in the address is in no message.
+    // A key in the address appears in no message.
     let said =
         desk.run("onchain read-back --grant signed.json --url http://127.0.0.1:9/v2/secret-key");
     said.error(4, &["http://127.0.0.1:9: "]);
@@ -326,8 +326,8 @@ fn revoke_now(desk: &Desk, service: &Service, more: &str) -> Ended {
     ))
 }
 
-/// The service's word is not the chain's, and the transaction that is shown is made of what the
-/// holder signed.
+/// The service's word does not replace the holder's own reading of the chain, and the printed
+/// transaction is made of what the holder signed.
 #[test]
 fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     let desk = delegated("");
@@ -362,7 +362,7 @@ fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     let said = confirm(&standing);
     assert_eq!(said.code, 5);
     assert_eq!(said.json()["disable_transaction"], own);
-    // Without a reading of its own it is the service's word, and said to be.
+    // Without a reading of its own the tool reports the service's word, and says so.
     let said = revoke_now(&desk, &service, "");
     assert!(
         said.ok().stdout.contains("by the service's word"),
@@ -374,8 +374,8 @@ fn a_revocation_is_confirmed_by_the_holders_own_reading() {
     assert!(said.stdout.contains(&own.to_string()), "{said:?}");
 }
 
-/// Whoever names an endpoint does not want the service's word. The end at the service does not wait
-/// for what the file lacks.
+/// A holder who names an endpoint does not want the service's word. The revocation at the service
+/// does not wait for what the file lacks.
 #[test]
 fn a_named_endpoint_is_never_passed_over() {
     let plain = Desk::with_signed_grant();
@@ -412,13 +412,13 @@ fn a_named_endpoint_is_never_passed_over() {
         assert_eq!((said.code, &said.json()["gone"]), (5, &json!(false)));
         let reason = said.json()["chain_not_read"].as_str().unwrap().to_owned();
         assert!(reason.starts_with(why), "{said:?}");
-        // Without an endpoint it is the service's word, and said to be.
+        // Without an endpoint the tool reports the service's word, and says so.
         assert!(confirm("").ok().stdout.contains("by the service's word"));
     }
 }
 
-/// A service that was taken over could give any transaction to be sent: nothing but the end is
-/// shown.
+/// A compromised service could offer any transaction: the tool shows only one that ends the
+/// permission.
 #[test]
 fn a_services_own_transaction_is_shown_only_if_it_ends_something() {
     let desk = Desk::with_signed_grant();

@@ -1,4 +1,4 @@
-//! A person's desk: a folder with the files that a person has, and runs of the binary in it.
+//! A person's desk: a folder with the person's files, and runs of the binary in it.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The key of every key file of `fixtures/keystores`; everybody has it.
+/// The well-known key in every key file of `fixtures/keystores`.
 pub(crate) const KEY: &str = "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 pub(crate) const ACCOUNT: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 pub(crate) const DELEGATE: &str = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
@@ -20,7 +20,7 @@ pub(crate) const PROJECT: &str = "3f2c9b1e-5a44-4d0a-9a52-0c6f3a9b7e11";
 pub(crate) const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
 pub(crate) const GRANT_ID: &str =
     "0x2222222222222222222222222222222222222222222222222222222222222222";
-/// When everything here is signed.
+/// The time of every signature here.
 pub(crate) const NOW: &str = "2026-11-21T01:00:00Z";
 
 pub(crate) struct Desk {
@@ -76,7 +76,7 @@ impl Desk {
         command
     }
 
-    /// Puts a command into the folder, with none of this machine's settings.
+    /// Prepares a command to run in the folder, with none of this machine's settings.
     pub(crate) fn settle(&self, command: &mut Command) {
         command
             .current_dir(self.folder.path())
@@ -139,7 +139,7 @@ impl Desk {
         ))
     }
 
-    /// Judges `signed.json`, with further arguments.
+    /// Verifies `signed.json`, with further arguments.
     pub(crate) fn verify_grant(&self, more: &str) -> Ended {
         self.run(&format!(
             "grant verify --in signed.json --policy-file policy.json --project-id {PROJECT} --salt {SALT} {more}"
@@ -169,7 +169,7 @@ impl Ended {
         self
     }
 
-    /// Refused by this name, without data on standard output.
+    /// Asserts a refusal by this name, without data on standard output.
     #[track_caller]
     pub(crate) fn refused_by(&self, check: &str) -> &str {
         assert_eq!((self.code, self.stdout.as_str()), (1, ""), "{self:?}");
@@ -178,7 +178,7 @@ impl Ended {
         &self.stderr
     }
 
-    /// An error of this code whose message has these parts.
+    /// Asserts an error of this code whose message has these parts.
     #[track_caller]
     pub(crate) fn error(&self, code: i32, parts: &[&str]) {
         assert_eq!((self.code, self.stdout.as_str()), (code, ""), "{self:?}");

@@ -1,4 +1,4 @@
-//! `docs/FENCE.md` and `docs/THREATS.md` cite tests: each of them is there.
+//! Every test that `docs/FENCE.md` and `docs/THREATS.md` cite exists.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every Rust file of the workspace, but what was built.
+/// Collects every Rust file of the workspace, except build output.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -40,7 +40,7 @@ fn has_test(text: &str, name: &str) -> bool {
     })
 }
 
-/// What stands between backticks and names a Rust file.
+/// The names of Rust files between backticks.
 fn citations(page: &str) -> Vec<&str> {
     let spans = page
         .lines()

@@ -36,7 +36,7 @@ fn a_grant_is_written_signed_and_judged() {
 /// The words before a signature: what can be lost, until when, who may order, how to end it, what a
 /// screen shows.
 #[test]
-fn what_is_signed_is_said_before() {
+fn the_terms_are_shown_before_the_signature() {
     let desk = Desk::new();
     desk.new_grant("").ok();
     let signed = desk.sign_grant("");
@@ -57,7 +57,7 @@ fn what_is_signed_is_said_before() {
     }
 }
 
-/// The signature is the one that cast, viem, eth-account and alloy make.
+/// The tool makes the same signature as cast, viem, eth-account and alloy.
 #[test]
 fn the_signature_of_the_vector_is_made_again() {
     let desk = Desk::new();
@@ -118,7 +118,7 @@ fn a_wallets_signature_is_attached_if_it_is_the_right_keys() {
 }
 
 #[test]
-fn what_the_service_would_refuse_is_refused_before_it_is_signed() {
+fn a_grant_that_the_service_would_refuse_is_not_signed() {
     let desk = Desk::new();
     for (more, code) in [
         ("--cap 5000.000001", "grant_cap_above_policy"),
@@ -145,7 +145,7 @@ fn what_the_service_would_refuse_is_refused_before_it_is_signed() {
         desk.json("grant.json")["message"]["perSwapCap"],
         "4999500000"
     );
-    // What was written by another hand is refused by `sign`.
+    // `sign` refuses what another program wrote.
     desk.edit("grant.json", |grant| {
         grant["message"]["expiresAt"] = json!("1899999999")
     });
@@ -171,12 +171,12 @@ fn another_policy_than_the_pinned_one_is_not_signed_and_the_difference_is_shown(
         said.contains("the one that this build pins; nothing was signed"),
         "{said}"
     );
-    // Named, it is signed, and what differs is said before.
+    // With the policy file named, it signs and shows the difference before.
     let said = desk.sign_grant("--policy-file policy.json");
     for part in ["NOT the policy", "$.grant.max_days: pinned 180, here 120"] {
         assert!(said.ok().stderr.contains(part), "{said:?}");
     }
-    // A digest that is pinned by the person holds against any file.
+    // A digest that the person pins holds against any file.
     let pinned = desk.run("policy digest").stdout;
     let said = desk.sign_grant(&format!(
         "--policy-file policy.json --policy-digest {}",
@@ -187,7 +187,7 @@ fn another_policy_than_the_pinned_one_is_not_signed_and_the_difference_is_shown(
         said.contains("$.grant.max_days: pinned 180, here 120"),
         "{said}"
     );
-    // The pinned policy, edited after the grant was written.
+    // The pinned policy was edited after the grant was written.
     desk.put("policy.json", &crate::desk::pinned_policy());
     desk.new_grant("").ok();
     desk.edit("policy.json", |policy| {
@@ -262,7 +262,7 @@ fn a_sub_wallets_grant_is_signed_by_its_owner() {
 }
 
 #[test]
-fn nothing_is_signed_without_a_yes_or_with_another_key() {
+fn a_grant_is_signed_only_after_a_yes_and_with_its_own_key() {
     let desk = Desk::new();
     desk.new_grant("").ok();
     desk.run(&format!(
@@ -298,7 +298,7 @@ fn files_are_never_overwritten_silently() {
     desk.run(&format!(
         "grant sign --in grant.json --keystore owner.key --password-file absent --yes --now {NOW} --out signed.json"
     ))
-    // Before the password is asked for.
+    // The tool refuses before it asks for the password.
     .error(3, &["signed.json: exists already"]);
     desk.run("grant attach --in grant.json --signature 0x --out signed.json")
         .error(3, &["signed.json: exists already"]);

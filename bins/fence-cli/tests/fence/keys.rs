@@ -1,4 +1,4 @@
-//! Key files: what is written, what is read, and what never appears.
+//! Key files: what the tool writes and reads, and what never appears.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -60,7 +60,7 @@ fn a_new_key_is_never_the_same_and_never_replaces_one() {
 }
 
 #[test]
-fn what_cannot_be_used_says_why() {
+fn an_unusable_key_file_is_refused_with_its_reason() {
     let desk = Desk::new();
     desk.put("wrong", "correct horse battery");
     desk.put("empty", "\n");
@@ -142,7 +142,7 @@ fn a_password_of_standard_input_or_a_descriptor_opens_it_too() {
     ended.ok();
 }
 
-/// cast writes such files. They are opened all the same, and said.
+/// cast writes such files. The tool opens them and warns.
 #[test]
 fn a_key_file_that_others_may_read_is_said() {
     let desk = Desk::new();

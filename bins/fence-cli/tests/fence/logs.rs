@@ -4,7 +4,7 @@ use delegation_fence::{Entry, Head, LogEvent};
 
 use crate::desk::Desk;
 
-/// A log of three records, as the service answers it.
+/// A log of three records, as the service returns it.
 pub(crate) fn log() -> String {
     let mut head = Head::EMPTY;
     let events = [

@@ -1,4 +1,4 @@
-//! The commands that permit, review and end, as people and scripts run them: the real binary in
+//! The commands that permit, review and end, run as people and scripts run them: the real binary in
 //! folders of its own.
 
 #![allow(

@@ -33,13 +33,13 @@ fn offline_commands_need_no_network() {
         return;
     }
     let desk = ordering();
-    // The grant that the plan is ordered under stands beside the one that is written here.
+    // The grant of the plan's order lies beside the one that this test writes.
     fs::rename(desk.path("grant.json"), desk.path("ordering.json")).unwrap();
     desk.put("swap.policy.json", &desk.text("policy.json"));
     desk.put("policy.json", &pinned_policy());
     desk.put("private-key", KEY);
     desk.put("log.json", &crate::logs::log());
-    // The signature of each is put beside it once more, as a wallet's would be.
+    // The test attaches each signature once more, as that of a wallet would be.
     for (command, input) in [
         (
             "grant",
@@ -102,6 +102,6 @@ fn offline_commands_need_no_network() {
     ] {
         without_network(&desk, &arguments).ok();
     }
-    // The namespace is one: what needs a network has none.
+    // The namespace is effective: a command that needs the network has none.
     without_network(&desk, "status --url http://127.0.0.1:9").error(4, &["http://127.0.0.1:9: "]);
 }

@@ -1,4 +1,4 @@
-//! The commands that ask a server, against one that answers as it is specified.
+//! The commands that ask a server, against a stand-in that follows the specification.
 
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn revoke_now_says_in_one_line_that_the_permission_is_gone() {
         .filter(|(method, at, _)| method == "GET" && *at == path);
     assert_eq!(reads.count(), 3);
     assert_eq!(desk.json("receipt.json")["revocation"], posted);
-    // The receipt is not overwritten, and nothing is sent then.
+    // The tool does not overwrite the receipt, and then sends nothing.
     let count = service.asked().len();
     revoke_now(&desk, &service, "--receipt receipt.json")
         .error(3, &["receipt.json: exists already"]);
@@ -98,7 +98,7 @@ fn revoke_now_says_in_one_line_that_the_permission_is_gone() {
     assert_eq!(json.ok().json()["gone"], true);
 }
 
-/// In haste nobody types more than the grant's name.
+/// In haste a person types no more than the grant's name.
 #[test]
 fn revoke_now_needs_nothing_but_the_grant_where_the_settings_say_the_rest() {
     if !Terminal::is_possible() {
@@ -132,7 +132,7 @@ fn revoke_now_needs_nothing_but_the_grant_where_the_settings_say_the_rest() {
     );
 }
 
-/// Whether the permission is gone is said whatever becomes of the receipt.
+/// The tool says whether the permission is gone, whatever happens to the receipt.
 #[test]
 fn a_receipt_that_cannot_be_kept_hides_nothing() {
     let desk = of_sub_wallet();
@@ -154,7 +154,7 @@ fn a_receipt_that_cannot_be_kept_hides_nothing() {
     ] {
         assert!(said.stderr.contains(part), "{part}: {said:?}");
     }
-    // What is not gone is worse than a receipt that is not there.
+    // A permission that is still there is worse than a missing receipt.
     service.state.lock().unwrap().slow_reads = 1_000;
     let said = revoke_now(&desk, &service, "--timeout 0 --receipt no/receipt.json");
     assert_eq!(said.code, 5, "{said:?}");
@@ -177,7 +177,7 @@ fn a_receipt_that_cannot_be_kept_hides_nothing() {
 }
 
 #[test]
-fn what_is_not_read_back_as_revoked_is_not_gone() {
+fn a_grant_counts_as_revoked_only_when_read_back_as_revoked() {
     let desk = of_sub_wallet();
     let service = Service::start(State {
         slow_reads: 1_000,

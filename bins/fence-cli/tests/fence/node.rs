@@ -1,4 +1,4 @@
-//! An endpoint of a chain that answers what it is told to, on a port of its own.
+//! A stand-in of a chain's endpoint with scripted answers, on a port of its own.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::desk::ACCOUNT;
 
-/// What the chain says.
+/// The state of the chain.
 #[derive(Clone, Default)]
 pub(crate) struct Chain {
     pub(crate) id: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Chain {
     pub(crate) disabled: Vec<String>,
     pub(crate) nonce: u64,
     pub(crate) allowance: u64,
-    /// An answer to everything.
+    /// An answer to every request.
     pub(crate) fixed: Option<String>,
     pub(crate) asked: Vec<Value>,
 }

@@ -69,7 +69,7 @@ fn a_grant_is_tightened() {
     assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), file);
 }
 
-/// What a person signs is in the unit of the grant's words, with the number that is signed.
+/// A person signs in the unit of the grant's words, and sees the signed number as well.
 #[test]
 fn a_limit_is_said_in_whole_tokens() {
     let desk = Desk::with_signed_grant();
@@ -88,7 +88,7 @@ fn a_limit_is_said_in_whole_tokens() {
             assert!(said.ok().stderr.contains(part), "{part}: {said:?}");
         }
     }
-    // Without a policy that can be used it is still signed: it only tightens.
+    // Without a usable policy the limit is still signed: it can only tighten.
     let said = desk.run(&format!(
         "limit sign --in limit.json {SIGN} --policy-file absent.json"
     ));
@@ -131,7 +131,7 @@ fn a_limit_that_limits_nothing_is_not_written() {
     }
 }
 
-/// The plan of the vectors is for the fees of its day: so is the policy of this grant.
+/// The plan of the vectors has the fees of its day, and so has the policy of this grant.
 pub(crate) fn ordering() -> Desk {
     let desk = Desk::new();
     desk.edit("policy.json", |policy| {
@@ -196,7 +196,7 @@ fn a_plan_is_ordered() {
 }
 
 #[test]
-fn what_the_service_would_refuse_is_not_ordered() {
+fn an_order_that_the_service_would_refuse_is_not_signed() {
     let desk = ordering();
     desk.run(&format!("{NEW} --min-amount-out 0"))
         .refused_by("order_min_out_invalid");
@@ -208,12 +208,12 @@ fn what_the_service_would_refuse_is_not_ordered() {
     desk.run(&late).refused_by("artifact_expiry_committed");
     let pinned = NEW.replace("--policy-file policy.json ", "");
     desk.run(&pinned).refused_by("grant_policy_digest_mismatch");
-    // A cap below the plan's amount.
+    // The cap is below the plan's amount.
     desk.edit("grant.json", |grant| {
         grant["message"]["perSwapCap"] = json!("999999999");
     });
     desk.run(NEW).refused_by("fence_approve_cap");
-    // A plan that somebody changed.
+    // Somebody changed the plan.
     let desk = ordering();
     desk.edit("swap.plan.json", |plan| {
         plan["valid_until"] = json!("2026-09-21T14:18:21Z");

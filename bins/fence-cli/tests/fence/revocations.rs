@@ -51,7 +51,7 @@ fn the_end_of_all_grants_is_said_as_that() {
 }
 
 #[test]
-fn who_signs_is_compared_or_said() {
+fn the_signer_is_compared_or_shown() {
     let desk = Desk::new();
     new(&desk, "").ok();
     desk.run("key new --keystore other.key --password-file password")

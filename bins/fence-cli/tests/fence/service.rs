@@ -1,5 +1,5 @@
-//! A server that answers the delegation endpoints as they are specified, for one grant, on a port
-//! of its own.
+//! A stand-in of the server for the delegation endpoints as specified, for one grant, on a port of
+//! its own.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -10,24 +10,24 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// How the server behaves, and what it was asked.
+/// How the server behaves, and the requests it got.
 #[derive(Default)]
 pub(crate) struct State {
-    /// What the grant is: `active` until it is revoked.
+    /// The state of the grant: `active` until it is revoked.
     pub(crate) grant: Option<Value>,
     pub(crate) revoked: bool,
     /// Reads of the grant that still say `active` after the revocation.
     pub(crate) slow_reads: u32,
-    /// Whether the chain has the delegations disabled.
+    /// Whether the delegations are disabled on the chain.
     pub(crate) disabled: bool,
-    /// An answer to everything.
+    /// An answer to every request.
     pub(crate) fixed: Option<(u16, String)>,
     /// An answer to every read of the grant after the revocation.
     pub(crate) read: Option<(u16, String)>,
     pub(crate) status: Option<Value>,
-    /// What a submission is answered.
+    /// The answer to a submission.
     pub(crate) submitted: Option<(u16, Value)>,
-    /// What is said of a submission, one after another; the last stands.
+    /// The states of a submission, one after another; the last one stays.
     pub(crate) progress: Vec<(u16, Value)>,
     /// The pages of the grant's log, by their cursor.
     pub(crate) log: Vec<Value>,

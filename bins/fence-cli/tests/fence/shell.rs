@@ -74,9 +74,10 @@ fn every_command_has_a_help_that_names_the_exit_codes_or_its_commands() {
     assert!(seen > 25, "{seen}");
 }
 
-/// Far above what it takes, so that a busy machine does not fail; `cargo xtask bench` measures it.
+/// The limit is far above the usual time, so that a busy machine does not fail; `cargo xtask bench`
+/// measures the time.
 #[test]
-fn it_starts_at_once() {
+fn the_tool_starts_at_once() {
     let desk = Desk::new();
     let begun = Instant::now();
     desk.run("--version").ok();

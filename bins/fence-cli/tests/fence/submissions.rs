@@ -1,4 +1,4 @@
-//! `order submit` and `log fetch`, against a server that answers as it is specified.
+//! `order submit` and `log fetch`, against a stand-in that follows the specification.
 
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ fn how_a_plan_ended_is_the_exit_code() {
     let said = submit(&desk, &accepted(vec![open]), "--timeout 0");
     assert_eq!(said.code, 5, "{said:?}");
     assert!(said.stdout.contains("not at its end yet"), "{said:?}");
-    // Accepted, and then the server is away.
+    // The server accepts, and is then away.
     let service = Service::start(State {
         submitted: Some((202, json!({}))),
         progress: vec![(503, refusal("fence_unreadable", "later"))],
@@ -172,7 +172,7 @@ fn a_dry_run_names_the_first_rule_that_refuses() {
 }
 
 #[test]
-fn what_is_no_submission_is_not_sent() {
+fn a_malformed_submission_is_not_sent() {
     let desk = ordered();
     let service = Service::start(State::default());
     let submit = |order: &str, plan: &str, request: &str| {
@@ -211,7 +211,7 @@ fn a_log_is_fetched_whole() {
     assert!(said.ok().stderr.starts_with("3 records."), "{said:?}");
     assert_eq!(desk.json("log.json"), whole);
     desk.run("log verify --in log.json").ok();
-    // Nothing is overwritten, and nothing is asked for then.
+    // The tool overwrites nothing, and then asks for nothing.
     let asked = service.asked().len();
     fetch(&service, "--out log.json").error(3, &["exists already"]);
     assert_eq!(service.asked().len(), asked);

@@ -1,4 +1,4 @@
-//! A person at a terminal: what is shown, in which order, and what is typed.
+//! A person at a terminal: what the tool shows, in which order, and what the person types.
 
 use std::{
     io::Write as _,
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::desk::{ACCOUNT, DELEGATE, Desk, NOW, PASSWORD, PROJECT, SALT};
 
-/// Runs a program on a terminal of its own and types each answer when its question stands there; an
-/// answer that must not be seen, only once the terminal shows nothing that is typed.
+/// Runs a program on a terminal of its own and types each answer when its question appears; an
+/// answer that must stay hidden only once the terminal no longer echoes.
 const TALK: &str = r#"
 import json, os, pty, signal, sys, termios, time
 spec = json.load(sys.stdin)
@@ -42,12 +42,12 @@ print(json.dumps({"code": os.waitstatus_to_exitcode(status), "shown": shown.deco
 #[derive(Debug)]
 pub(crate) struct Terminal {
     pub(crate) code: i64,
-    /// Everything that stood on the terminal, with what was typed and echoed.
+    /// The whole content of the terminal, with the typed and echoed text.
     pub(crate) shown: String,
 }
 
 impl Terminal {
-    /// Whether this machine has what makes a terminal.
+    /// Whether this machine has the programs that make a terminal.
     pub(crate) fn is_possible() -> bool {
         let has_python = Command::new("python3")
             .args(["-c", "import pty, termios"])
@@ -144,7 +144,7 @@ fn the_words_come_before_the_question_and_the_password_is_not_shown() {
 }
 
 #[test]
-fn whatever_is_not_yes_signs_nothing() {
+fn an_answer_other_than_yes_signs_nothing() {
     if !Terminal::is_possible() {
         return;
     }
@@ -192,7 +192,7 @@ fn a_new_password_is_asked_for_twice() {
     assert!(desk.path("fresh.key").exists());
 }
 
-/// The fixture's time is not this machine's.
+/// The time of the fixture is not that of this machine.
 #[test]
 fn a_grant_that_is_over_is_not_asked_about() {
     if !Terminal::is_possible() {

@@ -1,5 +1,5 @@
-//! The commands of `docs/FENCE-TUTORIAL.md` run as they stand there, against a real `api-server` on
-//! an embedded chain, and print what stands there. `UPDATE_DOCS=1` writes what they print.
+//! Runs the commands of `docs/FENCE-TUTORIAL.md` as printed there, against a real `api-server` on
+//! an embedded chain, and compares their output. `UPDATE_DOCS=1` writes the output into the page.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use crate::desk::{Desk, root_file};
 const PAGE: &str = "docs/FENCE-TUTORIAL.md";
 const MARK: &str = "@@@ next block";
 
-/// What a fence of the page holds, with its kind.
+/// The content of each fence of the page, with its kind.
 fn fences(page: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = page.lines();
@@ -29,7 +29,7 @@ fn fences(page: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Addresses, hashes and times are others in each run.
+/// Replaces addresses, hashes and times, which differ in each run.
 fn normal(text: &str) -> String {
     let is_time = |word: &str| {
         word.len() >= 20 && word.as_bytes()[4] == b'-' && word.contains("T") && word.contains("Z")
@@ -53,13 +53,13 @@ fn normal(text: &str) -> String {
     text.trim().lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What the sub-wallet has, and what the plan swaps: 1,000 and 200 USDC.
+/// The sub-wallet's balance is 1,000 USDC; the plan swaps 200 USDC.
 const FUNDS: u64 = 1_000_000_000;
 const AMOUNT: u64 = 200_000_000;
 
 const SAFE: &str = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 
-/// The text of a file as soon as it has one.
+/// The text of a file, as soon as it has one.
 async fn appears(path: &Path) -> String {
     let begun = Instant::now();
     loop {
@@ -71,14 +71,14 @@ async fn appears(path: &Path) -> String {
     }
 }
 
-/// What others do while a person works through the page: the service gives the owner a sub-wallet,
-/// the rail gives the agent a plan.
+/// Plays the other parties while a person works through the page: the service gives the owner a
+/// sub-wallet, the rail gives the agent a plan.
 async fn around(stage: &FenceStage, folder: &Path) {
     let owner = appears(&folder.join("address")).await;
     let account = stage.wallet_of(owner.parse().unwrap()).await.unwrap();
     stage.fund(account, FUNDS).unwrap();
     let put = |name: &str, text: &str| {
-        // Whole at once: somebody waits for it.
+        // The file appears whole, because another task waits for it.
         fs::write(folder.join("new"), text).unwrap();
         fs::rename(folder.join("new"), folder.join(name)).unwrap();
     };
@@ -91,8 +91,8 @@ async fn around(stage: &FenceStage, folder: &Path) {
     while UNIX_EPOCH.elapsed().unwrap() < begins {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // The grant has to count by the time of a sealed block too, and this chain has a new one only
-    // when somebody asks.
+    // The grant has to count by the time of a sealed block as well, and this chain makes a new
+    // block only on request.
     for _ in 0..2 {
         stage.base.mine();
     }
@@ -102,7 +102,7 @@ async fn around(stage: &FenceStage, folder: &Path) {
     put("answer.json", &format!("{}\n", plan.envelope));
 }
 
-/// What the page does not show: a Safe has no grant, its owners import the verified batch.
+/// A case that the page does not show: a Safe has no grant, its owners import the verified batch.
 async fn a_batch_for_a_safe(desk: &Desk, stage: &FenceStage) {
     let arguments = json!({
         "accountProfile": {"kind": "safe", "address": SAFE, "chainId": 8453},

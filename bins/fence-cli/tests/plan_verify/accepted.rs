@@ -35,9 +35,10 @@ fn a_plan_is_accepted_with_every_check_and_what_it_saw() {
     }
 }
 
-/// The transaction is described from the calldata, and before the word *verified*.
+/// The description of the transaction comes from the calldata, and stands before the word
+/// *verified*.
 #[test]
-fn what_is_shown_is_what_the_calldata_says() {
+fn the_description_follows_the_calldata() {
     let show = |plan: &[u8]| {
         let case = Case::of("swap");
         std::fs::write(case.path("plan"), plan).unwrap();
@@ -73,7 +74,7 @@ fn what_is_shown_is_what_the_calldata_says() {
     let robbed = show(&robbed.plan);
     let part = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8 (NOT the account)";
     assert!(robbed.stdout.contains(part), "{robbed:?}");
-    // Foreign text cannot move the cursor.
+    // Text from others cannot move the cursor.
     let sly = Case::of("swap").edit_plan(|plan| plan["valid_until"] = json!("x\u{1b}[2Kverified"));
     let sly = show(&sly.plan);
     assert!(sly.stdout.contains("x\\u{1b}[2Kverified"), "{sly:?}");
@@ -131,7 +132,7 @@ fn verified_bytes_come_out_alone() {
         plan["payload"]["steps"][0]["data"].as_str().unwrap()
     );
     assert_eq!(lines[0], first);
-    // Nothing comes out of a plan that does not verify, or that has no such bytes.
+    // The tool prints no bytes for a plan that fails verification or that lacks them.
     let refused = |case: Case, form: &str, check: &str| {
         let ended = case.run_with(&["--now", crate::case::NOW, "--emit", form]);
         assert_eq!((ended.code, ended.stdout.as_str()), (1, ""), "{ended:?}");
@@ -167,7 +168,7 @@ fn every_rail_is_verified_and_json_says_the_same() {
         let open = names("not_established");
         let names = names("assertions");
         assert!(names.len() >= 12);
-        // The recorded swap was quoted without values, and no price was read.
+        // The recorded swap was quoted without values, and the test read no price.
         assert_eq!(open.is_empty(), rail != "swap");
         let verified = &json.json()["verified"];
         for (member, expected) in [
@@ -230,7 +231,7 @@ fn a_time_with_an_offset_is_the_same_time() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// What the plan says of itself, the caller may require.
+/// The caller may require what the plan says of itself.
 #[test]
 fn a_simulation_can_be_required() {
     for (rail, code) in [

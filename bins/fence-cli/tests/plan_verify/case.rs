@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha3::{Digest as _, Keccak256};
 use tempfile::TempDir;
 
-/// When the vectors were verified.
+/// The time at which the vectors were verified.
 pub(crate) const NOW: &str = "2026-09-21T14:13:30Z";
 pub(crate) const RAILS: [&str; 4] = ["swap", "bridge", "pm_order", "perp_order"];
 
@@ -48,7 +48,7 @@ impl Case {
         self
     }
 
-    /// The plan, changed by someone who then made its digest fit.
+    /// The plan, changed by an attacker who then recomputed its digest.
     pub(crate) fn forge_plan(self, change: impl FnOnce(&mut Value)) -> Self {
         self.edit_plan(|plan| {
             change(plan);
@@ -82,12 +82,12 @@ impl Case {
         self.folder.path().join(name)
     }
 
-    /// Verifies at the time of the vectors.
+    /// Verifies the plan at the time of the vectors.
     pub(crate) fn run(&self) -> Ended {
         self.run_with(&["--now", NOW])
     }
 
-    /// Verifies with further arguments.
+    /// Verifies the plan with further arguments.
     pub(crate) fn run_with(&self, more: &[&str]) -> Ended {
         let files = [
             ("plan", &self.plan),
@@ -102,7 +102,7 @@ impl Case {
         ended(command.args(more).output().unwrap())
     }
 
-    /// Verifies with the named file on standard input.
+    /// Verifies the plan with the named file on standard input.
     pub(crate) fn run_piping(&self, piped: &str) -> Ended {
         let files = [
             ("plan", &self.plan),
@@ -132,7 +132,7 @@ impl Case {
         ended(child.wait_with_output().unwrap())
     }
 
-    /// Refused by this name, in text and in JSON alike; what the text says beside the name.
+    /// Asserts a refusal by this name, in text and in JSON; returns the text beside the name.
     pub(crate) fn refused_by(&self, check: &str) -> String {
         let text = self.run();
         assert_eq!((text.code, text.stdout.as_str()), (1, ""), "{text:?}");

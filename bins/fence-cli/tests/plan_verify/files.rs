@@ -1,4 +1,4 @@
-//! Exit code 3: a file that cannot be used, by its name.
+//! Exit code 3: an unusable file, named.
 
 use std::fs;
 
@@ -84,8 +84,8 @@ fn a_fee_configuration_that_cannot_be_used_says_why() {
         "bps = 36",
         &["aggregate_cap_bps: at least the sum"],
     );
-    // One wrong digit of an address, with both spellings; and what the example leaves to its
-    // reader.
+    // One wrong digit of an address, with both spellings; and the parts that the example leaves to
+    // its reader.
     check(
         "0xC06ebbefD94032B85424D51906e2A335EFAe264B",
         "0xC06ebbefD94032B85424D51906e2A335EFAe264C",
@@ -99,7 +99,7 @@ fn a_fee_configuration_that_cannot_be_used_says_why() {
         "address = \"0xYOUR_OWN_ADDRESS\"",
         &["recipients[1].address: expected an address of your own"],
     );
-    // Every problem, not the first.
+    // The tool names every problem, not just the first.
     let case = Case::of("swap")
         .edit_fees("role = \"own\"", "role = \"aggregator\"")
         .edit_fees("\"B/forwarder-v2\"", "\"A\"");

@@ -1,4 +1,4 @@
-//! Exit code 1, with the name of what does not hold.
+//! Exit code 1, with the name of the failed check.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn an_edited_plan_is_refused_by_its_digest() {
     }
 }
 
-/// The attacker recomputes the digest; the plan's own bytes give it away.
+/// The attacker recomputes the digest, and the plan's own bytes reveal the forgery.
 #[test]
 fn a_forged_plan_is_refused_by_what_was_forged() {
     let check = |rail, check, forge: fn(&mut Value)| {
@@ -91,7 +91,7 @@ fn a_plan_is_under_its_fee_configuration_alone() {
         .refused_by("plan_rebuilt_exact");
 }
 
-/// Without `--now` the clock of the machine judges, and the vectors are not of its time.
+/// Without `--now` the machine's clock decides, and the vectors are older.
 #[test]
 fn a_plan_is_current_for_a_while() {
     let case = Case::of("swap");
@@ -113,7 +113,7 @@ fn a_plan_is_current_for_a_while() {
 }
 
 #[test]
-fn what_is_no_plan_is_refused() {
+fn a_malformed_plan_is_refused() {
     for text in [
         "",
         "plan",
@@ -130,7 +130,7 @@ fn what_is_no_plan_is_refused() {
     let mut case = Case::of("swap");
     case.plan.truncate(case.plan.len() / 2);
     case.refused_by("plan_malformed");
-    // A second member of a name, which another reader may take for the first.
+    // A second member of the same name, which another reader may take for the first.
     let mut case = Case::of("swap");
     case.plan.splice(0..1, *b"{\"rail\":\"swap\",");
     case.refused_by("plan_malformed");
@@ -162,7 +162,7 @@ fn every_problem_of_a_request_is_named() {
     );
 }
 
-/// A plan is written by somebody else: nothing of it may rewrite the terminal.
+/// Another party writes the plan, so none of its text may rewrite the terminal.
 #[test]
 fn a_plan_cannot_write_over_its_refusal() {
     let case = Case::of("swap").forge_plan(|plan| {
@@ -176,7 +176,7 @@ fn a_plan_cannot_write_over_its_refusal() {
     assert!(said.chars().all(|c| c == '\n' || !c.is_control()) && !said.contains('\u{202e}'));
 }
 
-/// Each mistake says what it is.
+/// Each mistake has a message of its own.
 #[test]
 fn six_broken_inputs_have_six_messages() {
     let request = String::from_utf8(Case::of("swap").request).unwrap();

@@ -1,4 +1,4 @@
-//! Exit code 2, and what the tool says of itself.
+//! Exit code 2, and what the tool says about itself.
 
 use crate::case::{ended, fence_cli};
 

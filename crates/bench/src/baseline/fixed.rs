@@ -1,13 +1,13 @@
-//! The least an unpaid call can cost: fixed bytes over hyper.
+//! The lowest possible cost of an unpaid call: fixed bytes over hyper.
 
 use crate::BenchError;
-use crate::exchange::Answer;
+use crate::exchange::HttpAnswer;
 
 /// Gives the same answer to every request.
 ///
 /// # Errors
-/// When no port can be had or the listener breaks.
-pub async fn serve(answer: Answer) -> Result<(), BenchError> {
+/// When no port is available or the listener breaks.
+pub async fn serve(answer: HttpAnswer) -> Result<(), BenchError> {
     let listener = super::listen().await?;
     super::serve(listener, move |_| {
         std::future::ready(super::response(&answer))

@@ -1,5 +1,4 @@
-//! A durable set of used nonces: an append-only file, one `fdatasync` for all records that wait for
-//! it.
+//! A durable set of used nonces: an append-only file, with one `fdatasync` for all waiting records.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -13,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::BenchError;
 
-/// Records that share one `fdatasync` at most.
+/// Most records that share one `fdatasync`.
 const BATCH: usize = 256;
 
 /// Nonces, each usable once.
@@ -34,7 +33,7 @@ impl NonceLog {
     /// A new, empty log.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// When the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, BenchError> {
         let file = File::create(path).map_err(BenchError::io(path))?;
         let (records, waiting) = mpsc::channel();
@@ -65,7 +64,7 @@ impl NonceLog {
     }
 }
 
-/// Takes whatever waits, writes it at once, makes it durable, tells everybody.
+/// Takes all waiting records, writes them at once, makes them durable, and informs their callers.
 fn write(mut file: File, waiting: &mpsc::Receiver<Record>) {
     let mut bytes = Vec::new();
     while let Ok(first) = waiting.recv() {

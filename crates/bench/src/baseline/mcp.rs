@@ -1,5 +1,5 @@
-//! A tool of the official Rust SDK that gives back what it is sent, or a recorded result: what a
-//! call costs there before any work is done.
+//! A tool of the official Rust SDK that returns its input, or a recorded result: the cost of a call
+//! there before any work is done.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ use serde_json::Value;
 
 use crate::BenchError;
 
-/// How the SDK is set up.
+/// The set-up of the SDK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Setup {
-    /// As its documentation sets it up, with an echo: a tool with parsed parameters and structured
+    /// The set-up of its documentation, with an echo: a tool with parsed parameters and structured
     /// content, which the SDK writes twice; answers are streams of one event.
     Echo,
-    /// As it answers cheapest: no parameters are read, the result is known and written beforehand,
-    /// no sessions, no streams.
+    /// The cheapest set-up: no parameters are read, the result is written beforehand, no sessions,
+    /// no streams.
     Cheapest,
 }
 
-/// Serves a tool: an echo, or one that gives a recorded result to every call.
+/// Serves a tool: an echo, or one that returns a recorded result for every call.
 ///
 /// # Errors
-/// When the recorded result is not JSON, no port can be had or the listener breaks.
+/// When the recorded result is not JSON, no port is available or the listener breaks.
 pub async fn serve(setup: Setup, recorded: &str) -> Result<(), BenchError> {
     match setup {
         Setup::Echo => {
@@ -69,7 +69,7 @@ async fn serve_tools<T: ServerHandler>(
     .await
 }
 
-/// Says what it is sent.
+/// Returns its input.
 struct Echo {
     tool_router: ToolRouter<Self>,
 }
@@ -89,7 +89,7 @@ impl ServerHandler for Echo {
     }
 }
 
-/// Gives one result to every call of any tool, as structured content and as text.
+/// Returns one result for every call of any tool, as structured content and as text.
 struct Recorded {
     structured: Value,
     text: Box<str>,

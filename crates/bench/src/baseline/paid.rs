@@ -1,6 +1,6 @@
-//! The least a paid call can cost: read the header, recover the signature with libsecp256k1, use
-//! the nonce durably, give the same answer. It does not look at the clock, the amounts or the form
-//! of the signature.
+//! The lowest possible cost of a paid call: read the header, recover the signature with
+//! libsecp256k1, use the nonce durably, give the same answer. It does not check the clock, the
+//! amounts or the form of the signature.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ use serde::de::IgnoredAny;
 
 use super::log::NonceLog;
 use crate::BenchError;
-use crate::exchange::{Answer, PAYMENT_SIGNATURE};
+use crate::exchange::{HttpAnswer, PAYMENT_SIGNATURE};
 use crate::payment::{Accept, Offer, Payment, address};
 
-/// What it knows at start.
+/// The data that it has at its start.
 #[derive(Debug)]
 pub struct Seller {
     curve: Secp256k1<VerifyOnly>,
     /// Every option with its domain separator.
     options: Vec<(Accept, B256)>,
     log: NonceLog,
-    paid: Answer,
-    unpaid: Answer,
+    paid: HttpAnswer,
+    unpaid: HttpAnswer,
 }
 
 impl Seller {
     /// Sells for an offer: `paid` is the answer to a payment, `unpaid` to everything else.
-    pub fn new(offer: Offer, log: NonceLog, paid: Answer, unpaid: Answer) -> Self {
+    pub fn new(offer: Offer, log: NonceLog, paid: HttpAnswer, unpaid: HttpAnswer) -> Self {
         let options = offer
             .accepts
             .into_iter()
@@ -46,7 +46,7 @@ impl Seller {
     }
 
     /// The answer to a request with these headers.
-    pub async fn answer(&self, headers: &HeaderMap) -> &Answer {
+    pub async fn answer(&self, headers: &HeaderMap) -> &HttpAnswer {
         match self.check(headers) {
             Some((payer, nonce)) if self.log.claim(payer, nonce).await => &self.paid,
             _ => &self.unpaid,
@@ -82,7 +82,7 @@ impl Seller {
 /// Sells until the process ends.
 ///
 /// # Errors
-/// When no port can be had or the listener breaks.
+/// When no port is available or the listener breaks.
 pub async fn serve(seller: Seller) -> Result<(), BenchError> {
     let seller = Arc::new(seller);
     super::serve(super::listen().await?, move |request| {
@@ -102,7 +102,7 @@ mod tests {
     use crate::payment::{Payers, Signed};
 
     fn seller(folder: &tempfile::TempDir) -> Seller {
-        let answer = |status| Answer {
+        let answer = |status| HttpAnswer {
             status,
             headers: HeaderMap::new(),
             body: Bytes::new(),

@@ -1,4 +1,4 @@
-//! The embedded chain as a process of its own, so that its processor time is nobody else's:
+//! The embedded chain as a separate process, so that its processor time is measured separately:
 //! `dev-node MILLISECONDS`, the time between two blocks.
 #![expect(
     unused_crate_dependencies,

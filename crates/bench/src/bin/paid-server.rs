@@ -1,6 +1,6 @@
-//! The API server with a settler that does nothing and one upstream that answers at once: what is
-//! left of a paid call is the server's own part of it. With `--upstreams` all routes sell, from
-//! recorded answers that are served there.
+//! The API server with a settler that does nothing and one upstream that answers at once: the rest
+//! of a paid call is the server's own part. With `--upstreams` all routes sell, from recorded
+//! answers that are served there.
 #![allow(clippy::print_stderr, reason = "a command-line tool")]
 #![expect(
     unused_crate_dependencies,
@@ -53,7 +53,7 @@ enum Without {
 }
 
 impl Without {
-    fn cause(call: settlement::Call) -> Cause {
+    fn cause(call: settlement::RemoteCall) -> Cause {
         Cause::Unreachable { call }
     }
 }
@@ -68,7 +68,7 @@ impl Settler for Without {
         match self {
             Self::Accepting => Verification::Valid,
             Self::Unreachable => Verification::Unavailable {
-                cause: Self::cause(settlement::Call::Verify),
+                cause: Self::cause(settlement::RemoteCall::Verify),
             },
         }
     }
@@ -81,7 +81,7 @@ impl Settler for Without {
             )),
             Self::Unreachable => Settlement::Unknown {
                 transaction: None,
-                cause: Self::cause(settlement::Call::Settle),
+                cause: Self::cause(settlement::RemoteCall::Settle),
             },
         }
     }
@@ -92,7 +92,7 @@ impl Settler for Without {
         transaction: Option<&str>,
         _now: u64,
     ) -> Reconciliation {
-        let cause = Self::cause(settlement::Call::SettleStatus);
+        let cause = Self::cause(settlement::RemoteCall::SettleStatus);
         Reconciliation::Undecided {
             transaction: transaction.map(str::to_owned),
             cause,
@@ -106,7 +106,7 @@ impl Settler for Without {
                 settlements_left: None,
             },
             Self::Unreachable => Readiness::NotReady {
-                reason: Self::cause(settlement::Call::Supported),
+                reason: Self::cause(settlement::RemoteCall::Supported),
             },
         }
     }
@@ -166,8 +166,8 @@ mode = "facilitator"
 facilitator_url = "http://127.0.0.1:9"
 "#;
 
-/// Where the aggregator answers with a list of one token, which the server keeps after the first
-/// call.
+/// The URL of an aggregator that answers with a list of one token, which the server keeps after the
+/// first call.
 async fn one_token() -> Result<String, Box<dyn Error>> {
     const LIST: &str = r#"{"code":"0","msg":"","data":[{
         "tokenContractAddress":"0xB6CEceAB302E2E4948951eE7843FC24E92933061",

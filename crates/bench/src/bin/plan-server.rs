@@ -1,5 +1,5 @@
-//! The agent rail with a quote that is asked for once and kept: what is left of a tool call is the
-//! server's own part of it. `plan-server`.
+//! The agent rail with a quote that is asked for once and kept: the rest of a tool call is the
+//! server's own part. `plan-server`.
 #![allow(clippy::print_stderr, reason = "a command-line tool")]
 #![expect(
     unused_crate_dependencies,

@@ -1,5 +1,5 @@
-//! Data routes over recorded answers: what a cached one costs beside the bare payment, what
-//! everything takes when it is loaded, and what reading the largest body takes.
+//! Data routes over recorded answers: the cost of a cached answer beside the bare payment, the
+//! memory with everything loaded, and the cost of reading the largest body.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::paid::{self, load};
 use super::site::{Site, expect, rest, unpaid_answer};
 use super::{Effort, cost, middle};
 use crate::BenchError;
-use crate::exchange::{Answer, Connection};
+use crate::exchange::{Connection, HttpAnswer};
 use crate::measure::Ratio;
 use crate::payment::{Offer, Payers, Signed};
 use crate::process::Server;
@@ -32,8 +32,8 @@ const BASELINE: &str = "the paid call that is measured by itself";
 
 const MIB: usize = 1 << 20;
 
-/// Just below the most that is read of any upstream: the list of yield pools, of which there are 12
-/// MiB in the world.
+/// Just below the largest body that is read from any upstream: the list of yield pools, whose real
+/// size is 12 MiB.
 const LARGEST_BODY: usize = 31 * MIB;
 
 /// How long the datasets may take until they are loaded.
@@ -81,7 +81,7 @@ struct Pools {
     data: Vec<Map<String, Value>>,
 }
 
-/// Data that is at hand, against the payment alone: the call that the payment benchmark measures.
+/// Data from memory, against the payment only: the call of the payment benchmark.
 async fn cached(
     site: &Site,
     server: &Server,
@@ -118,7 +118,7 @@ async fn cached(
     Ok(())
 }
 
-/// Waits until every dataset is there.
+/// Waits until every dataset is loaded.
 async fn loaded(server: &Server) -> Result<(), BenchError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -142,8 +142,8 @@ async fn loaded(server: &Server) -> Result<(), BenchError> {
     }
 }
 
-/// Calls every route that is read, paid, as its documentation shows it. Those that are not sold
-/// answer with an error.
+/// Calls every read route, paid, as its documentation shows it. Routes that are not sold answer
+/// with an error.
 async fn every_route(server: &Server) -> Result<(), BenchError> {
     let mut sold = 0_usize;
     for operation in Operation::ALL {
@@ -167,8 +167,8 @@ async fn every_route(server: &Server) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// A list of pools as its upstream sends it, as long as it may be.
-async fn pools(replay: &ReplayServer) -> Result<Answer, BenchError> {
+/// A list of pools in its upstream's form, as long as it may be.
+async fn pools(replay: &ReplayServer) -> Result<HttpAnswer, BenchError> {
     let address: SocketAddr = replay
         .url()
         .trim_start_matches("http://")

@@ -1,4 +1,4 @@
-//! What the server takes when nothing happens.
+//! The cost of the server when nothing happens.
 
 use std::time::Duration;
 

@@ -54,8 +54,8 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// A ledger of the server's own making with so many entries that were settled just now by
-/// authorizations that are still valid, so that nothing of them is pruned during the measurement.
+/// A ledger that the server created, with this many entries that were settled just now by
+/// authorizations that are still valid, so that none is pruned during the measurement.
 pub(super) fn fill(site: &Site, ledger: &Path, entries: u32) -> Result<(), BenchError> {
     site.paid_server(ledger, "accepting")?.stop()?;
     let mut connection = Connection::open(ledger)?;
@@ -78,7 +78,7 @@ pub(super) fn fill(site: &Site, ledger: &Path, entries: u32) -> Result<(), Bench
     )?;
     transaction.commit()?;
     drop(connection);
-    // What it keeps beside the entries it makes itself.
+    // The data that it keeps beside its own entries.
     site.paid_server(ledger, "accepting")?.stop()
 }
 

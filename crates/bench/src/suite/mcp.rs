@@ -11,7 +11,7 @@ use super::site::{Site, expect};
 use super::{Cost, Effort, measured, middle};
 use crate::BenchError;
 use crate::baseline::mcp::Setup;
-use crate::exchange::{Answer, Connection, Message};
+use crate::exchange::{Connection, HttpAnswer, Message};
 use crate::load::{Load, Posting, Requests};
 use crate::measure::{Quantity, Ratio};
 use crate::process::Server;
@@ -26,7 +26,7 @@ const BASELINE: &str = "official Rust SDK, echo of the plan";
 
 const CHEAPEST: &str = "official Rust SDK as cheap as it can be, plan recorded";
 
-/// A third, as it can be shown.
+/// A third, in a printable form.
 const THIRD: Ratio = Ratio::thousandths(330);
 
 const NO_MORE: Ratio = Ratio::thousandths(1_000);
@@ -39,7 +39,7 @@ pub(super) async fn run(
     let ours = site.plan_server()?;
     let (asked, asked_bare) = (Era::Modern.call(ARGUMENTS), Era::Bare.call(ARGUMENTS));
     let plan = plan_of(&call(&ours, &asked).await?)?;
-    // An echo is sent what it shall say.
+    // An echo gets its answer as its input.
     let said = Era::Modern.call(&plan);
     let echo = site.baseline_mcp(Setup::Echo, &plan)?;
     let cheapest = site.baseline_mcp(Setup::Cheapest, &plan)?;
@@ -136,13 +136,13 @@ impl Era {
 
 const META: &str = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0.0"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
-async fn call(server: &Server, message: &Message) -> Result<Answer, BenchError> {
+async fn call(server: &Server, message: &Message) -> Result<HttpAnswer, BenchError> {
     let mut connection = Connection::open(server.address()).await?;
     expect(connection.post(TARGET, message).await?, 200)
 }
 
-/// The plan of an answer, as its bytes stand there.
-fn plan_of(answer: &Answer) -> Result<String, BenchError> {
+/// The plan in an answer, byte for byte.
+fn plan_of(answer: &HttpAnswer) -> Result<String, BenchError> {
     #[derive(Deserialize)]
     struct Response<'a> {
         #[serde(borrow)]
@@ -176,21 +176,21 @@ fn plan_of(answer: &Answer) -> Result<String, BenchError> {
     Ok(plan.to_owned())
 }
 
-/// The message of an answer: its body, or the one of a stream that has data.
-fn message_of(answer: &Answer) -> &[u8] {
+/// The message in an answer: its body, or the event of a stream that has data.
+fn message_of(answer: &HttpAnswer) -> &[u8] {
     let lines = answer.body.split(|byte| *byte == b'\n');
     let mut data = lines.filter_map(|line| line.strip_prefix(b"data:"));
     let message = data.rfind(|data| !data.trim_ascii().is_empty());
     message.unwrap_or(&answer.body)
 }
 
-/// Whether two texts are the same JSON, in whatever order their members stand.
+/// Whether two texts are the same JSON, in any order of members.
 fn same(one: &str, other: &str) -> Result<bool, BenchError> {
     let read = serde_json::from_str::<Value>;
     Ok(one == other || read(one)? == read(other)?)
 }
 
-/// What its call costs each of some servers that take turns.
+/// The cost of a call at each of some servers that take turns.
 async fn turns<const N: usize>(
     calls: [(&Server, &Message); N],
     effort: Effort,
@@ -250,8 +250,8 @@ fn p50(name: &'static str, ours: &Cost, (against, base): Base<'_>) -> Finding {
 mod tests {
     use super::*;
 
-    fn answer(body: &str) -> Answer {
-        Answer {
+    fn answer(body: &str) -> HttpAnswer {
+        HttpAnswer {
             status: StatusCode::OK,
             headers: HeaderMap::new(),
             body: body.to_owned().into(),

@@ -14,11 +14,11 @@ use crate::payment::{Offer, Payers, Signed};
 use crate::process::Server;
 use crate::report::{Amount, Finding, Limit, Report};
 
-/// A call whose work is to read a list that is kept in memory: what is measured is the payment.
+/// A call whose work is reading a list from memory, so that the payment is measured.
 pub(super) const TARGET: &str = "/all-tokens";
 
-/// Rounds for each of other figures: this one is close to its limit, and rounds differ by some per
-/// cent.
+/// Rounds for each round of other figures: this figure is close to its limit, and rounds differ by
+/// some per cent.
 const PRECISION: usize = 3;
 
 const BASELINE: &str = "bare hyper, recovery, one durable record";
@@ -61,7 +61,7 @@ async fn genuine(site: &Site, effort: Effort, report: &mut Report) -> Result<(),
     Ok(())
 }
 
-/// The settler of this server answers that it cannot be reached, and a call that asked it would be
+/// The settler of this server answers that it is unreachable, so a call that asked it would be
 /// answered 503.
 async fn forged(site: &Site, effort: Effort, report: &mut Report) -> Result<(), BenchError> {
     let server = site.paid_server(&site.file("forged.db"), "unreachable")?;
@@ -103,7 +103,7 @@ async fn baseline(site: &Site, server: &Server, payers: &Payers) -> Result<Serve
     let unpaid = expect(connection.get(TARGET, None).await?, 402)?;
     let payments = payers.sign(2, Signed::ByPayer)?;
     let mut paid = Err(BenchError::Answer { what: "payment" });
-    // The second answer: the first one may tell of a list that had to be fetched.
+    // The second answer: the first one may report a list that had to be fetched.
     for payment in &payments {
         paid = expect(connection.get(TARGET, Some(payment)).await?, 200);
     }

@@ -1,5 +1,5 @@
-//! A plan against the least that could be done with its calldata, and its verification against
-//! making it. In process.
+//! A plan against the least possible work on its calldata, and its verification against building
+//! it. In process.
 
 use std::hint::black_box;
 use std::pin::pin;
@@ -22,7 +22,7 @@ use crate::measure::{Ratio, in_turns};
 use crate::report::{Amount, Finding, Limit, Report};
 use crate::swap::{ARGUMENTS, KeptQuote, policy};
 
-/// The clock of the measurement stands at [`MOMENT`].
+/// A clock that stands at [`MOMENT`].
 struct Standing;
 
 impl Clock for Standing {
@@ -49,7 +49,7 @@ pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), Bench
         policy()?,
     );
     let request = parsed()?;
-    // The only time that the quote is asked for; from here on nothing waits.
+    // The only time that the quote is fetched; from here on nothing waits.
     let sealed = swap::build(&request, &quotes, &NoSimulator, &policy, &MOMENT).await?;
     let kept = quotes.kept().ok_or(BenchError::Answer { what: "quote" })?;
     let calldata = &kept.call_data;
@@ -101,7 +101,7 @@ pub(super) async fn run(effort: Effort, report: &mut Report) -> Result<(), Bench
     Ok(())
 }
 
-/// Nothing of a result is optimised away; only whether there is one is told.
+/// Prevents that a result is optimised away; returns only whether there is one.
 fn kept_alive<T>(result: Result<T, BenchError>) -> Result<(), BenchError> {
     result.map(|result| drop(black_box(result)))
 }
@@ -113,7 +113,7 @@ fn parsed() -> Result<SwapRequest, BenchError> {
     }
 }
 
-/// Builds with ports that answer at once.
+/// Builds with ports that answer immediately.
 fn build(request: &SwapRequest, quotes: &KeptQuote, policy: &Policy) -> Result<Sealed, BenchError> {
     let building = pin!(swap::build(request, quotes, &NoSimulator, policy, &MOMENT));
     match building.poll(&mut Context::from_waker(Waker::noop())) {

@@ -1,6 +1,6 @@
-//! Settlements of our own, with 1, 8 and 64 in flight: against a settler that makes one after the
-//! other, including its receipt. Both on one chain, which is a process of its own and makes a block
-//! five times in a second.
+//! Our own settlements, with 1, 8 and 64 in flight, against a settler that makes one after the
+//! other, including its receipt. Both use one chain, in a separate process with five blocks in a
+//! second.
 
 mod parts;
 mod payment;
@@ -30,9 +30,9 @@ use crate::report::{Amount, Finding, Limit, Report};
 
 const BASELINE: &str = "one after the other, including its receipt";
 
-/// The names of the findings, how many are in flight, how many are measured, and how much of the
-/// baseline's time a settlement may take. With one in flight both wait for a block each time; with
-/// several ours share blocks.
+/// The names of the findings, how many settlements are in flight, how many are measured, and a
+/// settlement's limit in the baseline's time. With one in flight both wait for a block each time;
+/// with several, ours share blocks.
 const GROUPS: [(&str, &str, usize, usize, u64); 3] = [
     (
         "settlements, 1 in flight",
@@ -57,21 +57,21 @@ const GROUPS: [(&str, &str, usize, usize, u64); 3] = [
     ),
 ];
 
-/// How many settlements of the baseline are measured; how many are asked for at a time changes
+/// How many settlements of the baseline are measured. The number of concurrent requests changes
 /// nothing there.
 const OF_BASELINE: usize = 10;
 
-/// Of a settlement's processor time: estimates, proofs and durable records are not part of the
-/// baseline.
+/// The limit of a settlement's processor time: estimates, proofs and durable records are not part
+/// of the baseline.
 const MOST_CPU: Ratio = Ratio::thousandths(8_000);
 
-/// How far blocks are apart.
+/// The time between blocks.
 const BLOCK_TIME: Duration = Duration::from_millis(200);
 
-/// Between two looks for a receipt, on both sides.
+/// The pause between two requests for a receipt, on both sides.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What a settlement took and cost, and how many were measured.
+/// The time and cost of a settlement, and how many were measured.
 #[derive(Clone, Copy)]
 struct Cost {
     time: Quantity,
@@ -140,7 +140,7 @@ async fn own(
     let (node, parts) = (site.dev_node(BLOCK_TIME)?, Parts::new());
     let url = format!("http://{}", node.address());
     let settler = Arc::new(settler(&url, file, &parts).await?);
-    // What the set-up has asked is not a settlement's.
+    // Requests of the set-up do not count for a settlement.
     parts.of_each(1);
     let cost = measured(count, in_flight, move |payment| {
         let settler = Arc::clone(&settler);
@@ -161,8 +161,8 @@ async fn own(
     Ok(cost)
 }
 
-/// Settles so many payments, so many at a time; the time and the processor time of this process for
-/// each.
+/// Settles this many payments, this many at a time. Returns the time and this process's processor
+/// time for each.
 async fn measured<F, T>(count: usize, in_flight: usize, settle: F) -> Result<Cost, BenchError>
 where
     F: Fn(Payment) -> T,

@@ -1,4 +1,4 @@
-//! Where the programs and their files are.
+//! The places of the programs and their files.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::BenchError;
 use crate::baseline::mcp::Setup;
-use crate::exchange::{Answer, Connection, Recording};
+use crate::exchange::{Connection, HttpAnswer, Recording};
 use crate::process::Server;
 use crate::swap::{self, PLANS_CONFIG};
 
@@ -35,8 +35,8 @@ facilitator_url = "http://127.0.0.1:9"
 "#;
 
 impl Site {
-    /// The site of a running benchmark: programs stand beside its own, files go to the same disk,
-    /// so that a durable write costs what it costs in a data folder.
+    /// The site of a running benchmark: programs are beside its own, and files are on the same
+    /// disk, so that a durable write costs the same as in a data folder.
     ///
     /// # Errors
     /// When there is no folder for files.
@@ -106,11 +106,11 @@ impl Site {
         Server::start(&self.programs.join("paid-server"), arguments.as_flattened())
     }
 
-    /// Starts a server that sends one recorded answer, whatever is asked.
+    /// Starts a server that sends one recorded answer to every request.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn fixed(&self, answer: &Answer) -> Result<Server, BenchError> {
+    pub fn fixed(&self, answer: &HttpAnswer) -> Result<Server, BenchError> {
         let file = self.record("fixed.json", answer)?;
         Server::start(&self.programs.join("baseline-402"), [file])
     }
@@ -119,7 +119,11 @@ impl Site {
     ///
     /// # Errors
     /// When it does not start.
-    pub fn baseline_paid(&self, paid: &Answer, unpaid: &Answer) -> Result<Server, BenchError> {
+    pub fn baseline_paid(
+        &self,
+        paid: &HttpAnswer,
+        unpaid: &HttpAnswer,
+    ) -> Result<Server, BenchError> {
         let arguments = [
             self.record("paid.json", paid)?,
             self.record("unpaid.json", unpaid)?,
@@ -147,7 +151,7 @@ impl Site {
         )
     }
 
-    /// Starts the embedded chain with blocks so far apart.
+    /// Starts the embedded chain with this time between blocks.
     ///
     /// # Errors
     /// When it does not start.
@@ -164,7 +168,7 @@ impl Site {
         Server::start(&self.programs.join("plan-server"), [""; 0])
     }
 
-    /// Starts a baseline that gives back a plan over the official Rust SDK.
+    /// Starts a baseline that returns a plan over the official Rust SDK.
     ///
     /// # Errors
     /// When it does not start.
@@ -179,7 +183,7 @@ impl Site {
         Server::start(&self.programs.join("baseline-mcp"), arguments)
     }
 
-    fn record(&self, name: &str, answer: &Answer) -> Result<PathBuf, BenchError> {
+    fn record(&self, name: &str, answer: &HttpAnswer) -> Result<PathBuf, BenchError> {
         let file = self.file(name);
         let text = serde_json::to_vec(&Recording::of(answer)?)?;
         std::fs::write(&file, text).map_err(BenchError::io(&file))?;
@@ -188,7 +192,7 @@ impl Site {
 }
 
 /// One unpaid call.
-pub(super) async fn unpaid_answer(server: &Server, target: &str) -> Result<Answer, BenchError> {
+pub(super) async fn unpaid_answer(server: &Server, target: &str) -> Result<HttpAnswer, BenchError> {
     let answer = Connection::open(server.address())
         .await?
         .get(target, None)
@@ -196,8 +200,8 @@ pub(super) async fn unpaid_answer(server: &Server, target: &str) -> Result<Answe
     expect(answer, 402)
 }
 
-/// An answer that has the status that was expected.
-pub(super) fn expect(answer: Answer, expected: u16) -> Result<Answer, BenchError> {
+/// Checks the status of an answer.
+pub(super) fn expect(answer: HttpAnswer, expected: u16) -> Result<HttpAnswer, BenchError> {
     let observed = answer.status.as_u16();
     if observed == expected {
         return Ok(answer);
@@ -210,7 +214,7 @@ pub(super) fn expect(answer: Answer, expected: u16) -> Result<Answer, BenchError
     })
 }
 
-/// Lets a server that was just driven come to rest.
+/// Lets a server settle after a load.
 pub(super) async fn rest() {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }

@@ -1,4 +1,4 @@
-//! What `fence-cli` takes before it does anything.
+//! The size and the start of `fence-cli`.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) fn run(site: &Site, report: &mut Report) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// The size of a program's file, and the median of so many runs of `--version`.
+/// The size of a program's file, and the median time of several runs of `--version`.
 fn measured(program: &Path, starts: usize) -> Result<(u64, Duration), BenchError> {
     let file = program.metadata().map_err(BenchError::io(program))?;
     if !file.is_file() || file.permissions().mode() & 0o100 == 0 {

@@ -1,4 +1,4 @@
-//! How activities end that are not completed at once.
+//! How activities end that do not complete at once.
 
 use custody::{Custody as _, CustodyError, Purpose, Subject, Wallet};
 use custody_turnkey::TurnkeyCustody;
@@ -59,7 +59,7 @@ async fn an_activity_that_does_not_end_well_has_a_name_and_repeats_nothing() {
             assert_eq!(refused.code(), code, "{ends}");
             says_nothing(&refused);
         }
-        // Requests of the same time are the same activity.
+        // Requests with the same time are the same activity.
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         stand_in.set(|it| it.is_idempotent = false);
     }
@@ -91,9 +91,9 @@ async fn a_service_that_fails_has_a_name_and_repeats_nothing() {
     sign(&custody, wallet).await.unwrap();
 }
 
-/// Both take nine seconds.
+/// Both cases take nine seconds.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_waits_for_ever() {
+async fn no_call_waits_for_ever() {
     let (silent, pending) = tokio::join!(StandIn::start(), StandIn::start());
     let connected = silent.connect();
     let wallet = connected.get_or_create(ALICE).await.unwrap();

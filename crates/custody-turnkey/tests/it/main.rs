@@ -1,5 +1,5 @@
-//! The provider over a stand-in that answers as Turnkey documents, through the suites of `custody`
-//! and `tx-sender`.
+//! The provider over a stand-in that follows Turnkey's documentation, through the suites of
+//! `custody` and `tx-sender`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -27,7 +27,7 @@ use crate::stand_in::StandIn;
 async fn it_conforms() {
     let stand_in = StandIn::start().await;
     conformance::conforms(|| stand_in.connect()).await;
-    // One key for each owner.
+    // There is one key for each owner.
     assert_eq!(stand_in.keys(), 3);
 }
 

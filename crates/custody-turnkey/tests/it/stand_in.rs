@@ -1,4 +1,4 @@
-//! Turnkey by its documented wire form: stamped JSON, queries, and activities that are the same
+//! Turnkey by its documented wire form: stamped JSON, queries, and activities that are identical
 //! when their bytes are.
 
 use std::collections::HashMap;
@@ -33,26 +33,26 @@ pub(crate) const API_PRIVATE: &str =
 pub(crate) const API_PUBLIC: &str =
     "0351a7580833898ea1b183cbd7350a4099078c6ef1c1e18e970cd7683035f25e7d";
 
-/// Words of the service that must not be repeated.
+/// Words of the service that no message may repeat.
 pub(crate) const WORDS: &str = "user jane of organization Acme may not";
 
-/// How long a request is taken after its time, in milliseconds.
+/// How long the service accepts a request after its time, in milliseconds.
 const LIVENESS: u64 = 30_000;
 
-/// What the service holds and how it behaves.
+/// The service's content and behaviour.
 pub(crate) struct State {
     pub(crate) behaviour: Behaviour,
-    /// How often an activity is told to be pending before it is worked on.
+    /// How often the service reports an activity as pending before it works on it.
     pub(crate) pending: usize,
-    /// An activity ends like this instead of being worked on.
+    /// Every activity ends like this, without any work.
     pub(crate) ends: Option<&'static str>,
-    /// Whether the same bytes are the same activity, as documented.
+    /// Whether identical bytes are the same activity, as documented.
     pub(crate) is_idempotent: bool,
-    /// Whether a second key of a name is refused.
+    /// Whether the service refuses a second key of the same name.
     pub(crate) has_unique_names: bool,
-    /// The next activity is worked on, and its answer is lost.
+    /// The service works on the next activity, and its answer is lost.
     pub(crate) loses_answer: bool,
-    /// Creations wait for each other here.
+    /// Creations wait for each other at this barrier.
     pub(crate) creators: Option<Arc<Barrier>>,
     pub(crate) has_attestation: bool,
     keys: Vec<StoredKey>,
@@ -176,7 +176,7 @@ impl StandIn {
         }
     }
 
-    /// A process that uses it.
+    /// A process that uses the service.
     pub(crate) fn connect(&self) -> TurnkeyCustody {
         TurnkeyCustody::connect(&self.config()).unwrap()
     }
@@ -200,13 +200,13 @@ impl StandIn {
         asked.into_iter().map(|(_, body)| body).collect()
     }
 
-    /// What an administrator does at Turnkey.
+    /// Exports all keys, as an administrator does at Turnkey.
     pub(crate) fn export_all(&self) {
         let mut state = self.state.lock().unwrap();
         state.keys.iter_mut().for_each(|key| key.exported = true);
     }
 
-    /// A key that was brought from outside, under this name, before every other one.
+    /// Imports a key under this name, before every other one.
     pub(crate) fn import(&self, name: &str) {
         let mut state = self.state.lock().unwrap();
         state.keys.push(StoredKey {
@@ -373,7 +373,7 @@ impl State {
         }
         let number = self.keys.len();
         let key = StoredKey {
-            // Ids say nothing of the order.
+            // Ids do not reveal the order.
             id: format!("0a1b2c3d-0000-4000-9000-{:012x}", 0xffff - number),
             name: asked.private_key_name.clone(),
             key: SigningKey::from_slice(keccak256(format!("key {number}")).as_slice()).unwrap(),

@@ -1,4 +1,5 @@
-//! Whose key is whose, whatever races, is lost, or is done at Turnkey by others.
+//! Which owner has which key, despite races, lost answers, and other users of the Turnkey
+//! organization.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::stand_in::{ORGANIZATION, StandIn, WORDS};
 const LIST: &str = "/public/v1/query/get_private_keys";
 const CREATE: &str = "/public/v1/submit/create_private_keys";
 
-/// Two servers that have both seen no key, and whose creations reach Turnkey at the same time.
+/// Two servers have both seen no key, and their creations reach Turnkey at the same time.
 async fn race(stand_in: &StandIn) {
     stand_in.set(|it| it.creators = Some(Arc::new(Barrier::new(2))));
     let (one, two) = (stand_in.connect(), stand_in.connect());
@@ -22,7 +23,7 @@ async fn race(stand_in: &StandIn) {
     stand_in.set(|it| it.creators = None);
     let wallet = first.unwrap();
     assert_eq!(second, Ok(wallet));
-    // And a third one that comes later.
+    // A third server comes later.
     assert_eq!(stand_in.connect().get_or_create(ALICE).await, Ok(wallet));
     let asked = unsigned(DYNAMIC);
     for server in [one, two] {
@@ -37,9 +38,9 @@ async fn race(stand_in: &StandIn) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_that_create_at_once_have_one_wallet() {
-    // Documented: the same bytes are the same activity. Where that fails, the first of two keys
-    // counts. Where a name can be had once only, the second creation fails, and its server answers
-    // with the first.
+    // Turnkey documents that identical bytes are the same activity. Where that fails, the first of
+    // two keys counts. Where names are unique, the second creation fails, and its server answers
+    // with the first key.
     for (is_idempotent, has_unique_names, keys) in
         [(false, false, 2), (false, true, 1), (true, false, 1)]
     {
@@ -106,7 +107,7 @@ async fn a_key_that_was_imported_is_nobodys_wallet() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_attested_has_the_document_of_the_enclave_if_there_is_one() {
+async fn an_attestation_has_the_document_of_the_enclave_if_there_is_one() {
     let stand_in = StandIn::start().await;
     let custody = stand_in.connect();
     custody.get_or_create(ALICE).await.unwrap();
@@ -122,7 +123,7 @@ async fn what_is_attested_has_the_document_of_the_enclave_if_there_is_one() {
     assert!(attested.statement.ends_with("this is Turnkey's word"));
 }
 
-/// Anybody may ask whose an address is.
+/// Anyone may ask for the owner of an address.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_questions_at_once_are_few_requests() {
     let stand_in = StandIn::start().await;
@@ -148,7 +149,7 @@ async fn many_questions_at_once_are_few_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_tells_who_the_api_key_is() {
+async fn the_owner_of_the_api_key_is_reported() {
     let stand_in = StandIn::start().await;
     let identity = Identity {
         organization_id: ORGANIZATION.to_owned(),

@@ -3,14 +3,15 @@
 use alloy_primitives::Address;
 use thiserror::Error;
 
-/// Why a request to export a wallet is not granted. Nothing was changed.
+/// Why a request to export a wallet is refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExportRefusal {
-    /// The document is no request.
+    /// The document is not a request.
     #[error("the request is malformed: {0}")]
     Malformed(String),
-    /// A signature of another length is a contract's, which only a chain could judge (EIP-1271).
+    /// A signature of another length belongs to a contract, and only a chain could judge it
+    /// (EIP-1271).
     #[error(
         "expected a signature of 65 bytes, observed {observed}: an owner that is a contract cannot ask for an export"
     )]
@@ -18,16 +19,16 @@ pub enum ExportRefusal {
         /// The length in bytes.
         observed: usize,
     },
-    /// The bytes are no signature, or not the one form of it with the lower `s`.
+    /// The bytes are not a signature, or not in the one form with the lower `s`.
     #[error("the signature is none, or not in its one form with the lower s")]
     Signature,
-    /// Somebody else than the owner has signed, or other data: another brand, another wallet,
-    /// another key.
+    /// Another key than the owner's signed, or the signature covers other data: another brand,
+    /// wallet or key.
     #[error("the signature is of {observed}, expected the owner {expected}")]
     OtherSigner {
         /// The owner.
         expected: Address,
-        /// Whose the signature is, taken as one of this request.
+        /// The signer, if the signature covers this request.
         observed: Address,
     },
     /// The owner has another wallet.
@@ -35,13 +36,13 @@ pub enum ExportRefusal {
     OtherWallet {
         /// The owner's wallet.
         expected: Address,
-        /// The one that was asked for.
+        /// The requested wallet.
         observed: Address,
     },
     /// It was signed in the future.
     #[error("the request was issued at {issued_at}, and it is {now} now")]
     IssuedLater {
-        /// When, in Unix seconds.
+        /// The time, in Unix seconds.
         issued_at: u64,
         /// Now.
         now: u64,
@@ -49,12 +50,12 @@ pub enum ExportRefusal {
     /// It is older than a week.
     #[error("the request was issued at {issued_at}, more than a week before {now}")]
     Expired {
-        /// When, in Unix seconds.
+        /// The time, in Unix seconds.
         issued_at: u64,
         /// Now.
         now: u64,
     },
-    /// Nothing can be encrypted to the public key.
+    /// The public key cannot be encrypted to.
     #[error("the public key is no X25519 key that can be encrypted to")]
     PublicKey,
 }

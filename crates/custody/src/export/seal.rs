@@ -13,9 +13,9 @@ use zeroize::Zeroizing;
 
 use super::{Export, ExportRefusal, ExportRequest};
 
-/// Encrypts the key as the request asks (RFC 9180: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
-/// ChaCha20Poly1305; `info` is the name of the format, the associated data the digest of the
-/// request). The same key and request have the same ciphertext.
+/// Encrypts the key as requested (RFC 9180: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
+/// ChaCha20Poly1305; `info` is the name of the format, the associated data is the digest of the
+/// request). The same key and request give the same ciphertext.
 pub(crate) fn seal(
     request: &ExportRequest,
     digest: B256,
@@ -43,9 +43,9 @@ pub(crate) fn seal(
     })
 }
 
-/// What the encapsulation takes for randomness: keccak-256 over the wallet's secret key, the digest
-/// of the request and a counter. Nobody without the secret key can tell it from randomness, and no
-/// two requests share it.
+/// The encapsulation's source of randomness: keccak-256 over the wallet's secret key, the digest of
+/// the request and a counter. Without the secret key it cannot be distinguished from randomness,
+/// and no two requests share it.
 struct Stream {
     seed: Zeroizing<[u8; 32]>,
     blocks: u64,

@@ -31,7 +31,7 @@ fn vector() -> (ExportRequest, Key) {
     (request, key)
 }
 
-/// A wallet's library that reads the JSON of the typed data computes the same digest.
+/// A wallet library that reads the JSON of the typed data computes the same digest.
 #[test]
 fn the_digest_is_that_of_the_documented_typed_data() {
     let (request, _) = vector();
@@ -99,7 +99,7 @@ fn a_request_counts_for_a_week() {
     }
 }
 
-/// Any other bit is another request, or none.
+/// Any changed bit makes another request, or none.
 #[test]
 fn no_bit_of_a_request_can_be_changed() {
     let (request, _) = vector();

@@ -1,4 +1,4 @@
-//! What stands in a wallet's file beside its key, and in its name.
+//! The data beside the key in a wallet's file, and in the file's name.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use crate::{CustodyError, Owner};
 
-/// The member of a wallet's file that says whose it is.
+/// The member of a wallet's file that states its owner.
 const OWNER: &str = "owner";
 
-/// The member that says when it was made, in Unix seconds.
+/// The member that states when it was created, in Unix seconds.
 const CREATED_AT: &str = "created_at";
 
-/// A new key file that says whose it is, and when it was made.
+/// A new key file that states its owner and its creation time.
 pub(super) fn named(text: &str, owner: Owner) -> Result<String, CustodyError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());
     with_members(text, owner, Some(now))
 }
 
-/// A key file with the members that stand beside the key.
+/// A key file with the members beside the key.
 pub(super) fn with_members(
     text: &str,
     owner: Owner,
@@ -37,7 +37,7 @@ pub(super) fn with_members(
     Ok(format!("{file}\n"))
 }
 
-/// Whose a file says that it is.
+/// The owner that a file states.
 pub(super) fn said_owner(text: &str) -> Option<String> {
     Some(member(text, OWNER)?.as_str()?.to_owned())
 }
@@ -52,7 +52,7 @@ fn member(text: &str, name: &str) -> Option<Value> {
     file.get(name).cloned()
 }
 
-/// Whose a file is by its name.
+/// The owner by a file's name.
 pub(super) fn owner_of_name(name: &str) -> Option<Owner> {
     let rest = name.strip_prefix("eip155-")?.strip_suffix(".json")?;
     let (chain_id, address) = rest.split_once('-')?;

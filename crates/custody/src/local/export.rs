@@ -1,4 +1,4 @@
-//! Wallets that leave: the mark that they have left is on disk before their key is shown.
+//! The export of wallets: the mark of an export is on disk before the key is returned.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,29 +9,29 @@ use super::{Inner, LocalCustody, Lock, files, lock};
 use crate::export::seal;
 use crate::{CustodyError, Export, ExportRefusal, ExportRequest, Owner};
 
-/// What stands in the file that marks a wallet as exported. It is written once and never changes.
+/// The content of the file that marks a wallet as exported. It is written once and never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Mark {
     pub(super) wallet: Address,
-    /// The digest of the first request that was granted.
+    /// The digest of the first granted request.
     pub(super) request: B256,
-    /// In Unix seconds.
+    /// The time, in Unix seconds.
     pub(super) exported_at: u64,
 }
 
 impl LocalCustody {
-    /// Hands a wallet's key to its owner: encrypted to the key that the owner's signed request
-    /// names. The wallet is marked as exported, durably, before this returns, and signs nothing
-    /// from then on, in this process and in every other one of the folder. The same request has the
-    /// same answer at any time, so that a run that was cut off is repeated. Another request of the
-    /// same owner, to another key, is granted as well: the key is the owner's.
+    /// Gives a wallet's key to its owner, encrypted to the key in the owner's signed request. The
+    /// wallet is marked as exported, durably, before this returns, and signs nothing from then on,
+    /// in this process and in every other one of the folder. The same request always has the same
+    /// answer, so an interrupted run can be repeated. Another request of the same owner, to another
+    /// key, is also granted, because the wallet's key belongs to the owner.
     ///
     /// `brand` is the service's name in the signed data.
     ///
     /// # Errors
-    /// [`CustodyError::Export`] and [`CustodyError::UnknownWallet`], before which nothing changes;
-    /// a mark that cannot be written.
+    /// [`CustodyError::Export`] and [`CustodyError::UnknownWallet`], which change nothing; a mark
+    /// that cannot be written.
     pub async fn export(
         &self,
         request: ExportRequest,
@@ -60,7 +60,7 @@ impl Inner {
         if earlier.is_none_or(|mark| mark.request != digest) {
             request.check_time(now).map_err(CustodyError::Export)?;
         }
-        // Sealed first: a request whose key cannot be encrypted to marks nothing.
+        // Encrypted first: a request whose key cannot be encrypted to leaves no mark.
         let export = seal(request, digest, &opened.key).map_err(CustodyError::Export)?;
         let mark = self.put_mark(
             owner,
@@ -75,7 +75,7 @@ impl Inner {
         Ok(export)
     }
 
-    /// Whether the owner's wallet was exported, by this process or another one.
+    /// Whether this or another process exported the owner's wallet.
     pub(super) fn is_exported(&self, owner: Owner) -> Result<bool, CustodyError> {
         if lock(&self.known).exported.contains(&owner) {
             return Ok(true);
@@ -88,8 +88,8 @@ impl Inner {
         Ok(exported)
     }
 
-    /// The mark of the owner's wallet, if it was exported. One that cannot be read is an error, and
-    /// the wallet signs nothing all the same.
+    /// The mark of the owner's wallet, if it was exported. An unreadable mark is an error, and the
+    /// wallet still signs nothing.
     pub(super) fn mark(&self, owner: Owner) -> Result<Option<Mark>, CustodyError> {
         let Some(text) = files::read(&self.folder, &name(owner))? else {
             return Ok(None);
@@ -98,7 +98,7 @@ impl Inner {
         Ok(Some(mark))
     }
 
-    /// Marks the owner's wallet, unless it is marked. What stands then.
+    /// Marks the owner's wallet, unless it is marked. Returns the resulting mark.
     fn put_mark(&self, owner: Owner, mark: Mark) -> Result<Mark, CustodyError> {
         let text = serde_json::to_string(&mark).map_err(|_| unreadable())?;
         let _marking = Lock::while_marking(&self.folder)?;
@@ -107,7 +107,7 @@ impl Inner {
         self.mark(owner)?.ok_or_else(unreadable)
     }
 
-    /// Has the mark of the owner's wallet in another folder as well, if it has one.
+    /// Copies the mark of the owner's wallet, if there is one, to another folder.
     pub(super) fn hand_mark_to(&self, other: &Self, owner: Owner) -> Result<(), CustodyError> {
         if let Some(mark) = self.mark(owner)? {
             other.put_mark(owner, mark)?;

@@ -1,4 +1,4 @@
-//! Files that only their owner may read, which come into being whole and are never overwritten.
+//! Files that only their owner may read. They are created whole and never overwritten.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,16 +9,16 @@ use alloy_primitives::hex;
 
 use crate::CustodyError;
 
-/// What a file is called until it is complete.
+/// The prefix of a file's name until it is complete.
 const PARTIAL: &str = "partial-";
 
-/// After this long nobody writes a partial file any more.
+/// A partial file of this age is no longer being written.
 const ABANDONED: Duration = Duration::from_secs(600);
 
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// An effect on the disk, in the order in which they come.
+/// An effect on the disk, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     CreatePartial,
@@ -29,7 +29,7 @@ pub(super) enum Effect {
     RemovePartial,
 }
 
-/// Creates the folder where it is missing; refuses one that others may use.
+/// Creates the folder if it is missing. Refuses one that other users may access.
 pub(super) fn folder(path: &Path) -> Result<(), CustodyError> {
     if !path.exists() {
         let mut builder = DirBuilder::new();
@@ -45,7 +45,7 @@ pub(super) fn folder(path: &Path) -> Result<(), CustodyError> {
     private(&metadata, FOLDER_MODE, "the folder of the wallets")
 }
 
-/// The text of a file; `None` when there is none. Its name is on disk when this returns.
+/// The text of a file; `None` when there is none. The file's name is on disk when this returns.
 pub(super) fn read(folder: &Path, name: &str) -> Result<Option<String>, CustodyError> {
     let path = folder.join(name);
     let metadata = match fs::metadata(&path) {
@@ -55,7 +55,7 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Option<String>, CustodyE
     };
     private(&metadata, FILE_MODE, name)?;
     let text = fs::read_to_string(&path).map_err(CustodyError::io("read a wallet"))?;
-    // Whoever linked it may not have come to that.
+    // The process that linked it may not have reached this step.
     sync_folder(folder).map_err(CustodyError::io("bring the folder of the wallets to disk"))?;
     Ok(Some(text))
 }
@@ -65,8 +65,8 @@ pub(super) fn exists(folder: &Path, name: &str) -> io::Result<bool> {
     fs::exists(folder.join(name))
 }
 
-/// Brings a file into being, unless one has its name. `before` is called before each effect; what
-/// it fails with ends everything, as the end of the process would.
+/// Creates a file, unless its name exists. `before` is called before each effect; its failure ends
+/// the work, like the end of the process would.
 pub(super) fn publish(
     folder: &Path,
     name: &str,
@@ -86,7 +86,7 @@ pub(super) fn publish(
     before(Effect::Link)?;
     match fs::hard_link(&partial, folder.join(name)) {
         Ok(()) => {}
-        // Somebody else was first, and theirs counts.
+        // Another process was first, and its file counts.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
@@ -96,7 +96,7 @@ pub(super) fn publish(
     fs::remove_file(&partial)
 }
 
-/// Removes what processes have left that ended while they wrote.
+/// Removes partial files of processes that ended while they wrote.
 pub(super) fn sweep(folder: &Path, now: SystemTime) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -194,13 +194,13 @@ mod tests {
             if linked {
                 assert_eq!(read(folder.path(), "a").unwrap().as_deref(), Some("first"));
             }
-            // The next one is the only one if there was none, and changes nothing otherwise.
+            // The next file is the only one if there was none, and otherwise changes nothing.
             publish(folder.path(), "a", "second", |_| Ok(())).unwrap();
             let stands = if linked { "first" } else { "second" };
             assert_eq!(read(folder.path(), "a").unwrap().as_deref(), Some(stands));
             assert_eq!(names(folder.path()).unwrap(), ["a"]);
 
-            // What was left half written goes after a while, and nothing else does.
+            // Half-written files are removed after a while, and nothing else is.
             sweep(folder.path(), SystemTime::now()).unwrap();
             sweep(folder.path(), SystemTime::now() + ABANDONED * 2).unwrap();
             let files = fs::read_dir(folder.path()).unwrap().count();

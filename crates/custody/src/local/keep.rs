@@ -1,4 +1,4 @@
-//! What an operator does with all wallets at once: list them, see that each opens, write them under
+//! The operator's work on all wallets at once: list them, check that each opens, write them under
 //! another secret.
 
 use std::path::Path;
@@ -10,25 +10,25 @@ use super::document::{created_at, owner_of_name, with_members};
 use super::{Inner, LocalCustody, files, lock};
 use crate::{CustodyError, Owner};
 
-/// A wallet by its file. Its key was not opened.
+/// A wallet according to its file. Its key was not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
-    /// Its address, as the file says.
+    /// Its address, by the file.
     pub address: Address,
-    /// When it was made, in Unix seconds, as far as that is known.
+    /// When it was created, in Unix seconds, if that is known.
     pub created_at: Option<u64>,
     /// When it was exported to its owner, in Unix seconds, if it was.
     pub exported_at: Option<u64>,
 }
 
-/// What became of the wallets that were to be written under another secret.
+/// The result of writing the wallets under another secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rotated {
     /// How many were written.
     pub written: usize,
-    /// How many were there already, under the new secret, by an earlier run.
+    /// How many an earlier run had already written under the new secret.
     pub there: usize,
 }
 
@@ -41,7 +41,7 @@ impl LocalCustody {
         self.run(Inner::list).await
     }
 
-    /// The owners that have a file, whatever is in it.
+    /// The owners with a file, whatever its content.
     ///
     /// # Errors
     /// A folder that cannot be read.
@@ -50,18 +50,18 @@ impl LocalCustody {
     }
 
     /// Writes every wallet into another folder, encrypted under another secret, and opens each
-    /// again there. Nothing in this folder changes: it goes on serving, and stays as a backup under
-    /// the old secret. What an earlier run has written is opened and left as it is, so that a run
-    /// that was cut off can be repeated. Takes about three seconds for each wallet.
+    /// again there. This folder does not change: it remains usable, as a backup under the old
+    /// secret. Wallets that an earlier run has written are opened and left unchanged, so an
+    /// interrupted run can be repeated. It takes about three seconds for each wallet.
     ///
-    /// A wallet that is made meanwhile could be missed, so this folder must be [open
-    /// alone](Self::open_alone): the server is stopped. That a wallet was exported is known there,
-    /// too, before its key is there.
+    /// A wallet that is created meanwhile could be missed, so this folder must be
+    /// [open exclusively](Self::open_alone): the server is stopped. The mark of an exported wallet
+    /// is copied before its key.
     ///
     /// # Errors
     /// [`CustodyError::FolderInUse`]; a wallet that cannot be opened, here or there;
     /// [`CustodyError::AnotherWallet`] where the other folder holds another wallet of an owner.
-    /// What was written before it stays.
+    /// Wallets that were written before it stay.
     pub async fn rotate(
         &self,
         folder: &Path,
@@ -124,7 +124,7 @@ impl Inner {
                     rotated.written = rotated.written.saturating_add(1);
                 }
             }
-            // What stands is what counts, whoever wrote it.
+            // The existing file counts, whichever process wrote it.
             let stands = files::read(&other.folder, &name)?.ok_or_else(missing)?;
             let (expected, observed) = (key.address(), other.decrypt(owner, &stands)?.address());
             if expected != observed {

@@ -1,15 +1,16 @@
-//! Who may do what in the folder at the same time, also across processes. The locks are the
-//! operating system's (`flock`): they end with the process that holds them, however it ends.
+//! Locks that coordinate work in the folder, also across processes. They are the operating system's
+//! (`flock`), and end with the process that holds them.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
 use crate::CustodyError;
 
-/// Held shared by everybody that has the folder open, and alone by who writes all wallets anew.
+/// Held shared by every process that has the folder open, and exclusively by the one that rewrites
+/// all wallets.
 const OPEN: &str = "open.lock";
 
-/// Held shared while a key signs, and alone while a wallet is marked as exported.
+/// Held shared while a key signs, and exclusively while a wallet is marked as exported.
 const SIGNING: &str = "signing.lock";
 
 /// A lock that is held until this is dropped.
@@ -20,7 +21,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// The folder is open, as it may be elsewhere.
+    /// The folder is open here, and may be open elsewhere.
     pub(super) fn shared(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, OPEN)?;
         let locked = file.try_lock_shared();
@@ -44,7 +45,7 @@ impl Lock {
         )
     }
 
-    /// A key signs. Waits while a wallet is being marked, which takes milliseconds.
+    /// Held while a key signs. Waits while a wallet is being marked, which takes milliseconds.
     pub(super) fn while_signing(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, SIGNING)?;
         file.lock_shared().map_err(CustodyError::io(LOCKING))?;
@@ -54,7 +55,7 @@ impl Lock {
         })
     }
 
-    /// A wallet is marked. Waits until no key signs.
+    /// Held while a wallet is marked. Waits until no key signs.
     pub(super) fn while_marking(folder: &Path) -> Result<Self, CustodyError> {
         let file = file(folder, SIGNING)?;
         file.lock().map_err(CustodyError::io(LOCKING))?;
@@ -64,7 +65,7 @@ impl Lock {
         })
     }
 
-    /// Whether nobody else can have it.
+    /// Whether the lock is exclusive.
     pub(super) const fn is_alone(&self) -> bool {
         self.alone
     }
@@ -85,7 +86,7 @@ fn held(
     }
 }
 
-/// The file of a lock. Each call opens it anew: a lock belongs to one opening of its file.
+/// The file of a lock. Each call opens it anew, because a lock belongs to one opening of its file.
 fn file(folder: &Path, name: &str) -> Result<File, CustodyError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

@@ -1,4 +1,4 @@
-//! Keys that were opened: opening one takes a second of work and 256 MiB.
+//! A cache of opened keys: opening one takes a second of work and 256 MiB.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) struct Opened {
     pub(super) created_at: Option<u64>,
 }
 
-/// Opened keys. When there are too many, the one that was not used for the longest goes.
+/// Opened keys. When there are too many, the least recently used one is dropped.
 #[derive(Default)]
 pub(super) struct OpenKeys {
     keys: HashMap<Owner, (Opened, u64)>,
@@ -61,7 +61,7 @@ mod tests {
         }
         assert!(open.get(owner(1)).is_some());
         open.put(owner(4), opened(), 3);
-        // Again one that is there: nothing goes.
+        // An entry that already exists: none is dropped.
         open.put(owner(4), opened(), 3);
         let there = [1, 2, 3, 4].map(|number| open.get(owner(number)).is_some());
         assert_eq!(there, [true, false, true, true]);

@@ -1,4 +1,4 @@
-//! The arguments that decide who gets something.
+//! The arguments that decide who receives something.
 
 use alloy_primitives::{Address, B256, Selector, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -11,7 +11,7 @@ mod token {
         function approve(address spender, uint256 amount) external returns (bool);
         function transfer(address to, uint256 amount) external returns (bool);
         function transferFrom(address from, address to, uint256 amount) external returns (bool);
-        // Extensions of it that allow somebody tokens.
+        // Extensions of it that grant an allowance.
         function increaseAllowance(address spender, uint256 added) external returns (bool);
         function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s) external;
         function approveAndCall(address spender, uint256 amount, bytes data) external returns (bool);
@@ -72,7 +72,7 @@ mod pool {
 
 pub(super) const APPROVE: Selector = Selector::new(token::approveCall::SELECTOR);
 
-/// Functions that make no contract a spender: those of a token itself.
+/// Functions of a token itself: they make no contract a spender.
 pub(super) const OF_TOKEN: [Selector; 4] = [
     APPROVE,
     Selector::new(token::transferCall::SELECTOR),
@@ -80,8 +80,8 @@ pub(super) const OF_TOKEN: [Selector; 4] = [
     Selector::new(principal_bytes::transferWithAuthorizationCall::SELECTOR),
 ];
 
-/// Functions that no target is listed with: they give tokens away, or allow that, past the
-/// judgement of arguments.
+/// Functions that no target may list: they give tokens away, or allow that, without the judgement
+/// of arguments.
 pub(super) const NEVER: [(Selector, &str); 6] = [
     (
         Selector::new(token::transferFromCall::SELECTOR),
@@ -106,16 +106,16 @@ pub(super) const NEVER: [(Selector, &str); 6] = [
     ),
 ];
 
-/// What a call gives, and to whom.
+/// The judged effect of a call, and its beneficiary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judged {
     /// An allowance.
     Approval { spender: Address, amount: U256 },
     /// Tokens of the wallet.
     Transfer { recipient: Address },
-    /// Tokens of somebody who has authorized that.
+    /// Tokens of another account that has authorized the transfer.
     Principal { from: Address, recipient: Address },
-    /// What comes into or out of a position of the wallet, or over a bridge.
+    /// Tokens into or out of a position of the wallet, or over a bridge.
     Position { recipient: Address },
     /// A function whose arguments are not judged.
     Other,
@@ -168,8 +168,8 @@ fn address(word: B256) -> Option<Address> {
         .then(|| Address::from_word(word))
 }
 
-/// The decoder takes dirty and trailing bytes, and the chain executes them: only what encodes to
-/// the same bytes was read.
+/// The decoder accepts dirty and trailing bytes, and the chain executes them: only arguments that
+/// encode to the same bytes count.
 fn strict<C: SolCall>(input: &[u8]) -> Option<C> {
     let call = C::abi_decode(input).ok()?;
     (call.abi_encode() == input).then_some(call)

@@ -1,63 +1,63 @@
-//! Why a list of targets is not used.
+//! Why a list of targets is refused.
 
 use addresses::AddressFault;
 use alloy_primitives::{Address, Selector};
 use thiserror::Error;
 
-/// Why a list of reviewed targets is not used. It is used whole or not at all.
+/// Why a list of reviewed targets is refused. It is used as a whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TargetsFault {
-    /// No TOML, a key that there is not, a key that is missing, or a value of another kind.
+    /// The text is not TOML, has an unknown or missing key, or a value of another type.
     #[error("{message}")]
     Malformed {
-        /// What the reader says.
+        /// The reader's message.
         message: String,
     },
-    /// Nothing names the list.
+    /// The list has no version.
     #[error("version: expected a text that names the list, observed none")]
     VersionEmpty,
-    /// A target of chain 0.
+    /// A target has chain 0.
     #[error("targets[{index}].chain_id: expected a chain id, observed 0")]
     ChainZero {
-        /// The target's place in the file, from 0.
+        /// The target's index in the file, from 0.
         index: usize,
     },
-    /// A text that is no address, or not the one that was meant.
+    /// The text is not an address, or its checksum is wrong.
     #[error("targets[{index}].{key}: {cause}")]
     Address {
-        /// The target's place in the file, from 0.
+        /// The target's index in the file, from 0.
         index: usize,
         /// The key.
         key: &'static str,
-        /// Why not.
+        /// The reason.
         cause: AddressFault,
     },
-    /// The zero address.
+    /// The address is zero.
     #[error("targets[{index}].{key}: expected a contract, observed the zero address")]
     AddressZero {
-        /// The target's place in the file, from 0.
+        /// The target's index in the file, from 0.
         index: usize,
         /// The key.
         key: &'static str,
     },
-    /// A text that is no selector. It is not repeated.
+    /// The text is not a selector. It is not repeated.
     #[error(
         "targets[{index}].selectors: expected 0x and 8 hexadecimal digits, observed another text of {length} characters"
     )]
     SelectorMalformed {
-        /// The target's place in the file, from 0.
+        /// The target's index in the file, from 0.
         index: usize,
-        /// The text's characters.
+        /// The number of the text's characters.
         length: usize,
     },
-    /// Two contracts with one product id.
+    /// Two contracts have one product id.
     #[error("targets: expected the product {product_id} once, observed it of two contracts")]
     DuplicateProduct {
         /// The id.
         product_id: String,
     },
-    /// A contract twice on one chain.
+    /// A contract appears twice on one chain.
     #[error("targets: expected {contract} of chain {chain_id} once, observed it twice")]
     Duplicate {
         /// The chain.
@@ -65,7 +65,7 @@ pub enum TargetsFault {
         /// The contract.
         contract: Address,
     },
-    /// A function twice on one target.
+    /// A function appears twice on one target.
     #[error("selectors of {contract}: expected {observed} once, observed it twice")]
     SelectorDuplicate {
         /// The target.
@@ -73,7 +73,7 @@ pub enum TargetsFault {
         /// The function.
         observed: Selector,
     },
-    /// A target without functions that is not marked as a spender.
+    /// A target has no functions and is not marked as a spender.
     #[error(
         "selectors of {contract}: expected at least one, or spender_only = true, observed none"
     )]
@@ -81,7 +81,7 @@ pub enum TargetsFault {
         /// The target.
         contract: Address,
     },
-    /// A function that is never called with a wallet's key.
+    /// The function is never called with a wallet's key.
     #[error(
         "selectors of {contract}: {function} ({observed}) cannot be reviewed: its arguments give tokens away unjudged"
     )]
@@ -93,30 +93,30 @@ pub enum TargetsFault {
         /// Its name.
         function: &'static str,
     },
-    /// A target that is only to spend has functions.
+    /// A target that is only a spender has functions.
     #[error(
         "selectors of {contract}: expected none beside spender_only = true, observed {observed}"
     )]
     SpenderCalled {
         /// The target.
         contract: Address,
-        /// How many.
+        /// The number of functions.
         observed: usize,
     },
-    /// Nothing says what the contract is.
+    /// The contract has no description.
     #[error("what of {contract}: expected what the contract is, observed an empty text")]
     WhatEmpty {
         /// The target.
         contract: Address,
     },
-    /// Some of a vault's keys without the others.
+    /// A vault has some of its keys without the others.
     #[error(
         "{missing} of {contract}: a vault has product_id, protocol and asset, observed some of them"
     )]
     VaultIncomplete {
         /// The target.
         contract: Address,
-        /// The first key that is missing or empty.
+        /// The first missing or empty key.
         missing: &'static str,
     },
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::Purpose;
 
-/// Why a wallet's key does not sign. The wallet stays as it was.
+/// Why a wallet's key does not sign. The wallet is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PolicyRefusal {
@@ -14,7 +14,7 @@ pub enum PolicyRefusal {
     TargetUnreviewed {
         /// The transaction's chain.
         chain_id: u64,
-        /// Whom it calls.
+        /// The called contract.
         observed: Address,
     },
     /// The function is not on the target's list.
@@ -28,10 +28,10 @@ pub enum PolicyRefusal {
     /// The transaction carries coins.
     #[error("expected no coins, observed {observed} wei")]
     ValueNotZero {
-        /// In wei.
+        /// The amount, in wei.
         observed: U256,
     },
-    /// The calldata is shorter than a selector, or not the canonical form of its arguments.
+    /// The calldata is shorter than a selector, or its arguments are not in canonical form.
     #[error("expected canonical calldata for {contract}, observed another form of {length} bytes")]
     CalldataMalformed {
         /// The target.
@@ -39,7 +39,7 @@ pub enum PolicyRefusal {
         /// The calldata's length in bytes.
         length: usize,
     },
-    /// The spender of an approval is no other target of the chain.
+    /// The spender of an approval is not another target of the chain.
     #[error("expected a reviewed spender of {token}, observed {observed}")]
     SpenderUnreviewed {
         /// The token.
@@ -47,7 +47,7 @@ pub enum PolicyRefusal {
         /// The spender.
         observed: Address,
     },
-    /// The approval has no limit in practice.
+    /// The approval is practically unlimited.
     #[error("expected an approval of an exact amount of {token}, observed {observed}")]
     ApprovalUnlimited {
         /// The token.
@@ -55,8 +55,8 @@ pub enum PolicyRefusal {
         /// The amount, in the token's smallest unit.
         observed: U256,
     },
-    /// Somebody else than the wallet's owner receives. Positions of the wallet may come to the
-    /// wallet itself as well.
+    /// The recipient is not the wallet's owner. Positions of the wallet may also go to the wallet
+    /// itself.
     #[error("expected the owner {expected} as the recipient, observed {observed}")]
     RecipientNotOwner {
         /// The owner.
@@ -64,22 +64,22 @@ pub enum PolicyRefusal {
         /// The recipient.
         observed: Address,
     },
-    /// An authorization that does not move tokens from the owner to the wallet.
+    /// The authorization does not move tokens from the owner to the wallet.
     #[error("expected tokens from {owner} to {wallet}, observed from {from} to {recipient}")]
     PrincipalElsewhere {
         /// The wallet's owner.
         owner: Address,
         /// The wallet.
         wallet: Address,
-        /// Whose tokens move.
+        /// The account whose tokens move.
         from: Address,
-        /// Where they go.
+        /// The recipient.
         recipient: Address,
     },
     /// Typed data is signed for no purpose.
     #[error("expected a transaction for {}, observed typed data", .purpose.as_str())]
     TypedData {
-        /// What it was to be signed for.
+        /// The purpose.
         purpose: Purpose,
     },
 }

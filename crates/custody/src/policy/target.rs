@@ -7,7 +7,7 @@ use alloy_primitives::{Address, Selector};
 use super::TargetsFault;
 use super::arguments::{APPROVE, NEVER, OF_TOKEN};
 
-/// A contract that was reviewed, and what of it a wallet's key may call.
+/// A reviewed contract, and its functions that a wallet's key may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     chain_id: u64,
@@ -17,8 +17,7 @@ pub struct Target {
     vaults: Vec<Vault>,
 }
 
-/// What a target is as a product to deposit in. Whoever deposits reads it; the policy does not
-/// judge by it.
+/// A target as a deposit product. Depositing code reads it; the policy does not judge by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vault {
     /// The product's id in the data of its protocol.
@@ -36,9 +35,9 @@ impl Target {
     /// A contract with the functions that may be called.
     ///
     /// # Errors
-    /// [`TargetsFault`]: no function, one twice, or one that gives tokens away past the judgement
-    /// of arguments (`transferFrom`, `increaseAllowance`, `permit`, …); nothing that says what the
-    /// contract is.
+    /// [`TargetsFault`]: no function, a repeated function, or one that gives tokens away without
+    /// the judgement of arguments (`transferFrom`, `increaseAllowance`, `permit`, …); an empty
+    /// description.
     pub fn new(
         chain_id: u64,
         contract: Address,
@@ -87,7 +86,7 @@ impl Target {
         })
     }
 
-    /// The same with a product to deposit in.
+    /// Adds a deposit product.
     #[must_use]
     pub fn with_vault(mut self, vault: Vault) -> Self {
         self.vaults.push(vault);
@@ -106,18 +105,18 @@ impl Target {
         self.contract
     }
 
-    /// The functions that may be called. None: it is only approved.
+    /// The functions that may be called. Empty for a contract that is only approved.
     pub fn selectors(&self) -> impl Iterator<Item = Selector> {
         self.selectors.iter().copied()
     }
 
-    /// What the contract is, for people.
+    /// The contract's description, for people.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.what
     }
 
-    /// The products that it is to deposit in. A pool is one for each of its assets.
+    /// Its deposit products. A pool has one for each of its assets.
     #[must_use]
     pub fn vaults(&self) -> &[Vault] {
         &self.vaults
@@ -131,14 +130,14 @@ impl Target {
         self.selectors.contains(&selector)
     }
 
-    /// Whether it may be approved. What has no other functions than a token's is a token, and takes
+    /// Whether it may be approved. A target with a token's functions only is a token, and takes
     /// nothing.
     pub(super) fn may_spend(&self) -> bool {
         let is_of_token = |selector: &Selector| OF_TOKEN.contains(selector);
         self.selectors.is_empty() || !self.selectors.iter().all(is_of_token)
     }
 
-    /// Whether both are rows of one pool, for products of their own.
+    /// Whether both are rows of one pool, for different products.
     pub(super) fn is_other_product_of(&self, other: &Self) -> bool {
         let ids = |target: &Self| -> BTreeSet<String> {
             let ids = target.vaults.iter().map(|vault| vault.product_id.clone());

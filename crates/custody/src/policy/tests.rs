@@ -109,7 +109,7 @@ fn transfer(to: Address) -> Unsigned {
     call(USDC, TRANSFER, &[word(to), amount(U256::from(5))])
 }
 
-/// `transferWithAuthorization` in either form; what of it is not judged is zero.
+/// `transferWithAuthorization` in either form; the members that are not judged are zero.
 fn principal(selector: &str, from: Address, to: Address) -> Unsigned {
     let mut words = vec![word(from), word(to)];
     let zero = || amount(U256::ZERO);
@@ -166,7 +166,7 @@ fn admitted() -> [Unsigned; 9] {
 }
 
 #[test]
-fn what_is_reviewed_is_admitted() {
+fn reviewed_calls_are_admitted() {
     for unsigned in admitted() {
         assert_eq!(judge(&unsigned), Ok(()), "{unsigned:?}");
     }
@@ -174,7 +174,8 @@ fn what_is_reviewed_is_admitted() {
         let exact = approve(USDC, spender, U256::from(u128::MAX));
         assert_eq!(code(&exact), "admitted");
     }
-    // An allowance is taken back from anybody, and a nonce is freed on chains that have a target.
+    // An allowance may be revoked from any spender, and a nonce may be freed on chains with a
+    // target.
     assert_eq!(code(&approve(USDC, NOBODY, U256::ZERO)), "admitted");
     let mut free = call(WALLET, "", &[]);
     assert_eq!(code(&free), "admitted");
@@ -182,7 +183,7 @@ fn what_is_reviewed_is_admitted() {
     assert_eq!(code(&free), "wallet_target_unreviewed");
 }
 
-/// The names are part of the contract: operators read them in logs, and halted plans carry them.
+/// The names are part of the contract: operators read them in logs, and halted plans contain them.
 #[test]
 fn every_refusal_is_provoked_and_its_name_is_stable() {
     let mut rich = transfer(OWNER.address());
@@ -210,7 +211,7 @@ fn every_refusal_is_provoked_and_its_name_is_stable() {
     let refused = policy().judge(OWNER, WALLET, typed, Purpose::FencedPlan);
     refusals.push(refused.unwrap_err());
 
-    // One more variant, and this does not compile until it is provoked above.
+    // A further variant does not compile until it is provoked above.
     let places = refusals.iter().map(|refusal| match refusal {
         PolicyRefusal::TargetUnreviewed { .. } => 0,
         PolicyRefusal::SelectorUnreviewed { .. } => 1,
@@ -238,7 +239,7 @@ fn every_refusal_is_provoked_and_its_name_is_stable() {
 }
 
 #[test]
-fn what_looks_like_an_admitted_call_is_refused() {
+fn calls_that_resemble_admitted_ones_are_refused() {
     let five = U256::from(5);
     let elsewhere = |mut unsigned: Unsigned| {
         unsigned.chain_id = 1;
@@ -258,7 +259,7 @@ fn what_looks_like_an_admitted_call_is_refused() {
             principal("e3ee160e", WALLET, OWNER.address()),
             "wallet_principal_elsewhere",
         ),
-        // A token is no spender, not of itself either.
+        // A token is not a spender, not even of itself.
         (approve(USDC, USDC, five), "wallet_spender_unreviewed"),
         (approve(USDC, WETH, five), "wallet_spender_unreviewed"),
         (
@@ -274,7 +275,7 @@ fn what_looks_like_an_admitted_call_is_refused() {
             approve(USDC, ROUTER, U256::from(u128::MAX) + five),
             "wallet_approval_unlimited",
         ),
-        // What is only approved is not called, and a token's functions are its own list.
+        // A contract that is only approved is not called, and a token's functions are its own list.
         (call(PROXY, SWAP, &[]), "wallet_selector_unreviewed"),
         (
             call(WETH, TRANSFER, &[word(OWNER.address()), amount(five)]),
@@ -322,7 +323,7 @@ fn what_looks_like_an_admitted_call_is_refused() {
             call(POOL, "69328dec", &[word(USDC), amount(five), word(NOBODY)]),
             "wallet_recipient_not_owner",
         ),
-        // The wallet itself is called with nothing only.
+        // The wallet itself is called only with an empty call.
         (
             call(WALLET, APPROVE, &[word(ROUTER), amount(five)]),
             "wallet_target_unreviewed",
@@ -373,14 +374,14 @@ fn a_flipped_byte_is_refused_or_changes_no_judged_fact() {
     }
 }
 
-/// Where the calldata may have other bytes: amounts, the asset of a pool, and what is not judged
-/// here.
+/// Where the calldata may have other bytes: amounts, the asset of a pool, and arguments that are
+/// not judged here.
 fn free_bytes(unsigned: &Unsigned) -> Vec<usize> {
     match unsigned.to {
-        // Both parties of an authorization are judged, and nothing else of it.
+        // Both parties of an authorization are judged, and nothing else in it.
         USDC if unsigned.input.len() > 68 => (68..unsigned.input.len()).collect(),
         USDC => (36..68).collect(),
-        // Of a burn the recipient is judged: its third word.
+        // Of a burn, only the recipient is judged: its third word.
         MESSENGER => (4..68).chain(100..unsigned.input.len()).collect(),
         VAULT => (4..36).collect(),
         // The asset has twelve bytes of zeros before it.
@@ -390,7 +391,7 @@ fn free_bytes(unsigned: &Unsigned) -> Vec<usize> {
 }
 
 proptest! {
-    /// Read by its words alone, an admitted call gives nothing to anybody who is not reviewed.
+    /// Read by its words only, an admitted call gives nothing to an account that is not reviewed.
     #[test]
     fn an_admitted_call_gives_nothing_away(
         to in prop::sample::select(vec![USDC, WETH, ROUTER, PROXY, VAULT, POOL, MESSENGER, WALLET, NOBODY]),

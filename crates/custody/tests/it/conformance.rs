@@ -1,5 +1,5 @@
-//! What every provider of custody has to pass. The crates of the providers that are services run
-//! this very file over each of them.
+//! The tests that every custody provider has to pass. The crates of the providers that are services
+//! run this very file over each of them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) const BOB: Owner = Owner::new(196, address!("3C44CdDdB6a900fa2b585dd2
 
 const PURPOSE: Purpose = Purpose::FencedPlan;
 
-/// How many create at once.
+/// The number of concurrent creators.
 const CREATORS: usize = 16;
 
 fn unsigned(nonce: u64) -> Unsigned {
@@ -49,19 +49,19 @@ fn assert_signed(signature: Signature, hash: &B256, by: Address) {
     assert_eq!(signature.recover_address_from_prehash(hash).unwrap(), by);
 }
 
-/// Each call of `open` is another process, or this one after a restart, with the same keys; there
-/// are none at first.
+/// Each call of `open` is another process, or this one after a restart, with the same keys; at
+/// first there are none.
 pub(crate) async fn conforms<C: Custody>(open: impl Fn() -> C) {
     let processes: Vec<Arc<C>> = (0..4).map(|_| Arc::new(open())).collect();
     let [one, two, ..] = processes.as_slice() else {
         panic!("four")
     };
-    // Reading makes none.
+    // A read creates no wallet.
     assert_eq!(one.find(ALICE).await, Ok(None));
     assert_eq!(one.wallet_at(Address::ZERO).await, Ok(None));
     assert_eq!(one.attest(ALICE).await, Ok(None));
 
-    // Many that create at once, in several processes, have one wallet.
+    // Concurrent creators in several processes get one wallet.
     let asked = (0..CREATORS).map(|number| {
         let custody = Arc::clone(&processes[number % processes.len()]);
         tokio::spawn(async move { custody.get_or_create(ALICE).await })
@@ -76,7 +76,7 @@ pub(crate) async fn conforms<C: Custody>(open: impl Fn() -> C) {
     assert_eq!((alice.owner, alice.exported), (ALICE, false));
     assert_ne!(alice.address, ALICE.address());
 
-    // Another owner has another one: also the same account on another chain.
+    // Another owner has another wallet, and so has the same account on another chain.
     let bob = one.get_or_create(BOB).await.unwrap();
     let elsewhere = Owner::new(8453, ALICE.address());
     let third = one.get_or_create(elsewhere).await.unwrap();
@@ -85,14 +85,14 @@ pub(crate) async fn conforms<C: Custody>(open: impl Fn() -> C) {
     assert_eq!(two.wallet_at(bob.address).await, Ok(Some(bob)));
     assert_eq!(two.find(BOB).await, Ok(Some(bob)));
 
-    // After a restart as before.
+    // A restart changes nothing.
     let again = Arc::new(open());
     assert_eq!(again.wallet_at(alice.address).await, Ok(Some(alice)));
     assert_eq!(again.find(ALICE).await, Ok(Some(alice)));
     assert_eq!(again.get_or_create(ALICE).await, Ok(alice));
     assert_eq!(again.find(elsewhere).await, Ok(Some(third)));
 
-    // It signs what it was shown, with the key of the wallet that was named, and nothing else.
+    // The provider signs exactly the given transaction with the key of the named wallet.
     let (first, second) = (unsigned(7), unsigned(8));
     for wallet in [alice, bob] {
         let subject = Subject::Transaction(&first);
@@ -112,7 +112,7 @@ pub(crate) async fn conforms<C: Custody>(open: impl Fn() -> C) {
     let refused = again.sign(alice.address, Subject::TypedData(&malformed), PURPOSE);
     assert_eq!(refused.await, Err(CustodyError::TypedData));
 
-    // A wallet that nobody has signs nothing; an owner is no wallet.
+    // A wallet that does not exist signs nothing; an owner's address is no wallet.
     for unknown in [Address::ZERO, ALICE.address()] {
         let refused = again.sign(unknown, Subject::Transaction(&first), PURPOSE);
         assert_eq!(refused.await, Err(CustodyError::UnknownWallet(unknown)));
@@ -124,6 +124,6 @@ pub(crate) async fn conforms<C: Custody>(open: impl Fn() -> C) {
     assert!(attested.statement.contains(&address), "{attested:?}");
     assert!(attested.statement.contains(alice.provider.holds()));
 
-    // As a signer of the sender of transactions it passes the sender's own suite.
+    // As a signer for the sender it passes the sender's own suite.
     crate::signer_conformance::conforms(&*lend(again, alice.address, PURPOSE)).await;
 }

@@ -1,4 +1,4 @@
-//! A wallet leaves to its owner: its key signs nothing any more, here and under every other secret.
+//! An owner takes a wallet out: its key signs nothing any more, here and under every other secret.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -52,7 +52,7 @@ fn request(wallet: Address, keys: &Keys, issued_at: u64) -> ExportRequest {
     request
 }
 
-/// What the owner does.
+/// The owner's decryption.
 fn opened(export: &Export, keys: &Keys) -> Key {
     let enc = <X25519HkdfSha256 as Kem>::EncappedKey::from_bytes(&export.enc).unwrap();
     let bytes = single_shot_open::<ChaCha20Poly1305, HkdfSha256, X25519HkdfSha256>(
@@ -71,7 +71,7 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
     let folder = tempfile::tempdir().unwrap();
     let custody = open(&folder, SECRET).unwrap();
     let alice = custody.get_or_create(ALICE).await.unwrap();
-    // A server that is running, with the key opened.
+    // A running server has the key opened.
     let server = Arc::new(open(&folder, SECRET).unwrap());
     let signer = lend(server.clone(), alice.address, Purpose::FencedPlan);
     let asked = unsigned(Fees::Legacy { price: 9 });
@@ -85,7 +85,7 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
         .unwrap();
     assert_eq!(opened(&export, &keys).address(), alice.address);
 
-    // Also the server that had the key opened refuses from now on, and says why.
+    // The server that had the key opened also refuses from now on, and says why.
     let message = "custody_wallet_exported".to_owned();
     assert_eq!(
         signer.sign(&asked).await,
@@ -109,8 +109,8 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
     let listed = custody.list().await.unwrap();
     assert!(listed[0].exported_at.unwrap() >= granted.issued_at);
 
-    // The same request has the same answer, however old it is by then; another key of the owner's
-    // is another answer.
+    // The same request gets the same answer, however old it is by then; another key of the owner
+    // gets another answer.
     let again = custody.export(granted, BRAND.to_owned()).await.unwrap();
     assert_eq!(again, export);
     let keys = pair(2);
@@ -120,7 +120,7 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
     assert_eq!(opened(&other, &keys).address(), alice.address);
     assert_eq!(custody.list().await.unwrap(), listed);
 
-    // The mark goes along under another secret.
+    // A rotation to another secret keeps the mark.
     drop((custody, server, signer));
     let alone = LocalCustody::open_alone(&folder.path().join("wallets"), SECRET.into()).unwrap();
     let to = folder.path().join("rotated");
@@ -137,7 +137,7 @@ async fn an_exported_wallet_is_its_owners_and_signs_nothing_any_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_refused_changes_nothing() {
+async fn a_refused_export_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let custody = open(&folder, SECRET).unwrap();
     let alice = custody.get_or_create(ALICE).await.unwrap();
@@ -252,7 +252,7 @@ async fn what_is_refused_changes_nothing() {
     assert!(signed.await.is_ok());
     assert_eq!(custody.list().await.unwrap()[0].exported_at, None);
 
-    // A mark that cannot be read is one all the same.
+    // An unreadable mark still counts.
     let mark = format!("exported-eip155-196-{:#x}.json", ALICE.address());
     let mark = folder.path().join("wallets").join(mark);
     std::fs::write(&mark, "damaged").unwrap();

@@ -54,7 +54,7 @@ async fn the_key_signs_what_the_policy_admits_and_nothing_else() {
     let custody = Guarded::new(open(&folder, SECRET).unwrap(), policy());
     let alice = custody.get_or_create(ALICE).await.unwrap();
     let bob = custody.get_or_create(BOB).await.unwrap();
-    // Everything but signing is the provider's.
+    // The provider does everything but signing.
     assert_eq!(custody.find(ALICE).await, Ok(Some(alice)));
     assert_eq!(custody.wallet_at(bob.address).await, Ok(Some(bob)));
     let attested = custody.attest(ALICE).await.unwrap().unwrap();
@@ -72,7 +72,7 @@ async fn the_key_signs_what_the_policy_admits_and_nothing_else() {
         let raw = of_alice.sign(&admitted).await.unwrap();
         assert_eq!(check(&raw, &admitted, alice.address).unwrap().raw, raw);
     }
-    // Each key knows its own owner, and no other wallet is its own.
+    // Each key knows its own owner, and treats no other wallet as its own.
     for (refused, code) in [
         (withdraw(BOB.address()), "wallet_recipient_not_owner"),
         (withdraw(alice.address), "wallet_recipient_not_owner"),
@@ -102,7 +102,7 @@ async fn the_key_signs_what_the_policy_admits_and_nothing_else() {
     let refused = custody.sign(bob.address, subject, Purpose::FencedPlan);
     assert_eq!(refused.await, Err(CustodyError::Refused(refusal)));
 
-    // A wallet that nobody has is said to be one, whatever is to be signed.
+    // An unknown wallet is reported as unknown, whatever is to be signed.
     let unknown = custody.sign(Address::ZERO, subject, Purpose::FencedPlan);
     let unknown = unknown.await.unwrap_err();
     assert_eq!(unknown, CustodyError::UnknownWallet(Address::ZERO));

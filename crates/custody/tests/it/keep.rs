@@ -1,4 +1,4 @@
-//! What an operator does with all wallets: list, open, write under another secret.
+//! What an operator does with all wallets: list them, open them, write them under another secret.
 
 use std::fs;
 
@@ -28,8 +28,7 @@ async fn wallets_under_another_secret_are_the_same_wallets() {
         .collect();
     assert_eq!(observed, expected);
 
-    // While anybody has the folder open, nothing is written under another secret; and the other way
-    // round.
+    // While another process has the folder open, rotation refuses; and the other way round.
     let to = folder.path().join("rotated");
     let refused = custody.rotate(&to, NEW.into()).await.unwrap_err();
     assert_eq!(refused.code(), "custody_folder_in_use");
@@ -50,7 +49,7 @@ async fn wallets_under_another_secret_are_the_same_wallets() {
             there: 0
         }
     );
-    // The old folder serves on as it was.
+    // The old folder still works as before.
     assert_eq!(files(&folder.path().join("wallets")), before);
 
     let after = LocalCustody::open(&to, NEW.into()).unwrap();
@@ -60,7 +59,7 @@ async fn wallets_under_another_secret_are_the_same_wallets() {
     let old = LocalCustody::open(&to, SECRET.into());
     assert_eq!(old.unwrap_err(), CustodyError::WrongSecret);
 
-    // A run that was cut off is repeated: what is there stays.
+    // A repeated run after an interruption keeps the existing files.
     fs::remove_file(file(&to, BOB)).unwrap();
     let kept = fs::read_to_string(file(&to, ALICE)).unwrap();
     let again = custody.rotate(&to, NEW.into()).await.unwrap();
@@ -94,13 +93,13 @@ async fn a_folder_with_other_wallets_is_refused_and_nothing_is_overwritten() {
         })
     );
     assert_eq!(other.find(ALICE).await.unwrap(), Some(theirs));
-    // Under a third secret not even that is looked at.
+    // A run with a third secret does not even look at them.
     let wrong = custody.rotate(&to, "a third".into()).await;
     assert_eq!(wrong, Err(CustodyError::WrongSecret));
     let empty = custody.rotate(&to, "".into()).await;
     assert_eq!(empty, Err(CustodyError::EmptySecret));
 
-    // A damaged wallet is never left out in silence.
+    // Rotation never leaves a damaged wallet out silently.
     let path = file(&folder.path().join("wallets"), ALICE);
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("\"version\":3", "\"version\":4", 1)).unwrap();

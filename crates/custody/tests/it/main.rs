@@ -1,4 +1,5 @@
-//! The local provider through its port. Each key that is made or opened takes a second: few are.
+//! The local provider through its port. Creating or opening a key takes a second, so the tests use
+//! few keys.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -48,7 +49,7 @@ async fn it_conforms() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_local_says_of_a_key_has_no_evidence() {
+async fn the_local_attestation_of_a_key_has_no_evidence() {
     let folder = tempfile::tempdir().unwrap();
     let custody = open(&folder, SECRET).unwrap();
     custody.get_or_create(ALICE).await.unwrap();
@@ -84,7 +85,7 @@ async fn a_wrong_secret_or_a_damaged_file_never_leads_to_a_new_address() {
         open(&folder, "another").unwrap_err(),
         CustodyError::WrongSecret
     );
-    // Also where the check is lost: a wallet is the check.
+    // This also holds where the check is lost: a wallet serves as the check.
     fs::remove_file(path.join("operator-check.json")).unwrap();
     assert_eq!(
         open(&folder, "another").unwrap_err(),
@@ -99,7 +100,7 @@ async fn a_wrong_secret_or_a_damaged_file_never_leads_to_a_new_address() {
     fs::write(&file, damaged).unwrap();
     let refused = custody.get_or_create(ALICE).await.unwrap_err();
     assert_eq!(refused.code(), "custody_damaged");
-    // One owner's file in another one's place.
+    // One owner's file takes another one's place.
     fs::write(&file, &whole).unwrap();
     let place = path.join(format!("eip155-196-{:#x}.json", BOB.address()));
     fs::copy(&file, &place).unwrap();
@@ -108,9 +109,8 @@ async fn a_wrong_secret_or_a_damaged_file_never_leads_to_a_new_address() {
     assert_eq!(custody.get_or_create(ALICE).await, Ok(alice));
 }
 
-/// Anybody may ask whose an address is. Neither the question about a wallet nor the one about an
-/// address of nobody's reads a file that was read before, and neither opens a key: the files here
-/// are unreadable, and open under no secret.
+/// Anyone may ask for the owner of an address. Questions about a wallet or about an unknown address
+/// read no file twice and open no key: the files here are unreadable and open under no secret.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_about_an_address_costs_neither_files_nor_keys() {
@@ -126,7 +126,7 @@ async fn a_question_about_an_address_costs_neither_files_nor_keys() {
     let whole = fs::read_to_string(name(ALICE)).unwrap();
     let address = |number: u64| Address::from_word(U256::from(number + 1).into());
     let wallet = |number: u64| address(number + 10_000);
-    // A file like hers, with an address of its own and a key that its address is not of.
+    // A file like Alice's, with its own address and a key that does not belong to that address.
     let put = |number: u64| {
         let mut file: serde_json::Value = serde_json::from_str(&whole).unwrap();
         let owner = Owner::new(196, address(number));
@@ -142,7 +142,7 @@ async fn a_question_about_an_address_costs_neither_files_nor_keys() {
     }
     let custody = open(&folder, SECRET).unwrap();
     for number in 0..200 {
-        // Whoever reads it from now on is refused.
+        // Every later read of the file fails.
         let owner = Owner::new(196, address(number));
         fs::set_permissions(name(owner), fs::Permissions::from_mode(0o644)).unwrap();
     }
@@ -151,7 +151,7 @@ async fn a_question_about_an_address_costs_neither_files_nor_keys() {
         let found = custody.wallet_at(wallet(number)).await.unwrap().unwrap();
         assert_eq!(found.owner, Owner::new(196, address(number)));
     }
-    // A wallet that another process made since is found, and only its file is read.
+    // A wallet that another process has made since is found, and the custody reads only its file.
     let owner = put(777);
     let found = custody.wallet_at(wallet(777)).await.unwrap().unwrap();
     assert_eq!(found.owner, owner);

@@ -7,7 +7,7 @@ pub(super) const POOL: Address = address!("0xE3F3Caefdd7180F884c01E57f65Df979Af8
 pub(super) const DATA_PROVIDER: Address = address!("0x6C505C31714f14e8af2A03633EB2Cdfb4959138F");
 pub(super) const ORACLE: Address = address!("0x91FC11136d5615575a0fC5981Ab5C0C54418E2C6");
 
-/// Most digits of a token; more is no token but noise.
+/// Most decimals of a token. A larger number cannot be right.
 const MAX_DECIMALS: u64 = 30;
 
 alloy_sol_types::sol! {
@@ -28,7 +28,7 @@ pub(super) struct Configuration {
     pub(super) paused: bool,
 }
 
-/// What a reserve holds and pays.
+/// The liquidity and the rate of a reserve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reserve {
     pub(super) supplied: U256,
@@ -37,7 +37,7 @@ pub(super) struct Reserve {
     pub(super) borrow_rate: U256,
 }
 
-/// What an account has in a reserve.
+/// An account's position in a reserve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UserReserve {
     pub(super) supplied: U256,
@@ -47,8 +47,8 @@ pub(super) struct UserReserve {
 }
 
 impl Configuration {
-    /// A token that is no reserve has zero decimals and is not active. Whether it is paused stands
-    /// elsewhere.
+    /// Reads a token's configuration. A token that is no reserve has zero decimals and is not
+    /// active. The paused flag is read from another call.
     pub(super) fn read(returned: &[u8]) -> Option<Self> {
         let read = getReserveConfigurationDataCall::abi_decode_returns(returned).ok()?;
         let decimals = u64::try_from(read.decimals)
@@ -76,7 +76,7 @@ impl Reserve {
 }
 
 impl UserReserve {
-    /// Whether the account has and owes nothing in it.
+    /// Whether the account neither has nor owes anything in the reserve.
     pub(super) fn is_empty(&self) -> bool {
         self.supplied.is_zero() && self.borrowed.is_zero()
     }

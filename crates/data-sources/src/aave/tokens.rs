@@ -18,7 +18,7 @@ const fn token(address: Address, symbol: &'static str, id: &'static str) -> Toke
     }
 }
 
-/// The reviewed tokens; whether one is a reserve is read from the chain.
+/// The reviewed tokens. The chain says whether a token is a reserve.
 pub(super) const TOKENS: [Token; 11] = [
     token(
         address!("0x779Ded0c9e1022225f8E0630b35a9b54bE713736"),

@@ -3,8 +3,8 @@
 use alloy_primitives::U256;
 use readings::Decimal;
 
-/// `atoms` over ten to the `digits`. Digits beyond what a decimal holds are cut off behind the
-/// point; `None` when they are before it.
+/// `atoms` divided by ten to the power of `digits`. Fraction digits that a decimal cannot hold are
+/// cut off. `None` when the integer part does not fit.
 pub(super) fn decimal(atoms: U256, digits: u32) -> Option<Decimal> {
     let (mut atoms, mut scale) = (atoms, digits);
     loop {

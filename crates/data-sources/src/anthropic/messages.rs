@@ -1,5 +1,5 @@
-//! Answers of the messages interface: blocks of text with their citations, between blocks of
-//! searches and what they brought. A search that failed is a block too, in an answer with HTTP 200.
+//! Answers of the messages interface: blocks of text with their citations, and between them blocks
+//! of searches with their results. A failed search is also a block, in an answer with HTTP 200.
 
 use readings::ai::{CitationDraft, Findings, Research};
 use serde::Deserialize;
@@ -13,7 +13,7 @@ pub(super) struct Turn {
     pub(super) content: Vec<Box<RawValue>>,
     /// The model, by its own name.
     pub(super) model: Option<String>,
-    /// How it ended.
+    /// How the turn ended.
     pub(super) end: End,
     /// How many searches were made in it.
     pub(super) searches: Option<u64>,
@@ -24,7 +24,7 @@ pub(super) struct Turn {
 pub(super) enum End {
     /// The answer is whole.
     Done,
-    /// It goes on when it is sent back.
+    /// The turn goes on when it is sent back.
     Paused,
     /// The model does not answer this prompt.
     Refused,
@@ -108,7 +108,7 @@ pub(super) fn read(reply: &Reply) -> Result<Turn, SourceErrorKind> {
     })
 }
 
-/// The answer of all blocks of a turn.
+/// Joins all blocks of a turn into one answer.
 pub(super) fn assemble(
     blocks: &[Box<RawValue>],
     model: String,
@@ -153,7 +153,7 @@ pub(super) fn assemble(
                             .pages
                             .extend(pages.into_iter().filter_map(|page| page.url));
                     }
-                    // Our own limit: the model then writes with what it has.
+                    // Our own limit: the model then writes with the results that it has.
                     SearchResult::Failed { error_code } if error_code == "max_uses_exceeded" => {}
                     SearchResult::Failed { error_code } => failed = Some(error_code),
                 }
@@ -161,7 +161,7 @@ pub(super) fn assemble(
             Block::Other => is_interrupted = true,
         }
     }
-    // What a failed search has left to the model's memory is no research.
+    // An answer after a failed search rests on the model's memory, so it is not research.
     match failed {
         Some(code) if found.citations.is_empty() => Err(generated::failure(Some(&code))),
         _ => generated::research(found, "$.content"),

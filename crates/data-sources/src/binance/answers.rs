@@ -1,4 +1,4 @@
-//! What the exchange answers with.
+//! The bodies of the exchange's answers.
 
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ impl Premium {
         intervals: Option<&BTreeMap<String, FundingInterval>>,
     ) {
         reading.mark_px = Some(self.mark_price);
-        // Without the list of exceptions the rate is of an unknown interval; the gap is named
-        // already.
+        // Without the list of exceptions the interval of the rate is unknown. The reading names the
+        // missing list already.
         let Some(intervals) = intervals else { return };
         let interval = intervals.get(&self.symbol).copied();
         let interval = interval.unwrap_or(FundingInterval::EIGHT_HOURS);

@@ -1,4 +1,4 @@
-//! What stands before the calls of one family: its budget, and the pause that the upstream asked
+//! The gate in front of the calls of one family: its budget, and the pause that the upstream asked
 //! for.
 
 use std::{
@@ -14,7 +14,7 @@ use crate::{error::SourceErrorKind, provenance::Clock};
 
 /// Longest wait for weight.
 const PATIENCE: Duration = Duration::from_millis(800);
-/// Least and longest time for which an upstream is left alone that wants to be paid.
+/// Shortest and longest pause after an upstream has asked to be paid.
 const UNPAID_HOLD: Duration = Duration::from_secs(3_600);
 const LONGEST_UNPAID_HOLD: Duration = Duration::from_secs(24 * 3_600);
 
@@ -24,7 +24,7 @@ pub(crate) struct Gate {
     budget: Option<(Rate, Mutex<Window>)>,
     hold: Mutex<Option<Hold>>,
     kept: Option<KeptUse>,
-    /// Until when calls that were told "too many" wait, by the time in which they sleep.
+    /// Until when calls that got "too many requests" wait, by the clock that their sleep uses.
     waited_out: Mutex<Option<Instant>>,
     clock: Arc<dyn Clock>,
 }
@@ -36,17 +36,17 @@ struct Hold {
     unpaid: bool,
 }
 
-/// What an upstream says of our use of it.
+/// What an upstream states about our use of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reported {
     /// Calls that are left.
     pub(crate) left: u32,
-    /// Until they are all back.
+    /// The time until all of them are back.
     pub(crate) reset: Duration,
 }
 
 impl Gate {
-    /// A gate with a budget; without one it only keeps pauses.
+    /// A gate with a budget. Without a budget it only keeps pauses.
     pub(crate) fn new(family: String, rate: Option<Rate>, clock: Arc<dyn Clock>) -> Self {
         Self {
             family,
@@ -58,7 +58,7 @@ impl Gate {
         }
     }
 
-    /// Lets a call of this weight through, after a short wait if need be, and gives the number of
+    /// Lets a call of this weight through, after a short wait if needed, and returns the number of
     /// its grant.
     pub(super) async fn take(&self, weight: u32) -> Result<Option<u64>, SourceErrorKind> {
         self.held()?;
@@ -71,7 +71,7 @@ impl Gate {
         })?;
         if !granted.wait.is_zero() {
             tokio::time::sleep(granted.wait).await;
-            // In the meantime the upstream may have had enough.
+            // During the wait the upstream may have asked for a pause.
             self.held()?;
         }
         if let Some(kept) = &self.kept {
@@ -80,8 +80,8 @@ impl Gate {
         Ok(Some(granted.id))
     }
 
-    /// Keeps what is used of a window of a minute or longer in `store` from now on, and counts what
-    /// is there.
+    /// From now on, keeps the use of a window of a minute or longer in `store`, and counts the use
+    /// that is already there.
     pub(crate) async fn keep_in(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
         let (Some(kept), Some((_, window))) = (&self.kept, &self.budget) else {
             return Ok(());
@@ -94,27 +94,27 @@ impl Gate {
         Ok(())
     }
 
-    /// Sets what a call that was let through turned out to weigh.
+    /// Corrects the weight of a call that was let through.
     pub(super) fn correct(&self, grant: u64, weight: u32) {
         if let Some((_, window)) = &self.budget {
             lock(window).correct(grant, weight);
         }
     }
 
-    /// Takes over what the upstream says of our use.
+    /// Takes over the upstream's statement about our use.
     pub(crate) fn reported(&self, said: Reported) {
         if let Some((_, window)) = &self.budget {
             lock(window).reported(self.clock.monotonic(), said.left, said.reset);
         }
     }
 
-    /// Leaves the family alone for `pause`, because the upstream says that we ask too much.
+    /// Pauses the family for `pause`, because the upstream reports too many requests.
     pub(crate) fn hold(&self, pause: Duration) {
         self.close(pause, false);
     }
 
-    /// Waits out a short pause that the upstream asks for. Until it is over the family is held for
-    /// everybody; of several pauses, all wait for the last.
+    /// Waits out a short pause that the upstream asks for. Until it is over, the family is held for
+    /// every caller. When there are several pauses, every call waits for the last one.
     pub(crate) async fn wait_out(&self, pause: Duration) {
         let Some(own) = Instant::now().checked_add(pause) else {
             return;
@@ -133,8 +133,8 @@ impl Gate {
         }
     }
 
-    /// Leaves the family alone for at least an hour and at most a day, because the upstream wants
-    /// to be paid; for how long it is.
+    /// Pauses the family for at least an hour and at most a day, because the upstream asks to be
+    /// paid. Returns the length of the pause.
     pub(crate) fn hold_unpaid(&self, asked: Duration) -> Duration {
         let pause = asked.min(LONGEST_UNPAID_HOLD).max(UNPAID_HOLD);
         self.close(pause, true);
@@ -144,13 +144,13 @@ impl Gate {
     fn close(&self, pause: Duration, unpaid: bool) {
         let until = self.clock.monotonic().saturating_add(pause);
         let mut hold = lock(&self.hold);
-        // Of two calls that end at the same time, one may have been told less.
+        // Of two calls that end at the same time, the later one may name a shorter pause.
         if hold.is_none_or(|hold| hold.until <= until) {
             *hold = Some(Hold { until, unpaid });
         }
     }
 
-    /// Refuses while the family is left alone.
+    /// Refuses while the family is paused.
     pub(crate) fn held(&self) -> Result<(), SourceErrorKind> {
         let Some((left, unpaid)) = self.hold_left() else {
             return Ok(());
@@ -164,7 +164,7 @@ impl Gate {
         })
     }
 
-    /// Whether it is left alone because it wants to be paid.
+    /// Whether the family is paused because the upstream asks to be paid.
     pub(crate) fn is_unpaid(&self) -> bool {
         self.hold_left().is_some_and(|(_, unpaid)| unpaid)
     }
@@ -181,7 +181,7 @@ impl Gate {
         holds.filter(|(left, _)| !left.is_zero()).max()
     }
 
-    /// What is left; `None` without a budget.
+    /// The remaining budget; `None` without one.
     pub(crate) fn state(&self) -> Option<BudgetState> {
         let (rate, window) = self.budget.as_ref()?;
         Some(BudgetState {
@@ -202,7 +202,7 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// Seconds, rounded up, at least one: whoever comes back then is not sent away again.
+/// Seconds, rounded up, at least one: a caller that returns after this time is not refused again.
 fn whole_seconds(time: Duration) -> u64 {
     let up = u64::from(time.subsec_nanos() > 0);
     time.as_secs().saturating_add(up).max(1)
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_waits_when_the_upstream_has_had_enough_is_refused() {
+    async fn waiting_requests_are_refused_when_the_upstream_limits_us() {
         let gate = gate(Rate::per(1, 1));
         gate.take(1).await.unwrap();
         tokio::time::advance(Duration::from_millis(1_500)).await;
@@ -292,7 +292,7 @@ mod tests {
         };
         assert_eq!(gate.take(1).await, limited(2));
         tokio::time::advance(Duration::from_millis(1_100)).await;
-        // The first one's pause is over, the other one's is not.
+        // The first pause is over, the second is not.
         assert_eq!(gate.take(1).await, limited(1));
         one.await.unwrap().unwrap();
         other.await.unwrap().unwrap();

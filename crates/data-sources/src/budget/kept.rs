@@ -1,9 +1,9 @@
-//! What was used of a long window, written down in slices of time, and ahead of its use.
+//! The use of a long window, written down in slices of time and ahead of the use itself.
 //!
-//! A call waits for a write only when its slice has nothing written down that is unused. A write
-//! adds as much as the slice has so far, at most a 64th of the budget, so that a busy window costs
-//! about a hundred writes. After a restart a window counts at least what was used, and at most
-//! twice as much; a budget of less than 128 counts exactly.
+//! A call waits for a write only when its slice has no unused weight in the store. A write adds as
+//! much as the slice has so far, at most a 64th of the budget, so that a busy window costs about a
+//! hundred writes. After a restart a window counts at least its real use and at most twice as much.
+//! A budget of less than 128 is counted exactly.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -15,12 +15,12 @@ use tokio::sync::Mutex;
 
 use super::{QuotaStore, QuotaStoreError, Rate, window::TRANSIT};
 
-/// The shortest window that is written down, in seconds: what is shorter is over before a server
-/// has started again.
+/// The shortest window that is written down, in seconds. A shorter window is over before a server
+/// has restarted.
 const LEAST_WINDOW: u32 = 60;
 /// Slices of a window.
 const SLICES: u32 = 60;
-/// The part of a budget that is written down ahead of its use, at most.
+/// The divisor of a budget that gives the most weight written ahead of its use.
 const AHEAD: u32 = 64;
 
 /// Where the use of one family's window is kept.
@@ -29,7 +29,7 @@ pub(super) struct KeptUse {
     slice_seconds: u64,
     most_ahead: u64,
     store: OnceLock<Arc<dyn QuotaStore>>,
-    /// Held during a write: calls that need it as well wait for one write, not for one each.
+    /// Held during a write, so that all calls that need it wait for one write instead of one each.
     slice: Mutex<Slice>,
 }
 
@@ -44,7 +44,7 @@ struct Slice {
 }
 
 impl Slice {
-    /// Uses `weight`, and gives what is to be written down first: nothing while the use is covered.
+    /// Uses `weight`, and returns the weight to write down first: nothing while the use is covered.
     fn take(&mut self, begins: u64, weight: u64, most_ahead: u64) -> Option<u64> {
         if self.begins != begins {
             *self = Self {
@@ -72,8 +72,8 @@ impl KeptUse {
         })
     }
 
-    /// Keeps the use in `store` from now on, and gives what is there: how long ago, and how much. A
-    /// slice counts as if all of it had been used at its end.
+    /// From now on, keeps the use in `store`. Returns the use that is already there: its age and
+    /// its weight. A slice counts as if all of it had been used at its end.
     pub(super) async fn resume(
         &self,
         store: Arc<dyn QuotaStore>,
@@ -92,8 +92,8 @@ impl KeptUse {
         Ok(spent)
     }
 
-    /// Uses `weight` now, and writes it down before unless that has been done. A budget is kept in
-    /// memory as well: a store that fails stops no call.
+    /// Uses `weight` now, and first writes it down if no earlier write covers it. The budget is
+    /// also kept in memory: a failing store stops no call.
     pub(super) async fn spend(&self, family: &str, weight: u32, now: Timestamp) {
         let Some(store) = self.store.get() else {
             return;
@@ -149,7 +149,7 @@ mod tests {
         }
         // 1, 2, 4, … 128, 228, … 1,028.
         assert_eq!(writes, 17);
-        // What weighs more than is written ahead is covered as a whole.
+        // A weight above the amount written ahead is covered as a whole.
         assert_eq!(slice.take(60, 5_000, 100), Some(4_972));
     }
 
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(slice.take(61, 2, 100), Some(2));
     }
 
-    /// What a cancelled or failed write may have left out is written by the next call.
+    /// The next call writes what a cancelled or failed write left out.
     #[test]
     fn a_write_that_did_not_happen_is_made_up_for() {
         let mut slice = Slice::default();

@@ -1,14 +1,15 @@
-//! Quotas of days and months, and how they are paced. Pure: the time is handed in.
+//! Quotas of days and months, and their pace. Pure: the caller passes the time in.
 
 use std::num::NonZeroU32;
 
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
-/// How many calls an upstream takes in a day and in a month of the calendar, in UTC. 0 is no quota.
+/// How many calls an upstream takes in a calendar day and a calendar month, in UTC. 0 means no
+/// quota.
 ///
 /// A quota is **paced**, so that no hour spends the month: at any time the calls of the period so
 /// far are at most its linear share so far plus a tenth of the quota, and never more than the
-/// quota. What was left unused can be used later in the same period.
+/// quota. Unused calls can be used later in the same period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuotaSpec {
     /// Calls in a day.
@@ -24,7 +25,7 @@ impl QuotaSpec {
         monthly: 0,
     };
 
-    /// So many calls in a month.
+    /// A quota of this many calls in a month.
     #[must_use]
     pub const fn monthly(calls: u64) -> Self {
         Self {
@@ -33,7 +34,8 @@ impl QuotaSpec {
         }
     }
 
-    /// The share of one of `servers` behind the same address; a quota stays one, of at least 1.
+    /// The share of one of `servers` servers behind the same address. The share of a quota is at
+    /// least 1.
     #[must_use]
     pub fn divided(self, servers: NonZeroU32) -> Self {
         let share = |calls: u64| match calls {
@@ -63,7 +65,7 @@ impl Period {
         }
     }
 
-    /// The beginning of the period around `now` and that of the next one.
+    /// The beginning of the period around `now`, and the beginning of the next one.
     pub(super) fn around(self, now: Timestamp) -> (Timestamp, Timestamp) {
         let today = now.to_zoned(TimeZone::UTC).date();
         let (first, next) = match self {
@@ -89,7 +91,7 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// Calls of the period that may have been made by `now`.
+    /// The calls of the period that are allowed by `now`.
     pub(super) fn share(&self, now: Timestamp) -> u64 {
         let (start, end) = self.period.around(now);
         let millis = |from: Timestamp, to: Timestamp| {
@@ -118,7 +120,7 @@ impl Quota {
             Timestamp::from_millisecond(start.as_millisecond().saturating_add(millis))
                 .unwrap_or(end)
         };
-        // Rounded up, so that whoever comes back then is not sent away again.
+        // Rounded up, so that a caller that returns then is not refused again.
         u64::try_from(seconds(until).saturating_add(1))
             .unwrap_or(1)
             .max(1)

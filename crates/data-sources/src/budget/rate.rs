@@ -1,4 +1,4 @@
-//! What is known of the limits of an upstream before it is asked.
+//! The limits of an upstream, as they are known in advance.
 
 use std::num::NonZeroU32;
 
@@ -24,7 +24,7 @@ impl Rate {
         Self::per(weight, 60)
     }
 
-    /// The share of one of `servers` behind the same address, at least 1.
+    /// The share of one of `servers` servers behind the same address, at least 1.
     #[must_use]
     pub fn divided(self, servers: NonZeroU32) -> Self {
         Self {
@@ -39,9 +39,9 @@ impl Rate {
 pub enum Families {
     /// One limit for everything.
     One(Rate),
-    /// Each of its addresses has a limit of its own: they are different hosts.
+    /// Each of the upstream's addresses has its own limit: they are different hosts.
     EachAddress(Rate),
-    /// Groups of its sources; every source is in one of them.
+    /// Groups of the upstream's sources; every source belongs to one of them.
     Groups(&'static [Family]),
 }
 
@@ -52,12 +52,12 @@ pub struct Family {
     pub name: &'static str,
     /// The ids of its sources.
     pub sources: &'static [&'static str],
-    /// How much they may be asked together.
+    /// The limit of all of them together.
     pub rate: Rate,
 }
 
 impl Families {
-    /// No budget at all. Pauses that the upstream asks for cover all of it.
+    /// No budget at all. A pause covers the whole upstream.
     pub const UNLIMITED: Self = Self::Groups(&[]);
 
     /// Each family: its name within the upstream, empty for the only one, and its rate. `addresses`
@@ -75,7 +75,7 @@ impl Families {
         }
     }
 
-    /// The place in [`Self::each`] of the family of a source at the `address`-th address. A source
+    /// The index in [`Self::each`] of the family of a source at the `address`-th address. A source
     /// that no group names belongs to the first one.
     pub(crate) fn of(&self, source: &str, address: usize) -> usize {
         match self {

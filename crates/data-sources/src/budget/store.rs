@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{error::SourceErrorKind, provenance::Clock};
 
-/// When a counter that could not be kept is tried again, in seconds.
+/// Seconds after which a counter that could not be stored is tried again.
 const STORE_PAUSE: u64 = 60;
 /// Most calls of a slice.
 const MAX_SLICE: u64 = 100;
@@ -21,8 +21,8 @@ const MAX_SLICE: u64 = 100;
 /// The quotas of one upstream.
 ///
 /// Calls are added to the store before they are made, a slice of a thousandth of the quota at a
-/// time (at least 1 and at most 100 calls). A crash therefore counts too much by at most a slice,
-/// and never too little. When the store fails, no further slice is had and calls are refused.
+/// time (at least 1 and at most 100 calls). A crash therefore counts at most a slice too many, and
+/// never too few. When the store fails, no further slice is granted and calls are refused.
 pub(crate) struct Quotas {
     counters: Vec<Counter>,
     store: OnceLock<Arc<dyn QuotaStore>>,
@@ -37,12 +37,12 @@ struct Counter {
     fetching: tokio::sync::Mutex<()>,
 }
 
-/// What is known of a counter.
+/// The state of one counter.
 #[derive(Clone, Copy, Debug)]
 struct Reserved {
-    /// The beginning of its period.
+    /// When its period began.
     period: Timestamp,
-    /// The total of the store, our slice included.
+    /// The total in the store, our slice included.
     total: u64,
     /// Calls of our slice that were not made yet.
     left: u64,
@@ -78,8 +78,8 @@ impl Quotas {
         }
     }
 
-    /// Keeps the counters in `store` from now on, and goes on where it stands. The first store
-    /// stays.
+    /// From now on, keeps the counters in `store`, and continues from the stored values. The first
+    /// store stays.
     pub(crate) async fn keep_in(&self, store: Arc<dyn QuotaStore>) -> Result<(), QuotaStoreError> {
         let store = self.store.get_or_init(|| store);
         for counter in &self.counters {
@@ -121,12 +121,12 @@ impl Quotas {
         Ok(())
     }
 
-    /// A further slice for a counter whose last one is used up.
+    /// Fetches a further slice for a counter whose last slice is used up.
     async fn fetch(&self, counter: &Counter, now: Timestamp) -> Result<(), SourceErrorKind> {
         let _fetching = counter.fetching.lock().await;
         let reserved = counter.now(now);
         if reserved.left > 0 {
-            // Another call fetched one.
+            // Another call has fetched a slice.
             return Ok(());
         }
         let calls = counter.quota.calls;
@@ -196,7 +196,7 @@ impl Counter {
         self.rolled(*self.lock(), now)
     }
 
-    /// A period that has begun starts from nothing. A clock that was set back starts no old one.
+    /// A new period starts from zero. A clock that was set back does not start an old period again.
     fn rolled(&self, reserved: Reserved, now: Timestamp) -> Reserved {
         let (period, _) = self.quota.period.around(now);
         if period <= reserved.period {

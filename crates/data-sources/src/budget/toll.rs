@@ -1,16 +1,16 @@
-//! What one request on the wire takes of a budget and of the quotas.
+//! The cost of one request on the wire, in budget and quotas.
 
 use super::{Gate, Quotas};
 use crate::error::SourceErrorKind;
 
-/// Whom a request passes before it is sent.
+/// The gate and the quotas that a request passes before it is sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Toll<'a> {
     pub(crate) gate: &'a Gate,
     pub(crate) quotas: Option<&'a Quotas>,
 }
 
-/// What a request took, so that it can be corrected.
+/// The cost that a request paid, so that it can be corrected.
 #[derive(Debug)]
 pub(crate) struct Paid {
     grant: Option<u64>,
@@ -38,7 +38,7 @@ impl Toll<'_> {
         Ok(Paid { grant })
     }
 
-    /// Sets what the request turned out to weigh.
+    /// Corrects the weight of a request.
     pub(crate) fn correct(&self, paid: &Paid, weight: u32) {
         if let Some(grant) = paid.grant {
             self.gate.correct(grant, weight);

@@ -1,26 +1,27 @@
-//! The sliding window of a budget. Pure: the time is handed in.
+//! The sliding window of a budget. Pure: the caller passes the time in.
 
 use std::{collections::VecDeque, time::Duration};
 
 use super::Rate;
 
-/// How much later than it was granted a call may reach the upstream. An entry counts for that much
-/// longer than the upstream's window, so that a late call and a prompt one are not counted
-/// together.
+/// How long after its grant a call may reach the upstream. An entry counts for that much longer
+/// than the upstream's window, so that a late call and a prompt one never fall into one window of
+/// the upstream.
 pub(super) const TRANSIT: Duration = Duration::from_secs(1);
 
 /// Grants weight, never more than the limit in any window of its length plus [`TRANSIT`].
 ///
-/// A grant may lie in the future: then the caller waits until that time. Grants are in the order in
-/// which they were asked for.
+/// A grant may lie in the future: then the caller waits until that time. Grants keep the order of
+/// the requests.
 #[derive(Debug)]
 pub(super) struct Window {
     limit: u32,
     span: Duration,
-    /// Grants in ascending order of their time; those that no window from now on contains are gone.
+    /// Grants in ascending order of their time. Grants that no window from now on contains are
+    /// removed.
     granted: VecDeque<Grant>,
     next_id: u64,
-    /// The latest time that was handed in: time does not go back.
+    /// The latest time that was passed in: time does not go back.
     latest: Duration,
 }
 
@@ -31,7 +32,7 @@ struct Grant {
     weight: u32,
 }
 
-/// A grant: from when on the call may be made, and which one it was.
+/// A grant: when the call may be made, and the grant's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Granted {
     pub(super) id: u64,
@@ -50,8 +51,8 @@ impl Window {
         }
     }
 
-    /// Weight for a call at `now`, or at a later time within `patience`. Otherwise the time until
-    /// it can be had, and nothing is granted.
+    /// Grants weight for a call at `now`, or at a later time within `patience`. Otherwise returns
+    /// the time until the weight is free, and grants nothing.
     pub(super) fn take(
         &mut self,
         now: Duration,
@@ -73,15 +74,15 @@ impl Window {
         Ok(Granted { id, wait })
     }
 
-    /// Sets the weight of a grant to what the call turned out to weigh.
+    /// Corrects the weight of a grant.
     pub(super) fn correct(&mut self, id: u64, weight: u32) {
         if let Some(grant) = self.granted.iter_mut().find(|grant| grant.id == id) {
             grant.weight = weight;
         }
     }
 
-    /// Takes over what the upstream says: `left` calls until `reset` from now. What it counts
-    /// beyond our own grants is counted here until then; what it counts less is not believed.
+    /// Takes over the upstream's statement: `left` calls until `reset` from now. Use that it counts
+    /// beyond our own grants counts here until then. A lower count is ignored.
     pub(super) fn reported(&mut self, now: Duration, left: u32, reset: Duration) {
         let now = self.at(now);
         let ours = self.limit.saturating_sub(self.taken());
@@ -93,7 +94,7 @@ impl Window {
         self.insert(now.saturating_sub(passed), excess);
     }
 
-    /// Counts what an earlier process was granted `age` ago.
+    /// Counts a grant that an earlier process got `age` ago.
     pub(super) fn resume(&mut self, now: Duration, age: Duration, weight: u32) {
         let now = self.at(now);
         if age < self.span {
@@ -136,9 +137,9 @@ impl Window {
         Ok(earliest)
     }
 
-    /// Moves on to `now`, and forgets what no window from then on contains.
+    /// Moves on to `now`, and removes the grants that no window from then on contains.
     fn at(&mut self, now: Duration) -> Duration {
-        // Times inside are one window later, so that there is a time before the first one.
+        // Times are stored one window later, so that there is a time before the first one.
         self.latest = self.latest.max(now.saturating_add(self.span));
         while let Some(grant) = self.granted.front() {
             if grant.at.saturating_add(self.span) > self.latest {
@@ -167,7 +168,7 @@ mod tests {
         assert!(now(&mut window, 0, 6).is_ok());
         assert!(now(&mut window, 4_000, 4).is_ok());
         assert_eq!(window.left(ms(4_000)), 0);
-        // There is no burst: nothing before the first grant has left the window.
+        // There is no burst: no weight is free before the first grant has left the window.
         assert_eq!(now(&mut window, 4_000, 1), Err(ms(6_000)));
         assert_eq!(now(&mut window, 9_999, 7), Err(ms(4_001)));
         assert!(now(&mut window, 10_000, 6).is_ok());
@@ -204,19 +205,19 @@ mod tests {
         assert_eq!(window.left(ms(0)), 80);
         window.correct(granted.id, 21);
         assert_eq!(window.left(ms(0)), 179);
-        // What is long over is not looked for.
+        // A grant that is long over does not count.
         assert_eq!(window.left(ms(10_000)), 200);
         window.correct(granted.id, 100);
         assert_eq!(window.left(ms(10_000)), 200);
     }
 
     #[test]
-    fn what_the_upstream_counts_more_is_believed() {
+    fn the_upstreams_higher_count_wins() {
         let mut window = Window::new(Rate::per(70, 7_200));
         let now = ms(0);
         window.reported(now, 3, Duration::from_secs(600));
         assert_eq!(window.left(now), 3);
-        // What it counts less is not.
+        // A lower count is ignored.
         window.reported(now, 50, Duration::from_secs(600));
         assert_eq!(window.left(now), 3);
         let later = |seconds| now + Duration::from_secs(seconds);
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_process_was_granted_counts_until_it_leaves_the_window() {
+    fn grants_of_an_earlier_process_count_until_they_leave_the_window() {
         let mut window = Window::new(Rate::per(10, 9));
         let seconds = Duration::from_secs;
         window.resume(ms(0), seconds(4), 3);
@@ -254,7 +255,7 @@ mod tests {
                         prop_assert!(granted.wait <= ms(patience));
                         arrivals.push((ms(now) + granted.wait + ms(delay), weight));
                     }
-                    // The refusal names the time: whoever comes back then is served.
+                    // The refusal names a time at which the call is granted.
                     Err(wait) if weight <= limit => {
                         prop_assert!(wait > ms(patience));
                         now += u64::try_from(wait.as_millis()).unwrap();

@@ -86,7 +86,7 @@ async fn a_fresh_value_is_not_fetched_again_and_an_old_one_is() {
     assert!((second.value, second.sources[0].cached) == (0, true));
     bench.at(11);
     assert_eq!(bench.get(None).await.unwrap().value, 1);
-    // A caller may want it younger than the usual.
+    // A caller may ask for a younger value than usual.
     bench.at(16);
     assert_eq!(bench.get(Some(5)).await.unwrap().value, 1);
     assert_eq!(bench.get(Some(4)).await.unwrap().value, 2);
@@ -124,7 +124,7 @@ async fn of_many_callers_one_fetches_and_none_is_lost_with_it() {
             Ok(value(7, Timestamp::UNIX_EPOCH))
         }
     };
-    // The one that started it goes away.
+    // The caller that started the fetch goes away.
     let mut first = Box::pin(bench.cached.get("k", None, fetch));
     tokio::select! {
         biased;
@@ -162,7 +162,7 @@ async fn while_an_old_value_can_be_served_a_slow_source_is_not_waited_for() {
     assert_eq!(stale.sources[0].status, SourceStatus::Stale { reason });
     assert_eq!(stale.value, 0);
     gate.notify_one();
-    // Who cannot take the old one waits for the new one.
+    // A caller that cannot take the old value waits for the new one.
     assert_eq!(bench.get(Some(1)).await.unwrap().value, 9);
 }
 
@@ -212,7 +212,7 @@ async fn before_the_floor_nobody_asks_again() {
     let bench = Bench::new();
     bench.at(100);
     bench.get(Some(0)).await.unwrap();
-    // Whoever wants it new gets it as old as it is, and is not told that it is newer.
+    // A caller that wants a newer value gets the kept one with its true age.
     bench.at(102);
     let kept = bench.get(Some(0)).await.unwrap();
     assert_eq!((kept.value, bench.fetches()), (0, 1));
@@ -244,7 +244,7 @@ async fn that_there_is_no_such_thing_is_kept_like_a_value() {
     assert_eq!(absent(Some(0)).await, 1);
     bench.at(10);
     assert_eq!(absent(None).await, 1);
-    // Somebody who wants it newer asks again, after the floor.
+    // A caller that wants a newer answer asks again, after the floor.
     assert_eq!(absent(Some(9)).await, 2);
     bench.at(21);
     assert_eq!(absent(None).await, 3);

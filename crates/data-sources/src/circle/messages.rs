@@ -1,8 +1,7 @@
 //! `GET /v2/messages/{domain}?transactionHash=…`: the message of a burn, and its attestation.
 //!
 //! The message in the burn's log is not the one that is attested: the service gives it its nonce.
-//! Nothing here is believed but its form; the contract on the destination chain judges the
-//! signatures.
+//! This module checks the form only; the contract on the destination chain judges the signatures.
 
 use alloy_primitives::{B256, Bytes};
 use plan_builder::ports::PortError;
@@ -10,9 +9,9 @@ use plan_builder::ports::PortError;
 use super::{Circle, MESSAGES, is_own, refused};
 use crate::{error::SourceErrorKind, json::Json};
 
-/// Where a message names its source domain: after its version.
+/// The bytes of a message that hold its source domain, after its version.
 const SOURCE_DOMAIN: std::ops::Range<usize> = 4..8;
-/// Bytes of a signature; an attestation is one or more of them.
+/// Bytes of one signature. An attestation is one or more signatures.
 const SIGNATURE_BYTES: usize = 65;
 
 /// A message and the signatures over it.
@@ -30,8 +29,8 @@ impl Circle {
     ///
     /// # Errors
     ///
-    /// [`PortError`]: the service does not answer, has had enough, or answers something else than
-    /// one message from the domain.
+    /// A [`PortError`] when the service does not answer, limits our requests, or answers with
+    /// anything else than one message from the domain.
     pub async fn attestation(
         &self,
         source_domain: u32,
@@ -41,7 +40,7 @@ impl Circle {
         let ask = self.source.get(MESSAGES, &path).accepts_any();
         self.source
             .ask_port(ask, |reply| {
-                // What is not indexed yet is not known yet: the usual case after a burn.
+                // A burn that is not indexed yet is unknown: the usual case right after a burn.
                 if reply.status.as_u16() == 404 && is_own(reply) {
                     return Ok(None);
                 }

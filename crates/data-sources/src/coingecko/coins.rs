@@ -28,9 +28,9 @@ use crate::{
 
 pub(super) const MARKETS: &str = "coingecko.markets";
 pub(super) const CONTRACTS: &str = "coingecko.contracts";
-/// Contracts only complete an answer: they are not waited for longer.
+/// How long contracts are waited for. They only complete an answer.
 const CONTRACTS_PATIENCE: Duration = Duration::from_millis(2_500);
-/// How far ahead of our clock a time of the source may lie.
+/// How far a time of the source may be ahead of our clock.
 const AHEAD: Duration = Duration::from_secs(300);
 
 #[derive(Deserialize)]
@@ -72,12 +72,12 @@ struct Platforms {
 }
 
 impl Coingecko {
-    /// Every coin with this symbol, in no order that matters, without contracts. None is an empty
-    /// list.
+    /// Every coin with this symbol, without contracts, in no particular order. The list may be
+    /// empty.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn coins(
         &self,
         symbol: &SymbolKey,
@@ -104,11 +104,11 @@ impl Coingecko {
         self.coins.get(key, max_age, fetch).await
     }
 
-    /// The contracts of a coin; a coin of its own chain has none.
+    /// The contracts of a coin. The native coin of a chain has none.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable: that it is about another coin, for one.
+    /// When the answer is unusable, for example because it is about another coin.
     pub async fn contracts(&self, id: &str) -> Result<Sourced<Arc<Vec<Contract>>>, Error> {
         if !is_slug(id) {
             return Err(Error::NotFound {
@@ -208,7 +208,7 @@ fn contracts(coin: Platforms, id: &str) -> Result<Vec<Contract>, SourceErrorKind
         let chain_id = chain_of(&platform);
         let address = match (address.parse::<Address>(), chain_id) {
             (Ok(address), _) => address.to_string(),
-            // An EVM chain has no other addresses.
+            // Addresses of an EVM chain have no other form.
             (Err(_), Some(_)) => return None,
             (Err(_), None) => address,
         };
@@ -221,7 +221,7 @@ fn contracts(coin: Platforms, id: &str) -> Result<Vec<Contract>, SourceErrorKind
     Ok(coin.platforms.into_iter().filter_map(contract).collect())
 }
 
-/// Zero is how this source writes that it does not know.
+/// This source writes zero for an unknown figure.
 fn above_zero(figure: Option<Figure>) -> Option<Figure> {
     measure(figure).filter(|figure| !figure.get().is_zero())
 }

@@ -52,7 +52,7 @@ impl TokenList for Coingecko {
                 .await;
             let read = read?;
             let now = this.source.now();
-            // A list is as old as its last change; only a time that has been says so.
+            // A list is as old as its last change, unless that time lies in the future.
             let as_of = read.value.1.filter(|time| *time <= now);
             Ok(read.map(|(snapshot, _)| snapshot).as_of(as_of))
         };

@@ -1,4 +1,4 @@
-//! `GET /api/v3/search/trending`: the coins that are looked for the most.
+//! `GET /api/v3/search/trending`: the coins with the most searches.
 
 use std::{sync::Arc, time::Duration};
 
@@ -56,11 +56,11 @@ struct Change {
 }
 
 impl Coingecko {
-    /// The coins that are looked for the most, the first first.
+    /// The coins with the most searches, in order.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn trending(
         &self,
         max_age: Option<Duration>,
@@ -123,7 +123,7 @@ fn coin(item: Item) -> Option<SearchedCoin> {
     })
 }
 
-/// `$521,967,819` as a figure.
+/// Reads `$521,967,819` as a figure.
 fn dollars(text: &str) -> Option<Figure> {
     let digits = text.trim().strip_prefix('$')?.replace(',', "");
     digits.parse().ok()

@@ -31,7 +31,7 @@ impl Defillama {
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn chains(
         &self,
         max_age: Option<Duration>,

@@ -40,7 +40,7 @@ impl Defillama {
     /// # Errors
     ///
     /// [`Error::NotFound`] (`pool_not_found`) for an id that the source does not know, and for a
-    /// text that is none of its ids; otherwise what makes the answer unusable.
+    /// text that is none of its ids; an [`Error::Source`] when the answer is unusable.
     pub async fn history(
         &self,
         pool: &str,
@@ -88,13 +88,13 @@ fn points(body: Body) -> Result<Vec<Point>, SourceErrorKind> {
     let point = |row: Row| Point {
         time: row.timestamp,
         apy_pct: row.apy,
-        // Nothing holds less than nothing: such a figure says nothing.
+        // A negative value is impossible and carries no information.
         tvl_usd: row.tvl_usd.filter(|tvl| !tvl.0.is_sign_negative()),
     };
     Ok(rows.into_iter().map(point).collect())
 }
 
-/// Ids are UUIDs; nothing else becomes part of a path.
+/// Whether a text is an id. Ids are UUIDs; no other text becomes part of a path.
 fn is_id(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {

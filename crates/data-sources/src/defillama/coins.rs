@@ -18,7 +18,7 @@ use crate::{
 };
 
 const SOURCE: &str = "defillama.coins";
-/// How far ahead of our clock a time of the source may lie.
+/// How far a time of the source may be ahead of our clock.
 const AHEAD: Duration = Duration::from_secs(300);
 
 #[derive(Deserialize)]
@@ -40,8 +40,7 @@ impl Defillama {
     ///
     /// # Errors
     ///
-    /// [`Error::NotPriced`] for a token that is not known; otherwise what makes the answer
-    /// unusable.
+    /// [`Error::NotPriced`] for an unknown token; an [`Error::Source`] when the answer is unusable.
     pub async fn token_price(
         &self,
         platform: &'static str,
@@ -74,8 +73,7 @@ impl Defillama {
     }
 }
 
-/// The price of `coin`; `None` when the source leaves it out, which is how it says that it knows
-/// none.
+/// The price of `coin`. `None` when the source leaves the coin out, because it knows no price.
 fn quote(body: Body, coin: &str, now: Timestamp) -> Result<Option<Quote>, SourceErrorKind> {
     let malformed = |expected, observed: String| SourceErrorKind::Malformed {
         path: format!("$.coins.{coin}"),

@@ -1,4 +1,4 @@
-//! The prices of a swap's two tokens, in one request: what a plan's quote is held against.
+//! The prices of a swap's two tokens, in one request. A plan's quote is compared with them.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
 
 const SOURCE: &str = "defillama.coins";
 
-/// The chains of the agent rail, as this source calls them.
+/// The chains of the agent rail, by this source's names.
 const CHAINS: [(u64, &str); 8] = [
     (1, "ethereum"),
     (10, "optimism"),
@@ -29,8 +29,8 @@ const CHAINS: [(u64, &str); 8] = [
 ];
 
 impl Defillama {
-    /// A chain as this source calls it in [`Defillama::token_price`]; `None` for one that has no
-    /// name here.
+    /// A chain's name at this source, for [`Defillama::token_price`]; `None` for a chain without
+    /// one.
     #[must_use]
     pub fn platform(chain_id: u64) -> Option<&'static str> {
         let mut chains = CHAINS.iter();
@@ -39,8 +39,8 @@ impl Defillama {
             .map(|(_, name)| *name)
     }
 
-    /// The prices of a swap's tokens, as a plan is held against them; none where they cannot be
-    /// read.
+    /// The prices of a swap's tokens, for comparison with a plan's quote; `None` when they cannot
+    /// be read.
     pub async fn independent_price(&self, ask: &SwapAsk) -> Option<IndependentPrice> {
         let found = self.pair_price(ask.chain_id, ask.from_token, ask.to_token);
         match found.await {
@@ -60,8 +60,7 @@ impl Defillama {
     ///
     /// # Errors
     ///
-    /// [`Error::NotPriced`] for a token that is not known; otherwise what makes the answer
-    /// unusable.
+    /// [`Error::NotPriced`] for an unknown token; an [`Error::Source`] when the answer is unusable.
     pub async fn pair_price(
         &self,
         chain_id: u64,

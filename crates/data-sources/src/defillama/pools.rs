@@ -1,4 +1,5 @@
-//! `GET /pools`: one body of every pool there is, read row by row; only what can be shown is kept.
+//! `GET /pools`: one body with every pool. It is read row by row, and only the pools that can be
+//! shown are kept.
 
 use std::{fmt, sync::PoisonError, time::Duration};
 
@@ -26,17 +27,17 @@ use crate::{
 const SOURCE: &str = "defillama.pools";
 /// Pools that are kept, the largest first; about 4,000 pass the filters.
 const MAX_KEPT: usize = 6_000;
-/// While reading, at most this many are held.
+/// Most pools that are held while the list is read.
 const MAX_HELD: usize = 2 * MAX_KEPT;
 /// Tokens of one pool that are kept.
 const MAX_TOKENS: usize = 16;
 const NOT_MODIFIED: u16 = 304;
-/// Over 10 MB take their time, and nobody waits for them: a job asks.
+/// A body of over 10 MB takes long. Only a background job asks for it.
 const PATIENCE: Duration = Duration::from_secs(45);
-/// A time of change this far in the future is none.
+/// A time of change further than this in the future is ignored.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// The pools that can be shown ([`Pool::admit`]), and how many there were.
+/// The pools that can be shown ([`Pool::admit`]), and the number of all rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolList {
     /// The pools, the largest first.
@@ -56,13 +57,13 @@ pub(super) struct Tagged {
 }
 
 impl Defillama {
-    /// The pools. Asked each time it is called, with the tag of the last answer if there was one:
-    /// an unchanged list is not sent again.
+    /// The pools. Every call asks the source, with the tag of the last answer if there was one: an
+    /// unchanged list is not sent again.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable: more than 32 MiB, no list, one in which a row of twenty
-    /// cannot be read, or one without a single pool that can be shown.
+    /// When the answer is unusable: it is larger than 32 MiB, it is no list, one row of twenty
+    /// cannot be read, or no pool can be shown.
     pub async fn pools(&self) -> Result<Sourced<PoolList>, Error> {
         let last = self.last().clone();
         let headers = move || {
@@ -198,7 +199,7 @@ impl<'de> Visitor<'de> for Rows {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Reading, A::Error> {
         let mut list = PoolList::default();
-        // The raw text of a row is borrowed from the body, so that one row in memory is the most.
+        // The raw text of a row is borrowed from the body, so that at most one row is in memory.
         while let Some(raw) = rows.next_element::<&'de RawValue>()? {
             list.seen = list.seen.saturating_add(1);
             let row = serde_json::from_str::<Row>(raw.get())
@@ -257,7 +258,7 @@ impl Row {
     }
 }
 
-/// A token that is not named stays in the list, as an empty text: a list must not look shorter.
+/// A token without a name stays in the list as an empty text: a list must not look shorter.
 fn tokens(tokens: Option<Vec<Option<String>>>) -> Vec<String> {
     let tokens = tokens.unwrap_or_default().into_iter().take(MAX_TOKENS);
     tokens

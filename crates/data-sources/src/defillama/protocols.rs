@@ -25,7 +25,7 @@ const SOURCE: &str = "defillama.protocols";
 const MAX_KEPT: usize = 10_000;
 /// Chains of one protocol that are kept.
 const MAX_CHAINS: usize = 256;
-/// More value than this is in no protocol.
+/// The largest value of a protocol that is believed.
 const MAX_TVL_USD: i64 = 10_000_000_000_000;
 
 impl Defillama {
@@ -33,7 +33,7 @@ impl Defillama {
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable: no list, or one in which a row of twenty cannot be read.
+    /// When the answer is unusable: it is no list, or one row of twenty cannot be read.
     pub async fn protocols(
         &self,
         max_age: Option<Duration>,
@@ -53,7 +53,7 @@ impl Defillama {
     }
 }
 
-/// The rows that are kept of a list that is read once, row by row.
+/// The kept rows of a list that is read once, row by row.
 #[derive(Debug, Default)]
 struct Kept {
     rows: Vec<Protocol>,
@@ -124,7 +124,7 @@ impl<'de> Visitor<'de> for Rows {
 }
 
 impl Row {
-    /// `None` for a protocol without value, and for one whose value cannot be.
+    /// `None` for a protocol without value, and for one with an impossible value.
     fn read(self) -> Option<Protocol> {
         let tvl_usd = self.tvl.filter(|tvl| is_value(*tvl) && !tvl.0.is_zero())?;
         let name = clean(&self.name, 80);

@@ -1,5 +1,5 @@
-//! Many calls in one: `aggregate3` of the deployed multicall contract, where each call may fail for
-//! itself.
+//! Many calls in one: `aggregate3` of the deployed multicall contract. Each call may fail
+//! separately.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
 
 /// Most calls in one.
 const MAX_LEGS: usize = 200;
-/// A block may be this far ahead of our clock.
+/// How far a block's time may be ahead of our clock.
 const MAX_AHEAD: Duration = Duration::from_secs(600);
 
 sol! {
@@ -38,14 +38,15 @@ pub struct Leg {
     pub data: Bytes,
 }
 
-/// What the calls of a batch gave.
+/// The results of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// The height of the block as contracts see it; on some rollups that is a block of layer 1.
     pub block: u64,
-    /// The chain's own time of the block; the oldest one when there were several batches.
+    /// The chain's own time of the block; the oldest one when several batches were sent.
     pub time: Timestamp,
-    /// What each call returned; `None` for one that failed or returned nothing, which is not zero.
+    /// The data that each call returned; `None`, which is not zero, for a call that failed or
+    /// returned nothing.
     pub results: Vec<Option<Bytes>>,
 }
 
@@ -59,7 +60,7 @@ impl EvmReader {
     pub async fn multicall(&self, chain_id: u64, legs: &[Leg]) -> Result<Sourced<Batch>, Error> {
         let mut whole: Option<Batch> = None;
         let mut sources: Vec<Provenance> = Vec::new();
-        // Without a call there is still the time of the block.
+        // A batch without calls still reads the time of the block.
         let none: &[Leg] = &[];
         let parts = if legs.is_empty() {
             vec![none]
@@ -87,7 +88,7 @@ impl EvmReader {
         Ok(Sourced { value, sources }.as_of(Some(time)))
     }
 
-    /// The native coin that an account has, as a call of a batch; what it returns is one word.
+    /// The native balance of an account, as a call of a batch. The call returns one word.
     ///
     /// # Errors
     ///
@@ -158,10 +159,10 @@ impl EvmReader {
     }
 }
 
-/// Block, time and the outcomes of `expected` calls; `None` for anything but exactly that.
+/// Block, time and the outcomes of exactly `expected` calls; `None` for any other form.
 fn read(returned: &[u8], expected: usize) -> Option<Batch> {
     let outcomes = aggregate3Call::abi_decode_returns(returned).ok()?;
-    // One canonical encoding: nothing shared, nothing beyond.
+    // Only the canonical encoding is accepted.
     if aggregate3Call::abi_encode_returns(&outcomes) != returned {
         return None;
     }

@@ -1,7 +1,7 @@
-//! Public nodes, and how the chains are called among the sources of an answer.
+//! Public nodes, and the source ids of the chains in an answer.
 
-/// Two public nodes of each chain, for a configuration that names none. They are shared by
-/// everybody: an operator who depends on them brings their own.
+/// Two public nodes of each chain, for a configuration that names none. Everybody shares them: an
+/// operator who depends on nodes configures their own.
 pub const PUBLIC_ENDPOINTS: [(u64, [&str; 2]); 11] = [
     (
         1,
@@ -73,7 +73,7 @@ pub const PUBLIC_ENDPOINTS: [(u64, [&str; 2]); 11] = [
     ),
 ];
 
-/// How the nodes of a chain are called in `meta.sources`.
+/// The source id of the nodes of a chain, in `meta.sources`.
 #[must_use]
 pub fn source(chain_id: u64) -> &'static str {
     match chain_id {

@@ -1,4 +1,4 @@
-//! The price of gas, and how much an account has to pay it with.
+//! The price of gas, and the native balance of an account.
 
 use alloy_primitives::{Address, U256};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::{
 const GAS: &str = "rpc.gas-price";
 
 impl EvmReader {
-    /// What a node would pay for a unit of gas now, in the chain's smallest unit.
+    /// The current price of a unit of gas, in the chain's smallest unit.
     ///
     /// # Errors
     ///
@@ -22,8 +22,7 @@ impl EvmReader {
             .await
     }
 
-    /// How much of the chain's own coin `account` has on the newest block, in the coin's smallest
-    /// unit.
+    /// The native balance of `account` on the newest block, in the coin's smallest unit.
     ///
     /// # Errors
     ///
@@ -55,7 +54,7 @@ impl EvmReader {
         Ok(count.map(|count| count.saturating_to()))
     }
 
-    /// What a method answers that gives one number and cannot revert.
+    /// The result of a method that returns one number and cannot revert.
     async fn amount_of(
         &self,
         chain_id: u64,

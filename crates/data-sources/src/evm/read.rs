@@ -1,10 +1,10 @@
-//! Transactions, receipts and blocks as nodes write them. What is about another transaction, block
+//! Transactions, receipts and blocks as nodes write them. A body about another transaction, block
 //! or chain is refused.
 
 use alloy_primitives::{B256, U256};
 use jiff::Timestamp;
 use readings::chain::{
-    BlockRef, Log, Outcome, Receipt, Transaction,
+    BlockRef, ExecutionOutcome, Log, Receipt, Transaction,
     record::{DEPOSIT_KIND, MAX_LOGS},
 };
 
@@ -71,11 +71,11 @@ pub(super) fn receipt(json: &Json<'_>, sent: &Transaction, block: BlockRef) -> R
     }
     let outcome = match object.find("status") {
         Some(status) => match small(&status)? {
-            0 => Outcome::Reverted,
-            1 => Outcome::Success,
+            0 => ExecutionOutcome::Reverted,
+            1 => ExecutionOutcome::Success,
             _ => return Err(status.malformed("0x0 or 0x1")),
         },
-        None => Outcome::Unstated,
+        None => ExecutionOutcome::Unstated,
     };
     let listed = object.member("logs")?;
     let entries = listed.elements()?;
@@ -87,7 +87,7 @@ pub(super) fn receipt(json: &Json<'_>, sent: &Transaction, block: BlockRef) -> R
         quantity(&object, "blobGasUsed")?,
         quantity(&object, "blobGasPrice")?,
     ) {
-        // Rollups write other things under the first name without a price.
+        // Rollups write other values under the first name without a price.
         (Some(used), Some(price)) if sent.kind == 3 => Some((used, price)),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! What tokens say about themselves: symbol and decimals, asked in one batch and kept.
+//! Symbol and decimals as tokens state them, read in one batch and kept.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
 /// Tokens that are kept.
 const KEPT: usize = 20_000;
 const KEPT_FOR: Duration = Duration::from_secs(86_400);
-/// Most batches that are sent to find the tokens that spoil one.
+/// Most batches that are sent to find the tokens that make a batch fail.
 const MAX_BATCHES: usize = 16;
 /// Most characters of a symbol.
 const MAX_SYMBOL_CHARS: usize = 32;
@@ -31,7 +31,7 @@ sol! {
     function balanceOf(address account) external view returns (uint256 balance);
 }
 
-/// What is kept, and since when.
+/// The kept facts, and since when they are kept.
 pub(super) type Kept = Recent<(u64, Address), (Timestamp, TokenFacts)>;
 
 pub(super) fn cache() -> Kept {
@@ -39,9 +39,9 @@ pub(super) fn cache() -> Kept {
 }
 
 impl EvmReader {
-    /// Symbol and decimals of tokens, as far as they say. A token that says neither is in the
-    /// answer without both, and so is one that makes every batch fail that it is in. They name
-    /// things: their age is not that of what they are used for.
+    /// Symbol and decimals of tokens, as far as the tokens state them. A token that states neither
+    /// is in the answer without both. So is a token that makes every batch fail that contains it.
+    /// These facts only name things: their age does not count as the age of an answer.
     ///
     /// # Errors
     ///
@@ -75,8 +75,8 @@ impl EvmReader {
             };
             return Ok(kept.as_reference());
         }
-        // One token can spoil a batch, for example by using up its gas: then the others are asked
-        // without it.
+        // One token can make a batch fail, for example by using up its gas: then the others are
+        // asked without it.
         let (mut open, mut told, mut failure) = (vec![unknown.as_slice()], None, None);
         for _ in 0..MAX_BATCHES {
             let Some(part) = open.pop() else { break };
@@ -113,7 +113,7 @@ impl EvmReader {
         Ok(Sourced { value, sources }.as_reference())
     }
 
-    /// What tokens say in one batch.
+    /// The facts that tokens state in one batch.
     async fn told_by(
         &self,
         chain_id: u64,
@@ -143,8 +143,7 @@ impl EvmReader {
         }))
     }
 
-    /// The balance of a token, as a call of a batch; what it returns is read with
-    /// [`amount`](Self::amount).
+    /// The balance of a token, as a call of a batch. Read its result with [`amount`](Self::amount).
     #[must_use]
     pub fn balance_leg(token: Address, account: Address) -> Leg {
         let data = balanceOfCall { account }.abi_encode().into();
@@ -158,12 +157,12 @@ impl EvmReader {
     }
 }
 
-/// Whether what was told then still counts.
+/// Whether the kept facts still count.
 fn is_young(at: Timestamp, now: Timestamp) -> bool {
     Duration::try_from(now.duration_since(at)).is_ok_and(|age| age <= KEPT_FOR)
 }
 
-/// Whether a batch failed by what is in it, and not because no node answers.
+/// Whether one of its calls made the batch fail, and not a missing node.
 fn is_spoiled(error: &Error) -> bool {
     matches!(
         error,
@@ -176,7 +175,7 @@ fn is_spoiled(error: &Error) -> bool {
     )
 }
 
-/// A text, or 32 bytes with one as the oldest tokens have it.
+/// A text, or 32 bytes that hold one, as the oldest tokens return it.
 fn symbol(returned: &Bytes) -> Option<String> {
     let text = match <[u8; 32]>::try_from(returned.as_ref()) {
         Ok(word) => {

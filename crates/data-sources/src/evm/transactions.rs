@@ -1,4 +1,4 @@
-//! Transactions: what was sent, what came of it, when; and why it reverted.
+//! Transactions: their content, their outcome and time, and the reason of a revert.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::{
     provenance::Sourced,
 };
 
-/// Older than this, a block of any of the chains is not replaced any more.
+/// A block older than this is not replaced any more on any of the chains.
 const SETTLED_AFTER: Duration = Duration::from_secs(3_600);
 
 impl EvmReader {
     /// A transaction with its receipt and the time of its block, asked for at most `max_age` ago
     /// when that is given; `None` when no node of the chain knows it. Kept for long once its block
-    /// is an hour old and two nodes told the same of it, for a moment before.
+    /// is an hour old and two nodes agree about it; before that, for a moment.
     ///
     /// # Errors
     ///
-    /// [`Error::Source`] when no node answers, when what one says contradicts itself, or when nodes
-    /// contradict each other and no two agree.
+    /// [`Error::Source`] when no node answers, when a node's answer contradicts itself, or when
+    /// nodes contradict each other and no two agree.
     pub async fn transaction(
         &self,
         chain_id: u64,
@@ -60,7 +60,7 @@ impl EvmReader {
         Ok(found)
     }
 
-    /// Whether the block of a transaction is so old that no chain replaces it any more.
+    /// Whether the block of a transaction is so old that the chain does not replace it any more.
     #[must_use]
     pub fn is_settled(&self, record: &Record) -> bool {
         let age = |time: Timestamp| Duration::try_from(self.now().duration_since(time)).ok();
@@ -70,7 +70,7 @@ impl EvmReader {
             .is_some_and(|age| age >= SETTLED_AFTER)
     }
 
-    /// Whether asking again cannot add another node's word.
+    /// Whether another request cannot add a second node's report.
     fn will_not_be_confirmed(&self, record: &Record) -> bool {
         matches!(
             record.testimony,
@@ -78,8 +78,8 @@ impl EvmReader {
         )
     }
 
-    /// Runs a reverted transaction again on the state before its block, for its reason. Nodes that
-    /// keep no old states cannot.
+    /// Runs a reverted transaction again on the state before its block, for its reason. Nodes
+    /// without old states cannot do that.
     pub async fn replay(&self, record: &Record) -> Replay {
         let Some(block) = record.transaction.block else {
             return Replay::Unavailable("pending".to_owned());
@@ -98,7 +98,7 @@ impl EvmReader {
         }
         let call = Value::Object(call);
         let before = block.number.saturating_sub(1);
-        // What came before it in its block may have made it fail: the state after the block shows
+        // Earlier transactions of the block may have made it fail: the state after the block shows
         // that.
         for number in [before, block.number] {
             match self
@@ -130,14 +130,14 @@ impl EvmReader {
             });
         };
         let mut time = None;
-        // Without the time the rest is still true.
+        // Without the time, the rest is still true.
         if let Some(block) = transaction.block
             && let Ok(found) = self.block_time(chain_id, block).await
         {
             sources.extend(found.sources);
             time = Some(found.value);
         }
-        // One source, as old as its slowest part.
+        // All parts count as one source, as old as its oldest part.
         let latency = sources.iter().map(|source| source.latency_ms).sum();
         sources.truncate(1);
         if let Some(source) = sources.first_mut() {
@@ -168,7 +168,7 @@ impl EvmReader {
     }
 }
 
-/// A method that only reads and "reverts" does not do what it is for.
+/// Refuses a revert of a method that only reads: such a node does not work.
 fn returned<T, R>(
     chain_id: u64,
     answer: Sourced<Result<T, R>>,
@@ -184,7 +184,7 @@ fn returned<T, R>(
     }
 }
 
-/// Nodes say in many words that they do not keep a state any more.
+/// Recognises the messages by which nodes say that they no longer keep a state.
 fn forgotten(kind: &SourceErrorKind) -> String {
     let SourceErrorKind::Business { message, .. } = kind else {
         return kind.reason();

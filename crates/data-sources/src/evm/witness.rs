@@ -1,5 +1,4 @@
-//! What the nodes of a chain tell of one transaction, asked at the same time and held against each
-//! other.
+//! Asks several nodes of a chain for one transaction at the same time, and compares their reports.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -19,43 +18,44 @@ use crate::{
     json::Json,
     meter::Meter,
     provenance::{Provenance, Sourced},
-    rpc::endpoint::{Endpoint, Outcome},
+    rpc::endpoint::{Endpoint, RpcReply},
 };
 
-/// Nodes that are asked at once. A further one is asked when these do not settle it.
+/// Nodes that are asked at once. Another node is asked when these do not settle the answer.
 const AT_ONCE: usize = 2;
-/// What is known waits no longer for who confirms it.
+/// How long a known transaction waits for a second node to confirm it.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// Nobody else could be asked.
+/// No other node is configured.
 pub(super) const ONLY_NODE: &str = "only_one_node_configured";
-/// Others were asked, and none said the same or something else.
+/// Other nodes were asked. None of them confirmed or contradicted the report.
 const SILENT: &str = "other_nodes_do_not_answer";
-/// There is nothing to agree about yet.
+/// No block holds the transaction, so there is no outcome to agree about.
 const PENDING: &str = "pending";
 
-/// What a node tells of a transaction.
-enum Told {
-    /// It does not know it.
+/// A node's report about a transaction.
+enum NodeReport {
+    /// The node does not know it.
     Unknown(Vec<Provenance>),
-    /// It knows it, and no block has it.
+    /// The node knows it, and no block holds it.
     Pending(Box<Transaction>, Vec<Provenance>),
-    /// It knows it in a block.
+    /// The node knows it in a block.
     Included(Box<Witness>),
 }
 
-/// A transaction in a block, and what the same node tells of its outcome.
+/// A transaction in a block, with the receipt of the same node.
 struct Witness {
     transaction: Transaction,
     receipt: Result<Receipt, SourceErrorKind>,
     sources: Vec<Provenance>,
 }
 
-/// What is known of a transaction, and on whose word; the receipt is `None` while no block has it.
+/// A transaction, its receipt, and how many nodes confirm them; the receipt is `None` while no
+/// block holds the transaction.
 pub(super) type Known = (Transaction, Option<Receipt>, Testimony);
 
-type Answers = JoinSet<(usize, Result<Told, SourceErrorKind>)>;
+type Answers = JoinSet<(usize, Result<NodeReport, SourceErrorKind>)>;
 
-/// What was told so far.
+/// The reports so far.
 #[derive(Default)]
 struct Heard {
     witnesses: Vec<Witness>,
@@ -65,8 +65,8 @@ struct Heard {
 }
 
 impl EvmReader {
-    /// A transaction as two nodes tell it, otherwise as the one that tells it does. It is unknown
-    /// when one of them says so and none knows it.
+    /// Returns a transaction that two nodes report alike, or else the report of a single node. The
+    /// transaction is unknown when a node says so and no node knows it.
     pub(super) async fn witnessed(
         &self,
         chain_id: u64,
@@ -98,7 +98,7 @@ impl EvmReader {
                         until = Some(Instant::now() + PATIENCE);
                         chain.last_good.store(place, Ordering::Relaxed);
                     }
-                    // One word waits for those that were asked already.
+                    // A single report waits for the nodes that were asked already.
                     if heard.wants_another() {
                         waiting
                             .next()
@@ -134,7 +134,7 @@ impl EvmReader {
         place: usize,
         chain_id: u64,
         hash: B256,
-    ) -> Result<Told, SourceErrorKind> {
+    ) -> Result<NodeReport, SourceErrorKind> {
         let chain = self.chain(chain_id).map_err(|error| error.kind)?;
         let endpoint = chain.endpoints.get(place);
         let endpoint = endpoint.ok_or(SourceErrorKind::Unreachable)?;
@@ -143,7 +143,7 @@ impl EvmReader {
 }
 
 enum Next {
-    Answer(Result<(usize, Result<Told, SourceErrorKind>), JoinError>),
+    Answer(Result<(usize, Result<NodeReport, SourceErrorKind>), JoinError>),
     Late,
     Nothing,
 }
@@ -160,7 +160,11 @@ async fn next(asked: &mut Answers, until: Option<Instant>) -> Next {
 }
 
 /// Asks one node for the transaction, and for its receipt once a block has it.
-async fn told(endpoint: &Endpoint, chain_id: u64, hash: B256) -> Result<Told, SourceErrorKind> {
+async fn told(
+    endpoint: &Endpoint,
+    chain_id: u64,
+    hash: B256,
+) -> Result<NodeReport, SourceErrorKind> {
     let read = |result: Option<&Json<'_>>| match result {
         Some(result) => read::transaction(result, chain_id, hash).map(Some),
         None => Ok(None),
@@ -170,12 +174,12 @@ async fn told(endpoint: &Endpoint, chain_id: u64, hash: B256) -> Result<Told, So
     let answer = endpoint.ask(TRANSACTION, method, &params, read).await;
     let Sourced { value, sources } = answer.map_err(kind)?;
     let transaction = match value {
-        Outcome::Value(Some(transaction)) => transaction,
-        Outcome::Value(None) => return Ok(Told::Unknown(sources)),
-        Outcome::Reverted(_) | Outcome::NoMethod => return Err(no_method(method)),
+        RpcReply::Value(Some(transaction)) => transaction,
+        RpcReply::Value(None) => return Ok(NodeReport::Unknown(sources)),
+        RpcReply::Reverted(_) | RpcReply::NoMethod => return Err(no_method(method)),
     };
     let Some(block) = transaction.block else {
-        return Ok(Told::Pending(Box::new(transaction), sources));
+        return Ok(NodeReport::Pending(Box::new(transaction), sources));
     };
     let read = |result: Option<&Json<'_>>| read::receipt(required(result)?, &transaction, block);
     let method = "eth_getTransactionReceipt";
@@ -185,12 +189,12 @@ async fn told(endpoint: &Endpoint, chain_id: u64, hash: B256) -> Result<Told, So
             value,
             sources: more,
         }) => match value {
-            Outcome::Value(receipt) => (Ok(receipt), sources.into_iter().chain(more).collect()),
-            Outcome::Reverted(_) | Outcome::NoMethod => (Err(no_method(method)), sources),
+            RpcReply::Value(receipt) => (Ok(receipt), sources.into_iter().chain(more).collect()),
+            RpcReply::Reverted(_) | RpcReply::NoMethod => (Err(no_method(method)), sources),
         },
         Err(error) => (Err(kind(error)), sources),
     };
-    Ok(Told::Included(Box::new(Witness {
+    Ok(NodeReport::Included(Box::new(Witness {
         transaction,
         receipt,
         sources,
@@ -198,10 +202,13 @@ async fn told(endpoint: &Endpoint, chain_id: u64, hash: B256) -> Result<Told, So
 }
 
 impl Heard {
-    /// Takes in what a node told; what two agree on is known.
-    fn hear(&mut self, told: Result<Told, SourceErrorKind>) -> Option<(Known, Vec<Provenance>)> {
+    /// Takes in a node's report. Returns what two nodes agree on.
+    fn hear(
+        &mut self,
+        told: Result<NodeReport, SourceErrorKind>,
+    ) -> Option<(Known, Vec<Provenance>)> {
         match told {
-            Ok(Told::Included(witness)) => {
+            Ok(NodeReport::Included(witness)) => {
                 if let Ok(receipt) = &witness.receipt
                     && self.witnesses.iter().any(|known| known.agrees(&witness))
                 {
@@ -211,10 +218,10 @@ impl Heard {
                 }
                 self.witnesses.push(*witness);
             }
-            Ok(Told::Pending(transaction, sources)) => {
+            Ok(NodeReport::Pending(transaction, sources)) => {
                 self.pending.get_or_insert((*transaction, sources));
             }
-            Ok(Told::Unknown(sources)) => {
+            Ok(NodeReport::Unknown(sources)) => {
                 self.unknown.get_or_insert(sources);
             }
             Err(kind) => self.failure = Some(kind),
@@ -222,24 +229,24 @@ impl Heard {
         None
     }
 
-    /// Whether there is something to tell.
+    /// Whether any node has reported the transaction.
     fn knows(&self) -> bool {
         self.pending.is_some() || self.witnesses.iter().any(|told| told.receipt.is_ok())
     }
 
-    /// Whether more nodes are needed than those that were asked at once: nobody has told it yet, or
-    /// not all say the same.
+    /// Whether more nodes are needed than those that were asked at once: no node knows the
+    /// transaction, or their reports differ.
     fn wants_another(&self) -> bool {
         !matches!(self.witnesses.as_slice(), [one] if one.receipt.is_ok()
             && self.pending.is_none() && self.unknown.is_none() && self.failure.is_none())
     }
 
-    /// What is known when no two agree.
+    /// The result when no two nodes agree.
     fn sum_up(self, nodes: usize) -> Result<(Option<Known>, Vec<Provenance>), SourceErrorKind> {
         let told = self.witnesses.iter().position(|told| told.receipt.is_ok());
         let mut witnesses = self.witnesses;
         let Some(told) = told.map(|place| witnesses.swap_remove(place)) else {
-            // A node that knows the transaction and not its outcome is no reason to call it
+            // A node that knows the transaction without its outcome is no reason to call it
             // unknown.
             if let Some(Err(kind)) = witnesses.pop().map(|told| told.receipt) {
                 return Err(kind);
@@ -273,7 +280,8 @@ impl Witness {
             && receipts.is_some_and(|(one, other)| one.tells_the_same(other))
     }
 
-    /// Whether both cannot be true. A node that has no receipt says nothing of the outcome.
+    /// Whether both reports cannot be true. A node without a receipt says nothing about the
+    /// outcome.
     fn contradicts(&self, other: &Self) -> bool {
         let receipts = self.receipt.as_ref().ok().zip(other.receipt.as_ref().ok());
         !same(&self.transaction, &other.transaction)
@@ -281,8 +289,7 @@ impl Witness {
     }
 }
 
-/// Whether two nodes tell the same of what was sent. Members that some nodes leave out do not
-/// count.
+/// Whether two nodes report the same transaction. Members that some nodes leave out do not count.
 fn same(one: &Transaction, other: &Transaction) -> bool {
     let told = |sent: &Transaction| (sent.from, sent.to, sent.value, sent.block);
     told(one) == told(other) && one.input == other.input

@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl Goplus {
-    /// An access token, at most `max_age` old; none without keys, and none when it cannot be had:
-    /// the interface also answers without one, only less often.
+    /// An access token, at most `max_age` old. `None` without keys, and when the token cannot be
+    /// fetched: the interface also answers without one, but with a lower limit.
     pub(super) async fn access_token(&self, max_age: Option<Duration>) -> Option<SecretString> {
         let keys = self.source.api_key().zip(self.source.secret_key());
         if self.source.mode() == Mode::Replay || self.source.disabled().is_some() {
@@ -57,7 +57,7 @@ impl Goplus {
                 expected: "a token",
                 observed: "nothing".to_owned(),
             };
-            return Err(self.source.spoiled(TOKEN_SECURITY, kind).into());
+            return Err(self.source.reject_response(TOKEN_SECURITY, kind).into());
         }
         Ok(answer.map(|opened| opened.result.access_token))
     }

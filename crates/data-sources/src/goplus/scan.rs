@@ -15,7 +15,7 @@ use crate::text::clean;
 const MAX_NAME_CHARS: usize = 64;
 const MAX_SYMBOL_CHARS: usize = 32;
 
-/// Members that are `"1"` when a risk is there.
+/// Members that are `"1"` when the risk is present.
 const FLAGS: [(&str, Check); 18] = [
     ("is_honeypot", Check::Honeypot),
     ("is_airdrop_scam", Check::AirdropScam),
@@ -39,8 +39,8 @@ const FLAGS: [(&str, Check); 18] = [
 
 type Row = Map<String, Value>;
 
-/// What a row says. Members of another form than documented are unknown; a tax or a share that
-/// cannot be one makes the scan incomplete, because then nobody knows what else is wrong.
+/// Reads a row. Members of another form than documented are unknown. An impossible tax or share
+/// makes the scan incomplete, because other members may then be wrong too.
 pub(super) fn read(row: &Row, finished: bool) -> Scan {
     let mut odd = false;
     let mut pct = |key: &str| match fraction(row.get(key)) {
@@ -103,7 +103,7 @@ fn findings(row: &Row, owner: Option<Address>) -> BTreeMap<Check, bool> {
         Check::NotRenounced,
         owner.map(|owner| !HolderKind::is_burn(owner)),
     );
-    // A number of honeypots, not only whether there are any.
+    // This member is a number of honeypots, not a flag.
     add(
         Check::HoneypotCreator,
         row.get("honeypot_with_same_creator")
@@ -126,8 +126,8 @@ fn findings(row: &Row, owner: Option<Address>) -> BTreeMap<Check, bool> {
     findings
 }
 
-/// The owner; the zero address when the member is there and empty, which is how GoPlus writes that
-/// ownership was given up.
+/// The owner. The zero address when the member is present and empty: GoPlus writes a renounced
+/// ownership like that.
 fn owner(row: &Row) -> Option<Address> {
     match row.get("owner_address")? {
         Value::String(text) if text.is_empty() => Some(Address::ZERO),
@@ -143,8 +143,8 @@ fn pool(row: &Value) -> Option<Pool> {
     })
 }
 
-/// The holders, or none when one of the shares cannot be one: then the unit is not what is
-/// documented, and the other shares are wrong too.
+/// The holders. Empty when a share is impossible: then the unit differs from the documented one,
+/// and the other shares are wrong too.
 fn holders(row: &Row) -> Vec<Holder> {
     let holder = |row: &Value| {
         let address = address(row.get("address")).ok_or(Odd)?;
@@ -187,7 +187,7 @@ fn rows<'a>(row: &'a Row, key: &str) -> impl Iterator<Item = &'a Value> {
     rows.into_iter().flatten()
 }
 
-/// A figure that cannot be what it is called.
+/// An impossible figure.
 struct Odd;
 
 /// A fraction of one, in percent; `None` when it is not stated.
@@ -203,7 +203,7 @@ fn fraction(value: Option<&Value>) -> Result<Option<Figure>, Odd> {
     Ok(Some(Figure(pct)))
 }
 
-/// `"0"` and `"1"`; anything else is unknown.
+/// Reads `"0"` and `"1"`; any other value is unknown.
 fn flag(value: Option<&Value>) -> Option<bool> {
     match value? {
         Value::String(text) if text == "0" => Some(false),

@@ -1,4 +1,4 @@
-//! `POST /info`: the one endpoint that plans and readings are read from, under one budget.
+//! `POST /info`: the one endpoint for plans and readings, under one budget.
 
 use crate::{
     budget::{Families, QuotaSpec, Rate},
@@ -9,15 +9,15 @@ use crate::{
 /// Hyperliquid's public host.
 pub const DEFAULT_BASE_URL: &str = "https://api.hyperliquid.xyz";
 
-/// Weight in a minute of one address, of which the venue allows 1,200.
+/// Weight that we use in a minute from one address; the venue allows 1,200.
 pub(crate) const RATE: Rate = Rate::per_minute(1_100);
 
-/// What the venue counts for a call.
+/// The weight that the venue counts for a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weight {
-    /// The most that the call can weigh, charged before it is made.
+    /// The call's greatest possible weight, charged before the call.
     pub(crate) most: u32,
-    /// What it weighed.
+    /// Computes the real weight from the answer.
     pub(crate) of: Option<Weigh>,
 }
 
@@ -34,12 +34,12 @@ impl Weight {
 pub(crate) const LIGHT: Weight = Weight::fixed(2);
 /// Weight of most calls.
 pub(crate) const USUAL: Weight = Weight::fixed(20);
-/// Weight of a role.
+/// Weight of a role request.
 pub(crate) const HEAVY: Weight = Weight::fixed(60);
-/// Weight of the candles that are asked for: 20, and 1 for every 60 of them.
+/// Weight of a request for candles: 20, and 1 for every 60 candles.
 pub(crate) const CANDLES: Weight = Weight::fixed(22);
 
-/// What is known of the venue for a server that reads `sources`.
+/// The description of the venue for a server that reads `sources`.
 pub(crate) const fn spec(
     sources: &'static [&'static str],
     limits: Limits,
@@ -58,7 +58,7 @@ pub(crate) const fn spec(
     }
 }
 
-/// The beginning of a call.
+/// Starts a call.
 pub(crate) fn ask<'a>(
     venue: &Source,
     source: &'static str,

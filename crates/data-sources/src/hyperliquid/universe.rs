@@ -1,5 +1,5 @@
-//! Dexes, universes and marks. A position in each of these lists is part of an asset's id, so
-//! nothing is ever left out of one: not the nameless first dex, not a delisted asset.
+//! Dexes, universes and marks. An index into each of these lists is part of an asset's id, so no
+//! entry is ever left out: neither the nameless first dex nor a delisted asset.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const MAX_NAME_CHARS: usize = 64;
 
 type Read<T> = Result<T, SourceErrorKind>;
 
-/// The names of the dexes by position; the first one has none.
+/// The names of the dexes by index; the first one has none.
 #[derive(Debug)]
 pub(super) struct Dexes(Vec<Option<String>>);
 
@@ -27,15 +27,15 @@ impl Dexes {
     }
 }
 
-/// The assets of a dex by position, and what it is settled in.
+/// The assets of a dex by index, and its settlement token.
 #[derive(Debug)]
 pub(super) struct Universe {
     entries: Vec<Entry>,
-    /// A position in the list of tokens.
+    /// An index into the list of tokens.
     pub(super) collateral: u32,
 }
 
-/// The venue's tokens: position and name.
+/// The venue's tokens: index and name.
 #[derive(Debug)]
 pub(super) struct Tokens(Vec<(u32, String)>);
 

@@ -1,6 +1,5 @@
-//! Lists of the venue as it writes them, for plans and for readings: what of an entry is believed
-//! is each reader's own judgement. A position in each of these lists counts, so nothing is left out
-//! of one.
+//! The venue's lists as it writes them, for plans and for readings. Each reader judges the entries
+//! itself. An index into these lists has a meaning, so no entry is left out.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +13,15 @@ type Read<T> = Result<T, SourceErrorKind>;
 /// An asset of a universe.
 #[derive(Debug)]
 pub(crate) struct Asset<'a> {
-    /// Its name as it stands there; in one universe each is another.
+    /// Its unchecked name. Names are unique in a universe.
     pub(crate) name: Json<'a>,
     pub(crate) max_leverage: u32,
     pub(crate) delisted: bool,
-    /// All of it.
+    /// All members of the asset.
     pub(crate) members: Object<'a>,
 }
 
-/// The assets of the universe that `meta` lists, by position.
+/// The assets of the universe that `meta` lists, by index.
 pub(crate) fn universe<'a>(meta: &Object<'a>) -> Read<Vec<Asset<'a>>> {
     let list = meta.member("universe")?;
     let (mut assets, mut names) = (Vec::new(), BTreeSet::new());
@@ -42,7 +41,7 @@ pub(crate) fn universe<'a>(meta: &Object<'a>) -> Read<Vec<Asset<'a>>> {
     Ok(assets)
 }
 
-/// `metaAndAssetCtxs`: a universe and, by the same positions, the contexts of its assets.
+/// `metaAndAssetCtxs`: a universe, and the contexts of its assets by the same indices.
 pub(crate) fn with_contexts<'a>(body: &Json<'a>) -> Read<(Object<'a>, Vec<Json<'a>>)> {
     let [meta, contexts] = body.exactly("a list of meta and contexts")?;
     let meta = meta.object()?;
@@ -54,10 +53,10 @@ pub(crate) fn with_contexts<'a>(body: &Json<'a>) -> Read<(Object<'a>, Vec<Json<'
     }
 }
 
-/// A dex of the list, and its name; the venue's own has none.
+/// A dex of the list, and its name; the venue's own dex has none.
 pub(crate) type Dex<'a> = (Json<'a>, Option<Json<'a>>);
 
-/// `perpDexs`: the dexes by position.
+/// `perpDexs`: the dexes by index.
 pub(crate) fn dexes<'a>(body: &Json<'a>) -> Read<Vec<Dex<'a>>> {
     let dex = |json: Json<'a>| {
         let name = match json.is_null() {

@@ -1,4 +1,4 @@
-//! What an account holds.
+//! The balances, positions and orders of an account.
 
 use std::{sync::Arc, time::Duration};
 
@@ -39,13 +39,13 @@ impl HyperliquidInfo {
         let fetch = move || async move {
             let body = asked("clearinghouseState", user, &of);
             let state = this.present::<State>(ACCOUNT, &body, LIGHT).await?;
-            let spoiled = |kind| this.source.spoiled(ACCOUNT, kind);
+            let reject_response = |kind| this.source.reject_response(ACCOUNT, kind);
             let time = state
                 .value
                 .time
                 .past(this.source.now(), "$.time")
-                .map_err(spoiled)?;
-            let account = state.value.read(&of, time).map_err(spoiled)?;
+                .map_err(reject_response)?;
+            let account = state.value.read(&of, time).map_err(reject_response)?;
             let sources = state.sources;
             Ok(Sourced {
                 value: account,
@@ -99,7 +99,7 @@ impl HyperliquidInfo {
                 .into_iter()
                 .map(|order| order.read(now))
                 .collect();
-            let mut orders = read.map_err(|kind| this.source.spoiled(ORDERS, kind))?;
+            let mut orders = read.map_err(|kind| this.source.reject_response(ORDERS, kind))?;
             orders.sort_by(|one, other| {
                 (other.placed_at, other.order_id).cmp(&(one.placed_at, one.order_id))
             });
@@ -115,8 +115,8 @@ impl HyperliquidInfo {
             .await
     }
 
-    /// What `user` is to the venue: `user`, `vault`, `agent`, `subAccount` or `missing`. It names
-    /// the account, and does not age what is told of it.
+    /// The role of `user` at the venue: `user`, `vault`, `agent`, `subAccount` or `missing`. It
+    /// only names the account: its age does not count as the age of an answer.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ pub(super) fn side(letter: &str) -> Result<&'static str, SourceErrorKind> {
     }
 }
 
-/// A coin's name as it is shown.
+/// A coin's name in the form that is shown.
 pub(super) fn coin(name: &str) -> String {
     if plain_name(name) {
         name.to_owned()

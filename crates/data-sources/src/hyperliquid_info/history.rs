@@ -1,9 +1,9 @@
-//! What happened in an account.
+//! The history of an account.
 //!
-//! The venue tells a span of time oldest first and at most so much at once, and counts what it
-//! tells. A history may weigh at most a share of the budget ([`Purse`]); a span that holds more is
-//! shortened to its newest part, and says so. The same span is not asked for again within
-//! [`FLOOR`].
+//! The venue lists a span of time oldest first, returns a limited number of items at once, and
+//! charges weight for each item. A history may weigh at most a share of the budget ([`Purse`]). A
+//! span that holds more is shortened to its newest part, and the answer says so. The same span is
+//! not asked for again within [`FLOOR`].
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -33,15 +33,16 @@ use crate::{
     wire::{Millis, malformed},
 };
 
-/// For so long the same span of an account is not asked for again.
+/// The same span of an account is not asked for again within this time.
 const FLOOR: Duration = Duration::from_secs(10);
-/// Histories that are kept, of one kind each: more than the budget lets through within the floor.
+/// How many histories are kept, each of one kind: more than the budget allows within the floor.
 const KEPT: usize = 64;
 
-/// What was asked: account, kind, start in whole minutes, and the end unless it is the present.
+/// The key of a history: account, kind, start in whole minutes, and the end unless it is the
+/// present.
 type Asked = (Address, HistoryKind, Timestamp, Option<Timestamp>);
-/// What was told a moment ago.
-pub(super) type Histories = Cached<Asked, Told>;
+/// The recent histories.
+pub(super) type Histories = Cached<Asked, History>;
 
 pub(super) fn histories(clock: Arc<dyn Clock>) -> Histories {
     Cached::new(KEPT, Ages::floor(FLOOR), clock)
@@ -51,20 +52,21 @@ pub(super) fn histories(clock: Arc<dyn Clock>) -> Histories {
 const DETAILS: usize = 24;
 const TEXT_CHARS: usize = 160;
 
-/// What happened of one kind.
+/// The items of one kind in a span of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
-    /// Everything within `covered`, in no order.
+pub struct History {
+    /// Every item within `covered`, in no order.
     pub items: Vec<HistoryItem>,
-    /// The span that is told: the wanted one, or its newest part when that holds too much.
+    /// The span that the items cover: the requested one, or its newest part when the whole span
+    /// holds too much.
     pub covered: Window,
-    /// The oldest that the venue still has is of this time, and the wanted span reaches beyond it:
-    /// there may have been more.
+    /// The time of the oldest item that the venue still has, when the requested span reaches
+    /// further back: older items may be missing.
     pub dropped_before: Option<Timestamp>,
 }
 
-impl Told {
-    /// The part of it that lies within `window`.
+impl History {
+    /// The part of the history that lies within `window`.
     fn within(mut self, window: Window) -> Self {
         let covered = Window {
             start: self.covered.start.max(window.start),
@@ -78,24 +80,24 @@ impl Told {
 }
 
 impl HyperliquidInfo {
-    /// What happened of `kind` to `user` within `window`. The three kinds together take at most 63
-    /// percent of the budget. Asked again within ten seconds, the same span is told as it was, with
-    /// its age; one that ends now then ends when it was read.
+    /// The items of `kind` of `user` within `window`. The three kinds together take at most 63
+    /// percent of the budget. A repeated request within ten seconds gets the same history, with its
+    /// age; a span that ends now then ends at the time of the read.
     ///
     /// # Errors
     ///
     /// A [`SourceError`](crate::SourceError): also when even the newest part of the window holds
-    /// more than may be asked for.
+    /// too much.
     pub async fn history(
         &self,
         user: Address,
         kind: HistoryKind,
         window: Window,
-    ) -> Result<Sourced<Told>, Error> {
+    ) -> Result<Sourced<History>, Error> {
         let end = window.end;
         let ago = self.source.now().duration_since(end);
         let past = Duration::try_from(ago).is_ok_and(|ago| ago > FLOOR);
-        // The start of a span that ends now moves on with it.
+        // The start of a span that ends now moves with the present.
         let start = whole_minute(window.start);
         let key = (user, kind, start, past.then_some(end));
         let this = self.clone();
@@ -112,7 +114,7 @@ impl HyperliquidInfo {
         user: Address,
         kind: HistoryKind,
         window: Window,
-    ) -> Result<Sourced<Told>, Error> {
+    ) -> Result<Sourced<History>, Error> {
         let budget = self.source.budget();
         let limit = budget.first().map_or(RATE.weight, |budget| budget.limit);
         let mut purse = Purse::of(kind, limit);
@@ -127,7 +129,7 @@ impl HyperliquidInfo {
             match span.await? {
                 Span::Whole(items) => {
                     sources.truncate(1);
-                    let value = Told {
+                    let value = History {
                         items,
                         covered,
                         dropped_before: dropped_before.filter(|from| *from >= covered.start),
@@ -141,10 +143,10 @@ impl HyperliquidInfo {
         let kind = SourceErrorKind::TooLarge {
             limit: self.source.spec().limits.max_body_bytes,
         };
-        Err(self.source.spoiled(HISTORY, kind).into())
+        Err(self.source.reject_response(HISTORY, kind).into())
     }
 
-    /// Everything within `window`, as far as it goes with the purse.
+    /// Every item within `window`, as far as the purse allows.
     async fn span(
         &self,
         user: Address,
@@ -167,7 +169,7 @@ impl HyperliquidInfo {
             let Some(last) = last.filter(|_| full) else {
                 return Ok(Span::Whole(items));
             };
-            // The next page begins with the moment that this one ends with.
+            // The next page begins with the moment that ends this page.
             if last <= start || !purse.suffices(window, last, read) {
                 let newest = purse.newest(window, last, read);
                 return Ok(Span::TooMuch { newest });
@@ -223,7 +225,7 @@ impl HyperliquidInfo {
         let list = self.present::<Vec<R>>(HISTORY, &body, weight).await?;
         let now = self.source.now();
         let read: Result<Vec<_>, _> = list.value.into_iter().map(|raw| raw.read(now)).collect();
-        let items = read.map_err(|kind| self.source.spoiled(HISTORY, kind))?;
+        let items = read.map_err(|kind| self.source.reject_response(HISTORY, kind))?;
         let sources = list.sources;
         Ok(Sourced {
             value: items,
@@ -232,21 +234,21 @@ impl HyperliquidInfo {
     }
 }
 
-/// The full minute that `time` is in.
+/// The start of the minute around `time`.
 fn whole_minute(time: Timestamp) -> Timestamp {
     let second = time.as_second();
     Timestamp::from_second(second.saturating_sub(second.rem_euclid(60))).unwrap_or(time)
 }
 
-/// What a span holds.
+/// The result of reading a span.
 enum Span {
-    /// All of it.
+    /// All items.
     Whole(Vec<HistoryItem>),
-    /// More than may be asked for; from `newest` on it may be less.
+    /// More items than the budget allows. The part from `newest` on may be small enough.
     TooMuch { newest: Timestamp },
 }
 
-/// What the venue tells at once.
+/// The most items that the venue returns at once.
 pub(super) fn most(kind: HistoryKind) -> usize {
     match kind {
         HistoryKind::Fill => 2000,
@@ -365,8 +367,8 @@ impl Raw for RawUpdate {
     }
 }
 
-/// A member of a kind that is not known before, as text: numbers keep their digits. `null` is
-/// nothing.
+/// A member of a kind that is not known in advance, as text. Numbers keep their digits, and `null`
+/// is `None`.
 fn text_of(raw: &RawValue) -> Option<String> {
     let json = raw.get();
     if json == "null" {

@@ -1,5 +1,5 @@
-//! Which fills the venue still has: the newest ten thousand of an account. Older ones are gone, and
-//! a span of time that had them looks like one in which nothing happened.
+//! Detects dropped fills. The venue keeps the newest ten thousand fills of an account. Older ones
+//! are gone, and their span of time looks empty.
 
 use alloy_primitives::Address;
 use jiff::{SignedDuration, Timestamp};
@@ -8,10 +8,10 @@ use readings::derivatives::{HistoryItem, HistoryKind, Window};
 use super::{HyperliquidInfo, history::most, purse::Purse};
 use crate::{error::Error, provenance::Sourced};
 
-/// A span that ends so long ago ends now.
+/// A span that ended this recently counts as ending now.
 const JUST_NOW: SignedDuration = SignedDuration::from_mins(1);
 
-/// The first page of everything that the venue has.
+/// The first page of all fills that the venue has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OldestFills {
     first: Option<Timestamp>,
@@ -22,8 +22,8 @@ impl HyperliquidInfo {
     /// The time of the oldest fill of `user` that the venue has, when `window` reaches beyond it
     /// and older ones may have been dropped.
     ///
-    /// A window until now needs no look: it is told in fewer pages than the venue keeps. An account
-    /// whose fills fit on one page has lost none.
+    /// A window that ends now needs no check: the venue keeps more pages than are read of it. An
+    /// account whose fills fit on one page has lost none.
     pub(super) async fn dropped_before(
         &self,
         user: Address,

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl HyperliquidInfo {
-    /// The names of the dexes that others deployed, in the venue's order.
+    /// The names of the dexes of other deployers, in the venue's order.
     ///
     /// # Errors
     ///
@@ -33,8 +33,8 @@ impl HyperliquidInfo {
         self.dexs.get((), max_age, fetch).await
     }
 
-    /// What kind of asset the venue says each deployed market is: pairs of coin and category, which
-    /// name things and do not age what is told with them.
+    /// The category of each deployed market, as the venue states it: pairs of coin and category.
+    /// They only name things: their age does not count as the age of an answer.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl HyperliquidInfo {
         self.overviews.get(dex.to_owned(), max_age, fetch).await
     }
 
-    /// Refuses a dex that the venue does not list, without asking for it. When the list cannot be
-    /// had, the venue decides.
+    /// Refuses a dex that the venue does not list, without asking for it. When the list is not
+    /// available, the venue decides.
     pub(super) async fn known_dex(&self, dex: &str) -> Result<(), Error> {
         if dex.is_empty() {
             return Ok(());
@@ -134,8 +134,8 @@ fn names(body: &Json<'_>) -> Result<Vec<String>, SourceErrorKind> {
     Ok(names)
 }
 
-/// Contexts by position. A market with a name that cannot be asked for is left out of the result,
-/// not of the positions.
+/// The contexts by index. A market whose name cannot be asked for is left out of the result, but it
+/// keeps its index.
 fn markets(body: &Json<'_>, dex: &str) -> Result<Vec<PerpContext>, SourceErrorKind> {
     let (meta, contexts) = wire::with_contexts(body)?;
     let mut markets = Vec::with_capacity(contexts.len());
@@ -147,7 +147,7 @@ fn markets(body: &Json<'_>, dex: &str) -> Result<Vec<PerpContext>, SourceErrorKi
                 .name
                 .malformed("an asset of the dex that was asked for"));
         }
-        // It tells nothing, and keeps its place.
+        // A market without a context gives no result, and keeps its index.
         let context: Option<Context> = context.typed()?;
         if !plain_name(&name) {
             continue;

@@ -1,4 +1,4 @@
-//! What venues are expected to pay next.
+//! The next funding payments, as the venue expects them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,19 +12,19 @@ use serde_json::json;
 use super::{HyperliquidInfo, PREDICTED};
 use crate::{error::Error, hyperliquid::info::USUAL, provenance::Sourced, wire::Millis};
 
-/// The funding that the venue expects another venue, or itself, to pay next.
+/// The expected next funding of another venue, or of the venue itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Predicted {
     /// The coin.
     pub coin: String,
-    /// Who pays.
+    /// The venue that pays.
     pub venue: Venue,
     /// The rate.
     pub funding: Funding,
 }
 
 impl HyperliquidInfo {
-    /// What each venue is expected to pay next, of the venue's own dex.
+    /// The expected next funding of each venue, for the venue's own dex.
     ///
     /// # Errors
     ///
@@ -45,8 +45,8 @@ impl HyperliquidInfo {
     }
 }
 
-/// What can be compared: rates of a known interval. Hyperliquid's own is an hour when it is not
-/// named; of another venue an unnamed one is unknown.
+/// The comparable predictions: rates of a known interval. Hyperliquid's own interval is an hour
+/// when it is not named; an unnamed interval of another venue is unknown.
 fn predictions(row: &RawPredicted) -> Vec<Predicted> {
     let of = |(name, prediction): &(String, Option<Prediction>)| {
         let venue = match name.as_str() {

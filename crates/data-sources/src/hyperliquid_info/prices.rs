@@ -10,7 +10,8 @@ use readings::{
 
 use super::MARKETS;
 
-/// The coin of `market` and what the venue says of it; `None` for what is no coin's perpetual.
+/// The coin of `market` and the venue's reading of it; `None` for a market that is no perpetual of
+/// a coin.
 pub(super) fn venue_reading(
     market: &PerpContext,
     now: Timestamp,

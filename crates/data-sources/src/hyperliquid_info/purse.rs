@@ -1,4 +1,4 @@
-//! What one history may weigh.
+//! The weight that one history may use.
 
 use jiff::{SignedDuration, Timestamp};
 use readings::derivatives::{HistoryKind, Window};
@@ -10,14 +10,14 @@ const FILLS_PERCENT: u32 = 33;
 const FUNDING_PERCENT: u32 = 21;
 const LEDGER_PERCENT: u32 = 9;
 
-/// What a call for a list of so many items weighs.
+/// The weight of a call for a list of this many items.
 pub(super) fn weight(items: usize) -> u32 {
     u32::try_from(items.div_ceil(20))
         .unwrap_or(u32::MAX)
         .saturating_add(20)
 }
 
-/// What is left for one history.
+/// The remaining weight for one history.
 #[derive(Debug)]
 pub(super) struct Purse {
     left: u32,
@@ -25,7 +25,7 @@ pub(super) struct Purse {
 }
 
 impl Purse {
-    /// The share of a budget of `limit`; enough for one page at least.
+    /// The share of a budget of `limit`, enough for at least one page.
     pub(super) fn of(kind: HistoryKind, limit: u32) -> Self {
         let percent = match kind {
             HistoryKind::Fill => FILLS_PERCENT,
@@ -40,7 +40,7 @@ impl Purse {
         }
     }
 
-    /// A page of so many items was read.
+    /// Spends the weight of a page of this many items.
     pub(super) fn spend(&mut self, items: usize) {
         self.left = self.left.saturating_sub(weight(items));
     }
@@ -50,8 +50,8 @@ impl Purse {
         self.left.checked_div(self.page).unwrap_or(0)
     }
 
-    /// Whether the rest of `window` can be read and one page be left, when `read` pages went from
-    /// its start to `last` and the rest is as dense.
+    /// Whether the rest of `window` can be read with one page to spare. `read` pages went from its
+    /// start to `last`, and the rest is assumed to be as dense.
     pub(super) fn suffices(&self, window: Window, last: Timestamp, read: u32) -> bool {
         let rest = window.end.duration_since(last).as_millis();
         let told = last.duration_since(window.start).as_millis();
@@ -60,8 +60,8 @@ impl Purse {
             && rest.saturating_mul(i128::from(read)) <= told.saturating_mul(i128::from(spare))
     }
 
-    /// The start of the newest part of `window` that takes about half of the pages that are left,
-    /// when it is as dense as what was read.
+    /// The start of the newest part of `window` that takes about half of the remaining pages, if it
+    /// is as dense as the part that was read.
     pub(super) fn newest(&self, window: Window, last: Timestamp, read: u32) -> Timestamp {
         let told = last.duration_since(window.start).as_millis();
         let length = window.end.duration_since(window.start).as_millis();
@@ -82,7 +82,7 @@ mod tests {
         assert!(total <= 1_100 * 63 / 100, "{total}");
         let pages = kinds.map(|kind| Purse::of(kind, 1_100).pages());
         assert_eq!(pages, [3, 5, 2]);
-        // Of a small share one page at least.
+        // A small share still allows one page.
         assert_eq!(kinds.map(|kind| Purse::of(kind, 100).pages()), [1, 1, 1]);
     }
 

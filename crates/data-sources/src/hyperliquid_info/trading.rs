@@ -26,7 +26,8 @@ impl HyperliquidInfo {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] when the venue knows none, or a [`SourceError`](crate::SourceError).
+    /// [`Error::NotFound`] when the venue has no such coin, or a
+    /// [`SourceError`](crate::SourceError).
     pub async fn book(
         &self,
         coin: &str,
@@ -37,12 +38,12 @@ impl HyperliquidInfo {
             let body = json!({"type": "l2Book", "coin": of});
             let answer = this.info::<RawBook>(BOOK, &body, LIGHT).await?;
             let raw = answer.value.ok_or_else(|| unknown_coin(&of))?;
-            let spoiled = |kind| this.source.spoiled(BOOK, kind);
+            let reject_response = |kind| this.source.reject_response(BOOK, kind);
             let time = raw
                 .time
                 .past(this.source.now(), "$.time")
-                .map_err(spoiled)?;
-            let book = raw.checked(&of, time).map_err(spoiled)?;
+                .map_err(reject_response)?;
+            let book = raw.checked(&of, time).map_err(reject_response)?;
             let sources = answer.sources;
             Ok(Sourced {
                 value: book,
@@ -81,7 +82,7 @@ impl HyperliquidInfo {
         let start = span
             .and_then(|span| now.checked_sub(span).ok())
             .ok_or_else(|| malformed("$", "a known interval", interval))
-            .map_err(|kind| self.source.spoiled(CANDLES, kind))?;
+            .map_err(|kind| self.source.reject_response(CANDLES, kind))?;
         let request = json!({
             "coin": coin,
             "interval": interval,
@@ -93,14 +94,18 @@ impl HyperliquidInfo {
             .info::<Vec<RawCandle>>(CANDLES, &body, info::CANDLES)
             .await?;
         let raw = answer.value.ok_or_else(|| unknown_coin(coin))?;
-        let spoiled = |kind| self.source.spoiled(CANDLES, kind);
+        let reject_response = |kind| self.source.reject_response(CANDLES, kind);
         let mut candles = Vec::with_capacity(raw.len());
         for candle in raw {
-            candles.push(candle.checked(coin, interval, now).map_err(spoiled)?);
+            candles.push(
+                candle
+                    .checked(coin, interval, now)
+                    .map_err(reject_response)?,
+            );
         }
         candles.sort_by_key(|candle| candle.open_time);
         candles.dedup_by_key(|candle| candle.open_time);
-        // The running candle is as new as the call; a finished one as its end.
+        // The running candle is as new as the call; a finished candle is as old as its end.
         let as_of = candles.last().map(|candle| candle.close_time.min(now));
         let sources = answer.sources;
         Ok(Sourced {
@@ -111,7 +116,7 @@ impl HyperliquidInfo {
     }
 }
 
-/// An interval of candles, in the venue's words.
+/// The length of a candle's interval, from the venue's word.
 fn step(interval: &str) -> Option<SignedDuration> {
     let (count, unit) = interval.split_at_checked(interval.len().checked_sub(1)?)?;
     let count: i64 = count.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What is read, and what is refused with its place.
+//! The values that are read, and the refusals with their places.
 
 use proptest::prelude::*;
 

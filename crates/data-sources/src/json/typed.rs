@@ -6,7 +6,7 @@ use super::Json;
 use crate::{error::SourceErrorKind, text::clean, transport::QUOTED_CHARS};
 
 impl Json<'_> {
-    /// Reads it into the form `T`; what does not fit is named by its place in the whole document.
+    /// Reads the value into the form `T`. An error names the place in the whole document.
     pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<T, SourceErrorKind> {
         read_json(self.raw().as_bytes()).map_err(|kind| match kind {
             SourceErrorKind::Malformed {
@@ -23,7 +23,7 @@ impl Json<'_> {
     }
 }
 
-/// Reads a JSON body of the form `T`; what does not fit is named by its place.
+/// Reads a JSON body of the form `T`. An error names the place.
 pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, SourceErrorKind> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {

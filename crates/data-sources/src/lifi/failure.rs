@@ -1,4 +1,4 @@
-//! LI.FI's failures: `{message, code, errors?}` with a status, or now and then inside HTTP 200.
+//! LI.FI's failures: `{message, code, errors?}` with an error status, or sometimes inside HTTP 200.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::{error::SourceErrorKind, rail::Fault, text::clean, transport::Reply};
 /// Longest message of the upstream that is passed on.
 const MAX_MESSAGE_CHARS: usize = 160;
 
-/// What single exchanges answer inside `errors`.
+/// Codes inside `errors` by which a single exchange says that it has no route.
 const NO_ROUTE: [&str; 8] = [
     "NO_POSSIBLE_ROUTE",
     "INSUFFICIENT_LIQUIDITY",
@@ -21,7 +21,7 @@ const NO_ROUTE: [&str; 8] = [
     "TOOL_SPECIFIC_ERROR",
     "CANNOT_GUARANTEE_MIN_AMOUNT",
 ];
-/// The same for exchanges that did not get to answer.
+/// Codes inside `errors` for exchanges that did not answer.
 const TRANSIENT: [&str; 2] = ["TOOL_TIMEOUT", "RPC_ERROR"];
 
 /// The failure in `reply`; `None` when it may be a quote.
@@ -32,7 +32,7 @@ pub(super) fn of(reply: &Reply) -> Option<Fault> {
         .and_then(|body| body.get("code"))
         .and_then(code);
     match (reply.failure(), code, body) {
-        // A server's failure is one whatever it writes about it.
+        // A status of the server's own failure decides, whatever the body says.
         (Some(kind), _, _) if reply.status.is_server_error() => Some(kind.into()),
         (None, None, _) => None,
         (None, Some(_), Some(body)) if body.get("action").is_some() => None,
@@ -81,8 +81,7 @@ fn coded(code: u64, body: &Value, reply: &Reply) -> Fault {
         // NotProcessable, Validation, MalformedSchema.
         1004 | 1011 | 1013 => Fault::Answer(PortErrorReason::Refused { detail: detail("") }),
         1005 => Fault::Upstream(SourceErrorKind::RateLimited { retry_after: None }),
-        // Default, Server, ThirdParty, Timeout, Unauthorized, RpcFailure, and what is not
-        // documented.
+        // Default, Server, ThirdParty, Timeout, Unauthorized, RpcFailure, and undocumented codes.
         _ => broken(),
     }
 }
@@ -92,7 +91,7 @@ fn code(code: &Value) -> Option<u64> {
         .or_else(|| code.as_str().and_then(|text| text.parse().ok()))
 }
 
-/// The documented codes of single exchanges, wherever in `errors` they are.
+/// Collects the documented codes of single exchanges, anywhere in `errors`.
 fn tools(errors: &Value, found: &mut BTreeSet<&'static str>) {
     match errors {
         Value::String(text) => {
@@ -151,7 +150,7 @@ mod tests {
             (418, 4242, "http status 418 (code 4242)"),
             // Inside a success.
             (200, 1002, "no route: Why (code 1002)"),
-            // A server that breaks with a code of the request is broken all the same.
+            // A server's failure with a code of the request is still the server's failure.
             (503, 1002, "http status 503 (code 1002)"),
         ] {
             assert_eq!(of(status, code), reason, "{status} {code}");

@@ -57,8 +57,8 @@ pub(super) fn read(
     })
 }
 
-/// A value in US dollars. It is shown, and it bounds the plan only by the operator's wish: one that
-/// cannot be read counts as one that is not there.
+/// A value in US dollars. It is shown, and it bounds the plan only if the operator configures that.
+/// An unreadable value counts as missing.
 fn worth(estimate: &Object<'_>, name: &'static str) -> Option<Decimal> {
     estimate.find(name)?.decimal().ok()
 }

@@ -1,4 +1,4 @@
-//! What routes ask for between two snapshots.
+//! The requests of routes between two snapshots.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,13 +23,13 @@ use crate::{
     x_api::XApi,
 };
 
-/// Searches and symbols that are kept at once.
+/// How many searches and symbols are kept at once.
 const KEPT: usize = 256;
 const SEARCHES: Ages = Ages::seconds(600, 3600);
 const SYMBOLS: Ages = Ages::seconds(120, 900);
 const SOCIAL: Ages = Ages::seconds(1800, 2 * 3600);
 
-/// News and social media, composed from every source that tells of it. Clones share everything.
+/// News and social media, composed from every source that has them. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct NewsDesk {
     pub(super) okx: Okx,
@@ -46,12 +46,12 @@ pub struct NewsDesk {
     posts: Cached<(), Posts>,
 }
 
-/// Who talks about the large tokens.
+/// The opinion leaders of the large tokens.
 #[derive(Clone, Debug)]
 pub struct Leading {
-    /// Those of whom it is known.
+    /// The tokens whose leaders were read.
     pub tokens: Sourced<Vec<TokenVoices>>,
-    /// Those of whom it could not be had, and why.
+    /// The tokens whose leaders were not read, and why.
     pub failed: Vec<(&'static str, Error)>,
 }
 
@@ -66,7 +66,7 @@ impl Default for Leading {
     }
 }
 
-/// The adapters that a [`NewsDesk`] draws on.
+/// The adapters of a [`NewsDesk`].
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "each adapter says what it is")]
 pub struct NewsSources {
@@ -79,7 +79,7 @@ pub struct NewsSources {
 }
 
 impl NewsDesk {
-    /// Asks nothing yet.
+    /// Builds the desk. It sends no request yet.
     pub fn new(sources: NewsSources, clock: Arc<dyn Clock>) -> Self {
         Self {
             okx: sources.okx,
@@ -154,7 +154,7 @@ impl NewsDesk {
             .await
     }
 
-    /// The mood about the tokens that are talked about most.
+    /// The mood about the most discussed tokens.
     ///
     /// # Errors
     ///
@@ -166,12 +166,12 @@ impl NewsDesk {
             .await
     }
 
-    /// Who talks about the large tokens. Each token is kept for itself: one whose leaders cannot be
-    /// had now is asked for again by the next caller.
+    /// The opinion leaders of the large tokens. Each token is kept separately: a token whose
+    /// leaders could not be read is asked for again by the next caller.
     ///
     /// # Errors
     ///
-    /// A failure, when no token's leaders can be had.
+    /// A failure, when no token's leaders can be read.
     pub async fn leaders(&self, max_age: Option<Duration>) -> Result<Leading, Error> {
         let mut calls = JoinSet::new();
         for (place, token) in MAJORS.iter().enumerate() {

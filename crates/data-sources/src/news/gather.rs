@@ -1,4 +1,4 @@
-//! Everything that is new, from every source at once.
+//! Gathers all news from every source at once.
 
 use jiff::Timestamp;
 use readings::news::{Article, Digest, FearGreed, compile};
@@ -10,10 +10,10 @@ use crate::{
     source::Source,
 };
 
-/// The name under which a digest is refused that its sources are not enough for.
+/// The source id of a digest that is refused because too few sources answered.
 const DIGEST: &str = "news";
 
-/// What was collected so far.
+/// The material that was collected so far.
 #[derive(Default)]
 struct Collection {
     articles: Vec<Article>,
@@ -22,12 +22,12 @@ struct Collection {
 }
 
 impl NewsDesk {
-    /// Asks every source at once and makes the digest of what they tell, as of `now`. Each source
-    /// has its own time limit; one that fails is named and left out.
+    /// Asks every source at once and makes the digest of their answers, as of `now`. Each source
+    /// has its own time limit. A source that fails is named and left out.
     ///
     /// # Errors
     ///
-    /// When what is left is too little for a digest: why a source failed, if one did.
+    /// When too little is left for a digest: the failure of a source, if one failed.
     pub async fn gather(&self, now: Timestamp) -> Result<Sourced<Digest>, Error> {
         let rss = &self.rss;
         let (okx, coindesk, cryptopanic, index, one, two, three, four, five, six) = tokio::join!(
@@ -94,7 +94,7 @@ impl Collection {
         }
     }
 
-    /// The index is of its day, which it carries itself: it does not age the news.
+    /// The index carries its own day, so it does not age the news.
     fn index(
         &mut self,
         source: &Source,

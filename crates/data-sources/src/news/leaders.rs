@@ -1,14 +1,15 @@
 //! The tokens whose opinion leaders are read.
 
-/// A token by which opinion leaders are asked for: symbols can be anybody's, contracts cannot.
+/// A token whose opinion leaders are read. It is identified by its contract, because anybody can
+/// use a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocialToken {
-    /// The symbol under which its mood is looked up.
+    /// The symbol for its mood.
     pub symbol: &'static str,
-    /// Its chain, as OKX numbers them: 1 Ethereum, 56 BNB Chain, 501 Solana.
+    /// Its chain, by OKX's numbers: 1 Ethereum, 56 BNB Chain, 501 Solana.
     pub chain_index: u32,
-    /// Its contract: lower-case hexadecimal, on Solana base58. Coins that are no contract are read
-    /// by their wrapped form.
+    /// Its contract: lower-case hexadecimal, on Solana base58. A coin without a contract is read by
+    /// its wrapped form.
     pub contract: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! Titles of feeds and interfaces as plain text: tags out, entities read once, then cleaned.
+//! Titles of feeds and interfaces as plain text: tags are removed, entities are decoded once, then
+//! the text is cleaned.
 
 use crate::text::clean;
 
@@ -7,7 +8,7 @@ const TITLE_CHARS: usize = 300;
 /// Longest name of a publisher, symbol or category.
 const LABEL_CHARS: usize = 64;
 
-/// Named entities that titles carry.
+/// Named entities that titles contain.
 const NAMED: &[(&str, char)] = &[
     ("amp", '&'),
     ("lt", '<'),
@@ -39,7 +40,7 @@ const NAMED: &[(&str, char)] = &[
     ("auml", 'ä'),
 ];
 
-/// What is read of a text before it is cut.
+/// Most characters that are read of a text before it is cut.
 const READ_CHARS: usize = 4 * TITLE_CHARS;
 
 /// A title in HTML as plain text.
@@ -47,7 +48,7 @@ pub(crate) fn html_title(text: &str) -> String {
     plain(&unescape(&plain(text, READ_CHARS)), TITLE_CHARS)
 }
 
-/// A title that is plain text already.
+/// A title that is already plain text.
 pub(crate) fn plain_title(text: &str) -> String {
     plain(text, TITLE_CHARS)
 }
@@ -57,13 +58,13 @@ pub(crate) fn label(text: &str) -> String {
     plain(&unescape(&plain(text, READ_CHARS)), LABEL_CHARS)
 }
 
-/// Without tags. What is invisible goes first: inside of a tag it would hide it.
+/// Removes tags. Invisible characters go first, because they could hide a tag.
 fn plain(text: &str, most: usize) -> String {
     clean(&without_tags(&clean(text, READ_CHARS)), most)
 }
 
-/// `text` without what looks like a tag, and without what stands between the tags of a script or a
-/// style. A `<` that begins no tag stays: `5 < 6`.
+/// Removes everything that looks like a tag, and the content of scripts and styles. A `<` that
+/// begins no tag stays: `5 < 6`.
 fn without_tags(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -91,7 +92,7 @@ fn without_tags(text: &str) -> String {
     plain
 }
 
-/// `text` with its entities read once: `&amp;lt;` is the text `&lt;`.
+/// Decodes entities once: `&amp;lt;` is the text `&lt;`.
 fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -143,7 +144,7 @@ mod tests {
             ("One<script>alert(1)</script> two", "One two"),
             ("One<SCRIPT src=x>alert(1)", "One"),
             ("<style>p{}</style>Text", "Text"),
-            // Read once: what was written as text about a tag stays text, and is no tag afterwards.
+            // Decoded once: text about a tag stays text, and does not become a tag.
             ("About &amp;lt;b&amp;gt;", "About &lt;b&gt;"),
             (
                 "Hidden &lt;img src=x onerror=alert(1)&gt; end",

@@ -1,14 +1,14 @@
-//! Who posted on X, and where.
+//! The author and the address of a post on X.
 
-/// The name of an account on X: at most fifteen letters of ASCII, digits and underscores.
+/// The name of an account on X: at most fifteen ASCII letters, digits and underscores.
 pub(crate) fn x_handle(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches('@');
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     (!text.is_empty() && text.len() <= 15 && text.chars().all(plain)).then(|| text.to_owned())
 }
 
-/// The address of a post by its account and number: made here, so that no other address can slip
-/// in.
+/// The address of a post from its account and number. It is built here, so that no other address
+/// can slip in.
 pub(crate) fn post_url(handle: &str, id: &str) -> Option<String> {
     let number = !id.is_empty() && id.len() <= 20 && id.bytes().all(|byte| byte.is_ascii_digit());
     number.then(|| format!("https://x.com/{handle}/status/{id}"))

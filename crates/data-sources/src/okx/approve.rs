@@ -48,8 +48,8 @@ impl Approvals for Okx {
                 judge_approval(&offered, amount, reviewed)?;
                 (theirs.gas_limit, provenance)
             }
-            // The approval does not depend on the aggregator. The sources say that it could not be
-            // compared.
+            // The approval does not depend on the aggregator. The sources say that the comparison
+            // was not possible.
             Err(error) => (
                 None,
                 Provenance::unavailable(&error, self.config.mode, self.now()),
@@ -101,7 +101,7 @@ impl Okx {
                     .and_then(|gas| u64::try_from(gas).ok()),
             })
         };
-        let theirs = read().map_err(|kind| self.spoiled(SOURCE, kind))?;
+        let theirs = read().map_err(|kind| self.reject_response(SOURCE, kind))?;
         Ok((theirs, provenance))
     }
 

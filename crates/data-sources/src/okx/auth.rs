@@ -16,7 +16,7 @@ const SIGN: HeaderName = HeaderName::from_static("ok-access-sign");
 const TIMESTAMP: HeaderName = HeaderName::from_static("ok-access-timestamp");
 const PASSPHRASE: HeaderName = HeaderName::from_static("ok-access-passphrase");
 
-/// Keys of an OKX developer account. Printing them shows nothing.
+/// Keys of an OKX developer account. Their `Debug` output hides the values.
 #[derive(Clone)]
 pub struct Credentials {
     /// Public part, sent with each request.
@@ -28,8 +28,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Headers that authenticate one request. `path_and_query` and `body` must be the bytes that
-    /// are sent.
+    /// The headers that authenticate one request. `path_and_query` and `body` must be the exact
+    /// bytes of the request.
     pub(super) fn headers(
         &self,
         now: Timestamp,

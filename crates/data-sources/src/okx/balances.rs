@@ -1,5 +1,5 @@
-//! `GET /api/v6/dex/balance/all-token-balances-by-address`: what an account has on several chains;
-//! and `GET /api/v6/dex/balance/supported/chain`: which chains that covers.
+//! Balances: `GET /api/v6/dex/balance/all-token-balances-by-address` for an account on several
+//! chains, and `GET /api/v6/dex/balance/supported/chain` for the covered chains.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,12 +34,12 @@ const MAX_CHAINS: usize = 50;
 const MAX_ROWS: usize = 5_000;
 const MAX_SYMBOL_CHARS: usize = 32;
 
-/// For so long the same account is not asked for again.
+/// The same account is not asked for again within this time.
 const FLOOR: Duration = Duration::from_secs(5);
-/// Accounts that are kept: as many as the budget lets through at once.
+/// How many accounts are kept: as many as the budget allows at once.
 const KEPT: usize = 64;
 
-/// What accounts had a moment ago, by account and chains.
+/// Recent balances, by account and chains.
 pub(super) type Balances = Cached<(Address, Vec<u64>), BTreeMap<u64, Vec<Holding>>>;
 
 pub(super) fn kept(clock: Arc<dyn Clock>) -> Balances {
@@ -57,7 +57,8 @@ impl Okx {
         let fetch = || async move {
             let path = "/api/v6/dex/balance/supported/chain";
             let answer: Sourced<Vec<Supported>> = okx.read(CHAINS, path, None).await?;
-            let chains = supported(&answer.value).map_err(|kind| okx.spoiled(CHAINS, kind))?;
+            let chains =
+                supported(&answer.value).map_err(|kind| okx.reject_response(CHAINS, kind))?;
             Ok(Sourced {
                 value: Arc::new(chains),
                 sources: answer.sources,
@@ -66,10 +67,10 @@ impl Okx {
         self.balance_chains.get((), None, fetch).await
     }
 
-    /// What an account has on each of `chains` of which the answer lists anything, flagged tokens
-    /// included. A chain that is not in it may be one that OKX does not cover: see
-    /// [`Self::balance_chains`]. Asked again within five seconds, it is told as it was, with its
-    /// age.
+    /// The balances of an account, by chain, flagged tokens included. A chain without a listed
+    /// token is missing; it may also be a chain that OKX does not cover: see
+    /// [`Self::balance_chains`]. A repeated request within five seconds gets the same answer, with
+    /// its age.
     ///
     /// # Errors
     ///
@@ -91,15 +92,15 @@ impl Okx {
         asked: &[u64],
     ) -> Result<Sourced<BTreeMap<u64, Vec<Holding>>>, Error> {
         let list: Vec<String> = asked.iter().map(u64::to_string).collect();
-        // Flagged tokens are wanted as well: they are shown as what they are. `0` would filter them
-        // out.
+        // Flagged tokens are included and shown with their flag. `0` would filter them out.
         let path = format!(
             "/api/v6/dex/balance/all-token-balances-by-address?address={}&chains={}&excludeRiskToken=1",
             lower(account),
             list.join(",")
         );
         let answer: Sourced<Vec<Assets>> = self.read(SOURCE, &path, None).await?;
-        let found = by_chain(asked, answer.value).map_err(|kind| self.spoiled(SOURCE, kind))?;
+        let found =
+            by_chain(asked, answer.value).map_err(|kind| self.reject_response(SOURCE, kind))?;
         Ok(Sourced {
             value: found,
             sources: answer.sources,
@@ -139,7 +140,7 @@ struct Supported {
     chain_index: String,
 }
 
-/// Chains that are no EVM chain have an index as well; a list without any chain is none.
+/// Chains that are not EVM chains also have an index. A list without any chain is refused.
 fn supported(rows: &[Supported]) -> Result<BTreeSet<u64>, SourceErrorKind> {
     let chains: Option<BTreeSet<u64>> = rows
         .iter()
@@ -183,7 +184,7 @@ fn by_chain(
             .find(|known| known.asset == holding.asset)
             && (known.raw, known.amount) != (holding.raw, holding.amount)
         {
-            // Two rows of one token that disagree: which one is right nobody can say.
+            // Nothing says which of two contradicting rows is right.
             (known.raw, known.amount) = (None, None);
         }
     }
@@ -202,7 +203,7 @@ impl Row {
                         text,
                     )
                 })?;
-                // Elsewhere OKX writes the native coin so.
+                // On other paths OKX writes the native coin like this.
                 if token == crate::NATIVE_COIN {
                     Asset::Native
                 } else {
@@ -226,7 +227,7 @@ impl Row {
                 })?)
             }
         };
-        // The interface gives no decimals: the two spellings of the balance tell them.
+        // The interface gives no decimals: the two spellings of the balance imply them.
         let decimals = match asset {
             Asset::Native => Some(readings::chain::network::NATIVE_DECIMALS),
             Asset::Token(_) => raw
@@ -240,7 +241,7 @@ impl Row {
             decimals,
             raw,
             amount: self.balance.filter(|_| raw.is_none()),
-            // Zero is how an unknown price is often written.
+            // An unknown price is often written as zero.
             price_usd: self.token_price.filter(|price| price.get() > Decimal::ZERO),
             risk: match self.is_risk_token {
                 Some(true) => Risk::High,
@@ -286,7 +287,8 @@ mod tests {
                 (found[&196][0].asset, found[&196][0].decimals),
                 (Asset::Native, Some(18))
             );
-            // Nothing is said of the other chain, and that is not that there is nothing.
+            // The answer does not mention the other chain. That does not mean that the account has
+            // nothing there.
             assert_eq!(found.get(&8453), None);
         }
     }
@@ -325,7 +327,7 @@ mod tests {
             Some("1".to_owned())
         );
         assert_eq!(found[&8453][0].amount, None);
-        // In whole units rows can disagree as well.
+        // Rows can also disagree in whole units.
         let mut other = row("196", TOKEN, "");
         other["balance"] = json!("2");
         let found = read(json!([row("196", TOKEN, ""), other])).unwrap();
@@ -346,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_unknown() {
+    fn an_absent_member_is_unknown() {
         let found =
             read(json!([{"chainIndex": "196", "tokenContractAddress": TOKEN, "tokenPrice": "0"}]))
                 .unwrap();

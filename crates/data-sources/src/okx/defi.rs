@@ -1,4 +1,4 @@
-//! `POST /api/v6/defi/…`: products that can be entered, and what an account has in them.
+//! `POST /api/v6/defi/…`: products that accept deposits, and the positions of an account.
 //!
 //! A `rate` is a fraction, not a percentage. Lists come as an object or as a list of one, ids as
 //! numbers or as text; both are read.
@@ -34,7 +34,7 @@ const MAX_PRODUCTS: usize = 100;
 /// Verbs before the asset in a product's name.
 const VERBS: [&str; 5] = ["Supply ", "Deposit ", "Lend ", "Stake ", "Earn "];
 
-/// What is asked about, as a key.
+/// The key of a search: chain and symbols.
 type ProductKey = (u64, Vec<String>);
 
 /// OKX's DeFi interface. Clones share everything.
@@ -64,7 +64,7 @@ struct Product {
 }
 
 impl OkxDefi {
-    /// Over an adapter that exists.
+    /// Wraps an adapter.
     #[must_use]
     pub fn new(okx: Okx) -> Self {
         let clock = okx.source().clock();
@@ -80,7 +80,7 @@ impl OkxDefi {
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable; a product of another chain does.
+    /// When the answer is unusable, for example because it has a product of another chain.
     pub async fn products(
         &self,
         chain_id: u64,
@@ -100,7 +100,8 @@ impl OkxDefi {
             let body = body.to_string();
             let found: Sourced<Products> = this.okx.read(SOURCE, SEARCH, Some(&body)).await?;
             let Sourced { value, sources } = found;
-            let value = quoted(value, chain_id).map_err(|kind| this.okx.spoiled(SOURCE, kind))?;
+            let value =
+                quoted(value, chain_id).map_err(|kind| this.okx.reject_response(SOURCE, kind))?;
             Ok(Sourced {
                 value: Arc::new(value),
                 sources,
@@ -109,12 +110,12 @@ impl OkxDefi {
         self.products.get((chain_id, tokens), max_age, fetch).await
     }
 
-    /// What `account` has in protocols on `chains`, with what it owes.
+    /// The positions of `account` in protocols on `chains`, debts included.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable. When only the details cannot be had, each protocol is one
-    /// position of which the value alone is known.
+    /// When the answer is unusable. When only the details are missing, each protocol becomes one
+    /// position with a value only.
     pub async fn positions(
         &self,
         account: Address,
@@ -164,7 +165,7 @@ impl Product {
             apy_pct: apy::of_fraction(rate.0)?,
             is_base: false,
             tvl_usd: self.tvl?.0,
-            // It does not say it.
+            // The interface does not state it.
             il_risk: None,
             source: SOURCE,
         })

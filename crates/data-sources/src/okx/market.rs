@@ -31,13 +31,13 @@ use crate::{
     transport::QUOTED_CHARS,
 };
 
-/// How far ahead of our clock a time of the source may lie.
+/// How far a time of the source may be ahead of our clock.
 pub(super) const AHEAD: Duration = Duration::from_secs(300);
 /// Symbols and names are cut after this many characters.
 const MAX_SYMBOL_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 
-/// What is kept of the market for a moment.
+/// The kept market data.
 #[derive(Clone, Debug)]
 pub(super) struct Markets {
     pub(super) prices: Cached<Address, TokenPrice>,
@@ -78,8 +78,8 @@ impl ChainIndex {
     }
 }
 
-/// The rows that can be read. One bad row does not spoil the others; when none is left, the first
-/// problem is the answer.
+/// The rows that can be read. A bad row does not affect the others; when no row is left, the first
+/// problem is returned.
 fn rows<T>(
     raw: &[Box<RawValue>],
     read: impl Fn(&RawValue) -> Result<T, SourceErrorKind>,
@@ -127,8 +127,8 @@ fn time(millis: Figure, now: Timestamp) -> Result<Timestamp, SourceErrorKind> {
     })
 }
 
-/// Whether `time` is not ahead of `now` by more than [`AHEAD`]: what was observed in the future was
-/// not observed.
+/// Whether `time` is not ahead of `now` by more than [`AHEAD`]: an observation cannot come from the
+/// future.
 pub(super) fn not_ahead(time: Timestamp, now: Timestamp) -> bool {
     now.checked_add(AHEAD).is_ok_and(|latest| time <= latest)
 }
@@ -141,7 +141,7 @@ fn small(figure: Option<Figure>) -> Option<u8> {
     count(figure).and_then(|count| u8::try_from(count).ok())
 }
 
-/// A price is above zero or none at all.
+/// A price above zero; any other value is `None`.
 fn price(figure: Option<Figure>) -> Option<Figure> {
     token::measure(figure).filter(|price| !price.get().is_zero())
 }

@@ -25,7 +25,7 @@ impl TokenPrices for Okx {
         let body =
             json!([{"chainIndex": subject.0, "tokenContractAddress": subject.1}]).to_string();
         let (data, mut provenance) = self.ask(SOURCE, PATH, Some(&body)).await?;
-        let malformed = |kind| self.spoiled(SOURCE, kind);
+        let malformed = |kind| self.reject_response(SOURCE, kind);
 
         let rows = Json::of(&data, DATA);
         if rows.elements().map_err(malformed)?.is_empty() {
@@ -46,7 +46,7 @@ impl TokenPrices for Okx {
                 observed: format!("{}:{}", clean(&chain, 16), lower(address)),
             }));
         }
-        // An empty price is OKX's way of not knowing one.
+        // OKX writes an unknown price as an empty text.
         let Some(price) = row.find("price") else {
             return Err(Error::NotPriced { token });
         };

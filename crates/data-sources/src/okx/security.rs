@@ -24,7 +24,7 @@ const TOKEN_SCAN: &str = "okx.token-scan";
 const TOKEN_HOLDERS: &str = "okx.token-holders";
 const QUOTE: &str = "okx.quote";
 
-/// What is kept of this part of the interface.
+/// The kept scans, holders and quotes.
 #[derive(Clone)]
 pub(super) struct Scans {
     scans: Cached<(u64, Address), Scan>,
@@ -33,7 +33,7 @@ pub(super) struct Scans {
 }
 
 impl Scans {
-    /// Scans for ten minutes, the rest for half a minute.
+    /// Keeps scans for ten minutes, the rest for half a minute.
     pub(super) fn new(clock: &Arc<dyn Clock>) -> Self {
         let (long, short) = (Ages::seconds(600, 600), Ages::seconds(30, 30));
         Self {
@@ -49,7 +49,7 @@ impl Okx {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] with `no_scan` when OKX knows nothing of the token and with
+    /// [`Error::NotFound`] with `no_scan` when OKX does not know the token, and with
     /// `chain_not_covered` when it does not scan the chain; [`Error::Source`] otherwise.
     pub async fn token_scan(
         &self,
@@ -80,12 +80,12 @@ impl Okx {
         self.security.holders.get(token, max_age, fetch).await
     }
 
-    /// What `amount` of `from` gives in `to` on chain 196 right now (at most half a minute ago, or
-    /// `max_age`).
+    /// The current output in `to` for `amount` of `from` on chain 196, at most half a minute old,
+    /// or `max_age`.
     ///
     /// # Errors
     ///
-    /// [`Error::NoRoute`] when there is no way; [`Error::Source`] otherwise.
+    /// [`Error::NoRoute`] when there is no route; [`Error::Source`] otherwise.
     pub async fn shown_quote(
         &self,
         from: Address,
@@ -102,7 +102,7 @@ impl Okx {
     }
 
     fn missed(&self, source: &'static str, kind: SourceErrorKind) -> Error {
-        let error: SourceError = self.spoiled(source, kind);
+        let error: SourceError = self.reject_response(source, kind);
         error.into()
     }
 }

@@ -1,7 +1,7 @@
 //! News, sentiment and opinion leaders: `/api/v6/dex/market/social/…`.
 //!
-//! Times are numbers of milliseconds here, elsewhere at OKX strings; counts and ratios come as
-//! either. Texts of posts are never read: only where they are and how they did.
+//! Times are numbers of milliseconds here, but strings elsewhere at OKX. Counts and ratios come as
+//! either. Texts of posts are never read: only their places and their reach.
 
 mod mood;
 mod news;
@@ -28,17 +28,17 @@ const SENTIMENT: &str = "okx.sentiment";
 const VIBE: &str = "okx.vibe";
 
 const ROOT: &str = "/api/v6/dex/market/social";
-/// Articles asked for, the most there are in a page.
+/// Articles that are asked for: the most of a page.
 const ARTICLES: u8 = 50;
-/// Tokens of a ranking asked for.
+/// Tokens of a ranking that are asked for.
 const RANKED: u8 = 50;
-/// Stretches of a trend asked for.
+/// Sections of a trend that are asked for.
 const STRETCHES: u8 = 24;
 /// A day, in the numbering of sentiments.
 const DAY: u8 = 3;
 /// A day, in the numbering of vibes.
 const VIBE_DAY: u8 = 1;
-/// The most leaders that are told for one token.
+/// Most leaders that are read for one token.
 const LEADERS: u8 = 50;
 /// How far a time may be ahead of our clock.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
@@ -84,7 +84,7 @@ impl Okx {
         self.articles(&path).await
     }
 
-    /// The tokens that are talked about most within a day, with their mood.
+    /// The most discussed tokens within a day, with their mood.
     ///
     /// # Errors
     ///
@@ -114,8 +114,8 @@ impl Okx {
         Ok(found)
     }
 
-    /// The mood about some symbols within a day, with its trend; those that OKX does not know are
-    /// not in it.
+    /// The mood about some symbols within a day, with its trend; symbols that OKX does not know are
+    /// left out.
     ///
     /// # Errors
     ///
@@ -128,8 +128,8 @@ impl Okx {
         self.mood(&path).await
     }
 
-    /// Opinion leaders who talk about a token within a day, at most fifty; a Solana token by its
-    /// base58 address.
+    /// The opinion leaders who posted about a token within a day, at most fifty. A Solana token is
+    /// named by its base58 address.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl Okx {
     ) -> Result<Sourced<U>, SourceError> {
         let source = found.sources.first().map_or(NEWS, |source| source.source);
         let judged = self.source.counting(source, || judge(found.value));
-        let value = judged.map_err(|kind| self.spoiled(source, kind))?;
+        let value = judged.map_err(|kind| self.reject_response(source, kind))?;
         Ok(Sourced {
             value,
             sources: found.sources,
@@ -176,19 +176,19 @@ impl Okx {
     }
 }
 
-/// A count: an integer that a count can be; anything else is unknown.
+/// A count that is a non-negative integer; any other figure is unknown.
 fn count(figure: Option<Figure>) -> Option<u64> {
     let figure = figure?.0;
     let small = u64::try_from(figure).ok()?;
     (figure.is_integer() && small < 1 << 53).then_some(small)
 }
 
-/// A share of all, 0 … 1; anything else is unknown.
+/// A share between 0 and 1; any other figure is unknown.
 fn ratio(figure: Option<Figure>) -> Option<Figure> {
     figure.filter(|figure| (readings::Decimal::ZERO..=readings::Decimal::ONE).contains(&figure.0))
 }
 
-/// Milliseconds since the epoch, not later than `now` by more than clocks differ.
+/// Milliseconds since the epoch, not later than `now` by more than clocks may differ.
 fn past_millis(figure: Option<Figure>, now: Timestamp) -> Option<Timestamp> {
     let time = millis(figure)?;
     (time.duration_since(now) <= TOLERANCE).then(|| time.min(now))

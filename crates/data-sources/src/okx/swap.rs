@@ -43,7 +43,7 @@ impl Swaps for Okx {
                         kind,
                     }),
                 })?;
-        let failed = |kind| self.spoiled(SOURCE, kind);
+        let failed = |kind| self.reject_response(SOURCE, kind);
         let quote = Quote::read(&Json::of(&data, DATA)).map_err(failed)?;
         let now = self.now_seconds();
         let facts = judge(&quote.as_judged(), &request.asked(), reviewed, now)?;

@@ -29,7 +29,7 @@ impl TokenList for Okx {
 }
 
 impl Okx {
-    /// When the token list that is held was fetched; `None` before the first one.
+    /// When the kept token list was fetched; `None` before the first one.
     pub async fn token_list_fetched_at(&self) -> Option<Timestamp> {
         Some(self.tokens.peek(&())?.0)
     }
@@ -39,7 +39,7 @@ impl Okx {
         let path = format!("/api/v6/dex/aggregator/all-tokens?chainIndex={chain_id}");
         let (data, provenance) = self.ask(SOURCE, &path, None).await?;
         let (tokens, rejected) =
-            read(&Json::of(&data, DATA)).map_err(|kind| self.spoiled(SOURCE, kind))?;
+            read(&Json::of(&data, DATA)).map_err(|kind| self.reject_response(SOURCE, kind))?;
         if rejected > 0 {
             tracing::warn!(
                 source = SOURCE,
@@ -59,7 +59,7 @@ impl Okx {
 }
 
 /// The usable rows and the number of the others. Rows that disagree about one address are all left
-/// out: nobody can say which one is right.
+/// out: nothing says which is right.
 fn read(rows: &Json<'_>) -> Result<(Vec<Token>, usize), SourceErrorKind> {
     let rows_read = rows.elements()?;
     let total = rows_read.len();

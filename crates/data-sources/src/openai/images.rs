@@ -17,7 +17,7 @@ struct Item {
     revised_prompt: Option<String>,
 }
 
-/// The image that was asked for.
+/// The requested image.
 pub(super) fn read(reply: &Reply, model: &str) -> Result<Picture, SourceErrorKind> {
     let images: Images = generated::read(reply)?;
     let [item] = <[Item; 1]>::try_from(images.data)

@@ -1,5 +1,5 @@
-//! An answer of the responses interface. It is whole only when it says `completed`: an answer that
-//! was cut off and one that failed come with HTTP 200 as well.
+//! An answer of the responses interface. It is whole only when it says `completed`: truncated and
+//! failed answers also come with HTTP 200.
 
 use readings::ai::{CitationDraft, Findings, Generated, Research};
 use serde::Deserialize;
@@ -79,7 +79,7 @@ struct Annotation {
     end_index: Option<usize>,
 }
 
-/// What stands between two parts of an answer.
+/// The text between two parts of an answer.
 const BREAK: &str = "\n\n";
 
 /// The answer.
@@ -157,7 +157,7 @@ fn add(found: &mut Findings, part: Part) {
             continue;
         };
         if r#type == "url_citation" {
-            // A place beyond its own part would fall into the next one.
+            // An annotation beyond its own part would fall into the next one.
             let span = start_index.zip(end_index).filter(|(_, end)| *end <= length);
             let shift = |(start, end): (usize, usize)| {
                 Some((start.checked_add(offset)?, end.checked_add(offset)?))

@@ -17,8 +17,8 @@ pub(super) struct Dispute {
     pub(super) kind: SourceErrorKind,
 }
 
-/// Compares what several answers tell. A tick size can change while a market is live: answers from
-/// both sides of the change do not make a market.
+/// Compares the answers. A tick size can change while a market is live: answers from before and
+/// after the change do not describe one market.
 pub(super) fn agreed(
     token_id: U256,
     pair: &Pair,

@@ -8,7 +8,7 @@ use crate::{error::SourceErrorKind, json::Json};
 
 /// Longest outcome that is shown.
 const MAX_OUTCOME_CHARS: usize = 64;
-/// All of an amount, in basis points: no fee is more.
+/// The whole of an amount, in basis points: no fee is higher.
 const WHOLE: u128 = 10_000;
 
 type Read<T> = Result<T, SourceErrorKind>;
@@ -20,7 +20,7 @@ pub(super) struct Pair {
     pub(super) token_ids: [U256; 2],
 }
 
-/// `/clob-markets/{conditionId}`: the market as the order book sees it.
+/// `/clob-markets/{conditionId}`: the market in the order book.
 #[derive(Debug)]
 pub(super) struct Book {
     pub(super) condition_id: B256,
@@ -32,8 +32,8 @@ pub(super) struct Book {
     pub(super) fee_rate: Option<Decimal>,
 }
 
-/// The market as the list shows it. Its tick size is left out: the list may lag behind a change,
-/// and the order book's own answers say it twice.
+/// The market in the list. Its tick size is not read: the list may lag behind a change, and two
+/// answers of the order book state it.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) condition_id: B256,
@@ -57,7 +57,7 @@ pub(super) fn neg_risk(body: &Json<'_>) -> Read<bool> {
     body.object()?.member("neg_risk")?.flag()
 }
 
-/// `/fees/builder-fees/{code}`: what the venue takes for a builder code, in basis points.
+/// `/fees/builder-fees/{code}`: the venue's fee for a builder code, in basis points.
 pub(super) fn builder_fee(body: &Json<'_>) -> Read<PmBuilderFee> {
     let body = body.object()?;
     let rate = |name| {
@@ -110,7 +110,7 @@ pub(super) fn book(body: &Json<'_>) -> Read<Book> {
     })
 }
 
-/// The market that trades `token_id`, from the list's answer; `None` when it lists none.
+/// The market that trades `token_id`, from the list's answer; `None` when the list has none.
 pub(super) fn listed(body: &Json<'_>, token_id: U256) -> Read<Option<Listed>> {
     let mut found = None;
     for json in body.elements()? {
@@ -165,7 +165,7 @@ fn tick(json: &Json<'_>) -> Read<Decimal> {
         .ok_or_else(|| json.malformed("a tick size between 0 and 1"))
 }
 
-/// The list of two that the market list writes into a string.
+/// The list of two that the market list encodes in a string.
 fn strings<T>(json: &Json<'_>, read: impl Fn(&Json<'_>) -> Read<T>) -> Read<[T; 2]> {
     let text = json.text()?;
     let [first, second] =

@@ -1,6 +1,6 @@
-//! The recorded form of each answer: the members that a reading rests on. `forms.json` is written
-//! by the test that drops, renames and retypes every member of every recorded answer and looks at
-//! what becomes of the reading.
+//! The recorded form of each answer: the members that a reading depends on. `forms.json` is written
+//! by the test that drops, renames and retypes every member of every recorded answer and compares
+//! the readings.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,23 +18,23 @@ use super::{
 
 const FORMS: &str = include_str!("forms.json");
 
-/// What is known of the answer to one question.
+/// The form of the answer to one question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Form {
-    /// The members that the reading rests on, by path.
+    /// The members that the reading depends on, by path.
     pub members: BTreeMap<String, Member>,
-    /// The other members that were recorded.
+    /// The other recorded members.
     pub unread: BTreeSet<String>,
 }
 
-/// One member that a reading rests on, as text: `text`, `number text` (either reads the same),
-/// `?text` (it may be missing).
+/// One member that a reading depends on. As text: `text`, `number text` (both read alike), `?text`
+/// (it may be missing).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Member {
-    /// Whether the reading is another one without it.
+    /// Whether the reading changes without it.
     pub needed: bool,
-    /// The kinds with which the reading stays the same.
+    /// The kinds that leave the reading unchanged.
     pub kinds: BTreeSet<Kind>,
 }
 
@@ -64,17 +64,18 @@ impl From<Member> for String {
 #[must_use]
 pub fn forms() -> &'static BTreeMap<String, Form> {
     static READ: OnceLock<BTreeMap<String, Form>> = OnceLock::new();
-    // A test reads the file, so it is never unreadable.
+    // A test reads the file, so it is always readable.
     READ.get_or_init(|| serde_json::from_str(FORMS).unwrap_or_default())
 }
 
-/// What an answer is about: its source, and what tells questions of one source apart.
+/// The key of an answer: its source, and the part of the request that distinguishes the questions
+/// of one source.
 #[must_use]
 pub fn form_key(exchange: &Exchange) -> String {
     let path = exchange.path_and_query.split(['?', '#']).next();
     let part = |part: &str| {
         let digits = part.bytes().filter(u8::is_ascii_digit).count();
-        // Addresses, ids and years are not what tells them apart.
+        // Addresses, ids and years do not distinguish questions.
         if digits >= 3 || part.contains("..") {
             "*".to_owned()
         } else {
@@ -102,13 +103,13 @@ pub fn form_key(exchange: &Exchange) -> String {
 }
 
 impl Form {
-    /// What `shape` has otherwise than this form, and how many members it has that were not
+    /// The differences between `shape` and this form, and the number of members that were not
     /// recorded.
     #[must_use]
     pub fn compare(&self, shape: &Shape) -> (Vec<Change>, u64) {
         let mut changes: Vec<Change> = Vec::new();
         for (path, member) in &self.members {
-            // Below something that is missing, everything is.
+            // Below a missing member, everything is missing.
             let known = changes.iter().any(|change| is_below(path, &change.path));
             if known || !stands_in(shape, path) {
                 continue;
@@ -117,8 +118,7 @@ impl Form {
         }
         let added = shape.members().filter(|(path, _)| {
             let known = self.members.contains_key(*path) || self.unread.contains(*path);
-            // What stands below an unknown member, or below one that is not read, is no addition of
-            // its own.
+            // Members below an unknown or unread member do not count as additions.
             !known && parent(path).is_none_or(|parent| self.members.contains_key(parent))
         });
         (changes, u64::try_from(added.count()).unwrap_or(u64::MAX))
@@ -134,7 +134,7 @@ impl Form {
                 perhaps: self.renamed(path, shape),
             });
         };
-        // `null` in some rows is how sources write that there is nothing there.
+        // `null` in some rows is how sources write an absent value.
         let nothing = kinds.iter().all(|kind| *kind == Kind::Null);
         let odd: Vec<Kind> = kinds
             .iter()
@@ -150,7 +150,7 @@ impl Form {
         })
     }
 
-    /// A member that stands beside where `path` is missing, and was not recorded.
+    /// An unrecorded member beside the place where `path` is missing.
     fn renamed(&self, path: &str, shape: &Shape) -> Option<String> {
         let beside = parent(path)?;
         let wanted = &self.members.get(path)?.kinds;
@@ -167,17 +167,16 @@ impl Form {
     }
 }
 
-/// Whether `path` stands below `other`.
+/// Whether `path` lies below `other`.
 fn is_below(path: &str, other: &str) -> bool {
     path.strip_prefix(other)
         .is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
-/// Whether there is anything at all in which `path` could stand: an empty list has no rows to lack
-/// a member.
+/// Whether the answer has any place for `path`: an empty list has no rows that could lack a member.
 fn stands_in(shape: &Shape, path: &str) -> bool {
     if path.ends_with("[]") || path.ends_with(".*") {
-        // A list without rows, and a table without entries, are answers.
+        // A list without rows and a table without entries are valid answers.
         return shape.kinds(path).is_some();
     }
     parent(path).is_none_or(|parent| {

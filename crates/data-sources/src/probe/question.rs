@@ -1,4 +1,4 @@
-//! One harmless question, and what was heard.
+//! One harmless question, and its answer.
 
 use std::{fmt, future::Future, pin::Pin};
 
@@ -15,7 +15,8 @@ use crate::{
 /// An adapter that can be probed: it lists one harmless question for each of its endpoints. A
 /// question calls the method that the routes call, so that the probe reads answers as they do.
 pub trait Probed: Sync {
-    /// The upstream behind it; nothing where there are several, such as the nodes of a chain.
+    /// The upstream that the adapter asks; `None` where there are several, such as the nodes of a
+    /// chain.
     fn source(&self) -> Option<&Source>;
 
     /// Its questions.
@@ -28,33 +29,33 @@ pub struct Question<'a> {
     pub upstream: String,
     /// The sources that it asks.
     pub sources: &'static [&'static str],
-    ask: Pin<Box<dyn Future<Output = Result<Answer, Option<SourceError>>> + Send + 'a>>,
+    ask: Pin<Box<dyn Future<Output = Result<ProbeReading, Option<SourceError>>> + Send + 'a>>,
 }
 
-/// What an adapter read.
+/// The reading of an adapter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct ProbeReading {
     /// Times of the data by source, where sources state them.
     pub times: Vec<(&'static str, Timestamp)>,
-    /// The reading, written down; two equal texts are the same reading.
+    /// The reading as text; equal texts are equal readings.
     pub text: String,
 }
 
-/// What was heard when a question was asked.
+/// The result of a question.
 #[derive(Clone, Debug)]
 pub struct Heard {
     /// The upstream.
     pub upstream: String,
     /// The sources that the question asks.
     pub sources: &'static [&'static str],
-    /// The reading; nothing when there is none.
-    pub answer: Option<Answer>,
-    /// What went over the wire. It is empty when the answer was still kept from an earlier call.
+    /// The reading; `None` when there is none.
+    pub answer: Option<ProbeReading>,
+    /// The exchanges on the wire. Empty when the answer was still kept from an earlier call.
     pub exchanges: Vec<Exchange>,
 }
 
 impl<'a> Question<'a> {
-    /// A question whose answer says where it comes from.
+    /// A question whose answer states its provenance.
     pub(crate) fn new<T, E, F>(
         upstream: impl Into<String>,
         sources: &'static [&'static str],
@@ -67,7 +68,7 @@ impl<'a> Question<'a> {
     {
         let ask = async move {
             match ask.await {
-                Ok(told) => Ok(Answer {
+                Ok(told) => Ok(ProbeReading {
                     times: told
                         .sources
                         .iter()
@@ -88,7 +89,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// A question whose answer is a value alone.
+    /// A question whose answer is a plain value.
     pub(crate) fn plain<T, F>(
         upstream: impl Into<String>,
         sources: &'static [&'static str],
@@ -99,9 +100,9 @@ impl<'a> Question<'a> {
         F: Future<Output = Result<T, PortError>> + Send + 'a,
     {
         let ask = async move {
-            // The exchange carries the reason already.
+            // The exchange already carries the reason.
             let told = ask.await.map_err(|_| None)?;
-            Ok(Answer {
+            Ok(ProbeReading {
                 times: Vec::new(),
                 text: format!("{told:?}"),
             })
@@ -113,7 +114,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Asks it.
+    /// Asks the question.
     pub async fn ask(self) -> Heard {
         let witness = Witness::default();
         let told = witness.scope(self.ask).await;

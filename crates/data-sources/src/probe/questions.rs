@@ -1,4 +1,4 @@
-//! The questions of each adapter. A test sees that they ask every source that the adapter has.
+//! The questions of each adapter. A test checks that they cover every source of the adapter.
 
 mod chain;
 mod defi;
@@ -17,7 +17,7 @@ use readings::symbol::SymbolKey;
 
 pub use self::rails::{Rail, Terms};
 
-/// Nothing older than now.
+/// Asks for a value that is not older than now.
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
 /// Tokens of the home chain.
@@ -25,8 +25,8 @@ const WOKB: Address = address!("e538905cf8410324e03A5A23C1c177a474D59b2b");
 const USDT0: Address = address!("779Ded0c9e1022225f8E0630b35a9b54bE713736");
 /// A token of Base that every scanner knows.
 const WETH: Address = address!("4200000000000000000000000000000000000006");
-/// Whose balances and positions are asked for: the contract of a well-known token, which is
-/// nobody's wallet.
+/// The account whose balances and positions are asked for: the contract of a well-known token,
+/// which is no wallet.
 const ACCOUNT: Address = address!("1f9840a85d5aF5bf1D1762F925BDADdC4201F984");
 
 fn btc() -> Option<SymbolKey> {

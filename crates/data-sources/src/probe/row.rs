@@ -1,4 +1,4 @@
-//! What a probe has found out of one source.
+//! The result of a probe for one source.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -20,17 +20,18 @@ use crate::{
 /// Longest text of an upstream that is shown.
 const DETAIL_CHARS: usize = 200;
 
-/// How a source stands.
+/// The state of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It answers in the recorded form.
+    /// The source answers in the recorded form.
     Ok,
-    /// A value that is still kept answered: it was asked a moment ago.
+    /// A kept value answered: the source was asked a moment ago.
     Kept,
-    /// It is switched off, or has no key.
+    /// The source is switched off, or has no key.
     Disabled,
-    /// It was not asked: a question costs money, or a budget, a quota or a pause says so.
+    /// The source was not asked: a question costs money, or a budget, a quota or a pause forbids
+    /// it.
     NotAsked,
     /// 429.
     RateLimited,
@@ -40,9 +41,9 @@ pub enum State {
     Unreachable,
     /// Another status than 2xx.
     HttpStatus,
-    /// It answers, and lacks something that a reading rests on; the reading does without.
+    /// The answer lacks something that a reading depends on; the reading leaves it out.
     Changed,
-    /// It reports a failure of its own inside an answer.
+    /// The source reports a failure inside an answer.
     Refused,
     /// 402.
     PaymentRequired,
@@ -76,8 +77,8 @@ impl State {
         }
     }
 
-    /// 0 for what is as it should be, 2 for what contradicts the adapter or the configuration, 1
-    /// for what could not be found out now.
+    /// 0 for a good state, 2 for a state that contradicts the adapter or the configuration, 1 for a
+    /// state that could not be determined now.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -93,16 +94,16 @@ impl State {
     }
 }
 
-/// A member that is not what was recorded.
+/// A member that differs from the recorded form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Where it stands, as a JSON path; `[]` is any element of a list.
+    /// Its JSON path; `[]` is any element of a list.
     pub path: String,
     /// The kinds that are read.
     pub expected: Vec<Kind>,
-    /// The kinds that came; none when the member is missing.
+    /// The observed kinds; empty when the member is missing.
     pub observed: Vec<Kind>,
-    /// The member that may have taken its place.
+    /// The member that may have replaced it.
     pub perhaps: Option<String>,
 }
 
@@ -125,32 +126,32 @@ impl fmt::Display for Change {
     }
 }
 
-/// One source, as a probe found it.
+/// The result of a probe for one source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The upstream, by the name of its table.
     pub upstream: String,
     /// The source.
     pub source: &'static str,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// Whether anything answered; nothing when it was not asked.
+    /// Whether the source answered at all; `None` when it was not asked.
     pub reachable: Option<bool>,
-    /// Whether the key was taken; nothing without a key or without an answer.
+    /// Whether the source accepted the key; `None` without a key or without an answer.
     pub authenticated: Option<bool>,
-    /// Whether the answer could be read; nothing without an answer to read.
+    /// Whether the answer could be read; `None` without an answer.
     pub parsed: Option<bool>,
-    /// How old the data is, where the source states its time.
+    /// The age of the data, where the source states its time.
     pub age_seconds: Option<u64>,
     /// Calls left of the quota.
     pub quota_left: Option<u64>,
-    /// Why it is not `ok`. Holds no URL and no key.
+    /// Why the state is not `ok`. It holds no URL and no key.
     pub detail: Option<String>,
-    /// The members that are not what was recorded.
+    /// The members that differ from the recorded form.
     pub changes: Vec<Change>,
-    /// Members that were not recorded: they are tolerated.
+    /// The number of unrecorded members, which are tolerated.
     pub tolerated: u64,
-    /// The routes or tools that it serves.
+    /// The routes or tools that use the source.
     pub serves: Vec<&'static str>,
 }
 
@@ -160,8 +161,8 @@ pub(super) fn nothing(rows: &[Row]) -> bool {
     rows.iter().all(|row| row.state == State::Disabled)
 }
 
-/// The exit code of a probe that found this: 2 when a source contradicts or nothing is switched on,
-/// 1 when one could not be asked, otherwise 0.
+/// The exit code of a probe with these rows: 2 when a source contradicts or none is switched on, 1
+/// when one could not be asked, otherwise 0.
 #[must_use]
 pub fn exit_code(rows: &[Row]) -> u8 {
     if nothing(rows) {
@@ -173,7 +174,7 @@ pub fn exit_code(rows: &[Row]) -> u8 {
         .unwrap_or(0)
 }
 
-/// A row for each source of a question that was heard.
+/// A row for each source of an answered question.
 #[must_use]
 pub fn rows(heard: &Heard, now: Timestamp) -> Vec<Row> {
     let mut by_source: BTreeMap<&'static str, Vec<&Exchange>> = BTreeMap::new();
@@ -250,7 +251,7 @@ fn row(heard: &Heard, source: &'static str, exchanges: &[&Exchange], now: Timest
 }
 
 impl Row {
-    /// A row that says nothing yet.
+    /// A row without a result.
     pub(super) fn nothing(upstream: &str, source: &'static str) -> Self {
         Self {
             upstream: upstream.to_owned(),
@@ -268,7 +269,7 @@ impl Row {
         }
     }
 
-    /// A row of a source that is not asked, and why.
+    /// A row of a source that was not asked, and why.
     #[must_use]
     pub fn unasked(upstream: &str, source: &'static str, state: State, detail: &str) -> Self {
         Self {
@@ -279,7 +280,7 @@ impl Row {
     }
 }
 
-/// Whether anything came back. An answer that is not of the kind that was asked for is not kept.
+/// Whether any answer arrived. The body of an answer with the wrong content type is not kept.
 fn answered(exchange: &Exchange) -> bool {
     let dropped = matches!(
         exchange.fault,
@@ -292,7 +293,7 @@ const fn success(status: u16) -> bool {
     status >= 200 && status < 300
 }
 
-/// What one exchange says of its source.
+/// The state of a source after one exchange.
 fn standing(exchange: &Exchange) -> (State, Option<String>) {
     let Some(kind) = &exchange.fault else {
         return (State::Ok, None);

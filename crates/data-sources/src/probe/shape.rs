@@ -1,15 +1,15 @@
-//! The shape of a JSON document: which members stand where, and of which kind they are.
+//! The shape of a JSON document: its members by path, and the kind of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Objects with more members than this are tables whose keys are data.
+/// Objects with more members than this count as tables whose keys are data.
 const TABLE: usize = 40;
-/// Objects of these names are tables, however few members they have.
+/// Objects with these names are tables, however few members they have.
 const TABLES: [&str; 3] = [".chainTvls", ".assetMap", ".coins"];
-/// Keys with as many digits are addresses, ids or dates.
+/// Keys with at least this many digits are addresses, ids or dates.
 const DIGITS: usize = 4;
 
 /// The kind of a JSON value.
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// The kind of this name.
+    /// The kind with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
@@ -90,7 +90,7 @@ impl Shape {
         shape
     }
 
-    /// The kinds that stand at `path`; nothing when there is no such member.
+    /// The kinds at `path`; `None` when there is no such member.
     #[must_use]
     pub fn kinds(&self, path: &str) -> Option<&BTreeSet<Kind>> {
         self.members.get(path)
@@ -124,7 +124,7 @@ impl Shape {
     }
 }
 
-/// The path of the member `key` of an object with so many members at `path`.
+/// The path of the member `key` of an object at `path` with this many members.
 pub(super) fn below(path: &str, members: usize, key: &str) -> String {
     let plain = !key.is_empty()
         && key
@@ -140,7 +140,7 @@ pub(super) fn below(path: &str, members: usize, key: &str) -> String {
     }
 }
 
-/// The path of the object or list that a path's member stands in.
+/// The path of the object or list that contains a path's member.
 #[must_use]
 pub(super) fn parent(path: &str) -> Option<&str> {
     if let Some(list) = path.strip_suffix("[]") {

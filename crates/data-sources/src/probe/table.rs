@@ -1,4 +1,4 @@
-//! A probe's findings for people and for programs.
+//! A probe's results for people and for programs.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::row::{Row, exit_code, nothing};
 /// Widest column of words.
 const WIDEST: usize = 64;
 
-/// The table for people: one line for each source, and below it what is wrong.
+/// The table for people: one line for each source, and below it the problems.
 #[must_use]
 pub fn table(rows: &[Row]) -> String {
     let heads = [
@@ -61,7 +61,7 @@ fn cells(row: &Row) -> [String; 9] {
     ]
 }
 
-/// An age in the largest unit of which there are two.
+/// An age, in the largest unit of which it has at least two.
 fn age(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds} s"),
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_stands_below_its_source() {
+    fn errors_are_printed_below_their_source() {
         let mut good = Row::nothing("okx", "okx.swap");
         good.reachable = Some(true);
         good.age_seconds = Some(7_200);

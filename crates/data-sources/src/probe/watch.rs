@@ -1,4 +1,4 @@
-//! Probes of all upstreams: at once for an operator who asks, and in the background of a server.
+//! Probes of all upstreams: on an operator's request, and in the background of a server.
 
 use std::{
     collections::BTreeMap,
@@ -19,23 +19,23 @@ use super::{
 };
 use crate::source::Source;
 
-/// Why models are not asked what they are for.
+/// Why models get no questions.
 const COSTS: &str = "each question to a model costs money";
-/// Why a background probe leaves an upstream alone.
+/// Why a background probe skips an upstream.
 const PAYING_CALLERS: &str = "what is left of its budget or quota is for paying callers";
-/// Between two questions of a background probe.
+/// The pause between two questions of a background probe.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// What a probe has found, with what was heard.
+/// The result of a probe, with its exchanges.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// A row for each source.
     pub rows: Vec<Row>,
-    /// What went over the wire.
+    /// The results of the questions.
     pub heard: Vec<Heard>,
 }
 
-/// Asks every question of `adapter`. `serves` names the routes of a source.
+/// Asks every question of `adapter`. `serves` names the routes that use a source.
 pub async fn probe(
     adapter: &dyn Probed,
     now: Timestamp,
@@ -44,8 +44,8 @@ pub async fn probe(
     ask(adapter, now, serves, Duration::ZERO).await
 }
 
-/// Asks every question of all adapters, those of different adapters at once. The order is that of
-/// the adapters.
+/// Asks every question of all adapters, with the adapters in parallel. The result keeps the order
+/// of the adapters.
 pub async fn probe_all(
     adapters: &[&dyn Probed],
     now: Timestamp,
@@ -105,7 +105,7 @@ async fn ask(
     found
 }
 
-/// Rows of an upstream that is not asked at all.
+/// The rows of an upstream that is not asked at all.
 fn unasked(source: &Source) -> Option<Vec<Row>> {
     let spec = source.spec();
     let why = source.disabled()?;
@@ -113,7 +113,7 @@ fn unasked(source: &Source) -> Option<Vec<Row>> {
     Some(spec.sources.iter().map(row).collect())
 }
 
-/// Adds the sources of a model that no free question asks.
+/// Adds the sources of a model that no free question covers.
 fn costly(rows: &mut Vec<Row>, source: &Source) {
     let spec = source.spec();
     for of in spec.sources {
@@ -123,7 +123,7 @@ fn costly(rows: &mut Vec<Row>, source: &Source) {
     }
 }
 
-/// Several questions of one source are one row: the worst.
+/// Merges several questions of one source into one row: the worst.
 fn merge(all: &mut Vec<Row>, new: Vec<Row>) {
     for row in new {
         let same = |other: &&mut Row| other.upstream == row.upstream && other.source == row.source;
@@ -146,13 +146,13 @@ fn merge(all: &mut Vec<Row>, new: Vec<Row>) {
 pub struct Pace {
     /// Time between two probes of one upstream.
     pub every: Duration,
-    /// Time from the start to the first.
+    /// Time from the start to the first probe.
     pub first: Duration,
 }
 
 impl Pace {
-    /// Once in `every`, moved by chance by up to a tenth of it, so that servers that start together
-    /// do not ask together.
+    /// One probe per `every`, randomly shifted by up to a tenth of it, so that servers that start
+    /// together do not ask together.
     #[must_use]
     pub fn jittered(every: Duration) -> Self {
         let chance = RandomState::new().hash_one(every);
@@ -165,24 +165,24 @@ impl Pace {
     }
 }
 
-/// What the last probe of each upstream found, for `/status` and metrics. Clones share it.
+/// The last result for each upstream, for `/status` and metrics. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
     rows: Arc<Mutex<Rows>>,
 }
 
-/// By upstream and source: when it was found, and what.
+/// The last row and its time, by upstream and source.
 type Rows = BTreeMap<(String, &'static str), (Timestamp, Row)>;
 
 impl Board {
-    /// The last rows, and when each was found.
+    /// The last rows and their times.
     #[must_use]
     pub fn rows(&self) -> Vec<(Timestamp, Row)> {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         rows.values().cloned().collect()
     }
 
-    /// Asks all adapters again and again, one after another.
+    /// Asks all adapters one after another, forever.
     pub async fn keep(
         &self,
         adapters: &[&dyn Probed],
@@ -213,7 +213,7 @@ impl Board {
         self.rows().into_iter().map(shown).collect()
     }
 
-    /// Asks what `adapter` lists, unless what is left of its limits is needed by those who pay.
+    /// Asks the questions of `adapter`, unless the remaining limits are needed for paying callers.
     pub async fn look(
         &self,
         adapter: &dyn Probed,
@@ -236,7 +236,7 @@ impl Board {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         for of in spec.sources {
             let row = Row::unasked(spec.name, of, State::NotAsked, PAYING_CALLERS);
-            // What was found before stands until it is asked again.
+            // An earlier result stays until the source is asked again.
             rows.entry((spec.name.to_owned(), of)).or_insert((now, row));
         }
     }
@@ -255,7 +255,7 @@ impl Board {
                 );
             }
             let key = (row.upstream.clone(), row.source);
-            // A value that is still kept says nothing new.
+            // A kept value is no new result.
             let known = rows.contains_key(&key);
             if row.state != State::Kept || !known {
                 rows.insert(key, (now, row));
@@ -263,7 +263,7 @@ impl Board {
         }
     }
 
-    /// Sets the gauges of what was found.
+    /// Sets the gauges of the results.
     pub fn measure(&self) {
         let mut tolerated: BTreeMap<String, u64> = BTreeMap::new();
         let mut broken: BTreeMap<String, u32> = BTreeMap::new();
@@ -283,7 +283,7 @@ impl Board {
     }
 }
 
-/// Says to the recorder what the gauges are.
+/// Describes the gauges to the recorder.
 pub fn describe() {
     describe_gauge!(
         "svc_probe_tolerated_members",
@@ -295,7 +295,7 @@ pub fn describe() {
     );
 }
 
-/// Whether half of every budget and a twentieth of the quota are left.
+/// Whether at least half of every budget and a twentieth of the quota are left.
 fn has_room(source: &Source) -> bool {
     let budgets = source.budget();
     let within = budgets

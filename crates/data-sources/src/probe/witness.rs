@@ -1,4 +1,4 @@
-//! What went over the wire while a question was asked.
+//! Records the exchanges on the wire while a question is asked.
 
 use std::{
     future::Future,
@@ -13,46 +13,46 @@ tokio::task_local! {
     static CURRENT: Witness;
 }
 
-/// Notes the exchanges of a piece of work. Clones share the notes.
+/// Records the exchanges of a piece of work. Clones share the record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Witness {
     notes: Arc<Mutex<Vec<Exchange>>>,
 }
 
-/// A request to an upstream, and what came of it. Headers are not kept, because keys stand in them.
+/// A request to an upstream, and its result. Headers are not kept, because they carry keys.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     /// Id of the source, for example `okx.swap`.
     pub source: &'static str,
-    /// The host and the path before that of the request; nothing for an endpoint whose address may
-    /// be a secret.
+    /// The host and the path prefix of the request; `None` for an endpoint whose address may be a
+    /// secret.
     pub base: Option<(String, String)>,
-    /// The path with its query. Keys may stand in the query.
+    /// The path with its query. The query may carry keys.
     pub path_and_query: String,
     /// The body of a POST.
     pub sent: Option<String>,
-    /// Whether a key was sent along.
+    /// Whether the request carried a key.
     pub keyed: bool,
-    /// What came back; nothing when no answer came, or when the upstream was not asked.
+    /// The answer; `None` when no answer came, or when the upstream was not asked.
     pub reply: Option<Answered>,
-    /// Why it could not be used.
+    /// Why the answer could not be used.
     pub fault: Option<SourceErrorKind>,
     /// Whether the request was sent at all.
     pub asked: bool,
 }
 
-/// An answer as it came.
+/// An answer as it arrived.
 #[derive(Clone, Debug)]
 pub struct Answered {
     /// Its status.
     pub status: u16,
-    /// What it called itself.
+    /// Its content type.
     pub content_type: String,
     /// Its body.
     pub body: Vec<u8>,
 }
 
-/// What is known of a request before it is answered.
+/// The request, as it is known before the answer.
 pub(crate) struct Sent<'a> {
     pub(crate) source: &'static str,
     pub(crate) base: Option<&'a str>,
@@ -62,12 +62,12 @@ pub(crate) struct Sent<'a> {
 }
 
 impl Witness {
-    /// Runs `work` and notes its exchanges here.
+    /// Runs `work` and records its exchanges here.
     pub(crate) async fn scope<F: Future>(&self, work: F) -> F::Output {
         CURRENT.scope(self.clone(), work).await
     }
 
-    /// `work`, witnessed by whoever witnesses the caller, also when it runs in another task.
+    /// Records `work` in the witness of the caller, even when it runs in another task.
     pub(crate) fn carry<F: Future>(work: F) -> impl Future<Output = F::Output> {
         let witness = Self::current();
         async move {
@@ -83,12 +83,12 @@ impl Witness {
         CURRENT.try_with(Clone::clone).ok()
     }
 
-    /// What was noted so far.
+    /// The exchanges so far.
     pub(crate) fn exchanges(&self) -> Vec<Exchange> {
         self.with(|notes| notes.clone())
     }
 
-    /// Notes that a request was sent, with the answer if one came.
+    /// Records that a request was sent, with the answer if one came.
     pub(crate) fn saw(sent: &Sent<'_>, reply: Option<&Reply>) {
         let Some(witness) = Self::current() else {
             return;
@@ -116,7 +116,7 @@ impl Witness {
         witness.with(|notes| notes.push(exchange));
     }
 
-    /// Notes why the last exchange with `source` is of no use, or why there was none.
+    /// Records why the last exchange with `source` gave no value, or why there was none.
     pub(crate) fn fault(source: &'static str, kind: &SourceErrorKind) {
         if let Some(witness) = Self::current() {
             witness.note_fault(source, kind);

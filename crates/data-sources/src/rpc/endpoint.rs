@@ -1,4 +1,4 @@
-//! One node: it is asked for its chain id once, before anything else.
+//! One node. It is asked for its chain id once, before anything else.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ const MAX_MESSAGE_CHARS: usize = 120;
 /// The id of every request: there is one in each HTTP exchange.
 const ID: u64 = 1;
 
-/// What a node answers to a request that it understood.
+/// A node's answer to a request that it understood.
 #[derive(Debug)]
-pub(crate) enum Outcome<T> {
+pub(crate) enum RpcReply<T> {
     /// The result.
     Value(T),
     /// The call ran and reverted.
@@ -32,10 +32,10 @@ pub(crate) enum Outcome<T> {
     NoMethod,
 }
 
-/// What a node tells of a call that reverted.
+/// A node's report about a call that reverted.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Revert {
-    /// What the call returned, when the node passes it on.
+    /// The returned data, when the node passes it on.
     pub(crate) data: Option<Bytes>,
     /// The node's message, cleaned. Untrusted text.
     pub(crate) message: String,
@@ -44,11 +44,11 @@ pub(crate) struct Revert {
 /// Why a node gives no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NodeError {
-    /// It did not answer usably, or was not asked.
+    /// The node gave no usable answer, or was not asked.
     Source(SourceError),
-    /// It refuses the request itself. Untrusted text.
+    /// The node refuses the request itself. Untrusted text.
     Refused(String),
-    /// It is not a node of the chain.
+    /// The node belongs to another chain.
     Unsuitable(String),
 }
 
@@ -64,12 +64,12 @@ pub(crate) struct Endpoint {
     source: Source,
     chain_id: u64,
     position: usize,
-    /// The chain id that the node told.
+    /// The chain id that the node reported.
     told: OnceCell<u64>,
 }
 
 impl Endpoint {
-    /// The endpoint at `url`, the one at this position of its chain.
+    /// The endpoint at `url`, at this position of its chain.
     pub(crate) fn new(
         transport: &Transport,
         spec: &'static UpstreamSpec,
@@ -87,7 +87,7 @@ impl Endpoint {
         })
     }
 
-    /// How it is called: its address may hold a key.
+    /// The name of the endpoint in messages. Its address may hold a key.
     pub(crate) fn name(&self) -> String {
         format!("chains.{}#{}", self.chain_id, self.position)
     }
@@ -107,14 +107,14 @@ impl Endpoint {
         }
     }
 
-    /// Asks the node, after it told the chain id that it is configured for. A result may be `null`.
+    /// Asks the node, after it has reported the configured chain id. A result may be `null`.
     pub(crate) async fn ask<T>(
         &self,
         source: &'static str,
         method: &str,
         params: &Value,
         read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind> + Send,
-    ) -> Result<Sourced<Outcome<T>>, NodeError> {
+    ) -> Result<Sourced<RpcReply<T>>, NodeError> {
         let told = *self.told.get_or_try_init(|| self.tell()).await?;
         if told != self.chain_id {
             return Err(NodeError::Unsuitable(format!(
@@ -134,8 +134,8 @@ impl Endpoint {
             .request(CHAIN_ID, "eth_chainId", &json!([]), read)
             .await?;
         match told.value {
-            Outcome::Value(chain_id) => Ok(chain_id),
-            Outcome::Reverted(_) | Outcome::NoMethod => Err(NodeError::Unsuitable(
+            RpcReply::Value(chain_id) => Ok(chain_id),
+            RpcReply::Reverted(_) | RpcReply::NoMethod => Err(NodeError::Unsuitable(
                 "the node does not tell its chain id".to_owned(),
             )),
         }
@@ -147,7 +147,7 @@ impl Endpoint {
         method: &str,
         params: &Value,
         read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind> + Send,
-    ) -> Result<Sourced<Outcome<T>>, NodeError> {
+    ) -> Result<Sourced<RpcReply<T>>, NodeError> {
         let body =
             json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}).to_string();
         let ask = self.source.post(source, "", &body).accepts_any();
@@ -155,7 +155,7 @@ impl Endpoint {
     }
 }
 
-/// A result that is `null` where there must be one.
+/// The error for a result that must not be `null`.
 pub(crate) fn nothing() -> SourceErrorKind {
     SourceErrorKind::Malformed {
         path: "$.result".to_owned(),
@@ -164,16 +164,16 @@ pub(crate) fn nothing() -> SourceErrorKind {
     }
 }
 
-/// Reads a reply of any status: many nodes send their errors with one of their own.
+/// Reads a reply of any status: many nodes send errors with their own status codes.
 fn outcome<T>(
     reply: &Reply,
     read: impl Fn(Option<&Json<'_>>) -> Result<T, SourceErrorKind>,
-) -> Result<Outcome<T>, Fault<NodeError>> {
+) -> Result<RpcReply<T>, Fault<NodeError>> {
     let failure = reply.failure();
     let parsed = Json::document(&reply.body).and_then(|body| body.object());
     let response = match (parsed, failure) {
         (Ok(response), None) => response,
-        // A gateway has errors of another form: then the status is what is known.
+        // A gateway writes errors in another form: then only the status is known.
         (Ok(response), Some(kind)) => match response.find("error") {
             Some(error) if error.object().is_ok() => response,
             _ => return Err(kind.into()),
@@ -187,12 +187,14 @@ fn outcome<T>(
     if id.integer::<u64>()? != ID {
         return Err(id.malformed("the id of the request").into());
     }
-    Ok(Outcome::Value(read(response.nullable("result")?.as_ref())?))
+    Ok(RpcReply::Value(read(
+        response.nullable("result")?.as_ref(),
+    )?))
 }
 
-/// Sorts a JSON-RPC error. Only what the virtual machine says is a revert; a node that could not
-/// run the call at all has answered nothing.
-fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault<NodeError>> {
+/// Classifies a JSON-RPC error. Only the virtual machine's own report is a revert; a node that
+/// could not run the call has not answered.
+fn failed<T>(error: &Object<'_>) -> Result<RpcReply<T>, Fault<NodeError>> {
     let code = error.member("code")?.signed()?;
     let message = error
         .find("message")
@@ -202,7 +204,7 @@ fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault<NodeError>> {
     let message = clean(&message, MAX_MESSAGE_CHARS);
     let lower = message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    // A contract writes its own revert reason: what else it says counts for nothing.
+    // A contract writes its own revert reason, so no other text of the error counts.
     let reverted = code == 3
         || code == -32015
         || says(&[
@@ -224,11 +226,11 @@ fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault<NodeError>> {
         matches!(code, -32005 | -32029 | 429) || says(&["rate limit", "too many requests"]);
     let refused = matches!(code, -32602 | -32600) || (-38_099..=-38_000).contains(&code);
     match () {
-        () if reverted => Ok(Outcome::Reverted(Revert {
+        () if reverted => Ok(RpcReply::Reverted(Revert {
             data: error.find("data").and_then(|data| revert_data(&data)),
             message,
         })),
-        () if no_method => Ok(Outcome::NoMethod),
+        () if no_method => Ok(RpcReply::NoMethod),
         () if limited => Err(SourceErrorKind::RateLimited { retry_after: None }.into()),
         () if refused => Err(Fault::Answer(NodeError::Refused(format!(
             "{message} (code {code})"
@@ -241,8 +243,8 @@ fn failed<T>(error: &Object<'_>) -> Result<Outcome<T>, Fault<NodeError>> {
     }
 }
 
-/// What a reverted call returned: most nodes give it as it is, some inside an object, some behind a
-/// word.
+/// The data that a reverted call returned. Most nodes give it directly, some inside an object, some
+/// after a word.
 fn revert_data(data: &Json<'_>) -> Option<Bytes> {
     if let Ok(object) = data.object() {
         return object.find("data").and_then(|data| revert_data(&data));
@@ -266,7 +268,7 @@ mod tests {
             body: body.to_string().into_bytes(),
         };
         match outcome(&reply, |result| result.ok_or_else(nothing)?.bytes()) {
-            Ok(Outcome::Reverted(_)) => "Reverted".to_owned(),
+            Ok(RpcReply::Reverted(_)) => "Reverted".to_owned(),
             Ok(outcome) => format!("{outcome:?}"),
             Err(Fault::Answer(NodeError::Refused(message))) => format!("refused: {message}"),
             Err(Fault::Answer(other)) => format!("{other:?}"),
@@ -274,7 +276,7 @@ mod tests {
         }
     }
 
-    /// A gateway before the node answers in its own words.
+    /// A gateway in front of the node answers in its own form.
     #[test]
     fn errors_of_another_form_leave_the_status() {
         let read = |status, body: &str| {
@@ -335,7 +337,7 @@ mod tests {
                 "insufficient funds for gas",
                 "refused: insufficient funds for gas (code -38014)",
             ),
-            // None of these says what the call does.
+            // None of these errors says what the call does.
             (
                 -32000,
                 "execution timeout",

@@ -1,4 +1,4 @@
-//! `eth_simulateV1`: one block with the calls of a plan, dropped afterwards.
+//! `eth_simulateV1`: one block with the calls of a plan, which the node drops afterwards.
 
 use alloy_primitives::{Address, Bytes};
 use calldata_checks::Step;
@@ -12,7 +12,7 @@ use crate::{
 
 type Read<T> = Result<T, SourceErrorKind>;
 
-/// The calls as they would be sent, without fees: what is asked is what the calls do, not whether
+/// The calls as they would be sent, without fees: the question is what the calls do, not whether
 /// the account can pay for gas.
 pub(super) fn params(account: Address, calls: &[Step]) -> Value {
     let call = |step: &Step| {

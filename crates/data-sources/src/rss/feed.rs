@@ -57,7 +57,7 @@ fn article(
         .iter()
         .find(|link| link.rel.as_deref().is_none_or(|rel| rel == "alternate"))?;
     let mut article = Article::new(source, Publisher::of(publisher), title, &link.href)?;
-    // When an entry was last changed is not when it was published.
+    // The time of the last change of an entry is not its time of publication.
     let published = entry.published.or(if atom { entry.updated } else { None });
     let time = published.and_then(|time| Timestamp::from_second(time.timestamp()).ok());
     article = article.published(time, now);
@@ -70,8 +70,8 @@ fn article(
     Some(article)
 }
 
-/// The XML reader has resolved the entities of XML. A title of RSS is HTML besides, also inside
-/// CDATA; one of Atom is only if it says so.
+/// The XML reader has decoded the entities of XML. A title of RSS is also HTML, even inside CDATA;
+/// a title of Atom is HTML only if it says so.
 fn title(text: &Text, atom: bool) -> String {
     if atom && text.content_type.as_str() == "text/plain" {
         plain_title(&text.content)
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_feed_or_has_no_entry_is_malformed() {
+    fn a_text_that_is_no_feed_or_has_no_entry_is_malformed() {
         let page = "<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>challenge</body></html>";
         for body in [
             page,
@@ -192,7 +192,7 @@ mod tests {
                 "{body}"
             );
         }
-        // One bad entry does not spoil the others, and a link that is none is left out.
+        // A bad entry does not affect the others, and an invalid link is left out.
         let mixed = rss(&(item("", "https://a.example/1", "")
             + &item("B", "javascript:x", "")
             + &item("C", "https://a.example/3", "")));

@@ -1,4 +1,4 @@
-//! One call to an upstream, put together step by step.
+//! One call to an upstream, built step by step.
 
 use std::time::Duration;
 
@@ -29,14 +29,14 @@ pub(crate) struct Ask<'a> {
     pub(super) limits: Limits,
 }
 
-/// Which statuses the adapter reads itself.
+/// The statuses that the adapter reads itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Accepts {
     /// 2xx.
     Success,
-    /// These as well.
+    /// These in addition to 2xx.
     Also(&'static [u16]),
-    /// All but 429.
+    /// All except 429.
     Any,
 }
 
@@ -50,17 +50,17 @@ impl Accepts {
     }
 }
 
-/// Headers that carry the time, made anew for each try.
+/// Headers that carry the time, built anew for each try.
 pub(super) type Sign<'a> = Box<dyn Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync + 'a>;
 
 impl<'a> Ask<'a> {
-    /// Another of the upstream's addresses, by its key.
+    /// Uses another address of the upstream, by its key.
     pub(crate) fn at(mut self, url: &'static str) -> Self {
         self.url = Some(url);
         self
     }
 
-    /// A header of the interface.
+    /// Adds a header of the interface.
     pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Self {
         self.headers.insert(
             HeaderName::from_static(name),
@@ -69,7 +69,8 @@ impl<'a> Ask<'a> {
         self
     }
 
-    /// A header with a key. A key that no header can carry is left out; the upstream then says so.
+    /// Adds a header with a key. A key that no header can carry is left out, and the upstream then
+    /// refuses the call.
     pub(crate) fn secret_header(
         mut self,
         name: &'static str,
@@ -86,7 +87,7 @@ impl<'a> Ask<'a> {
         self
     }
 
-    /// Headers that carry the time, made anew for each try.
+    /// Adds headers that carry the time, built anew for each try.
     pub(crate) fn signed(
         mut self,
         sign: impl Fn() -> Result<HeaderMap, SourceErrorKind> + Send + Sync + 'a,
@@ -95,61 +96,62 @@ impl<'a> Ask<'a> {
         self
     }
 
-    /// What the body is, if not JSON.
+    /// Expects another body than JSON.
     pub(crate) fn media(mut self, media: Media) -> Self {
         self.media = media;
         self
     }
 
-    /// The most that it can weigh.
+    /// Sets the greatest possible weight.
     pub(crate) fn weighing(mut self, weight: u32) -> Self {
         self.weight = weight;
         self
     }
 
-    /// What it weighed, as its reply shows.
+    /// Computes the real weight from the reply.
     pub(crate) fn weighed_by(mut self, weigh: Option<Weigh>) -> Self {
         self.weigh = weigh;
         self
     }
 
-    /// It looks at work that an earlier call began: it takes nothing of the budget.
+    /// Marks a poll of work that an earlier call began: it takes nothing of the budget.
     pub(crate) fn follows_up(mut self) -> Self {
         self.weight = 0;
         self.free()
     }
 
-    /// It costs nothing although the upstream's other calls do.
+    /// Marks a call that costs nothing although the upstream's other calls do.
     pub(crate) fn free(mut self) -> Self {
         self.free = true;
         self
     }
 
-    /// Statuses other than 2xx that are answers.
+    /// Accepts these statuses as answers, in addition to 2xx.
     pub(crate) fn accepts(mut self, statuses: &'static [u16]) -> Self {
         self.accepts = Accepts::Also(statuses);
         self
     }
 
-    /// Every status is an answer but "too many": the adapter sorts them itself.
+    /// Accepts every status as an answer except "too many requests": the adapter judges them
+    /// itself.
     pub(crate) fn accepts_any(mut self) -> Self {
         self.accepts = Accepts::Any;
         self
     }
 
-    /// A larger or smaller body.
+    /// Sets the largest body.
     pub(crate) fn max_body_bytes(mut self, limit: usize) -> Self {
         self.limits.max_body_bytes = limit;
         self
     }
 
-    /// More or less time, retries included.
+    /// Sets the time limit, retries included.
     pub(crate) fn timeout(mut self, limit: Duration) -> Self {
         self.limits.timeout = limit;
         self
     }
 
-    /// One try only: the call does something.
+    /// Allows one try only, because the call has effects.
     pub(crate) fn once(mut self) -> Self {
         self.limits.attempts = 1;
         self

@@ -9,12 +9,12 @@ use jiff::Timestamp;
 
 /// Failures in a row that open the circuit.
 const OPENS_AFTER: u32 = 5;
-/// How long it stays open the first time; doubled each time that the next try fails.
+/// How long the circuit stays open the first time; doubled after each further failed try.
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// Closed while calls succeed; after [`OPENS_AFTER`] failures in a row open for a while; then one
-/// call is let through, and its outcome decides.
+/// A circuit breaker. It is closed while calls succeed. [`OPENS_AFTER`] failures in a row open it
+/// for a while. Then one call is let through, and its outcome decides.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
     state: Mutex<State>,
@@ -33,7 +33,7 @@ struct Open {
     trying: bool,
 }
 
-/// The right to make one call. Dropped without an outcome it counts as none.
+/// The right to make one call. Dropped without an outcome, it counts as no call.
 #[derive(Debug)]
 pub(crate) struct Permit<'a> {
     breaker: &'a Breaker,
@@ -41,12 +41,12 @@ pub(crate) struct Permit<'a> {
 }
 
 impl Breaker {
-    /// The right to call, or the time that is left until the next try.
+    /// The right to call, or the time until the next try.
     pub(crate) fn admit(&self, now: Timestamp) -> Result<Permit<'_>, Duration> {
         let mut state = self.lock();
         if let Some(open) = &mut state.open {
             let left = Duration::try_from(open.until.duration_since(now)).unwrap_or_default();
-            // A pause that is longer than any we set: the clock was set back.
+            // A pause longer than any that we set means that the clock was set back.
             if !left.is_zero() && left <= LONGEST_PAUSE {
                 return Err(left);
             }
@@ -68,13 +68,13 @@ impl Breaker {
 }
 
 impl Permit<'_> {
-    /// The upstream works.
+    /// Records that the upstream works.
     pub(crate) fn succeeded(mut self) {
         self.decided = true;
         *self.breaker.lock() = State::default();
     }
 
-    /// The upstream does not work.
+    /// Records that the upstream does not work.
     pub(crate) fn failed(mut self, now: Timestamp) {
         self.decided = true;
         let mut state = self.breaker.lock();

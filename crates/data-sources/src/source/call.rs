@@ -1,4 +1,4 @@
-//! How a call is made: what stands before it, and what its outcome means for the next ones.
+//! Makes a call: the checks before it, and the consequences of its outcome.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::{
     transport::{Call, Media, Reply, reported, retry_after},
 };
 
-/// Counts rows and figures of answers that could not be read and were left out.
+/// Counts rows and figures that could not be read and were left out.
 const TOLERATED: &str = "svc_upstream_tolerated_total";
 
 /// Why a reply gives no value.
@@ -29,7 +29,7 @@ const TOLERATED: &str = "svc_upstream_tolerated_total";
 pub(crate) enum Fault<E> {
     /// The upstream is at fault, or our access to it.
     Upstream(SourceErrorKind),
-    /// The upstream did its work, and this is its answer to the request.
+    /// The upstream did its work and refuses or cannot satisfy the request.
     Answer(E),
 }
 
@@ -40,7 +40,7 @@ impl<E> From<SourceErrorKind> for Fault<E> {
 }
 
 impl Source {
-    /// The beginning of a GET.
+    /// Starts a GET.
     pub(crate) fn get<'a>(&self, source: &'static str, path_and_query: &'a str) -> Ask<'a> {
         Ask {
             source,
@@ -58,7 +58,7 @@ impl Source {
         }
     }
 
-    /// The beginning of a POST that only asks, and may therefore be repeated.
+    /// Starts a POST that only reads, and may therefore be repeated.
     pub(crate) fn post<'a>(
         &self,
         source: &'static str,
@@ -71,11 +71,11 @@ impl Source {
         }
     }
 
-    /// Makes `ask` and reads the reply with `read`, which sees a 2xx or one of the statuses that
-    /// the call accepts.
+    /// Makes the call and reads the reply with `read`, which gets a 2xx or one of the accepted
+    /// statuses.
     ///
-    /// A disabled upstream, a spent budget or quota, an open circuit and a pause that has not
-    /// passed end the call before it is made.
+    /// A disabled upstream, a spent budget or quota, an open circuit, or a running pause ends the
+    /// call before it is made.
     pub(crate) async fn ask<T, E>(
         &self,
         ask: Ask<'_>,
@@ -92,7 +92,7 @@ impl Source {
         let now = self.now();
         let (reply, latency) = match outcome {
             Ok(reply) => reply,
-            // It was not asked: that says nothing of how it is doing.
+            // The upstream was not asked, which says nothing about its health.
             Err(kind) if kind.is_kept_back() => {
                 Witness::fault(source, &kind);
                 return Err(SourceError { source, kind }.into());
@@ -154,7 +154,7 @@ impl Source {
         }
     }
 
-    /// Makes `ask` and reads a JSON body of the form `T`; what does not fit is named by its place.
+    /// Makes the call and reads a JSON body of the form `T`. An error names the place.
     pub(crate) async fn json<T, E>(&self, ask: Ask<'_>) -> Result<Sourced<T>, E>
     where
         T: DeserializeOwned,
@@ -163,15 +163,19 @@ impl Source {
         self.ask(ask, |reply| Ok(read_json(&reply.body)?)).await
     }
 
-    /// Records that an answer which was fine in its form turned out to be unusable.
-    pub(crate) fn spoiled(&self, source: &'static str, kind: SourceErrorKind) -> SourceError {
-        self.inner.health.spoiled(source, self.now(), &kind);
+    /// Records that a well-formed answer turned out to be unusable.
+    pub(crate) fn reject_response(
+        &self,
+        source: &'static str,
+        kind: SourceErrorKind,
+    ) -> SourceError {
+        self.inner.health.reject_response(source, self.now(), &kind);
         Witness::fault(source, &kind);
         tracing::warn!(source, %kind, "upstream answer not usable");
         SourceError { source, kind }
     }
 
-    /// Reads an answer of `source` and counts what was left out of it because it cannot be read.
+    /// Reads an answer of `source`, and counts the unreadable parts that were left out.
     pub(crate) fn counting<T>(&self, source: &'static str, read: impl FnOnce() -> T) -> T {
         let (read, left_out) = unreadable::counting(read);
         if left_out > 0 {
@@ -181,7 +185,7 @@ impl Source {
         read
     }
 
-    /// Shows a call that was made to whoever watches.
+    /// Shows a call to the witness of the running work.
     fn witness(&self, ask: &Ask<'_>, outcome: &Result<(Reply, Duration), SourceErrorKind>) {
         let reply = match outcome {
             Ok((reply, _)) => Some(reply),
@@ -201,7 +205,7 @@ impl Source {
         Witness::saw(&sent, reply);
     }
 
-    /// The family that a call belongs to.
+    /// The family of a call.
     fn family(&self, ask: &Ask<'_>) -> Result<&FamilyState, SourceError> {
         let upstreams = &self.inner.upstreams;
         let address = upstreams
@@ -285,7 +289,7 @@ impl Source {
         kind: SourceErrorKind,
         permit: Permit<'_>,
     ) -> SourceError {
-        // What answers, if only with nonsense or a refusal, is not down.
+        // An upstream that answers at all, even with a refusal, is not down.
         match &kind {
             _ if !self.inner.spec.conduct.breaks_off => permit.succeeded(),
             SourceErrorKind::Timeout { .. } | SourceErrorKind::Unreachable => {

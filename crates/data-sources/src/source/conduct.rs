@@ -1,29 +1,29 @@
-//! How an upstream is treated that has had enough, or that keeps failing.
+//! How an upstream is treated after it limits our requests, and while it keeps failing.
 
 use std::time::Duration;
 
-/// The rules for pauses: how long an upstream is left alone after it said "too many", and whether
-/// it is after it failed.
+/// The rules for pauses: how long an upstream is left alone after "too many requests", and whether
+/// it is left alone after failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conduct {
-    /// The longest pause that a call itself waits out before it tries again; `None` for a call that
-    /// a rate limit always ends.
+    /// The longest pause that a call waits out before it tries again; `None` if a rate limit always
+    /// ends the call.
     pub waits_out: Option<Duration>,
-    /// The pause after "too many" when the upstream does not say how long.
+    /// The pause after "too many requests" when the upstream does not name one.
     pub usual_pause: Duration,
-    /// The shortest pause after "too many", whatever the upstream says.
+    /// The shortest pause after "too many requests", whatever the upstream names.
     pub shortest_pause: Duration,
     /// The longest pause that an upstream can ask for.
     pub longest_pause: Duration,
-    /// Whether what the upstream says is left of its limit is taken over when it is less than what
-    /// we count.
+    /// Whether the upstream's statement of its remaining limit counts when it is lower than our
+    /// own.
     pub believes_what_is_left: bool,
     /// Whether an upstream that fails several times in a row is left alone for a while.
     pub breaks_off: bool,
 }
 
 impl Conduct {
-    /// For data: short pauses are waited out, and what keeps failing is left alone.
+    /// For data: calls wait out short pauses, and a failing upstream is left alone.
     pub const DATA: Self = Self {
         waits_out: Some(Duration::from_secs(1)),
         usual_pause: Duration::from_secs(15),
@@ -33,8 +33,8 @@ impl Conduct {
         breaks_off: true,
     };
 
-    /// For plans: a rate limit is told at once. A venue is asked for every plan, however it has
-    /// been doing, because a plan has no older value to fall back to.
+    /// For plans: a rate limit ends the call at once. A venue is asked for every plan, whatever its
+    /// health, because a plan has no older value as a fallback.
     pub const PLANS: Self = Self {
         waits_out: None,
         longest_pause: Duration::from_secs(2 * 3_600),
@@ -43,12 +43,12 @@ impl Conduct {
         ..Self::DATA
     };
 
-    /// The pause after "too many", and the seconds that a caller is told: `named` is what the
-    /// upstream says.
+    /// The pause after "too many requests", and the seconds that the caller gets to see. `named` is
+    /// the pause that the upstream named.
     pub(super) fn pause(&self, named: Option<Duration>) -> (Duration, u64) {
         let named = named.unwrap_or(self.usual_pause);
         let pause = named.max(self.shortest_pause).min(self.longest_pause);
-        // Who has waited in vain already is not sent back at once.
+        // A caller that has already waited in vain is not told to come back at once.
         let least = u64::from(self.waits_out.is_some());
         (pause, pause.as_secs().max(least))
     }

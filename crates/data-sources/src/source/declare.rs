@@ -10,10 +10,10 @@ macro_rules! upstream {
         }
 
         impl $name {
-            /// What is known of it before it is asked.
+            /// How the upstream is reached, and which limits and quotas it has.
             pub const SPEC: &'static $crate::source::UpstreamSpec = &$spec;
 
-            /// Connects nothing yet.
+            /// Builds the adapter. It makes no connection yet.
             ///
             /// # Errors
             ///
@@ -28,7 +28,7 @@ macro_rules! upstream {
                 Ok(Self { source })
             }
 
-            /// The upstream behind it.
+            /// The upstream that this adapter asks.
             pub fn source(&self) -> &$crate::source::Source {
                 &self.source
             }

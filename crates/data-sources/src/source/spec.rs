@@ -1,4 +1,4 @@
-//! What is known of an upstream before it is asked.
+//! The description of an upstream: its addresses, limits and quotas.
 
 use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
@@ -11,22 +11,22 @@ use crate::{
     transport::Limits,
 };
 
-/// One upstream: its name, its addresses, its key, and how often it may be asked.
+/// One upstream: its name, its addresses, its key, and its limits.
 #[derive(Clone, Copy, Debug)]
 pub struct UpstreamSpec {
     /// Its table in a configuration: `[upstreams.NAME]`.
     pub name: &'static str,
-    /// Its addresses: the key in that table and the public address. The first is the usual one.
+    /// Its addresses: the key in that table and the public address. The first one is the default.
     pub urls: &'static [(&'static str, &'static str)],
     /// Whether it needs a key.
     pub key: KeyRule,
     /// Its sources, as they appear in `meta.sources` and `/status`.
     pub sources: &'static [&'static str],
-    /// How much of it we allow ourselves, below its own limits, and what each limit covers.
+    /// The limits that we keep, below its own, and what each of them covers.
     pub families: Families,
     /// Its quotas of calls, unless the configuration says otherwise.
     pub quota: QuotaSpec,
-    /// Whether a call sets a model to work, which costs more than reading data.
+    /// Whether a call starts work of a model, which costs more than reading data.
     pub models: bool,
     /// Time, size and tries of a call.
     pub limits: Limits,
@@ -37,39 +37,39 @@ pub struct UpstreamSpec {
 /// Whether an upstream needs a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRule {
-    /// It has none.
+    /// It takes no key.
     Keyless,
-    /// It gives more with one.
+    /// A key raises its limits.
     Optional,
-    /// Without one it is disabled.
+    /// Without a key it is disabled.
     Required,
 }
 
-/// What an operator says of an upstream.
+/// An operator's settings of an upstream.
 #[derive(Clone, Debug)]
 pub struct SourceConfig {
     /// Addresses that replace the public ones, by their keys.
     pub urls: BTreeMap<String, String>,
-    /// What is chosen: models, lists.
+    /// Choices such as models and lists.
     pub options: BTreeMap<String, String>,
     /// Its key.
     pub api_key: Option<SecretString>,
-    /// The secret that signs, where requests are signed.
+    /// The secret that signs requests, where requests are signed.
     pub secret_key: Option<SecretString>,
-    /// The third secret, where there are three.
+    /// The third secret, where an upstream has three.
     pub passphrase: Option<SecretString>,
-    /// Whether it may be asked at all.
+    /// Whether the upstream may be asked at all.
     pub enabled: bool,
     /// Whether the addresses are the upstream or a recording of it.
     pub mode: Mode,
-    /// Time for a call, instead of the usual one.
+    /// Time for a call, instead of the default.
     pub timeout: Option<Duration>,
-    /// Calls in a month, instead of the usual quota; 0 is none.
+    /// Calls in a month, instead of the default quota; 0 means no quota.
     pub monthly_quota: Option<u64>,
-    /// Calls in a day, instead of the usual quota; 0 is none.
+    /// Calls in a day, instead of the default quota; 0 means no quota.
     pub daily_quota: Option<u64>,
-    /// How many servers ask from the same address or with the same key: each takes its share of
-    /// every budget and quota.
+    /// How many servers share the same address or key: each takes its share of every budget and
+    /// quota.
     pub servers: NonZeroU32,
 }
 

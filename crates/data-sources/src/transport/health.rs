@@ -1,4 +1,4 @@
-//! How each source has been doing, for `/status`.
+//! The health of each source, for `/status`.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,7 +15,7 @@ const RING: usize = 128;
 /// How long after its last good answer a failing source counts as degraded rather than unavailable.
 const DEGRADED_FOR: Duration = Duration::from_secs(300);
 
-/// What `/status` shows of one source.
+/// The health of one source, as `/status` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceHealth {
     /// Which source, for example `okx.swap`.
@@ -38,22 +38,22 @@ pub struct SourceHealth {
     pub failures: u64,
     /// Rows and figures of its answers since the start that could not be read and were left out.
     pub tolerated: u64,
-    /// Weight that calls may take now of the budget that the source shares with its family; `None`
-    /// when it has no budget.
+    /// Weight that calls may take now, from the budget of the source's family; `None` without a
+    /// budget.
     pub budget_left: Option<u32>,
     /// Weight that calls may take in any `window_seconds`.
     pub budget_limit: Option<u32>,
     /// Length of the window of the budget.
     pub window_seconds: Option<u32>,
-    /// Calls that are left of the day's or the month's quota, whichever has fewer; `None` without
-    /// one.
+    /// Remaining calls of the day's or the month's quota, whichever has fewer; `None` without a
+    /// quota.
     pub quota_left: Option<u64>,
     /// When the next day or month begins.
     pub quota_resets_at: Option<Timestamp>,
 }
 
 impl SourceHealth {
-    /// The same with what is left of a budget.
+    /// Adds the remaining budget.
     #[must_use]
     pub(crate) fn within(mut self, budget: Option<&BudgetState>) -> Self {
         self.budget_left = budget.map(|budget| budget.left);
@@ -63,7 +63,7 @@ impl SourceHealth {
     }
 }
 
-/// State of a source, in the words of the operational contract.
+/// State of a source, in the terms of `/status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HealthState {
     /// The last call succeeded, or none was made yet.
@@ -74,7 +74,7 @@ pub enum HealthState {
     Disabled,
     /// The last call failed and none succeeded within five minutes.
     Unavailable,
-    /// The upstream wants to be paid, and is left alone for a while.
+    /// The upstream asks to be paid, and is left alone for a while.
     PaymentRequired,
 }
 
@@ -136,11 +136,16 @@ impl HealthBoard {
         self.with(source, |record| {
             record.calls = record.calls.saturating_add(1)
         });
-        self.spoiled(source, now, kind);
+        self.reject_response(source, now, kind);
     }
 
-    /// A call that was counted as a success turned out to have an unusable answer.
-    pub(crate) fn spoiled(&self, source: &'static str, now: Timestamp, kind: &SourceErrorKind) {
+    /// Records that a call which counted as a success has an unusable answer.
+    pub(crate) fn reject_response(
+        &self,
+        source: &'static str,
+        now: Timestamp,
+        kind: &SourceErrorKind,
+    ) {
         self.with(source, |record| {
             record.last_error = Some((now, kind.reason()));
             record.failing = true;
@@ -148,7 +153,7 @@ impl HealthBoard {
         });
     }
 
-    /// So much of an answer could not be read and was left out.
+    /// Counts the parts of an answer that could not be read and were left out.
     pub(crate) fn tolerated(&self, source: &'static str, left_out: u64) {
         self.with(source, |record| {
             record.tolerated = record.tolerated.saturating_add(left_out);

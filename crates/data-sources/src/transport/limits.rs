@@ -1,15 +1,15 @@
-//! What one call to an upstream may take.
+//! The limits of one call to an upstream.
 
 use std::time::Duration;
 
-/// How long, how much and how often one upstream is asked.
+/// Time, size and tries of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Time for a whole call, retries and pauses included.
     pub timeout: Duration,
     /// Largest body, after decompression, in bytes.
     pub max_body_bytes: usize,
-    /// Tries of one call; every call of this crate is idempotent.
+    /// Tries of one call. Every call of this crate may be repeated.
     pub attempts: u32,
     /// Pause before the second try; doubled for each further one.
     pub backoff: Duration,
@@ -24,7 +24,7 @@ impl Limits {
         backoff: Duration::from_millis(100),
     };
 
-    /// The same with another time.
+    /// These limits with another time.
     #[must_use]
     pub const fn within_seconds(self, seconds: u64) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Limits {
         }
     }
 
-    /// The same with another largest body.
+    /// These limits with another largest body.
     #[must_use]
     pub const fn up_to_bytes(self, max_body_bytes: usize) -> Self {
         Self {

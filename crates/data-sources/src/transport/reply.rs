@@ -1,4 +1,4 @@
-//! What came back: status, headers and a bounded body.
+//! The reply to a call: status, headers and a bounded body.
 
 use reqwest::{
     StatusCode,
@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::QUOTED_CHARS;
 use crate::{error::SourceErrorKind, text::clean};
 
-/// What is read of an error answer.
+/// How many bytes of an error answer are read.
 const ERROR_BODY_BYTES: usize = 16 * 1024;
 
-/// An answer of any status. The body of a success called itself JSON; that of a failure is empty
-/// unless it did.
+/// An answer of any status. The body of a success has the expected content type. The body of a
+/// failure is empty unless it has that type.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
@@ -22,7 +22,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Reads at most `limit` bytes of a success, less of a failure.
+    /// Reads at most `limit` bytes of a success, and fewer of a failure.
     pub(super) async fn read(
         response: reqwest::Response,
         limit: usize,
@@ -45,7 +45,7 @@ impl Reply {
         })
     }
 
-    /// What a status other than 2xx means.
+    /// The error of a status other than 2xx.
     pub(crate) fn failure(&self) -> Option<SourceErrorKind> {
         if self.status.is_success() {
             return None;
@@ -72,7 +72,7 @@ impl Reply {
     }
 }
 
-/// A body that is not JSON although it says so.
+/// The error for a body that claims to be JSON and is not.
 pub(crate) fn not_json(error: &serde_json::Error) -> SourceErrorKind {
     SourceErrorKind::Malformed {
         path: "$".to_owned(),
@@ -81,7 +81,7 @@ pub(crate) fn not_json(error: &serde_json::Error) -> SourceErrorKind {
     }
 }
 
-/// What a body must call itself before a byte of it is parsed.
+/// The content type that a body must have before a byte of it is parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Media {
     /// JSON.
@@ -94,7 +94,7 @@ pub(crate) enum Media {
 }
 
 impl Media {
-    /// What is said in `Accept`.
+    /// The value of `Accept`.
     pub(super) fn accept(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::Json => "application/json",

@@ -1,4 +1,4 @@
-//! What an upstream says of its limits in the headers of a reply.
+//! An upstream's statements about its limits, in the headers of a reply.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duratio
     let seconds = |text: &str| {
         let seconds: u64 = text.parse().ok()?;
         let present = u64::try_from(now.as_second()).unwrap_or(0);
-        // No pause is as long as half of the time since 1970.
+        // No pause is longer than half of the time since 1970.
         let pause = if seconds > present / 2 {
             seconds.saturating_sub(present)
         } else {
@@ -42,7 +42,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duratio
         .or_else(|| text(RATE_LIMIT_RESET).and_then(seconds))
 }
 
-/// How much the upstream says is left until when, in the headers of the draft.
+/// The remaining calls and the time of their reset, from the headers of the draft.
 pub(crate) fn reported(headers: &HeaderMap, now: Timestamp) -> Option<Reported> {
     let left = headers.get(RATE_LIMIT_REMAINING)?.to_str().ok()?;
     headers.get(RATE_LIMIT_RESET)?;

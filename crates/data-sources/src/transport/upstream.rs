@@ -1,4 +1,4 @@
-//! Calls to one address: tries, pauses between them, and time limits.
+//! Calls to one address: tries, the pauses between them, and time limits.
 
 use std::{
     fmt,
@@ -24,10 +24,10 @@ impl Upstream {
         &self.base
     }
 
-    /// Makes `call` within `limits`, with the headers that `headers` gives for each try (signatures
-    /// carry a time), and gives whatever came back, with any status; the body of a success called
-    /// itself what was asked for. A rate limit is waited out when the upstream names a pause of at
-    /// most `waits_out`; the family is held for everybody in that time.
+    /// Makes `call` within `limits`. `headers` builds the headers of each try, because signatures
+    /// carry a time. Returns the last answer, whatever its status; the body of a success has the
+    /// expected content type. When the upstream names a pause of at most `waits_out` after a rate
+    /// limit, the call waits it out, and the family is held for every caller in that time.
     pub(crate) async fn fetch<H>(
         &self,
         call: &Call<'_>,
@@ -45,10 +45,11 @@ impl Upstream {
         Ok((reply, started.elapsed()))
     }
 
-    /// Repeats `call` while the connection or the upstream breaks, and while it asks for pauses of
-    /// at most `waits_out`. The last outcome is given, good or bad. Every try pays: the call ends
-    /// with a kind for which [`SourceErrorKind::is_kept_back`] holds when the first one cannot, and
-    /// with the outcome of the one before when a later one cannot.
+    /// Repeats `call` while the connection or the upstream breaks, and while the upstream asks for
+    /// pauses of at most `waits_out`. Returns the last outcome, good or bad. Every try pays. When
+    /// the first try cannot pay, the call ends with a kind for which
+    /// [`SourceErrorKind::is_kept_back`] holds; when a later one cannot pay, the call ends with the
+    /// outcome of the try before it.
     async fn tries<H>(
         &self,
         call: &Call<'_>,
@@ -147,7 +148,7 @@ async fn within(
 }
 
 impl fmt::Debug for Upstream {
-    /// Without the address, which may carry a key.
+    /// Leaves out the address, which may carry a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Upstream").finish_non_exhaustive()
     }

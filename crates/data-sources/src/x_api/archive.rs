@@ -1,5 +1,5 @@
-//! What was read of a list: posts without their texts, and which rows were sent, so that none is
-//! paid for again.
+//! The archive of a list: posts without their texts, and the ids of the rows that were sent, so
+//! that no row is paid for twice.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use jiff::Timestamp;
 use readings::social::{Post, Posts};
 use serde::{Deserialize, Serialize};
 
-/// What was read of a list of accounts within two days. It has no texts.
+/// The posts of a list of accounts within two days. It holds no texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
     /// The list.
     list: String,
-    /// Every post from this time on is there.
+    /// The archive has every post from this time on.
     covered_from: Timestamp,
-    /// Every row that was sent, with its time, of accounts that are not told of as well.
+    /// Every row that was sent, with its time; also rows of accounts that are not shown.
     seen: BTreeMap<String, Timestamp>,
     /// Newest first.
     posts: Vec<Post>,
@@ -35,16 +35,16 @@ pub(super) struct Reading {
     seen: BTreeMap<String, Timestamp>,
     /// The time of the oldest row.
     pub(super) oldest: Option<Timestamp>,
-    /// Whether it has come to a row that was known before.
+    /// Whether the reading has reached a known row.
     pub(super) met: bool,
-    /// Whether it has come to what is known, to the end of the list or of the window.
+    /// Whether the reading has reached a known row, the end of the list or the end of the window.
     pub(super) complete: bool,
     /// Whether a page failed.
     pub(super) broken_off: bool,
 }
 
 impl Reading {
-    /// Takes a page; whether anything in it is new.
+    /// Adds a page. Returns whether the page has a new row.
     pub(super) fn take(&mut self, page: Page, known: &Archive) -> bool {
         let before = self.seen.len();
         for (id, at) in page.seen {
@@ -79,7 +79,7 @@ impl Archive {
         }
     }
 
-    /// What it has of `list` since a time; nothing when it is of another list.
+    /// The archive of `list` since a time; empty when it belongs to another list.
     pub(super) fn within(mut self, list: &str, since: Timestamp) -> Self {
         if self.list != list {
             return Self {
@@ -92,8 +92,8 @@ impl Archive {
         self
     }
 
-    /// With what was read anew. After a reading that did not come to what is known there may be a
-    /// gap: what is covered begins after it.
+    /// Adds a new reading. After a reading that did not reach a known row, posts may be missing in
+    /// between: the covered time then begins after them.
     pub(super) fn with(mut self, reading: Reading, since: Timestamp) -> Self {
         let read_from = reading.oldest.unwrap_or(since);
         let from = match (reading.complete, reading.met) {
@@ -108,8 +108,8 @@ impl Archive {
         self
     }
 
-    /// With what another reader has of the same list; what is covered is what either covers, where
-    /// they meet. Of another list the one stands that was read last.
+    /// Joins the archive of another reader of the same list. The covered times are united where
+    /// they meet. Of two different lists, the one that was read last stays.
     pub(super) fn joined(self, other: Self) -> Self {
         let (mut newer, older) = match self.newest() >= other.newest() {
             true => (self, other),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_another_list_is_nothing() {
+    fn posts_of_another_list_are_not_used() {
         let since = Timestamp::from_second(12 * 3_600).unwrap();
         assert!(of("1", 10, &[10, 20]).within("2", since).is_empty());
         let left = of("1", 10, &[10, 20]).within("1", since);

@@ -93,7 +93,7 @@ async fn a_search_that_failed_is_no_research() {
     assert_eq!(kind.reason(), "upstream_business_unavailable");
 }
 
-/// One search of several: what the others have found is cited.
+/// One failed search of several: the findings of the others are cited.
 #[tokio::test]
 async fn a_failed_search_beside_cited_ones_changes_nothing() {
     let body = changed(|body| {

@@ -78,7 +78,7 @@ async fn no_address_of_an_answer_is_followed() {
     .await;
     let kind = failed(adapter(&server, Fal::new).image(PROMPT).await);
     assert_eq!(kind.code(), "upstream_malformed");
-    // Nor does an id lead elsewhere.
+    // An id cannot lead elsewhere either.
     let status = recorded("fal/queue_status.json");
     for id in ["../../../admin", "a?b", "", "a/b"] {
         let server = queue(&value!({"request_id": id}), &status, changed(|_| ())).await;

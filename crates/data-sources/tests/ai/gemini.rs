@@ -30,7 +30,7 @@ async fn an_image_comes_inside_the_answer() {
     assert_eq!(requests[0].headers["x-goog-api-key"], "key-1");
 }
 
-/// Sketches on the way are not the image, and the claimed type is not believed.
+/// Intermediate sketches are not the image, and the claimed type is not trusted.
 #[tokio::test]
 async fn the_image_is_the_one_that_is_meant() {
     let body = changed(|body| {

@@ -28,7 +28,7 @@ use readings::ai::Generated;
 use serde_json::Value;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
-/// What must not be seen anywhere but in the request.
+/// A text that must not appear anywhere but in the request.
 pub const PROMPT: &str = "a bull named Rumpelstiltskin";
 
 /// A recorded answer.
@@ -82,7 +82,7 @@ pub async fn asked(server: &MockServer) -> Vec<Value> {
         .collect()
 }
 
-/// What was made; fails when it was not.
+/// The output; fails when there is none.
 #[track_caller]
 pub fn made<T>(found: Result<Sourced<Generated<T>>, Error>) -> T {
     match found.unwrap().value {
@@ -98,7 +98,7 @@ pub fn blocked<T: std::fmt::Debug>(found: Result<Sourced<Generated<T>>, Error>) 
     assert!(matches!(found, Generated::Blocked), "{found:?}");
 }
 
-/// The kind of a failure, which tells nothing of what was said.
+/// The kind of a failure. It contains none of the upstream's text.
 #[track_caller]
 pub fn failed<T: std::fmt::Debug>(found: Result<Sourced<Generated<T>>, Error>) -> SourceErrorKind {
     let error = found.unwrap_err();

@@ -7,7 +7,7 @@ use super::{PROMPT, adapter, asked, blocked, failed, json, made, recorded, serve
 
 type Found = Result<Sourced<Generated<Picture>>, Error>;
 
-/// Asks once and makes sure that it was once.
+/// Sends one request and checks that it was sent once.
 async fn ask(answer: ResponseTemplate) -> Found {
     let server = server(answer).await;
     let found = adapter(&server, Openai::new).image(PROMPT).await;
@@ -69,9 +69,9 @@ async fn a_blocked_prompt_is_an_answer() {
     );
 }
 
-/// What was sent is not sent again: it may have been drawn, and billed.
+/// A request is not sent again: the image may have been drawn, and billed.
 #[tokio::test]
-async fn nothing_is_asked_twice() {
+async fn no_image_is_requested_twice() {
     let echo = value!({"error": {"code": PROMPT, "message": PROMPT}});
     for status in [400, 401, 403, 500, 502, 503] {
         let kind = failed(ask(json(status, &echo)).await);

@@ -6,7 +6,7 @@ use super::{PROMPT, adapter, asked, blocked, failed, json, made, recorded, serve
 
 type Found = Result<Sourced<Generated<Research>>, Error>;
 
-/// Asks once and makes sure that it was once.
+/// Sends one request and checks that it was sent once.
 async fn ask(status: u16, body: &Value) -> Found {
     let server = server(json(status, body)).await;
     let found = adapter(&server, Openai::new).research(PROMPT).await;
@@ -98,7 +98,7 @@ async fn an_uncited_answer_says_so() {
     assert_eq!(research.searches, Some(0));
 }
 
-/// A page that a search has found may try to speak through the model.
+/// A page that a search found may try to speak through the model.
 #[tokio::test]
 async fn nothing_but_text_and_the_web_comes_through() {
     let research = made(

@@ -1,4 +1,4 @@
-//! Pauses that an upstream asks for cover what its limit covers.
+//! Pauses that an upstream asks for cover the family of their limit.
 
 use data_sources::{
     SourceErrorKind, TokenList, TokenPrices,
@@ -65,7 +65,7 @@ async fn okx_keeps_away_from_the_family_that_was_limited() {
         .unwrap();
     let limited = kind(okx.price(token).await);
     assert_eq!(limited.reason(), "upstream_rate_limited");
-    // The list of tokens is of another family: it is asked, and answers as it does.
+    // The list of tokens belongs to another family: it is asked for, and answers.
     let told = kind(okx.tokens(None).await);
     assert_eq!(told.reason(), "upstream_malformed");
     assert_eq!(asked(&server).await, 2);
@@ -95,7 +95,7 @@ async fn hosts_of_one_upstream_are_held_one_by_one() {
         Defillama::new(&transport(), usual, TestClock::at_recording().shared()).unwrap();
     let protocols = kind(defillama.protocols(None).await);
     assert_eq!(protocols.reason(), "upstream_rate_limited");
-    // The same host is left alone, another one is not.
+    // The same host is left alone, another host is not.
     let chains = kind(defillama.chains(None).await);
     assert_eq!(chains.reason(), "upstream_rate_limited");
     let chart = defillama
@@ -127,7 +127,7 @@ async fn an_upstream_that_wants_to_be_paid_is_left_alone_for_long() {
     assert_eq!(asked(&server).await, 2);
 }
 
-/// While a call waits out a pause that the upstream asked for, no other one of its family is made.
+/// While a call waits out a pause that the upstream asked for, no other call of its family is made.
 #[tokio::test]
 async fn a_pause_that_is_waited_out_is_kept_by_everybody() {
     let server = MockServer::start().await;
@@ -159,7 +159,7 @@ async fn a_pause_that_is_waited_out_is_kept_by_everybody() {
     };
     assert_eq!(kind(okx.price(token(2)).await), limited);
     assert_eq!(asked(&server).await, 1);
-    // Another family is asked, and the call that waited goes on.
+    // Another family is asked, and the waiting call continues.
     assert_eq!(kind(okx.tokens(None).await).reason(), "upstream_malformed");
     assert_eq!(waiting.await.unwrap(), "token_not_priced");
     assert_eq!(asked(&server).await, 3);

@@ -50,11 +50,11 @@ async fn the_first_minute_has_no_burst_and_a_refusal_says_when() {
     clock.advance(59_000);
     let (served, refused) = roles(&hyperliquid, 100).await;
     assert_eq!((served, refused.retry_after()), (0, Some(2)));
-    // Whoever comes back at the time that was named is served.
+    // A caller that returns at the named time is served.
     clock.advance(2_000);
     assert_eq!(roles(&hyperliquid, 200).await.0, 18);
     assert_eq!(asked(&server).await, 36);
-    // A refusal of ours is no failure of the venue's.
+    // Our own refusal is not a failure of the venue.
     let health = hyperliquid.source().health();
     let role = health
         .iter()
@@ -142,11 +142,12 @@ async fn a_call_is_charged_its_most_before_and_what_it_weighed_after() {
     history(1, HistoryKind::Ledger).await.unwrap();
     // 20, and 1 for every 20 of 45.
     assert_eq!(left(), 1_100 - 23);
-    // What is not read is charged as the most that it can have been.
+    // An unread answer is charged at its greatest possible weight.
     let refused = history(1, HistoryKind::Fill).await;
     assert_eq!(kind(refused).reason(), "upstream_malformed");
     assert_eq!(left(), 1_100 - 23 - 23);
-    // Before it is made, the most must be there: of 1,100 the rest of 1,054 less 1,000 is not.
+    // The greatest weight must be free before the call: of 1,100 the rest of 1,054 is less than
+    // 1,000.
     for number in 10.. {
         if left() < 45 {
             break;
@@ -162,7 +163,7 @@ async fn a_call_is_charged_its_most_before_and_what_it_weighed_after() {
     assert!(left() >= 20, "a usual call still fits");
 }
 
-/// A venue in which everything happens all the time: every page is full.
+/// A venue with constant activity: every page is full.
 #[tokio::test]
 async fn the_busiest_account_costs_no_more_than_the_stated_share() {
     let server = MockServer::start().await;
@@ -178,7 +179,7 @@ async fn the_busiest_account_costs_no_more_than_the_stated_share() {
         } else {
             500
         };
-        // Each page covers a fiftieth of what was asked for.
+        // Each page covers a fiftieth of the requested time.
         let step = ((end - start) / 50 / count).max(1);
         let row = |place: i64| {
             let time = start + place * step;
@@ -215,7 +216,7 @@ async fn the_busiest_account_costs_no_more_than_the_stated_share() {
     assert!(left < 700, "a busy account takes several pages");
 }
 
-/// Ever new symbols with `max_age = 0` take the budget of the family and no more.
+/// New symbols with `max_age = 0` use the budget of the family and no more.
 #[tokio::test]
 async fn ever_new_keys_end_with_the_budget() {
     let server =

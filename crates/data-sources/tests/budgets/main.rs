@@ -1,4 +1,4 @@
-//! What upstreams are asked, how often, and on whose account.
+//! Requests to upstreams: how many are sent, and on whose account.
 
 #![allow(
     clippy::unwrap_used,

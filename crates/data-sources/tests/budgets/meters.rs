@@ -1,4 +1,4 @@
-//! Every request on the wire counts for whoever caused it.
+//! Every request on the wire counts for the caller that caused it.
 
 use data_sources::{Meter, Usage, coinpaprika::Coinpaprika, openai::Openai};
 use readings::symbol::SymbolKey;
@@ -22,10 +22,10 @@ async fn retries_count_and_waiting_does_not() {
     let (coinpaprika, btc) = (coinpaprika(&server), SymbolKey::new("btc").unwrap());
     let (first, second, third) = (Meter::new(), Meter::new(), Meter::new());
     let coin = || coinpaprika.coin(&btc, None);
-    // The second caller finds the fetch of the first under way; its task is not theirs.
+    // The second caller finds the first caller's fetch in progress, which does not count for it.
     let (one, other) = tokio::join!(first.scope(coin()), second.scope(coin()));
     assert!(one.is_err() && other.is_err());
-    // A failure that is kept for a moment costs nothing either.
+    // A failure that is kept for a moment also costs nothing.
     third.scope(coin()).await.unwrap_err();
     let calls = u32::try_from(asked(&server).await).unwrap();
     assert_eq!(calls, 3);

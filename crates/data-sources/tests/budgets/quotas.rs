@@ -105,7 +105,7 @@ impl Bench {
         }
     }
 
-    /// A server that has just been started.
+    /// A freshly started server.
     async fn start(&self, change: impl FnOnce(&mut SourceConfig)) -> Coinpaprika {
         let mut config = config(&self.server, Coinpaprika::SPEC.urls);
         change(&mut config);
@@ -118,10 +118,10 @@ impl Bench {
         upstream
     }
 
-    /// Asks for ever new symbols until one is refused, but not more than `most`.
+    /// Asks for new symbols until one is refused, but for at most `most`.
     async fn spend(&self, upstream: &Coinpaprika, most: usize) -> (usize, Option<SourceErrorKind>) {
         for served in 0..most {
-            // The budget of the minute is not what is tried here.
+            // The budget of the minute is not tested here.
             self.clock.advance(3_000);
             let symbol = SymbolKey::new(&format!("x{}", self.clock_millis())).unwrap();
             match upstream.coin(&symbol, None).await.unwrap_err() {
@@ -235,7 +235,7 @@ async fn without_its_counter_a_quota_is_not_spent() {
     let upstream = bench.start(|_| {}).await;
     assert_eq!(bench.spend(&upstream, 15).await.0, 15);
     bench.store.broken.store(true, Ordering::SeqCst);
-    // What is left of the slice is used, and no more.
+    // The rest of the slice is used, and no more.
     let (served, refused) = bench.spend(&upstream, 100).await;
     assert_eq!((served, refused.unwrap().retry_after()), (5, Some(60)));
     bench.store.broken.store(false, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! The adapters of the agent rail keep within the documented limits by themselves.
+//! The adapters of the agent rail keep the documented limits by themselves.
 
 use std::{num::NonZeroU32, path::Path, sync::Arc};
 
@@ -73,9 +73,9 @@ async fn quotes_end_before_the_two_hours_of_lifi_do() {
     lifi.quote(&swap()).await.unwrap();
 }
 
-/// A server that was started anew learns from LI.FI what it used before.
+/// A restarted server learns from LI.FI how much it has used before.
 #[tokio::test]
-async fn what_lifi_says_is_left_is_believed() {
+async fn the_remaining_requests_that_lifi_states_are_believed() {
     let told = quote()
         .insert_header("ratelimit-remaining", "2")
         .insert_header("ratelimit-reset", "600");
@@ -171,7 +171,7 @@ async fn hyperliquid_counts_weight() {
     assert_eq!(asked(&server).await * 20, 1_100);
 }
 
-/// The two hours of LI.FI go on where the last server stood: it is neither asked more nor much
+/// LI.FI's two hours continue where the last server stopped: it is asked neither more nor much
 /// less.
 #[tokio::test]
 async fn a_long_window_goes_on_after_a_restart() {
@@ -200,13 +200,13 @@ async fn a_long_window_goes_on_after_a_restart() {
     assert!((6_901..=7_021).contains(&wait), "{wait}");
     clock.advance(i64::try_from(wait).unwrap() * 1_000);
     second.quote(&swap()).await.unwrap();
-    // What no window contains any more is not kept.
+    // Use that no window contains any more is not kept.
     clock.advance(8_000_000);
     second.quote(&swap()).await.unwrap();
     assert_eq!(store.windows.lock().unwrap().len(), 1);
 }
 
-/// A budget is kept in memory as well: a store that fails stops no call.
+/// A budget is also kept in memory: a failing store stops no call.
 #[tokio::test]
 async fn a_store_that_fails_stops_no_call_within_a_budget() {
     let (server, clock) = (answering(quote()).await, TestClock::at_recording());
@@ -219,8 +219,8 @@ async fn a_store_that_fails_stops_no_call_within_a_budget() {
     assert!(store.windows.lock().unwrap().is_empty());
 }
 
-/// What the operator sets bounds every try, and is paced: of 20 a month, two may be made ahead of
-/// their time.
+/// The operator's quota bounds every try, and is paced: of 20 a month, two may be used ahead of
+/// time.
 #[tokio::test]
 async fn quotas_of_the_rails_are_kept_paced_and_divided() {
     let (server, clock) = (answering(quote()).await, TestClock::at_recording());

@@ -1,4 +1,4 @@
-//! Balances as an index and as explorers know them.
+//! Balances according to an index and to explorers.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ async fn both_spellings_of_the_address_are_read_and_nfts_are_not() {
 }
 
 #[tokio::test]
-async fn what_an_explorer_does_not_know_is_not_zero() {
+async fn a_balance_unknown_to_an_explorer_is_not_zero() {
     let vague = explored(|rows| {
         for member in ["decimals", "exchange_rate", "symbol"] {
             rows[0]["token"][member] = Value::Null;
@@ -196,14 +196,14 @@ async fn failures_inside_a_success_and_foreign_chains_are_none() {
         code(broken.balances(ACCOUNT, &[196]).await),
         "upstream_business_50000"
     );
-    // The recording is about Base as well, which was not asked for.
+    // The recording also contains Base, which was not requested.
     let (foreign, _server) = okx(answer(&recorded("okx_balance/balance_all_tokens"))).await;
     assert_eq!(
         code(foreign.balances(ACCOUNT, &[196]).await),
         "upstream_malformed"
     );
     let (nothing, _server) = okx(answer(&json!({"code": "0", "msg": "", "data": []}))).await;
-    // An answer without rows says nothing of the chain.
+    // An answer without rows says nothing about the chain.
     assert_eq!(
         nothing
             .balances(ACCOUNT, &[196])
@@ -215,7 +215,7 @@ async fn failures_inside_a_success_and_foreign_chains_are_none() {
     );
 }
 
-/// What an account has is told as it was for five seconds; another account, and the same one
+/// An account's balances are kept for five seconds; another account, and the same account
 /// elsewhere, are asked for.
 #[tokio::test]
 async fn an_index_is_not_asked_for_the_same_account_at_once() {

@@ -46,7 +46,7 @@ async fn an_interface_of_verified_code_is_read_once() {
     let (sourcify, server) = sourcify(changed(|_| {})).await;
     for _ in 0..2 {
         let published = sourcify.contract(196, USDT0).await.unwrap();
-        // It says what the contract is, and does not age what is read with it.
+        // The answer describes the contract, and its age does not count.
         assert!(published.sources.iter().all(|source| source.reference));
         let published = published.value;
         assert!(published.facts.verified && published.facts.function(TRANSFER).is_some());
@@ -146,7 +146,7 @@ async fn signatures_are_listed_for_each_selector() {
     };
     assert_eq!(found[&TRANSFER], [transfer]);
     assert_eq!(found[&UNKNOWN], []);
-    // The same question in another order is the same.
+    // The same selectors in another order are the same question.
     let again = sourcify.signatures(&[UNKNOWN, TRANSFER]).await.unwrap();
     assert!(again.sources[0].cached, "{again:?}");
     assert_eq!(again.value.len(), 2);

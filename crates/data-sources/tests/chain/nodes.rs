@@ -1,4 +1,4 @@
-//! What nodes say of transactions.
+//! The nodes' reports about transactions.
 
 mod witnesses;
 
@@ -10,7 +10,7 @@ use data_sources::{
     rpc::RpcConfig,
     transport::{HealthState, Limits},
 };
-use readings::chain::{Outcome, Record, Testimony, knowledge::Replay};
+use readings::chain::{ExecutionOutcome, Record, Testimony, knowledge::Replay};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
 
@@ -20,7 +20,7 @@ const HASH: B256 = b256!("88df016429689c079f3b2f6ad39fa052532c56795b733da78a91eb
 
 type Change = fn(&mut Value);
 
-/// What a node answers, by method; a test changes one of it.
+/// A node's answers by method; a test changes one of them.
 fn replies() -> BTreeMap<String, Value> {
     let recorded = |file: &str| recorded(&format!("evm_rpc/{file}"));
     BTreeMap::from([
@@ -110,7 +110,10 @@ async fn a_transaction_is_read_with_its_receipt_and_the_time_of_its_block() {
     assert_eq!(record.network.name, "xlayer");
     assert_eq!(record.time.unwrap().to_string(), "2026-11-21T00:59:59Z");
     let receipt = record.receipt.unwrap();
-    assert_eq!((receipt.outcome, receipt.logs.len()), (Outcome::Success, 1));
+    assert_eq!(
+        (receipt.outcome, receipt.logs.len()),
+        (ExecutionOutcome::Success, 1)
+    );
     assert_eq!(receipt.l1_fee, Some(U256::from(0x1a_2b3c)));
     assert_eq!(
         methods(&node).await,
@@ -369,7 +372,7 @@ async fn a_token_that_spoils_a_batch_does_not_take_the_units_of_the_others() {
     assert!(facts.sources.iter().all(|source| source.reference));
     // Alone it is a failure: nothing was learned.
     assert!(reader.token_facts(196, &[hostile]).await.is_err());
-    // What is kept states when it was told, and names things only.
+    // Kept facts state their time, and only name things.
     let kept = reader.token_facts(196, &[good]).await.unwrap();
     assert!(kept.sources[0].cached && kept.sources[0].reference);
 }

@@ -164,7 +164,7 @@ async fn a_reserve_of_which_a_figure_is_missing_is_left_out() {
 #[tokio::test]
 async fn reserves_that_take_no_deposits_are_no_markets() {
     let changes: [Change; 3] = [
-        // Frozen, not active, a price of nothing.
+        // Frozen, not active, a price of zero.
         |selector, asset, outcome| {
             if selector == CONFIGURATION && asset == USDG {
                 let mut words = outcome.returnData.to_vec();
@@ -252,7 +252,7 @@ async fn an_account_without_positions_has_none_and_no_health() {
     assert!(found.value.positions.is_empty() && found.value.complete);
 }
 
-/// The pool's own totals are of all reserves, also of those that were added since.
+/// The pool's own totals cover all reserves, also those that were added later.
 #[tokio::test]
 async fn rows_that_do_not_cover_the_account_are_incomplete() {
     const ACCOUNT: [u8; 4] = [0xbf, 0x92, 0x85, 0x7c];
@@ -305,7 +305,7 @@ fn plus(outcome: &mut Outcome3, word: usize, atoms: u64) {
     outcome.returnData = words.into();
 }
 
-/// A matured token may lose its price; who has none of it is read all the same.
+/// A matured token may lose its price. An account without that token is still read.
 #[tokio::test]
 async fn a_reserve_without_a_price_matters_to_those_who_are_in_it() {
     let fails = |asset: &'static str| {

@@ -215,7 +215,7 @@ async fn an_older_list_is_served_when_there_is_no_newer_one() {
     let llama = defillama(&server);
     let first = llama.chains(None).await.unwrap();
     assert_eq!(first.sources[0].status, SourceStatus::Ok);
-    // Data of no age at all cannot be had of the cache, and the upstream does not answer.
+    // The cache has no data of age zero, and the upstream does not answer.
     let error = llama.chains(Some(Duration::ZERO)).await;
     assert!(
         error.is_ok(),

@@ -1,4 +1,4 @@
-//! The largest body there is.
+//! The largest body of any upstream.
 
 use readings::defi::market;
 use serde_json::{Value, json as value};

@@ -15,7 +15,7 @@ pub(crate) fn body(request: &Request) -> Value {
     serde_json::from_slice(&request.body).unwrap()
 }
 
-/// The venue as recorded, but for what `change` gives for a type.
+/// The recorded venue, except where `change` returns an answer for a type.
 pub(crate) async fn venue(
     change: impl Fn(&str, &Value) -> Changed + Send + Sync + 'static,
 ) -> MockServer {
@@ -81,7 +81,7 @@ async fn contexts_belong_to_the_universe_by_position() {
     ];
     assert_eq!(shown, expected.map(|(coin, mark)| (coin, mark.to_owned())));
     assert!(told[2].delisted && !told[3].delisted);
-    // A context that is null has nothing to tell and keeps its place.
+    // A null context gives no market, and keeps its index.
     let told = markets(|body| body[1][1] = Value::Null)
         .await
         .unwrap()
@@ -90,7 +90,7 @@ async fn contexts_belong_to_the_universe_by_position() {
         (told[1].mark, told[3].mark.unwrap().to_string().as_str()),
         (None, "142.35")
     );
-    // A name that cannot be asked for is left out; the ones after it stay right.
+    // A name that cannot be asked for is left out; later indices stay right.
     let told = markets(|body| body[0]["universe"][1]["name"] = json!("E\u{202e}TH"))
         .await
         .unwrap()
@@ -132,7 +132,7 @@ async fn lists_that_do_not_fit_are_refused() {
             "{wrong}"
         );
     }
-    // What is no price is none; what is absent is not zero.
+    // An invalid price counts as none; an absent one is not zero.
     for nothing in [json!("0"), json!("-5"), json!(null), json!("")] {
         let told = markets(|body| body[1][0]["markPx"] = nothing)
             .await
@@ -165,7 +165,7 @@ async fn an_unknown_dex_is_told_without_asking_for_it() {
         .map(|request| body(request)["type"].clone())
         .collect();
     assert_eq!(asked, [json!("perpDexs"), json!("metaAndAssetCtxs")]);
-    // When the list cannot be had, the venue decides: `null` inside a success.
+    // When the list is not available, the venue decides: `null` inside a success.
     let blind = only("perpDexs", ResponseTemplate::new(403)).await;
     assert_eq!(
         reason(
@@ -235,7 +235,7 @@ async fn predictions_of_an_unknown_interval_are_left_out() {
                  ["OtherPerp", {"fundingRate": "1", "nextFundingTime": 0}]]],
         ["ETH", [["BinPerp", null], ["BybitPerp", {"fundingRate": "7", "nextFundingTime": 0, "fundingIntervalHours": 8}]]],
     ]);
-    // A server that is dropped is lent to another test.
+    // A dropped server may be lent to another test.
     let server = only("predictedFundings", answer(&list)).await;
     let hyperliquid = connect(&server, HyperliquidInfo::new);
     let predicted = hyperliquid.predicted(None).await.unwrap().value;

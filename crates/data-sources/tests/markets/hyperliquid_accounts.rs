@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, address};
 use data_sources::{
     Error, Sourced,
-    hyperliquid_info::{HyperliquidInfo, Told},
+    hyperliquid_info::{History, HyperliquidInfo},
 };
 use jiff::{SignedDuration, Timestamp};
 use readings::derivatives::{Account, HistoryItem, HistoryKind, Window};
@@ -133,7 +133,10 @@ fn week() -> Window {
     }
 }
 
-async fn told(kind: HistoryKind, change: impl FnOnce(&mut Value)) -> Result<Sourced<Told>, Error> {
+async fn told(
+    kind: HistoryKind,
+    change: impl FnOnce(&mut Value),
+) -> Result<Sourced<History>, Error> {
     let (request, file) = match kind {
         HistoryKind::Fill => ("userFillsByTime", "user_fills_by_time_example"),
         HistoryKind::Funding => ("userFunding", "user_funding_example"),
@@ -158,7 +161,7 @@ async fn histories_of_every_kind() {
         (fill.id.as_str(), fill.side, fill.px.to_string().as_str()),
         ("928374655", "buy", "97000")
     );
-    // Older fills have no number of their own.
+    // Older fills have no number.
     let unnumbered = told(HistoryKind::Fill, |body| {
         drop(body[2].as_object_mut().unwrap().remove("tid"))
     })
@@ -228,7 +231,7 @@ async fn histories_that_cannot_be_are_refused() {
     );
 }
 
-/// A venue with an hourly payment of each of `coins` coins, that tells at most 500 at once, oldest
+/// A venue with an hourly payment for each of `coins` coins. It returns at most 500 at once, oldest
 /// first.
 async fn busy(coins: usize) -> wiremock::MockServer {
     venue(move |kind, asked| {
@@ -264,7 +267,7 @@ async fn a_long_history_is_told_page_by_page_and_a_longer_one_is_shortened() {
     times.dedup();
     assert_eq!((times.len(), told.covered), (168 * 10, week()));
     assert_eq!(server.received_requests().await.unwrap().len(), 4);
-    // 40 coins: more than may be asked for; the newest part is told whole.
+    // 40 coins: more than the budget allows; the newest part is complete.
     let server = busy(40).await;
     let told = connect(&server, HyperliquidInfo::new)
         .history(USER, HistoryKind::Funding, week())
@@ -284,8 +287,8 @@ async fn a_long_history_is_told_page_by_page_and_a_longer_one_is_shortened() {
     assert_eq!(newest.to_string(), "2026-11-21T01:00:00Z");
 }
 
-/// A venue with a fill every minute until now, that keeps the newest `kept` and tells at most 2,000
-/// at once, oldest first.
+/// A venue with a fill every minute until now. It keeps the newest `kept` fills and returns at most
+/// 2,000 at once, oldest first.
 async fn trading(kept: i64) -> wiremock::MockServer {
     venue(move |kind, asked| {
         (kind == "userFillsByTime").then(|| {
@@ -324,23 +327,23 @@ async fn fills_that_the_venue_has_dropped_are_not_nothing() {
         let calls = server.received_requests().await.unwrap().len();
         (told.items.len(), told.dropped_before, calls)
     };
-    // Until now and few: nothing else is asked.
+    // Until now, and few: no further request is sent.
     assert_eq!(dropped(10_000, 100, 0).await, (101, None, 1));
-    // Long ago: the venue has none of it any more, or only the end of it.
+    // Long ago: the venue has none of the fills any more, or only the last ones.
     let oldest = Some(minutes_ago(9_999));
     assert_eq!(dropped(10_000, 12_000, 11_000).await, (0, oldest, 2));
     assert_eq!(dropped(10_000, 10_100, 9_990).await, (10, oldest, 2));
-    // Everything since then is there: one look at the oldest says so.
+    // Every fill since then is there: one request for the oldest shows it.
     assert_eq!(dropped(10_000, 9_000, 8_900).await, (101, None, 2));
     // An account whose fills fit on one page began to trade then.
     assert_eq!(dropped(1_000, 12_000, 11_000).await, (0, None, 2));
-    // Of one with more it would cost too much to count them: there may have been older ones.
+    // Counting the fills of a busier account would cost too much: there may have been older ones.
     let oldest = Some(minutes_ago(4_999));
     assert_eq!(dropped(5_000, 12_000, 11_000).await, (0, oldest, 2));
 }
 
 #[tokio::test]
-async fn what_the_venue_keeps_is_not_asked_for_again_and_again() {
+async fn the_venues_history_is_requested_once() {
     let server = trading(10_000).await;
     let hyperliquid = connect(&server, HyperliquidInfo::new);
     let end = Timestamp::from_second(NOW - 60 * 11_000).unwrap();
@@ -370,8 +373,8 @@ async fn a_moment_that_fills_a_page_ends_the_search() {
     assert_eq!(reason(told), "upstream_http_403");
 }
 
-/// The same span of an account is told as it was for ten seconds; another account and another span
-/// are asked for.
+/// The same span of an account is kept for ten seconds; another account and another span are asked
+/// for.
 #[tokio::test]
 async fn a_history_is_not_asked_for_again_at_once() {
     let server = venue(|_, _| None).await;
@@ -392,7 +395,7 @@ async fn a_history_is_not_asked_for_again_at_once() {
     let (again, asked) = told(USER, NOW + 9).await;
     assert!(asked == 1 && again.sources[0].cached);
     assert_eq!(again.sources[0].fetched_at.as_second(), NOW);
-    // It ends when it was read: what has happened since then is not told.
+    // It ends at its read: later events are not in it.
     assert_eq!(again.value.covered.end.as_second(), NOW);
     assert_eq!(again.value.items, first.value.items);
     assert_eq!(told(Address::repeat_byte(7), NOW + 9).await.1, 2);

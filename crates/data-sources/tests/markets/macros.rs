@@ -59,7 +59,7 @@ async fn the_curve_of_the_newest_day() {
     );
 }
 
-/// What is kept for minutes is read again for a caller that takes nothing so old.
+/// A value that is kept for minutes is read again for a caller that requires a newer one.
 #[tokio::test]
 async fn a_caller_decides_how_old_a_macro_reading_may_be() {
     let server = deciding(|request| match request.url.path() {
@@ -139,7 +139,7 @@ async fn fred_without_a_key_is_read_from_its_charts() {
         .latest(&Instrument::VIX, None)
         .await
         .unwrap();
-    // The empty cell of the last day is no zero.
+    // The empty cell of the last day is not zero.
     assert_eq!(
         (
             vix.value.value.to_string().as_str(),

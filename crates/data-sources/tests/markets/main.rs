@@ -54,7 +54,7 @@ impl Clock for TestClock {
     }
 }
 
-/// A server that decides by request; what is `None` is 404.
+/// A server that decides by request; `None` is a 404.
 pub async fn deciding(
     decide: impl Fn(&Request) -> Option<ResponseTemplate> + Send + Sync + 'static,
 ) -> MockServer {
@@ -123,7 +123,7 @@ pub fn csv(body: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(body.to_owned(), "text/csv")
 }
 
-/// What stands in `meta.unavailable[].reason`.
+/// The text of `meta.unavailable[].reason`.
 #[track_caller]
 pub fn reason<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     result.unwrap_err().reason()

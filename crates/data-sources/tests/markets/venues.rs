@@ -11,7 +11,7 @@ use crate::{connect, deciding, json as answer, raw, reason, recorded};
 
 type Changed = Option<ResponseTemplate>;
 
-/// Binance as recorded for BTC, but for what `change` gives for a path.
+/// Binance as recorded for BTC, except where `change` returns an answer for a path.
 async fn binance(change: impl Fn(&str) -> Changed + Send + Sync + 'static) -> MockServer {
     deciding(move |request: &Request| {
         change(request.url.path()).or_else(|| {
@@ -238,7 +238,7 @@ async fn a_contract_that_does_not_exist_is_no_outage() {
         reason(of_bybit(move |_| invalid()).await),
         "symbol_not_found"
     );
-    // Every other refusal is one.
+    // Any other refusal is one.
     let other = || {
         Some(ResponseTemplate::new(400).set_body_raw(
             r#"{"code":-1102,"msg":"Mandatory parameter"}"#,

@@ -5,7 +5,7 @@ use wiremock::{MockServer, ResponseTemplate};
 
 use crate::{at, desk, json, now, page, recorded, xml};
 
-/// Mounts the recordings under the paths that the desk asks.
+/// Mounts the recordings under the paths of the desk's requests.
 pub async fn world() -> MockServer {
     let server = MockServer::start().await;
     let social = "/okx/api/v6/dex/market/social";

@@ -18,7 +18,7 @@ async fn the_recordings_make_a_digest() {
             .find(|headline| headline.title.contains(part))
             .unwrap()
     };
-    // Two sources tell of it an hour and a quarter apart; the earlier one is kept, in UTC.
+    // Two sources report it an hour and a quarter apart; the earlier report is kept, in UTC.
     let streak = titled("extend inflow streak");
     assert_eq!(
         (streak.source.as_str(), streak.also_reported_by.as_slice()),
@@ -28,7 +28,7 @@ async fn the_recordings_make_a_digest() {
         streak.published_at.unwrap().to_string(),
         "2026-11-20T23:45:00Z"
     );
-    // The Block's own feed was first; what OKX passes on under another title adds its labels.
+    // The Block's own feed was first; OKX's report under another title adds its labels.
     let fees = titled("Layer-2 fee cut");
     assert_eq!(
         (fees.source.as_str(), fees.url.as_str()),
@@ -56,7 +56,7 @@ async fn the_recordings_make_a_digest() {
             .text
             .contains("“Spot BTC funds log fourth straight day of inflows” (The Block)")
     );
-    // Sources that are switched off for want of a key are no gap; those that do not answer are.
+    // Sources without a key are not listed as unavailable; sources that do not answer are.
     assert!(
         !told
             .sources
@@ -86,7 +86,7 @@ async fn one_source_alone_is_no_digest() {
     )
     .await;
     let refused = desk(&server).gather(now()).await.unwrap_err();
-    // Why the others did not help is said.
+    // The reasons of the other sources are stated.
     assert!(
         matches!(&refused, Error::Source(error) if error.source == "okx.news"),
         "{refused}"

@@ -62,7 +62,7 @@ pub fn page(status: u16) -> ResponseTemplate {
         .set_body_raw(recorded("rss/decrypt_cloudflare_403.html"), "text/html")
 }
 
-/// A server that answers everything alike.
+/// A server that gives one answer to everything.
 pub async fn answering(answer: ResponseTemplate) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(any()).respond_with(answer).mount(&server).await;
@@ -118,7 +118,7 @@ pub fn desk(server: &MockServer) -> NewsDesk {
     desk_by(server, clock())
 }
 
-/// The same by the clock of a test.
+/// [`desk`] with a test's clock.
 pub fn desk_by(server: &MockServer, clock_of_desk: Arc<dyn Clock>) -> NewsDesk {
     let transport = Transport::new().unwrap();
     let under = |name: &str| SourceConfig {

@@ -95,7 +95,7 @@ async fn posts_are_taken_without_their_text() {
     assert!(score.0 > readings::Decimal::ZERO);
     assert!(!format!("{told:?}").contains("looks strong"));
     let requests = server.received_requests().await.unwrap();
-    // Its pages repeat each other and never reach two days back: nothing more is bought.
+    // Its pages repeat each other and never reach two days back: no more pages are bought.
     assert_eq!(requests.len(), 2);
     assert!(
         requests[1]
@@ -117,7 +117,7 @@ async fn x_without_a_list_is_disabled_and_an_empty_list_is_empty() {
     let x = XApi::new(&transport(), config(&empty, &["base_url"]), clock()).unwrap();
     let told = x.posts().await.unwrap().value;
     assert!(told.posts.is_empty());
-    // The list ends: all of two days is there.
+    // The list ends: all of two days is covered.
     assert_eq!(told.covered_from.to_string(), "2026-11-19T01:02:00Z");
     let failing = answering(json(r#"{"errors":[{"title":"Not Found"}]}"#)).await;
     let x = XApi::new(&transport(), config(&failing, &["base_url"]), clock()).unwrap();

@@ -79,7 +79,7 @@ async fn a_list_grows_old_and_is_labelled() {
         (cached.sources[0].status.as_str(), cached.sources[0].cached),
         ("ok", true)
     );
-    // Younger than what is kept: asked for, not to be had, and nothing older is given out.
+    // A younger list is asked for and not available, and no older one is returned.
     assert_eq!(code(okx.tokens(Some(hour)).await), "upstream_http_status");
 
     clock.advance(2 * hour);

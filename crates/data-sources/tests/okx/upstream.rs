@@ -1,4 +1,4 @@
-//! What can go wrong before an answer is read.
+//! Failures before an answer is read.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ async fn a_slow_answer_ends_in_time() {
 
 #[tokio::test]
 async fn an_unreachable_upstream_says_so_without_its_address() {
-    // Takes connections and drops them.
+    // Accepts connections and drops them.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || listener.incoming().for_each(drop));
@@ -158,7 +158,7 @@ async fn a_rate_limit_is_waited_for_only_when_it_is_short() {
             tries,
             "{retry_after}"
         );
-        // Until then it is left alone; no time at all is none to wait for.
+        // Until then the upstream is left alone; a pause of zero is no pause.
         let refused = kind(okx.price(WOKB).await);
         assert!(matches!(refused, SourceErrorKind::RateLimited { .. }));
         let asked_again = if retry_after == "0" { 3 } else { 0 };

@@ -109,7 +109,7 @@ async fn fees_that_are_no_fees_are_malformed() {
             "$[1].minimumFee",
             "{fee}"
         );
-        // Routes without a fast transfer have a fast row without meaning.
+        // Routes without a fast transfer have a meaningless fast row.
         let reading = fees(rows(fee, "0"), false).await.unwrap();
         assert_eq!(reading.fast_bps, None, "{fee}");
     }
@@ -172,7 +172,7 @@ async fn a_forwarding_fee_comes_in_two_shapes_and_is_the_highest() {
             r#"{"relayFee":"200000","destinationGasOverhead":"31005"}"#,
             231_005,
         ),
-        // The other row's is higher.
+        // The fee of the other row is higher.
         (r#"{"low":1,"med":1,"high":1}"#, 3),
     ] {
         assert_eq!(
@@ -201,7 +201,7 @@ async fn a_forwarding_fee_that_was_asked_for_must_come() {
         place(fees(json(&recorded("circle/fees_fast.json")), true).await),
         "$"
     );
-    // One that nobody asked for is not read.
+    // A fee that was not requested is not read.
     let reading = fees(json(&recorded("circle/fees_fast_forward.json")), false)
         .await
         .unwrap();
@@ -267,8 +267,8 @@ async fn no_fees_of_a_route_that_exists_is_the_services_refusal() {
     }
 }
 
-/// Only routes that exist are asked about: an answer without fees is the service's fault, and no
-/// mistake of the caller's.
+/// Only existing routes are asked about: an answer without fees is the service's fault, and not the
+/// caller's.
 #[tokio::test]
 async fn an_answer_that_says_nothing_is_malformed() {
     for nothing in ["null", "[]", "{}", "[null]", "0"] {
@@ -281,7 +281,7 @@ async fn an_answer_that_says_nothing_is_malformed() {
             "{nothing}"
         );
     }
-    // Without a body of the service's own, a status says nothing about the route.
+    // Without a body of the service itself, a status says nothing about the route.
     for nothing in ["null", "[]", "0", ""] {
         let gone = ResponseTemplate::new(404).set_body_raw(nothing, "application/json");
         let reason = reason(fees(gone, false).await, "circle");
@@ -321,7 +321,7 @@ async fn a_rate_limit_locks_out_for_five_minutes() {
         reason(circle.fees(6, 3, false).await, "circle"),
         limited(Some(300))
     );
-    // Both calls are locked out, and neither is made.
+    // Both calls are locked out, and neither is sent.
     clock.advance(100);
     assert_eq!(
         reason(circle.fees(6, 3, false).await, "circle"),
@@ -459,14 +459,14 @@ async fn an_attestation_is_asked_for_by_domain_and_transaction() {
 }
 
 #[tokio::test]
-async fn what_is_not_attested_yet_is_no_failure() {
+async fn a_pending_attestation_is_no_failure() {
     let pending = json(&recorded("circle/messages_pending.json"));
     assert_eq!(attestation(pending).await, Ok(None));
     let unknown = recorded("circle/error_message_not_found.json");
     let unknown = ResponseTemplate::new(404).set_body_json(unknown);
     assert_eq!(attestation(unknown).await, Ok(None));
     assert_eq!(attestation(raw(r#"{"messages":[]}"#)).await, Ok(None));
-    // Members that nobody reads may go and come.
+    // Unread members may disappear and appear.
     for member in [
         "eventNonce",
         "decodedMessage",

@@ -68,7 +68,7 @@ async fn asset(coin: &str) -> Result<PerpAsset, PortError> {
         .await
 }
 
-/// What is made of `response` in answer to requests of one type.
+/// The adapter's result for `response` to requests of one type.
 async fn with(
     kind: &'static str,
     response: ResponseTemplate,
@@ -292,7 +292,7 @@ async fn callers_that_wait_share_one_fetch() {
 
 #[tokio::test]
 async fn the_universe_of_the_mark_decides() {
-    // Listed between the two answers: the position is that of the newer one.
+    // Listed between the two answers: the index is that of the newer one.
     let inserted = contexts(|body| {
         let first = body[0]["universe"][0].clone();
         let context = body[1][0].clone();
@@ -314,8 +314,7 @@ async fn the_universe_of_the_mark_decides() {
         body[1].as_array_mut().unwrap().remove(1);
     })
     .await;
-    // The universe that was read just before has the coin: the venue contradicts itself, not the
-    // caller.
+    // The universe of a moment before has the coin: the venue contradicts itself, not the caller.
     assert_eq!(place(gone), "$[0].universe");
 }
 
@@ -381,7 +380,7 @@ async fn the_collateral_of_a_deployed_dex_is_named() {
             (360, "USDH")
         );
     }
-    // The list of tokens is kept, and is not asked for where the collateral is USDC.
+    // The list of tokens is kept, and not asked for where the collateral is USDC.
     venue.asset("BTC").await.unwrap();
     let asked = asked_for(&server).await;
     assert_eq!(asked.iter().filter(|kind| *kind == "spotMeta").count(), 1);

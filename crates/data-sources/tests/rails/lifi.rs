@@ -51,7 +51,7 @@ fn lifi(config: LifiConfig) -> Lifi {
     Lifi::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap()
 }
 
-/// What an adapter makes of one answer.
+/// The adapter's result for one answer.
 async fn reading(response: ResponseTemplate) -> Result<SwapQuote, PortError> {
     let server = answering(response).await;
     lifi(config(server.uri())).quote(&ask()).await
@@ -125,7 +125,7 @@ async fn a_quote_is_read_whole_and_asked_for_exactly() {
 }
 
 #[tokio::test]
-async fn nothing_executable_is_kept() {
+async fn executable_quotes_are_not_cached() {
     let server = answering(json(&recorded("lifi/quote_usdc_weth.json"))).await;
     let lifi = lifi(config(server.uri()));
     for _ in 0..3 {
@@ -329,14 +329,14 @@ async fn every_wrong_type_is_named() {
 async fn texts_are_cleaned_but_the_integrator_is_not() {
     let noisy = with(|quote| quote["tool"] = json!("sushi\u{202e}\u{0}swap\n\n v3"));
     assert_eq!(reading(noisy).await.unwrap().tool, "sushiswap v3");
-    // Cleaned, it would equal ours.
+    // After cleaning it would equal ours.
     let lookalike = with(|quote| quote["integrator"] = json!("svc\u{200b}"));
     let path = match reason(reading(lookalike).await, "lifi") {
         PortErrorReason::Malformed { path, .. } => path,
         other => panic!("{other}"),
     };
     assert_eq!(path, "$.integrator");
-    // Another plain one is the business of the checks.
+    // The checks judge another plain integrator.
     let other = with(|quote| quote["integrator"] = json!("SVC"));
     assert_eq!(reading(other).await.unwrap().integrator, "SVC");
 }

@@ -68,7 +68,7 @@ pub fn limits() -> Limits {
     }
 }
 
-/// As short as a test can wait for.
+/// The shortest limit that a test can wait for.
 pub fn impatient() -> Limits {
     Limits {
         timeout: Duration::from_millis(50),
@@ -76,7 +76,7 @@ pub fn impatient() -> Limits {
     }
 }
 
-/// As short as good answers beside a hanging one allow on a busy machine.
+/// The shortest limit that allows good answers beside a hanging one on a busy machine.
 pub fn patient_enough() -> Limits {
     Limits {
         timeout: Duration::from_secs(1),
@@ -112,7 +112,7 @@ pub async fn deciding(
     server
 }
 
-/// A server that takes connections and drops them.
+/// A server that accepts connections and drops them.
 pub fn dropping() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -124,7 +124,7 @@ pub fn json(body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(body)
 }
 
-/// A body that calls itself JSON, exactly as written.
+/// A body with JSON's content type, exactly as written.
 pub fn raw(body: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(body, "application/json")
 }

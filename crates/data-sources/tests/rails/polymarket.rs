@@ -162,7 +162,7 @@ async fn a_market_is_read_whole_for_either_token() {
             "/version".to_owned(),
         ]
     );
-    // What it takes for a builder code was not asked for.
+    // Its fee for a builder code was not asked for.
     let (asked, rest): (Vec<_>, Vec<_>) = venue
         .health()
         .into_iter()
@@ -176,7 +176,7 @@ async fn a_market_is_read_whole_for_either_token() {
 }
 
 #[tokio::test]
-async fn nothing_about_a_market_is_kept() {
+async fn market_answers_are_not_cached() {
     let server = serving(answers("rate_cut")).await;
     let venue = venue(config(&server));
     for _ in 0..2 {
@@ -247,7 +247,7 @@ async fn the_state_of_a_market_is_told() {
         place(listed("/closed", json!("false")).await),
         "$[0].closed"
     );
-    // Another version is the business of the checks.
+    // The checks judge another version.
     assert_eq!(
         with("version", raw(r#"{"version":3}"#))
             .await
@@ -319,7 +319,7 @@ async fn the_fee_of_a_builder_code_is_a_number() {
         );
     }
     assert_eq!(place(fee(raw("null")).await), "$");
-    // The code is the operator's: the caller did nothing wrong.
+    // The code belongs to the operator: the caller did nothing wrong.
     let unknown = fee(failure(404, &json!({"error": "builder not found"}))).await;
     assert_eq!(
         reason(unknown, "polymarket"),

@@ -132,7 +132,7 @@ async fn a_call_returns_or_reverts() {
     ] {
         let body = json!({"jsonrpc": "2.0", "id": 1, "error": reverted});
         assert_eq!(call(json(&body)).await, Ok(None));
-        // Some nodes give it a status of its own.
+        // Some nodes send it with their own status.
         assert_eq!(call(failure(400, &body)).await, Ok(None));
     }
 }
@@ -189,7 +189,7 @@ async fn a_node_of_another_chain_is_refused_by_name() {
             unavailable("endpoint 1 of chain 8453 is a node of chain 1")
         );
     }
-    // It is asked nothing else, and its chain only once.
+    // It gets no other request, and its chain id is asked for only once.
     assert_eq!(methods(&wrong).await, ["eth_chainId"]);
     let health = &reader.health()[0];
     assert_eq!((health.chain_id, health.position), (BASE, 1));

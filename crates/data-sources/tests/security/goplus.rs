@@ -32,7 +32,7 @@ fn goplus(server: &MockServer, keys: Option<(&str, &str)>) -> (Goplus, TestClock
     (goplus, clock)
 }
 
-/// A clock on which no two readings are equal.
+/// A clock whose readings always differ.
 struct Ticking(AtomicI64);
 
 impl Clock for Ticking {
@@ -140,7 +140,7 @@ async fn a_rate_limit_inside_a_success_is_a_rate_limit() {
 }
 
 #[tokio::test]
-async fn what_it_does_not_know_is_no_scan() {
+async fn an_unknown_token_has_no_scan() {
     let bare = json!({"code": 1, "message": "OK", "result": {"0xe538905cf8410324e03a5a23c1c177a474d59b2b": {}}});
     let null = json!({"code": 1, "message": "OK", "result": null});
     for body in [recorded("goplus/token_security_196_empty"), bare, null] {

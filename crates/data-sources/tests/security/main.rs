@@ -81,7 +81,7 @@ pub fn reason<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     )
 }
 
-/// What no upstream may get away with, whatever it is asked.
+/// Answers that every adapter must refuse, whatever the request.
 pub fn bad_days() -> Vec<(ResponseTemplate, &'static str)> {
     let body = |text: &str, kind: &str| ResponseTemplate::new(200).set_body_raw(text, kind);
     vec![

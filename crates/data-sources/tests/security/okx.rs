@@ -58,7 +58,7 @@ async fn a_scan_is_asked_for_by_chain_and_address() {
         "it does not look for it"
     );
     let judged = Judgement::of(&[found.value]);
-    // It makes none of the severe checks: that nothing was found is not safe.
+    // It makes none of the severe checks: no finding does not mean safe.
     assert_eq!(judged.verdict, Verdict::Caution);
     assert_eq!(judged.severe_unknown, Check::SEVERE);
 }

@@ -83,7 +83,7 @@ async fn an_unknown_symbol_is_an_empty_list() {
             .value
             .is_empty()
     );
-    // Rows of other symbols were not asked for.
+    // Rows of other symbols were not requested.
     let server = serving(&recorded("coingecko/coins_markets")).await;
     assert_eq!(
         code(coingecko(&server).coins(&symbol("OKB"), None).await),
@@ -116,7 +116,7 @@ async fn figures_that_cannot_be_are_refused_or_left_out() {
     assert!(coin.market_cap_usd.is_none() && coin.fdv_usd.is_none() && coin.ath.is_none());
     assert!(coin.circulating_supply.is_none() && coin.max_supply.is_none());
     assert!(coin.volume_24h_usd.is_none() && coin.change_24h_pct.is_none());
-    // The row with the rank cannot be read: what is left is the one without.
+    // The row with the rank cannot be read: only the other one is left.
     for broken in [
         with(|row| row["current_price"] = json!("NaN")),
         with(|row| row["id"] = json!("../okb")),
@@ -192,7 +192,7 @@ async fn a_token_list_is_of_the_home_chain_alone() {
         found.sources[0].as_of.unwrap().to_string(),
         "2026-11-21T00:04:03.404Z"
     );
-    // A list of another chain is none of ours.
+    // A list of another chain is refused.
     let server = serving(&recorded("coingecko/token_list")).await;
     assert_eq!(
         code(coingecko(&server).tokens(None).await),

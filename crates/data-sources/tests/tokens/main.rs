@@ -78,7 +78,7 @@ pub async fn serving(body: &Value) -> MockServer {
     answering(ResponseTemplate::new(200).set_body_json(body)).await
 }
 
-/// Answers that no adapter takes for its own, with what each is called.
+/// Answers that every adapter must refuse, with the error of each.
 pub fn attacks() -> Vec<(&'static str, ResponseTemplate)> {
     let json = |body: &str| {
         ResponseTemplate::new(200).set_body_raw(body.as_bytes().to_vec(), "application/json")

@@ -35,7 +35,7 @@ async fn a_market_keeps_its_figures_and_its_time() {
 }
 
 #[tokio::test]
-async fn what_is_empty_is_unknown_and_not_zero() {
+async fn an_empty_member_is_unknown_and_not_zero() {
     let server = serving(&info(|row| {
         for member in [
             "marketCap",
@@ -81,7 +81,7 @@ async fn a_price_that_is_no_price_is_refused() {
             "{price}"
         );
     }
-    // Three times: none, no time at all, and one that lies ahead.
+    // Three times: a missing one, an invalid one, and one in the future.
     for time in [
         json!(""),
         json!("yesterday"),
@@ -133,7 +133,7 @@ async fn rows_of_other_tokens_and_chains_are_not_ours() {
 async fn one_bad_row_does_not_spoil_a_batch() {
     let answer = changed("okx/price_info_board", |answer| {
         answer["data"][1]["price"] = json!("NaN");
-        // The third row comes twice and contradicts itself.
+        // The third row is repeated and contradicts itself.
         let mut again = answer["data"][2].clone();
         again["price"] = json!("7");
         answer["data"].as_array_mut().unwrap().push(again);
@@ -148,7 +148,7 @@ async fn one_bad_row_does_not_spoil_a_batch() {
         .iter()
         .map(|market| market.price_usd.to_string())
         .collect();
-    // In the order of the question; without those that were not asked for.
+    // In the order of the request, without rows that were not requested.
     assert_eq!(
         prices,
         [

@@ -43,7 +43,7 @@ async fn a_coin_that_is_left_out_is_not_priced() {
     for none in [
         recorded("defillama_coins/price_unknown"),
         llama(|row| row["price"] = json!(null)),
-        // Another token's price is not ours.
+        // Another token's price is refused.
         recorded("defillama_coins/price_usdt0"),
     ] {
         assert_eq!(code(quote(&none).await), "token_not_priced", "{none}");
@@ -122,7 +122,7 @@ async fn pairs_of_others_and_half_pairs_are_left_out() {
         let found = dexscreener(&server).pairs("xlayer", WOKB, None).await;
         assert_eq!(code(found), "upstream_malformed", "{other}");
     }
-    // Whatever may be missing is missing.
+    // Every optional member may be missing.
     let half = pairs(|pair| {
         for member in [
             "liquidity",

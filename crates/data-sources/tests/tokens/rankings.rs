@@ -18,7 +18,7 @@ async fn hot_tokens_of_all_chains_and_of_one() {
     );
     assert_eq!(tokens[1].address(), None);
     assert_eq!(found.sources[0].source, "okx.hot-tokens");
-    // None of them is of the home chain.
+    // None of them belongs to the home chain.
     assert_eq!(
         code(okx(&server).hot_tokens(Some(196), None).await),
         "upstream_malformed"

@@ -20,7 +20,7 @@ fn first(change: impl FnOnce(&mut Value)) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_found_is_ranked_without_the_imitation() {
+async fn search_results_are_ranked_without_the_imitation() {
     let page = search(&recorded("okx/token_search_okb_196"), 20)
         .await
         .unwrap();
@@ -54,7 +54,7 @@ async fn the_question_is_encoded_and_a_full_page_leads_on() {
     let found = okx
         .search_tokens("USD₮0&limit=9", 8453, 4, Some("a b"), None)
         .await;
-    // The rows are of another chain than the one asked for.
+    // The rows belong to another chain than the requested one.
     assert_eq!(code(found), "upstream_malformed");
     let request = &server.received_requests().await.unwrap()[0];
     let query: Vec<(String, String)> = request
@@ -77,7 +77,7 @@ async fn the_question_is_encoded_and_a_full_page_leads_on() {
         .unwrap()
         .value;
     assert_eq!(page.next_cursor.as_deref(), Some("4"));
-    // A page that leads to itself is the last one.
+    // A page whose cursor leads to itself is the last one.
     let page = okx
         .search_tokens("OKB", 196, 4, Some("4"), None)
         .await
@@ -87,7 +87,7 @@ async fn the_question_is_encoded_and_a_full_page_leads_on() {
 }
 
 #[tokio::test]
-async fn nothing_found_is_an_answer() {
+async fn an_empty_search_result_is_an_answer() {
     let page = search(&recorded("okx/token_search_none"), 20)
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! How much is kept for one account.
+//! The limits of what is kept for one account.
 
 use crate::{Refusal, Rule};
 
@@ -8,10 +8,10 @@ pub const MOST_GRANT_DAYS: u64 = 180;
 /// Most live grants of an account: received, not revoked, and not older than a grant may live.
 pub const MOST_GRANTS: u64 = 64;
 
-/// Most revocations that an account may make of grants that never came.
+/// Most revocations of an account for grants that were never received.
 pub const MOST_TOMBSTONES: u64 = 256;
 
-/// There is room for another grant beside so many live ones.
+/// Checks that there is room for another grant beside so many live ones.
 ///
 /// # Errors
 /// `too_many_grants`
@@ -35,8 +35,8 @@ pub fn require_room_for_grant(live: u64) -> Result<(), Refusal> {
     ))
 }
 
-/// There is room for another revocation of a grant that never came, beside so many. A grant that
-/// came can always be revoked, and so can all grants at once.
+/// Checks that there is room for another revocation of a grant that was never received, beside so
+/// many. A received grant can always be revoked, and so can all grants at once.
 ///
 /// # Errors
 /// `too_many_revocations`

@@ -6,19 +6,19 @@ use calldata_checks::UtcSeconds;
 use super::{Tightest, Use, revoked};
 use crate::{Grant, Now, Policy, ReceivedGrant, Refusal, Rule};
 
-/// What a received grant is at a time and under a policy.
+/// A received grant's state at a time and under a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing<'a> {
     /// It has not begun.
     NotYetValid(&'a ReceivedGrant),
     /// Plans may be ordered under it.
     Active(ActiveGrant<'a>),
-    /// Nothing is sent under it again.
+    /// Nothing is sent under it any more.
     Ended(EndedGrant<'a>),
 }
 
 /// A grant under which plans may be ordered. Only [`Account::standing`](crate::Account::standing)
-/// makes one, for one judgement.
+/// makes one, for a single judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveGrant<'a> {
     received: &'a ReceivedGrant,
@@ -32,7 +32,7 @@ pub struct ActiveGrant<'a> {
 pub struct EndedGrant<'a> {
     /// The grant.
     pub received: &'a ReceivedGrant,
-    /// Why.
+    /// The reason.
     pub reason: EndReason,
 }
 
@@ -161,7 +161,7 @@ impl<'a> ActiveGrant<'a> {
         self.cap
     }
 
-    /// What the holder signed beside the grant.
+    /// The limits that the holder signed in addition to the grant.
     #[must_use]
     pub const fn tightest(&self) -> Tightest {
         self.tightest

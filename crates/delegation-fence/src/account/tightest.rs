@@ -4,8 +4,7 @@ use alloy_primitives::U256;
 
 use crate::Limit;
 
-/// The tightest of everything that a holder signed about a grant; `None` where no limit says
-/// anything.
+/// The tightest of a holder's limits for a grant; `None` where no limit states a value.
 ///
 /// # Example
 /// ```
@@ -36,7 +35,7 @@ pub struct Tightest {
 }
 
 impl Tightest {
-    /// With one limit more. It never loosens: zero in a limit's member says nothing there.
+    /// Adds one limit. It never loosens: zero in a limit's member states no value.
     #[must_use]
     pub fn and(self, limit: &Limit) -> Self {
         Self {

@@ -1,11 +1,11 @@
-//! What a service asks of a plan because it pays the plan's gas.
+//! A service's conditions for a plan whose gas it pays.
 
 use alloy_primitives::U256;
 
 use super::Admitted;
 use crate::{Refusal, Rule};
 
-/// The least plan that a service sends, and its budgets for gas: micro US dollars of one day.
+/// The smallest plan that a service sends, and its daily budgets for gas in micro US dollars.
 ///
 /// # Example
 /// ```
@@ -19,9 +19,9 @@ use crate::{Refusal, Rule};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// The least that a plan takes, in the input token's smallest unit.
+    /// The least amount of a plan, in the input token's smallest unit.
     pub least_amount: U256,
-    /// What a plan's gas is taken to cost until its cost is known.
+    /// The assumed gas cost of a plan until its cost is known.
     pub of_plan: u64,
     /// The most for the plans of one account.
     pub of_account: u64,
@@ -29,17 +29,17 @@ pub struct Budget {
     pub of_all: u64,
 }
 
-/// What the plans of the day cost so far, in micro US dollars.
+/// The gas costs of the day's plans so far, in micro US dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Those of the account.
+    /// The cost of the account's plans.
     pub of_account: u64,
-    /// Those of all accounts.
+    /// The cost of all accounts' plans.
     pub of_all: u64,
 }
 
 impl Budget {
-    /// The plan is worth its gas.
+    /// Checks that the plan is worth its gas.
     ///
     /// # Errors
     /// `order_too_small`
@@ -55,7 +55,7 @@ impl Budget {
         ))
     }
 
-    /// The budgets of the day cover another plan.
+    /// Checks that the budgets of the day cover another plan.
     ///
     /// # Errors
     /// `gas_budget_exhausted`

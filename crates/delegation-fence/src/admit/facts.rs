@@ -1,4 +1,4 @@
-//! What the bytes of a verified plan say, as the fence reads them.
+//! The facts in the bytes of a verified plan, as the fence reads them.
 
 use alloy_primitives::{Address, Selector, U256};
 use calldata_checks::{
@@ -10,17 +10,17 @@ use plan_builder::{AccountKind, Request, Verified};
 
 use crate::{Refusal, Rule};
 
-/// What a plan does, decoded from the steps that are sent. Nothing is taken from what the envelope
-/// says about itself.
+/// The effects of a plan, decoded from the steps that are sent. No statement of the envelope about
+/// itself is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanFacts {
     /// The chain of the request that the plan was verified for.
     pub chain_id: u64,
     /// The account of the request.
     pub account: Address,
-    /// What the account is in the request.
+    /// The kind of the account in the request.
     pub account_kind: AccountKind,
-    /// The version of the fees that it was verified with.
+    /// The version of the fees in the verification.
     pub fee_version: String,
     /// The integrator in the calldata.
     pub integrator: String,
@@ -28,20 +28,20 @@ pub struct PlanFacts {
     pub reset: Allowance,
     /// The second step.
     pub approve: Allowance,
-    /// Where the third step goes.
+    /// The target of the third step.
     pub call_to: Address,
     /// The native coin that it carries, in wei.
     pub call_value: U256,
     /// The function that it calls.
     pub selector: Option<Selector>,
-    /// Whom the router pays.
+    /// The receiver of the router's payment.
     pub receiver: Address,
     /// The least output that the router accepts, in the output token's smallest unit.
     pub min_amount_out: U256,
-    /// What the router takes from the account: token and amount, once for each leg that deposits.
+    /// The router's deposits from the account: token and amount, once for each leg that deposits.
     pub deposits: Vec<(Address, U256)>,
-    /// The gross input that was quoted, in the input token's smallest unit: the verifier has
-    /// compared it with the quote.
+    /// The quoted gross input, in the input token's smallest unit: the verifier has compared it
+    /// with the quote.
     pub quoted: U256,
     /// The input token of the request.
     pub input_token: Address,
@@ -89,7 +89,7 @@ impl PlanFacts {
         })
     }
 
-    /// The sum of the deposits; `None` past 256 bits.
+    /// The sum of the deposits; `None` when it overflows 256 bits.
     #[must_use]
     pub fn deposited(&self) -> Option<U256> {
         self.deposits

@@ -1,4 +1,4 @@
-//! Whether a plan can be executed on the chain as it is now.
+//! Whether a plan can be executed on the chain now.
 
 use alloy_primitives::U256;
 use calldata_checks::StepKind;
@@ -6,19 +6,19 @@ use calldata_checks::StepKind;
 use super::Admitted;
 use crate::{Refusal, Rule};
 
-/// What the chain says of a plan before its first step, as of one sealed block.
+/// The chain's state for a plan before its first step, as of one sealed block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Foresight {
-    /// What the account holds of the input token, in its smallest unit.
+    /// The account's balance of the input token, in its smallest unit.
     pub balance: U256,
-    /// The step that reverts when all three are executed one after the other; `None` when none
-    /// does, or where no node can say it.
+    /// The step that reverts when all three are executed in order; `None` when none reverts, or
+    /// where no node can tell.
     pub reverts: Option<StepKind>,
 }
 
 impl Admitted {
-    /// Holds the plan against what the chain says of it: a plan that cannot end well costs gas and
-    /// leaves an allowance for nothing.
+    /// Compares the plan with the chain's state: a plan that cannot succeed costs gas and leaves an
+    /// allowance behind.
     ///
     /// # Errors
     /// `balance_too_low`, then `plan_would_revert`

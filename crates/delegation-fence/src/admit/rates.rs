@@ -1,4 +1,4 @@
-//! What a plan has to promise at the prices of the market.
+//! The minimum that a plan has to promise at market prices.
 
 use alloy_primitives::U256;
 use calldata_checks::{BasisPoints, Decimal};
@@ -26,11 +26,11 @@ const PRICE_DECIMALS: u8 = 18;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// A whole input token in US dollars.
+    /// US dollars for a whole input token.
     pub input_usd: Decimal,
     /// Decimals of the input token.
     pub input_decimals: u8,
-    /// A whole output token in US dollars.
+    /// US dollars for a whole output token.
     pub output_usd: Decimal,
     /// Decimals of the output token.
     pub output_decimals: u8,
@@ -59,10 +59,10 @@ impl Rates {
 }
 
 impl Admitted {
-    /// The plan's minimum is worth its input at these prices, less the deviation.
+    /// Checks that the plan's minimum is worth its input at these prices, less the deviation.
     ///
     /// # Errors
-    /// `fence_price`; prices that give no figure refuse as well.
+    /// `fence_price`; prices without a usable figure refuse as well.
     pub fn require_worth(&self, rates: &Rates, max_deviation: BasisPoints) -> Result<(), Refusal> {
         let least = rates.least_output(self.amount, max_deviation);
         if least.is_some_and(|least| self.landing.at_least >= least) {

@@ -1,5 +1,5 @@
-//! An admitted submission as it is stored: a send that was begun is brought to its end whatever
-//! changes meanwhile, so that nothing of it is derived again.
+//! The stored form of an admitted submission. A send that has begun is brought to its end whatever
+//! changes meanwhile, so nothing of it is derived again.
 
 use calldata_checks::Step;
 use plan_builder::wire::{Digits, Eip55, StepRecord, Time, Word};
@@ -62,8 +62,8 @@ impl Admitted {
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// Reads what was stored. It confirms nothing: that is done before it is stored, and again
-    /// before each step.
+    /// Reads the stored form. It confirms nothing: the confirmations are made before it is stored,
+    /// and again before each step.
     ///
     /// # Errors
     /// `log_malformed`

@@ -196,15 +196,15 @@ fn judge_amounts(cap: U256, facts: &PlanFacts) -> Result<(), Refusal> {
 
 const DAY: u64 = 86_400;
 
-/// What the holder allowed beside the grant: a number of swaps, and the outflow of any 24 hours.
+/// Checks the holder's additional limits: a number of swaps, and the outflow of any 24 hours.
 pub(super) fn judge_limits(
     active: &ActiveGrant<'_>,
     payload_digest: B256,
     amount: U256,
     now: Now,
 ) -> Result<(), Refusal> {
-    // The plan itself is counted when its third step is signed; asked again after that, it is not
-    // counted twice.
+    // The plan itself is counted when its third step is signed; a later repetition does not count
+    // it twice.
     let others = || {
         active
             .uses()
@@ -224,7 +224,7 @@ pub(super) fn judge_limits(
         }
     }
     if let Some(most) = tightest.outflow_24h {
-        // The earlier clock looks back furthest.
+        // The earlier clock reaches furthest back.
         let since = now.earliest().unix().saturating_sub(DAY);
         let outflow = others()
             .filter(|used| used.signed_at.unix() > since)

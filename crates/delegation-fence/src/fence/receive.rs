@@ -1,5 +1,5 @@
-//! What was accepted. Only the rules of [`Fence`](crate::Fence) and [`Instance`](crate::Instance)
-//! make one.
+//! Accepted messages. Only the rules of [`Fence`](crate::Fence) and [`Instance`](crate::Instance)
+//! make them.
 
 use alloy_primitives::Address;
 
@@ -30,7 +30,7 @@ impl ReceivedGrant {
         &self.signed
     }
 
-    /// Whose key signed: the account, or the owner of the sub-wallet.
+    /// The signer: the account, or the owner of the sub-wallet.
     #[must_use]
     pub const fn owner(&self) -> Address {
         self.owner

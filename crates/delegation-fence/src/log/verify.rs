@@ -1,4 +1,4 @@
-//! Judging a log by itself.
+//! Verifies a log by itself.
 
 use alloy_primitives::B256;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Head, LogEvent, Record};
 use crate::{Refusal, Rule, json, refusal::same, send::Transaction};
 
-/// A log of which every record follows the one before it.
+/// A log whose records follow each other without a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedLog {
     records: Vec<Record>,
@@ -20,7 +20,7 @@ impl VerifiedLog {
         &self.records
     }
 
-    /// Where it ends.
+    /// Its end.
     #[must_use]
     pub fn head(&self) -> Head {
         self.records.last().map_or(Head::EMPTY, |last| Head {
@@ -29,7 +29,7 @@ impl VerifiedLog {
         })
     }
 
-    /// Whether the log says that the grant was revoked.
+    /// Whether the log states that the grant was revoked.
     #[must_use]
     pub fn is_revoked(&self) -> bool {
         self.records
@@ -37,7 +37,7 @@ impl VerifiedLog {
             .any(|record| record.event() == LogEvent::Revoked)
     }
 
-    /// The plans that were admitted and did not come to an end yet, in their order.
+    /// The admitted plans that have not reached their end yet, in order.
     #[must_use]
     pub fn open_plans(&self) -> Vec<B256> {
         let of = |event: LogEvent| {
@@ -53,9 +53,9 @@ impl VerifiedLog {
 }
 
 /// Verifies a log: the answers of a server in their order, each `{records, next_cursor}` or the
-/// list of records, from the first record on. It opens no socket. What was left out at the end it
-/// cannot see: compare [`VerifiedLog::head`] with a
-/// [`RevocationReceipt`](crate::RevocationReceipt), or with what was read before.
+/// list of records, from the first record on. It opens no socket. It cannot detect records that are
+/// missing at the end: compare [`VerifiedLog::head`] with a
+/// [`RevocationReceipt`](crate::RevocationReceipt), or with an earlier reading.
 ///
 /// # Errors
 /// `log_malformed`; `log_hash` for a record that was changed; `log_chain` and `log_sequence` for
@@ -106,8 +106,8 @@ fn read(answer: &str) -> Result<Vec<Record>, Refusal> {
         .map(|value| {
             let spelling = json::canonical(rule, &value)?;
             let record: Record = json::read(rule, "a record", value)?;
-            // A member that is read as another one (`null` for a missing member) would stand
-            // outside the hash.
+            // A member that reads like another spelling (`null` for a missing member) would not be
+            // covered by the hash.
             if json::canonical(rule, &record)? != spelling {
                 return Err(malformed("a record in another form than records have", ""));
             }

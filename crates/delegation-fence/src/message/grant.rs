@@ -1,4 +1,4 @@
-//! `FenceGrant`: who may order what, for how long.
+//! `FenceGrant`: the permission for a delegate to order swaps, and its duration.
 
 use alloy_primitives::{Address, B256, U256};
 use alloy_sol_types::{SolStruct as _, sol};
@@ -26,14 +26,14 @@ sol! {
 }
 
 /// The permission that an account's key signs: the delegate may order swaps of the account that lie
-/// inside the policy. Times are Unix seconds, amounts the input token's smallest unit.
+/// inside the policy. Times are Unix seconds; amounts are in the input token's smallest unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Grant {
     /// The account whose tokens are swapped.
     #[serde(with = "json::address")]
     pub account: Address,
-    /// What the account is.
+    /// The kind of the account.
     pub account_kind: AccountKind,
     /// The chain.
     #[serde(deserialize_with = "json::uint64::deserialize")]
@@ -45,9 +45,9 @@ pub struct Grant {
     pub rules_digest: B256,
     /// The project that the grant is bound to.
     pub project_id: Name,
-    /// What the service may do.
+    /// The permitted capability of the service.
     pub capability: Name,
-    /// Who may order.
+    /// The account that may order.
     #[serde(with = "json::address")]
     pub delegate: Address,
     /// The most that one swap takes, fees included.
@@ -59,15 +59,15 @@ pub struct Grant {
     /// When it was signed.
     #[serde(with = "json::uint64")]
     pub issued_at: u64,
-    /// From when it counts.
+    /// When it begins.
     #[serde(with = "json::uint64")]
     pub not_before: u64,
-    /// The first second at which it no longer counts.
+    /// The first second at which it is over.
     #[serde(with = "json::uint64")]
     pub expires_at: u64,
 }
 
-/// What an account is.
+/// The kind of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountKind {

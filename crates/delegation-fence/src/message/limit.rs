@@ -1,4 +1,4 @@
-//! `FenceLimit`: a grant made tighter.
+//! `FenceLimit`: a tighter bound for a grant.
 
 use alloy_primitives::{Address, B256, U256};
 use alloy_sol_types::{SolStruct as _, sol};
@@ -18,16 +18,16 @@ sol! {
     }
 }
 
-/// Tightens a grant: one signature of the account's key, in effect at once. Zero in a member means
-/// no limit of its own there. Several limits of one grant count together, the tightest in each
-/// member; nothing loosens a grant but a new one.
+/// Tightens a grant: one signature of the account's key, in effect at once. Zero in a member states
+/// no limit. Several limits of one grant count together, the tightest in each member. Only a new
+/// grant can loosen a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Limit {
     /// The account of the grant.
     #[serde(with = "json::address")]
     pub account: Address,
-    /// Which grant.
+    /// The grant.
     #[serde(with = "json::word")]
     pub grant_id: B256,
     /// The most that one swap takes, in the input token's smallest unit.

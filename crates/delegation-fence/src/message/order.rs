@@ -19,16 +19,16 @@ sol! {
     }
 }
 
-/// What the delegate of a grant signs over a plan that it reviewed: exactly these bytes, at most
-/// once. Output token, minimum and the hash of the call say again what the digest commits to, so
-/// that a contract that does not know the plan can check them.
+/// The delegate's signature over a plan that it reviewed: exactly these bytes, at most once. Output
+/// token, minimum and the hash of the call repeat parts of the digest's content, so that a contract
+/// that does not know the plan can check them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Order {
     /// The account of the grant.
     #[serde(with = "json::address")]
     pub account: Address,
-    /// Under which grant.
+    /// The grant.
     #[serde(with = "json::word")]
     pub grant_id: B256,
     /// `submission.payload_digest` of the plan.

@@ -28,7 +28,7 @@ pub struct Revocation {
     /// The chain.
     #[serde(deserialize_with = "json::uint64::deserialize")]
     pub chain_id: u64,
-    /// Which grant; zero for all.
+    /// The grant; zero for all.
     #[serde(with = "json::word")]
     pub grant_id: B256,
     /// The project of the grant.

@@ -1,4 +1,4 @@
-//! Delegations that others signed, held against what the grant promises.
+//! Accepts delegations that others signed, by comparison with the grant.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{Grant, Policy, Refusal, Rule, TypedData, refusal::same};
 
-/// The delegations of a grant, each exactly what the grant promises and signed by its account. What
-/// they allow on the chain is what the fence allows, as far as [`Level`] can say it.
+/// The delegations of a grant, each exactly as the grant promises and signed by its account. They
+/// allow on the chain what the fence allows, as far as [`Level`] can express it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainGrant {
     pub(super) chain_id: u64,
@@ -25,9 +25,9 @@ pub struct ChainGrant {
 }
 
 impl ChainTerms<'_> {
-    /// Accepts the delegations of a grant, in whatever order they are given. What the chain says is
-    /// for the caller to compare: that [`Self::nonce`] is the account's present one, and that the
-    /// account has the framework's code ([`judge_code`](super::judge_code)).
+    /// Accepts the delegations of a grant, in any order. The caller compares the chain's state:
+    /// that [`Self::nonce`] is the account's present one, and that the account has the framework's
+    /// code ([`judge_code`](super::judge_code)).
     ///
     /// # Errors
     /// Those of [`Self::delegations`]; `delegations_missing`, `delegation_unexpected`,
@@ -82,8 +82,8 @@ impl ChainTerms<'_> {
 }
 
 impl ChainGrant {
-    /// Accepts the delegations of a file whose redeemer, level and number nobody has said
-    /// otherwise: for the holder's own tool. A service compares them with its own
+    /// Accepts the delegations of a file with the redeemer, level and number that the file itself
+    /// states, for the holder's own tool. A service compares them with its own values
     /// ([`ChainTerms::accept`]).
     ///
     /// # Errors
@@ -108,8 +108,8 @@ impl ChainGrant {
             .find(|caveat| caveat.enforcer == NONCE)
             .and_then(|caveat| U256::try_from_be_slice(&caveat.terms));
         let level = match given.len() {
-            // The last caveat of the only delegation with three before it; that it is that is
-            // compared below.
+            // The last caveat of the only delegation, after three others. The comparison below
+            // verifies that.
             2 => caveats
                 .clone()
                 .find(|caveat| caveat.terms.len() > FENCE_TERMS)
@@ -138,13 +138,13 @@ impl ChainGrant {
         self.account
     }
 
-    /// Who redeems.
+    /// The redeemer.
     #[must_use]
     pub const fn redeemer(&self) -> Address {
         self.redeemer
     }
 
-    /// Who enforces.
+    /// The enforcing level.
     #[must_use]
     pub const fn level(&self) -> Level {
         self.level
@@ -156,7 +156,7 @@ impl ChainGrant {
         self.nonce
     }
 
-    /// The most that the chain lets one approval be, in the input token's smallest unit.
+    /// The largest approval that the chain allows, in the input token's smallest unit.
     #[must_use]
     pub const fn most_on_chain(&self) -> U256 {
         self.most
@@ -168,8 +168,8 @@ impl ChainGrant {
         &self.delegations
     }
 
-    /// The hashes that the manager must have disabled for the permission to be over. The one that
-    /// clears an allowance is not among them: it can do nothing else, and is needed after a
+    /// The hashes that the manager must have disabled for the permission to be over. The delegation
+    /// that clears an allowance is not among them: it can do nothing else, and is needed after a
     /// revocation in the middle of a plan.
     #[must_use]
     pub fn ending(&self) -> Vec<B256> {
@@ -185,7 +185,7 @@ impl ChainGrant {
 /// delegations.
 const FENCE_TERMS: usize = 188;
 
-/// A delegation is exactly the promised one.
+/// Checks that a delegation is exactly the promised one.
 fn judge(promised: &Delegation, given: &Delegation) -> Result<(), Refusal> {
     same(
         Rule::DelegationDelegatorMismatch,

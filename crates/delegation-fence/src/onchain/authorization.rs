@@ -6,7 +6,7 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use super::framework::IMPLEMENTATION;
 use crate::{Refusal, Rule, Signature};
 
-/// What an account signs to run the code of another contract, or of none.
+/// An account's authorization to run the code of another contract, or of none.
 ///
 /// # Example
 /// ```
@@ -42,8 +42,7 @@ impl Authorization {
     ///
     /// # Errors
     /// `authorization_any_chain` for chain 0, `authorization_implementation` for the code of
-    /// another contract: delegations that were given once would mean whatever that code makes of
-    /// them.
+    /// another contract: that code would decide the meaning of delegations that were given before.
     pub fn new(chain_id: u64, implementation: Address, nonce: u64) -> Result<Self, Refusal> {
         if chain_id == 0 {
             return Err(Refusal::new(
@@ -68,13 +67,13 @@ impl Authorization {
         }))
     }
 
-    /// What is signed.
+    /// The signed digest.
     #[must_use]
     pub fn digest(&self) -> B256 {
         self.0.signature_hash()
     }
 
-    /// With its signature.
+    /// Adds the signature.
     #[must_use]
     pub fn sign_with(self, signature: &Signature) -> SignedAuthorization {
         let (r, s, v) = signature.parts();
@@ -83,13 +82,13 @@ impl Authorization {
 }
 
 impl SignedAuthorization {
-    /// As RLP, in the form that `cast send --auth` takes.
+    /// As RLP, for `cast send --auth`.
     #[must_use]
     pub fn to_rlp(&self) -> Bytes {
         alloy_rlp::encode(&self.0).into()
     }
 
-    /// As JSON, in the form of `authorizationList` of a transaction.
+    /// As JSON, in the form of a transaction's `authorizationList`.
     #[must_use]
     pub fn to_value(&self) -> serde_json::Value {
         serde_json::json!({

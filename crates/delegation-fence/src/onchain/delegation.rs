@@ -1,4 +1,4 @@
-//! A delegation, as it is hashed, signed and written.
+//! A delegation: its hash, its signature and its written forms.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::{Eip712Domain, SolStruct as _};
@@ -9,27 +9,27 @@ use serde_json::{Value, json};
 use super::framework::{MANAGER, ROOT, TypedCaveat, TypedDelegation, WireCaveat, WireDelegation};
 use crate::{Refusal, Rule, Signature, json};
 
-/// A condition of a delegation: a contract, and what it is told. What a redeemer tells it (`args`)
-/// is not part of what is signed.
+/// A condition of a delegation: a contract and its terms. The arguments of a redeemer (`args`) are
+/// not signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caveat {
-    /// The contract that holds the delegation to it.
+    /// The contract that enforces the condition.
     pub enforcer: Address,
-    /// What it is told.
+    /// The terms of the condition.
     pub terms: Bytes,
 }
 
-/// What an account lets a redeemer do for it. Its authority is the account itself: a delegation
-/// that passes on another one is not read.
+/// An account's permission for a redeemer. Its authority is the account itself: a delegation that
+/// passes on another one is not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delegation {
-    /// Who redeems.
+    /// The redeemer.
     pub delegate: Address,
     /// The account.
     pub delegator: Address,
     /// The conditions, in their order.
     pub caveats: Vec<Caveat>,
-    /// What tells it from others that are the same.
+    /// Distinguishes it from otherwise equal delegations.
     pub salt: U256,
 }
 
@@ -40,7 +40,7 @@ impl Delegation {
         self.typed().eip712_hash_struct()
     }
 
-    /// What the account signs: the hash under the manager's domain on a chain.
+    /// The signed digest: the hash under the manager's domain on a chain.
     ///
     /// # Example
     /// ```
@@ -66,7 +66,7 @@ impl Delegation {
         keccak256(preimage)
     }
 
-    /// The domain hash of a hardware wallet's screen. The message hash is [`Self::hash`].
+    /// The domain hash that a hardware wallet shows. The message hash is [`Self::hash`].
     #[must_use]
     pub fn domain_hash(chain_id: u64) -> B256 {
         domain(chain_id).separator()
@@ -102,7 +102,7 @@ impl Delegation {
         })
     }
 
-    /// With its signature.
+    /// Adds the signature.
     #[must_use]
     pub const fn sign_with(self, signature: Signature) -> SignedDelegation {
         SignedDelegation {
@@ -132,7 +132,7 @@ impl Delegation {
 /// A delegation with the signature of its account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedDelegation {
-    /// What is signed.
+    /// The delegation.
     pub delegation: Delegation,
     /// The signature over [`Delegation::digest`].
     pub signature: Signature,
@@ -143,8 +143,8 @@ impl SignedDelegation {
     /// "salt", "signature"}`.
     ///
     /// # Errors
-    /// `delegation_malformed`, and the rules of signatures. `args` have to be empty: whoever
-    /// redeems says them.
+    /// `delegation_malformed`, and the rules of signatures. `args` have to be empty, because the
+    /// redeemer sets them.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         Self::of_value(json::parse(Rule::DelegationMalformed, text)?)
     }
@@ -208,7 +208,7 @@ impl SignedDelegation {
         })
     }
 
-    /// Whose key signed it, for a chain.
+    /// The signer, for a chain.
     ///
     /// # Errors
     /// `signature_unrecoverable`
@@ -216,7 +216,7 @@ impl SignedDelegation {
         self.signature.recover(self.delegation.digest(chain_id))
     }
 
-    /// As the manager takes it; `args` for the caveats of one enforcer.
+    /// The form for the manager; `args` for the caveats of one enforcer.
     pub(super) fn wire(&self, args: Option<(Address, &Bytes)>) -> WireDelegation {
         let delegation = &self.delegation;
         let of = |enforcer: Address| match args {

@@ -1,4 +1,4 @@
-//! The contracts of the framework: where they stand, and what is called on them.
+//! The contracts of the framework: their addresses, and the functions that are called.
 
 use alloy_primitives::{Address, B256, address};
 use alloy_sol_types::sol;
@@ -19,12 +19,12 @@ pub const VALUE_LTE: Address = address!("92Bf12322527cAA612fd31a0e810472BBB106A8
 pub const ALLOWED_TARGETS: Address = address!("7F20f61b1f09b08D970938F6fa563634d65c4EeB");
 /// `AllowedMethodsEnforcer`: which selectors.
 pub const ALLOWED_METHODS: Address = address!("2c21fD0Cb9DC8445CB3fb0DC5E7Bb0Aca01842B5");
-/// `AllowedCalldataEnforcer`: which bytes at which place, counted from the selector.
+/// `AllowedCalldataEnforcer`: which bytes at which offset, counted from the selector.
 pub const ALLOWED_CALLDATA: Address = address!("c2b0d624c1c4319760C96503BA27C347F3260f55");
-/// `ApprovalRevocationEnforcer`: only calls that take an allowance away.
+/// `ApprovalRevocationEnforcer`: only calls that revoke an allowance.
 pub const APPROVAL_REVOCATION: Address = address!("e264F1f09A19505a1ca1a86D5b01E8bFdb64324A");
 
-/// The authority of a delegation that an account gives of its own.
+/// The authority of a delegation that an account gives itself.
 pub(super) const ROOT: B256 = B256::repeat_byte(0xff);
 
 pub(super) use self::interface::{
@@ -61,7 +61,7 @@ mod interface {
             bytes callData;
         }
 
-        /// The order as `FenceEnforcer` takes it.
+        /// The order in the form for `FenceEnforcer`.
         struct OrderArgs {
             bytes32 payloadDigest;
             bytes32 callHash;

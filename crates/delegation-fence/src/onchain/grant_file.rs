@@ -33,7 +33,7 @@ pub struct GrantFile {
     pub delegations: Vec<SignedDelegation>,
 }
 
-/// More than any grant has.
+/// An upper bound of the number of a grant's delegations.
 const MOST: usize = 8;
 
 impl GrantFile {
@@ -52,7 +52,8 @@ impl GrantFile {
     /// The delegations of a file, and the text of the rest of it.
     ///
     /// # Errors
-    /// `typed_data_malformed` for what is not JSON, and those of [`SignedDelegation::parse`].
+    /// `typed_data_malformed` for a text that is not JSON, and those of
+    /// [`SignedDelegation::parse`].
     pub fn split(text: &str) -> Result<(String, Vec<SignedDelegation>), Refusal> {
         split(text).map(|(rest, delegations)| (rest.to_string(), delegations))
     }
@@ -74,7 +75,7 @@ impl GrantFile {
 }
 
 impl From<Signed<Grant>> for GrantFile {
-    /// The file of an account that has no delegations.
+    /// The file of an account without delegations.
     fn from(signed: Signed<Grant>) -> Self {
         Self {
             signed,
@@ -84,7 +85,7 @@ impl From<Signed<Grant>> for GrantFile {
 }
 
 impl SignedDelegation {
-    /// Reads a list of delegations, as it stands in a file.
+    /// Reads a list of delegations in the form of a file.
     ///
     /// # Errors
     /// `delegation_malformed`, and the rules of signatures.

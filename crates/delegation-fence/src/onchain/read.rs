@@ -1,4 +1,4 @@
-//! What is asked of a chain, and what its answers say.
+//! Reads from a chain, and the meaning of the answers.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -14,15 +14,15 @@ use crate::{Refusal, Rule};
 /// A question to a contract: `eth_call` at a sealed block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
-    /// The contract.
+    /// The called contract.
     pub to: Address,
     /// Calldata.
     pub data: Bytes,
 }
 
 impl Read {
-    /// Whether the manager has a delegation disabled. The account can enable it again: what counts
-    /// is what it says now.
+    /// Whether the manager has a delegation disabled. The account can enable it again, so only the
+    /// present answer counts.
     #[must_use]
     pub fn disabled(hash: B256) -> Self {
         let call = disabledDelegationsCall {
@@ -41,21 +41,21 @@ impl Read {
         Self::new(NONCE, call.abi_encode())
     }
 
-    /// How much of the grant's input token its router may take from the account.
+    /// The allowance of the router for the grant's input token.
     #[must_use]
     pub fn allowance(grant: &ChainGrant) -> Self {
         Self::allowance_of(grant.token, grant.account, grant.router)
     }
 
-    /// How much of a token `spender` may take from an account.
+    /// The allowance of `spender` for a token of an account.
     #[must_use]
     pub fn allowance_of(token: Address, owner: Address, spender: Address) -> Self {
         let call = allowanceCall { owner, spender };
         Self::new(token, call.abi_encode())
     }
 
-    /// The answer as a number: exactly one word. `None` for anything else, such as the nothing of
-    /// an address without a contract.
+    /// The answer as a number: exactly one word. `None` for any other length, such as the empty
+    /// answer of an address without a contract.
     #[must_use]
     pub fn number(answer: &[u8]) -> Option<U256> {
         (answer.len() == 32).then(|| U256::from_be_slice(answer))
@@ -76,9 +76,9 @@ impl Read {
     }
 }
 
-/// The account's code points to the framework's implementation (EIP-7702). Without it the manager
-/// takes the signature and the account executes nothing; with another code the delegations mean
-/// what that code makes of them.
+/// Checks that the account's code points to the framework's implementation (EIP-7702). Without
+/// code, the manager accepts the signature and the account executes nothing. With another code,
+/// that code decides the meaning of the delegations.
 ///
 /// # Errors
 /// `account_code_mismatch`

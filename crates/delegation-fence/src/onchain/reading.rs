@@ -1,28 +1,27 @@
-//! What a sealed block says of an account with delegations.
+//! A sealed block's state of an account with delegations.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 
 use super::{accept::ChainGrant, read::judge_code};
 use crate::{Block, Refusal, Rule, refusal::same};
 
-/// What a sealed block says of an account: everything in it was read as of this one block.
+/// A sealed block's state of an account. All of it was read as of this one block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainReading {
-    /// Which block.
+    /// The block.
     pub block: Block,
     /// The account's code.
     pub code: Bytes,
     /// Its number at the `NonceEnforcer`.
     pub nonce: U256,
-    /// Which of the delegations that were asked for the manager has disabled.
+    /// The requested delegations that the manager has disabled.
     pub disabled: Vec<B256>,
-    /// What the router may take of the tokens that were asked for.
+    /// The router's allowances for the requested tokens.
     pub allowances: Vec<(Address, U256)>,
 }
 
 impl ChainReading {
-    /// The router may take nothing from the account yet. At the stock level whoever redeems could
-    /// spend what it may take.
+    /// Checks that the router has no allowance yet. At the stock level the redeemer could spend it.
     ///
     /// # Errors
     /// `router_allowance_open`
@@ -41,12 +40,13 @@ impl ChainReading {
 }
 
 impl ChainGrant {
-    /// The chain would let the delegations be redeemed, as far as it can be read beforehand. Not
-    /// read is whether the manager is paused.
+    /// Checks that the chain would let the delegations be redeemed, as far as that can be read
+    /// beforehand. It does not read whether the manager is paused.
     ///
     /// # Errors
     /// `account_code_mismatch`, `delegation_nonce_mismatch`, `delegation_disabled`. The delegation
-    /// that clears an allowance counts too: nothing is begun that could not be cleared.
+    /// that clears an allowance counts too, because no plan may begin whose allowance could not be
+    /// cleared.
     pub fn judge(&self, reading: &ChainReading) -> Result<(), Refusal> {
         judge_code(&reading.code)?;
         same(
@@ -71,7 +71,7 @@ impl ChainGrant {
         }
     }
 
-    /// The hashes of all delegations, those to clear included.
+    /// The hashes of all delegations, the clearing one included.
     #[must_use]
     pub fn hashes(&self) -> Vec<B256> {
         self.delegations
@@ -80,7 +80,7 @@ impl ChainGrant {
             .collect()
     }
 
-    /// The hash of the delegation to clear an allowance.
+    /// The hash of the delegation that clears an allowance.
     #[must_use]
     pub fn clearing(&self) -> Option<B256> {
         self.delegations
@@ -89,8 +89,8 @@ impl ChainGrant {
             .map(|(_, signed)| signed.delegation.hash())
     }
 
-    /// Whether the permission is over by what a block says: every delegation but the one to clear
-    /// is disabled.
+    /// Whether the permission is over according to a block: every delegation except the clearing
+    /// one is disabled.
     #[must_use]
     pub fn is_over(&self, reading: &ChainReading) -> bool {
         self.ending()

@@ -1,4 +1,4 @@
-//! Calldata: what the redeemer sends, and what ends the permission.
+//! Calldata of the redeemer, and calldata that ends the permission.
 
 use alloy_primitives::{Address, B256, Bytes, U256, b256};
 use alloy_sol_types::{SolCall as _, SolValue as _};
@@ -15,43 +15,43 @@ use super::{
 };
 use crate::{Order, Refusal, Rule, Signed};
 
-/// One call that reverts as a whole (ERC-7579).
+/// The mode of one call that reverts as a whole (ERC-7579).
 const SINGLE: B256 = B256::ZERO;
-/// Several that revert as a whole.
+/// The mode of several calls that revert as a whole.
 const BATCH: B256 = b256!("0100000000000000000000000000000000000000000000000000000000000000");
 
 /// A transaction that is still to be sent. It carries no native coin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct UnsentTransaction {
     /// The chain.
     pub chain_id: u64,
-    /// Whose transaction it has to be.
+    /// The account that has to send it.
     pub from: Address,
-    /// Where it goes.
+    /// The target.
     pub to: Address,
     /// Calldata.
     pub data: Bytes,
 }
 
-/// A redemption: what the redeemer sends for one step of a plan, or for all of them.
+/// A redemption: the redeemer's transaction for one step of a plan, or for all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redemption {
-    /// The steps that it executes, in their order.
+    /// The executed steps, in their order.
     pub steps: Vec<StepKind>,
-    /// What is sent.
-    pub call: Call,
+    /// The transaction.
+    pub call: UnsentTransaction,
 }
 
 impl ChainGrant {
-    /// What the redeemer sends for an admitted plan: three transactions at the stock level, each to
-    /// be awaited to a sealed block before the next one; one transaction with the project's
-    /// enforcer, which executes all steps or none.
+    /// The redeemer's transactions for an admitted plan. At the stock level there are three, and
+    /// each must reach a sealed block before the next one is sent. With the project's enforcer
+    /// there is one, which executes all steps or none.
     ///
-    /// `steps` are those of [`Admitted`](crate::Admitted). That the plan lies inside the fence is
-    /// for [`admit`](crate::admit) to say; the chain judges what it can once more.
+    /// `steps` are those of [`Admitted`](crate::Admitted). [`admit`](crate::admit) judges whether
+    /// the plan lies inside the fence; the chain checks its part once more.
     ///
     /// # Errors
-    /// `delegation_cap` for an amount above what the chain lets an approval be
+    /// `delegation_cap` for an amount above the largest approval that the chain allows
     /// ([`Self::most_on_chain`]).
     pub fn redemptions(
         &self,
@@ -74,10 +74,10 @@ impl ChainGrant {
         }
     }
 
-    /// What the redeemer sends to take the router's allowance away. It also counts after the grant
-    /// was revoked. The chain refuses it when there is no allowance.
+    /// The redeemer's transaction that revokes the router's allowance. It also works after the
+    /// grant was revoked. The chain refuses it when there is no allowance.
     #[must_use]
-    pub fn clear(&self) -> Call {
+    pub fn clear(&self) -> UnsentTransaction {
         let data = approveCall {
             spender: self.router,
             amount: U256::ZERO,
@@ -86,9 +86,9 @@ impl ChainGrant {
         self.redeem(Purpose::Clear, SINGLE, execution, None)
     }
 
-    /// What the account sends to take the router's allowance away itself.
+    /// The account's own transaction that revokes the router's allowance.
     #[must_use]
-    pub fn clear_by_account(&self) -> Call {
+    pub fn clear_by_account(&self) -> UnsentTransaction {
         let data = approveCall {
             spender: self.router,
             amount: U256::ZERO,
@@ -96,14 +96,14 @@ impl ChainGrant {
         self.by_account(self.token, data.abi_encode())
     }
 
-    /// What the account sends to end the permission on the chain: a call of its own code that
-    /// disables every delegation of [`Self::ending`] but those of `already`, all or none. `None`
-    /// when nothing is left.
+    /// The account's transaction that ends the permission on the chain: a call of its own code that
+    /// disables every delegation of [`Self::ending`] except those in `already`, all or none. `None`
+    /// when none is left.
     ///
-    /// The manager refuses to disable a delegation twice, so that `already` has to be what it says
-    /// now. An account without its code sends the transactions of [`Self::disable_each`].
+    /// The manager refuses to disable a delegation twice, so `already` has to be its present state.
+    /// An account without its code sends the transactions of [`Self::disable_each`].
     #[must_use]
-    pub fn disable(&self, already: &[B256]) -> Option<Call> {
+    pub fn disable(&self, already: &[B256]) -> Option<UnsentTransaction> {
         let executions: Vec<_> = self
             .disable_each(already)
             .into_iter()
@@ -123,9 +123,9 @@ impl ChainGrant {
         Some(self.by_account(self.account, call.abi_encode()))
     }
 
-    /// The same as one transaction for each delegation.
+    /// [`Self::disable`] as one transaction for each delegation.
     #[must_use]
-    pub fn disable_each(&self, already: &[B256]) -> Vec<Call> {
+    pub fn disable_each(&self, already: &[B256]) -> Vec<UnsentTransaction> {
         self.delegations
             .iter()
             .filter(|(purpose, signed)| {
@@ -140,8 +140,8 @@ impl ChainGrant {
             .collect()
     }
 
-    fn by_account(&self, to: Address, data: Vec<u8>) -> Call {
-        Call {
+    fn by_account(&self, to: Address, data: Vec<u8>) -> UnsentTransaction {
+        UnsentTransaction {
             chain_id: self.chain_id,
             from: self.account,
             to,
@@ -189,14 +189,14 @@ impl ChainGrant {
         }
     }
 
-    /// `redeemDelegations` of one delegation.
+    /// `redeemDelegations` for one delegation.
     fn redeem(
         &self,
         purpose: Purpose,
         mode: B256,
         execution: Bytes,
         args: Option<(Address, &Bytes)>,
-    ) -> Call {
+    ) -> UnsentTransaction {
         let of_purpose = |(known, _): &&(Purpose, SignedDelegation)| *known == purpose;
         let chain: Vec<_> = self
             .delegations
@@ -209,7 +209,7 @@ impl ChainGrant {
             modes: vec![mode],
             executionCallDatas: vec![execution],
         };
-        Call {
+        UnsentTransaction {
             chain_id: self.chain_id,
             from: self.redeemer,
             to: MANAGER,

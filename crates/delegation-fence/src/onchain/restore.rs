@@ -1,4 +1,4 @@
-//! Delegations that were accepted before.
+//! Restores delegations that were accepted before.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -11,13 +11,12 @@ use super::{
 use crate::{Grant, Refusal, Rule, TypedData};
 
 impl ChainGrant {
-    /// The delegations of a grant as a store kept them. What they say is taken as it stands: it was
-    /// judged when they came ([`ChainTerms::accept`](super::ChainTerms::accept)), by the policy of
-    /// then. So an allowance can be cleared and a permission ended under a policy that was
-    /// replaced.
+    /// The delegations of a grant from a store. Their content is not judged again: it was judged
+    /// when they were accepted ([`ChainTerms::accept`](super::ChainTerms::accept)), by the policy
+    /// of that time. So an allowance can be cleared and a permission ended under a replaced policy.
     ///
     /// # Errors
-    /// `delegations_missing` for what was not accepted for this grant.
+    /// `delegations_missing` for delegations that were not accepted for this grant.
     pub fn restore(grant: &TypedData<Grant>, kept: &[SignedDelegation]) -> Result<Self, Refusal> {
         let digest = grant.digest();
         let of = |purpose: Purpose| {
@@ -77,7 +76,7 @@ fn address(packed: &[u8]) -> Option<Address> {
     (packed.len() == 20).then(|| Address::from_slice(packed))
 }
 
-/// What `AllowedCalldata` asks for at a place.
+/// The bytes that `AllowedCalldata` requires at an offset.
 fn bytes_at(delegation: &Delegation, offset: usize) -> Option<&[u8]> {
     let place = U256::from(offset).to_be_bytes::<WORD>();
     delegation

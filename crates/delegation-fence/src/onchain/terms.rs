@@ -1,4 +1,4 @@
-//! Which delegations a grant promises.
+//! The delegations that a grant promises.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::SolCall as _;
@@ -12,29 +12,27 @@ use super::{
 };
 use crate::{AccountKind, Grant, Policy, Refusal, Rule, TypedData, refusal::same};
 
-/// How much longer than the grant the clearing of its allowance is permitted, in seconds.
+/// How many seconds longer than the grant its allowance may be cleared.
 pub const CLEAR_GRACE_SECONDS: u64 = 86_400;
 
-/// The distance from the selector to the first argument's word, and so on: what `AllowedCalldata`
-/// counts from.
+/// Offsets of arguments from the selector on, as `AllowedCalldata` counts them.
 pub(super) const SPENDER: usize = 4;
 pub(super) const AMOUNT: usize = 36;
 /// The receiver of the router's functions is their fourth argument.
 const RECEIVER: usize = 100;
 pub(super) const WORD: usize = 32;
 
-/// Who holds a redemption to the fence.
+/// The enforcing contracts of a redemption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Level {
     /// The framework's own enforcers: target, function, spender, receiver, native value, time,
-    /// redeemer, and a coarse bound of an approval. Three redemptions.
+    /// redeemer, and a coarse bound for an approval. Three redemptions.
     Stock,
-    /// The project's `FenceEnforcer` at this address: all of the ordered swap, and nothing else.
-    /// One redemption.
+    /// The project's `FenceEnforcer` at this address: exactly the ordered swap. One redemption.
     Enforcer(Address),
 }
 
-/// What one delegation is for.
+/// The purpose of a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Approve the router.
@@ -43,7 +41,7 @@ pub enum Purpose {
     Call,
     /// The whole ordered swap.
     Swap,
-    /// Take the router's allowance away, and nothing else: it outlives a revocation.
+    /// Revoke the router's allowance, and nothing else: it outlives a revocation.
     Clear,
 }
 
@@ -66,7 +64,7 @@ impl Purpose {
     }
 }
 
-/// What the delegations of a grant are made of.
+/// The terms of a grant's delegations.
 ///
 /// # Example
 /// ```
@@ -100,7 +98,7 @@ pub struct ChainTerms<'a> {
     pub policy: &'a Policy,
     /// The key of the service that redeems and pays the gas.
     pub redeemer: Address,
-    /// Who enforces.
+    /// The enforcing level.
     pub level: Level,
     /// The account's number at the manager's `NonceEnforcer`: counting it up ends all delegations
     /// of the account at once.
@@ -108,9 +106,8 @@ pub struct ChainTerms<'a> {
 }
 
 impl ChainTerms<'_> {
-    /// The delegations, in the order in which they stand in a file. Whoever has the same terms
-    /// computes the same ones: the salt of each is keccak-256 over the grant's digest and the
-    /// delegation's purpose.
+    /// The delegations, in the order of a file. The same terms give the same delegations: the salt
+    /// of each is keccak-256 over the grant's digest and the delegation's purpose.
     ///
     /// # Errors
     /// `account_kind_unsupported`, `grant_policy_digest_mismatch`, `fence_chain`,
@@ -127,9 +124,9 @@ impl ChainTerms<'_> {
             .collect())
     }
 
-    /// The most that the chain lets one approval be, in the input token's smallest unit. At the
-    /// stock level it is the only cap that the chain knows, and can be above the grant's: its lower
-    /// cap is then the service's promise.
+    /// The largest approval that the chain allows, in the input token's smallest unit. At the stock
+    /// level it is the chain's only cap, and can be above the grant's: its lower cap is then the
+    /// service's promise.
     #[must_use]
     pub fn most_on_chain(&self) -> U256 {
         match self.level {
@@ -139,7 +136,7 @@ impl ChainTerms<'_> {
     }
 
     /// How many leading zero bytes an approved amount must have: as many as leave room for the
-    /// grant's cap, and one more if that room is above the policy's.
+    /// grant's cap, and one more if that room exceeds the policy's cap.
     fn zero_bytes(&self) -> usize {
         let cap = self.grant.message().per_swap_cap;
         let fitting = cap.leading_zeros() / 8;
@@ -202,7 +199,7 @@ impl ChainTerms<'_> {
             (Purpose::Swap, Level::Enforcer(enforcer)) => {
                 caveats.push(caveat(enforcer, self.fence()));
             }
-            // A level without an enforcer has no such delegation.
+            // The stock level has no such delegation.
             (Purpose::Swap, Level::Stock) => {}
         }
         Delegation {
@@ -297,7 +294,7 @@ fn caveat(enforcer: Address, terms: Vec<u8>) -> Caveat {
     }
 }
 
-/// `AllowedCalldata`: these bytes at this place.
+/// `AllowedCalldata`: these bytes at this offset.
 fn bytes_at(offset: usize, bytes: &[u8]) -> Caveat {
     let offset = U256::from(offset).to_be_bytes::<WORD>();
     caveat(ALLOWED_CALLDATA, [offset.as_slice(), bytes].concat())

@@ -1,4 +1,4 @@
-//! What changed between two policies.
+//! The changes between two policies.
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use super::Policy;
 /// One member that differs between two policies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Where: `$.per_swap_cap.max`.
+    /// Its path: `$.per_swap_cap.max`.
     pub path: String,
-    /// What stands in the first policy, as JSON; `None` when it has no such member.
+    /// Its value in the first policy, as JSON; `None` when it has no such member.
     pub before: Option<String>,
-    /// What stands in the second.
+    /// Its value in the second policy.
     pub after: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The document as it is written, and what of it is enforced.
+//! The written document, and the enforced part of it.
 
 use alloy_primitives::{Selector, U256, hex, keccak256};
 use calldata_checks::swap::calldata::IMPLEMENTED;
@@ -10,9 +10,9 @@ use crate::{Name, Refusal, Rule};
 
 /// The form of the document.
 const SCHEMA: &str = "svc.fence.policy/1";
-/// The longest life of a grant, in days, whatever a policy says.
+/// The longest life of a grant, in days, whatever a policy states.
 pub(super) const MOST_DAYS: u64 = crate::MOST_GRANT_DAYS;
-/// The only steps there are.
+/// The only possible steps.
 const STEPS: [&str; 3] = ["approve_reset", "approve", "call"];
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ pub(super) struct GrantLife {
     pub(super) max_days: u64,
 }
 
-/// A text of printable ASCII, which has one Unicode form and hides nothing.
+/// A text of printable ASCII. It has one Unicode form and hides nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub(super) struct Plain(String);
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for FourBytes {
 }
 
 impl Document {
-    /// Every member says what this crate enforces. Returns the chain's id.
+    /// Checks that this crate enforces every member. Returns the chain's id.
     pub(super) fn require_enforceable(&self) -> Result<u64, Refusal> {
         let text = |member, expected: &str, observed: &str| {
             if expected == observed {
@@ -169,8 +169,8 @@ impl Document {
     }
 
     fn require_cap(&self) -> Result<(), Refusal> {
-        // The cap in dollars is what is published; the one in atoms is what is compared. One is the
-        // other at par.
+        // The cap in dollars is published, and the cap in atoms is compared. They must be equal at
+        // par.
         let atoms = U256::from(10)
             .checked_pow(U256::from(self.input_token.decimals))
             .and_then(|one| self.per_swap_cap.usd.0.checked_mul(one));

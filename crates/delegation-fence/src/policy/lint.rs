@@ -1,4 +1,4 @@
-//! What the author of a policy should think about again.
+//! Advice for the author of a policy.
 
 use calldata_checks::swap::calldata::swapTokensMultipleV3ERC20ToERC20Call;
 
@@ -11,7 +11,7 @@ use super::{DAY, Policy};
 pub struct Advice {
     /// A stable name.
     pub code: &'static str,
-    /// What to think about, in one sentence.
+    /// The advice, in one sentence.
     pub message: String,
 }
 

@@ -1,11 +1,11 @@
-//! What an event changes, and which events a send can have.
+//! The effect of an event, and the possible events of a send.
 
 use calldata_checks::StepKind;
 
 use super::{Event, Fate, Sending, Transaction, is_effective};
 
-/// An event that does not follow from those before it: the list is not that of a send, and nothing
-/// may be done by it.
+/// An event that does not follow from those before it: the list is not that of a send, and no
+/// action may follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event that cannot follow: {event:?}")]
 pub struct OutOfOrder {
@@ -14,10 +14,10 @@ pub struct OutOfOrder {
 }
 
 impl Sending {
-    /// Takes in what happened.
+    /// Applies an event.
     ///
     /// # Errors
-    /// [`OutOfOrder`]; nothing has changed then.
+    /// [`OutOfOrder`]; the state is then unchanged.
     pub fn apply(&mut self, event: &Event) -> Result<(), OutOfOrder> {
         if !self.can_follow(event) {
             return Err(OutOfOrder { event: *event });
@@ -44,8 +44,8 @@ impl Sending {
                         allowance,
                     },
                 );
-                // Somebody else may have written the allowance since that block: what is decided is
-                // read anew.
+                // Another party may have changed the allowance since that block: a decision needs a
+                // new reading.
                 self.read_back = None;
             }
             Event::Void(transaction) => self.set(transaction, Fate::Void),
@@ -88,7 +88,7 @@ impl Sending {
             Event::Landed(_) => self.executed() && !self.finished,
             Event::Halting { .. } => self.halt.is_none() && !self.executed() && !self.finished,
             Event::ReadBack { .. } => (self.halt.is_some() || self.executed()) && !self.finished,
-            // Said once: it stands until it is another one, or gone.
+            // It is stated once: it holds until it changes or ends.
             Event::ClearImpossible(obstacle) => {
                 self.owes_clear() && self.obstacle != Some(obstacle)
             }
@@ -119,7 +119,7 @@ impl Sending {
         }
     }
 
-    /// Whether an allowance of this plan is left by the last reading.
+    /// Whether the last reading shows an allowance of this plan.
     fn owes_clear(&self) -> bool {
         (self.halt.is_some() || self.executed())
             && self.approved()

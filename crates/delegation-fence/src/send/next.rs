@@ -1,4 +1,4 @@
-//! What to do next.
+//! The next action.
 
 use alloy_primitives::U256;
 use calldata_checks::StepKind;
@@ -10,8 +10,8 @@ use super::{
 use crate::LEAST_LIFE_SECONDS;
 
 impl Sending {
-    /// What to do next, for what is true now. Asked again with the same events and the same view it
-    /// says the same.
+    /// The next action for the present state. The same events and the same view always give the
+    /// same action.
     #[must_use]
     pub fn next(&self, view: &View) -> Action {
         if self.executed() {
@@ -63,8 +63,8 @@ impl Sending {
                 }
                 Fate::Sealed { .. } => return halt(HaltReason::Reverted),
                 Fate::Void => return halt(HaltReason::Displaced),
-                // Signed before, like the step behind it: it comes back by itself, and nothing new
-                // is signed.
+                // It was signed before, like the step after it: it is mined again by itself, and
+                // nothing new is signed.
                 Fate::Open { .. } if self.is_followed(kind) => return Action::Resolve(transaction),
                 Fate::None | Fate::Open { .. } => {
                     if let Some(reason) = self.reason_to_halt(kind, view) {
@@ -81,22 +81,23 @@ impl Sending {
         Action::ReadAllowance
     }
 
-    /// Whether the step behind a step was ordered. It was, when a reorganisation has taken both, or
-    /// the first of them, out of their blocks.
+    /// Whether the next step was ordered. It was, when a reorganisation removed both, or the first
+    /// of them, from their blocks.
     fn is_followed(&self, kind: StepKind) -> bool {
         StepKind::ALL
             .into_iter()
             .any(|later| later > kind && self.fate(Transaction::Step(later)) != Fate::None)
     }
 
-    /// What forbids a step now.
+    /// The reason that forbids a step now.
     fn reason_to_halt(&self, kind: StepKind, view: &View) -> Option<HaltReason> {
         if let Err(rule) = view.confirmation {
             return Some(HaltReason::Refused(rule));
         }
         let now = view.now.latest();
         let is_first = kind == StepKind::ApproveReset && self.step(kind) == Fate::None;
-        // The enforcer of a plan that goes out at once holds its block to the order's deadline.
+        // The enforcer of a plan that is sent as one transaction holds its block to the order's
+        // deadline.
         let is_late = now.unix() > self.deadline && (is_first || self.as_one);
         let over = is_late
             || if is_first {
@@ -107,22 +108,23 @@ impl Sending {
         over.then_some(HaltReason::Over)
     }
 
-    /// After a halt: what is open is cancelled and awaited, then the allowance is read, cleared and
-    /// read again.
+    /// After a halt: open transactions are cancelled and awaited, then the allowance is read,
+    /// cleared and read again.
     fn unwind(&self, view: &View) -> Action {
         let open = all().find(|transaction| matches!(self.fate(*transaction), Fate::Open { .. }));
         match open {
             Some(step @ (Transaction::Step(_) | Transaction::Swap)) => {
                 return Action::Cancel(step);
             }
-            // A clear that is on its way is wanted.
+            // A pending clear is wanted.
             Some(clear @ Transaction::Clear(_)) => return Action::Resolve(clear),
             None => {}
         }
         self.settle_allowance(view)
     }
 
-    /// After all three steps took effect: what landed, and that no allowance is left.
+    /// After all three steps took effect: checks the received output, and that no allowance is
+    /// left.
     fn conclude(&self, view: &View) -> Action {
         if self.landed.is_none() {
             return Action::ReadLanding;

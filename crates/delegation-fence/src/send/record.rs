@@ -1,4 +1,4 @@
-//! Events as they are stored: one JSON object each.
+//! The stored form of events: one JSON object each.
 
 use plan_builder::wire::{Digits, KindRecord, Word};
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ struct StoredBlock {
 }
 
 impl Event {
-    /// As JSON, to be stored.
+    /// The stored form, as JSON.
     ///
     /// # Example
     /// ```
@@ -168,7 +168,7 @@ impl Stored {
     }
 }
 
-/// The word of a reason, of which no two have the same.
+/// The word of a reason. No two reasons have the same.
 fn word(reason: HaltReason) -> &'static str {
     match reason {
         HaltReason::Refused(rule) => rule.as_str(),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_refused() {
+    fn a_malformed_event_is_refused() {
         for text in [
             "",
             "[]",

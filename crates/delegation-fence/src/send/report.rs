@@ -1,4 +1,4 @@
-//! What is said about a send.
+//! The report about a send.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::{StepKind, step};
@@ -11,11 +11,11 @@ use crate::Admitted;
 pub enum State {
     /// Nothing was ordered yet.
     Accepted,
-    /// Steps go out.
+    /// Steps are being sent.
     Sending,
     /// All three steps took effect, and no allowance of the plan is left.
     Done,
-    /// No further step goes out; what is open is awaited, and the allowance cleared.
+    /// No further step is sent; open transactions are awaited, and the allowance is cleared.
     Halting,
     /// Halted, and no allowance of the plan is left.
     HaltedClean,
@@ -54,7 +54,7 @@ impl State {
     }
 }
 
-/// The transaction that clears an allowance, for who can send it.
+/// The transaction that clears an allowance, for the account that can send it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClearTransaction {
     /// The chain.
@@ -67,28 +67,28 @@ pub struct ClearTransaction {
     pub data: Bytes,
 }
 
-/// What is reported of a send. Nothing in it is hoped for: a cleared allowance is one that was read
-/// back as zero.
+/// The report about a send. It states only observed facts: a cleared allowance was read back as
+/// zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The state.
     pub state: State,
     /// Each step's transaction and block, as far as it is sealed, and whether it took effect.
     pub steps: [Option<(B256, Block, bool)>; 3],
-    /// Before, or during, which step it halted.
+    /// The step before or during which it halted.
     pub halted_at: Option<StepKind>,
-    /// Why.
+    /// The reason.
     pub reason: Option<&'static str>,
-    /// What the account received of the output token, and whether that is at least the minimum.
+    /// The received amount of the output token, and whether it is at least the minimum.
     pub landed: Option<(U256, bool)>,
-    /// The router's allowance as it was last read, and where.
+    /// The router's allowance by the last reading, and its block.
     pub allowance_read_back: Option<(U256, Block)>,
-    /// What clears the allowance that is left.
+    /// The transaction that clears the remaining allowance.
     pub clear_transaction: Option<ClearTransaction>,
 }
 
 impl Report {
-    /// Whether no allowance was left when it was last read. `false` also where nothing was read.
+    /// Whether the last reading showed no allowance. `false` also when nothing was read.
     #[must_use]
     pub fn allowance_cleared(&self) -> bool {
         self.allowance_read_back
@@ -119,7 +119,7 @@ impl Sending {
         State::Sending
     }
 
-    /// What is reported.
+    /// The report.
     #[must_use]
     pub fn report(&self, admitted: &Admitted) -> Report {
         let sealed = |fate: Fate| match fate {
@@ -155,7 +155,7 @@ impl Sending {
             .max_by_key(|(_, block)| block.number)
     }
 
-    /// Why the service cannot clear the allowance, as it was last written.
+    /// Why the service cannot clear the allowance, by the last event.
     #[must_use]
     pub const fn obstacle(&self) -> Option<ClearObstacle> {
         self.obstacle

@@ -1,4 +1,4 @@
-//! Attacks 2, 6, 24 and 36 at the time of use: the confirmations (a) to (d) in their order.
+//! Attacks 2, 6, 24 and 36 at the time of use: the confirmations (a) to (d) in order.
 
 use alloy_primitives::B256;
 use delegation_fence::{Grant, Name, Now, Phase, ReadBack, Revocation, Rule};
@@ -162,7 +162,8 @@ fn a_plan_that_is_nearly_over_is_not_begun() {
     }
 }
 
-/// Attack 34: the public record says what is pinned, and `present` only for what was read back now.
+/// Attack 34: the public record states the pinned values, and `present` only for a policy that was
+/// read back now.
 #[test]
 fn the_public_record_has_five_members_and_fails_closed() {
     let stage = Stage::new();
@@ -206,11 +207,11 @@ fn the_public_record_has_five_members_and_fails_closed() {
     }
 }
 
-/// Every confirmation has its place: of several that do not hold, the first has the name.
+/// The confirmations have an order: of several that fail, the first one names the refusal.
 #[test]
 fn the_first_confirmation_that_does_not_hold_has_the_name() {
     let mut stage = Stage::new();
-    // From the last to the first, each on top of the others.
+    // From the last to the first, each in addition to the others.
     stage.peg = Some(delegation_fence::Peg {
         usd: "1.05".parse().unwrap(),
         max_deviation: calldata_checks::BasisPoints::new(100).unwrap(),

@@ -1,4 +1,4 @@
-//! What the chain is told and asked: bounds, windows, codes and answers.
+//! Writes to and reads from the chain: bounds, windows, codes and answers.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use calldata_checks::{Step, StepKind};
@@ -14,7 +14,7 @@ use crate::{
     stage::{OWNER, delegate, order, sign},
 };
 
-/// What the enforcers can compare: the amounts below a power of 256.
+/// The enforcers can only compare amounts below a power of 256.
 #[test]
 fn the_stock_bound_is_the_next_one_that_the_policy_allows() {
     for (cap, most) in [
@@ -107,9 +107,10 @@ fn reading(code: Vec<u8>) -> ChainReading {
     }
 }
 
-/// Attacks 26 and 43: what a sealed block says now counts, whatever it said when the grant came.
+/// Attacks 26 and 43: the present state of a sealed block counts, whatever it was when the grant
+/// was received.
 #[test]
-fn what_the_chain_says_now_is_held_against_the_delegations() {
+fn the_delegations_are_compared_with_the_chain_as_it_is_now() {
     let code = [&[0xef, 0x01, 0x00], IMPLEMENTATION.as_slice()].concat();
     for level in LEVELS {
         let case = Case::new(level);
@@ -148,7 +149,7 @@ fn what_the_chain_says_now_is_held_against_the_delegations() {
     }
 }
 
-/// What a store kept needs no policy, and says the same.
+/// Stored delegations need no policy, and have the same content.
 #[test]
 fn kept_delegations_are_those_that_were_accepted() {
     for level in LEVELS {
@@ -166,8 +167,8 @@ fn kept_delegations_are_those_that_were_accepted() {
     }
 }
 
-/// Nothing but one whole word is an answer: an address without a contract answers nothing, and
-/// means neither yes nor no.
+/// Only one whole word is an answer: the empty answer of an address without a contract means
+/// neither yes nor no.
 #[test]
 fn answers_are_read_strictly() {
     let word = |last: u8| {

@@ -1,5 +1,4 @@
-//! Attacks 26, 37, 38 and 39, as far as they are on paper: delegations that are not what the grant
-//! promises.
+//! Attacks 26, 37, 38 and 39, offline: delegations that differ from the grant's promise.
 
 use alloy_primitives::{Address, B256, U256, address};
 use alloy_signer::SignerSync as _;
@@ -26,7 +25,7 @@ pub(crate) const LEVELS: [Level; 2] = [Level::Stock, Level::Enforcer(ENFORCER)];
 
 type Edit = fn(&mut Delegation);
 
-/// What the delegations follow from, owned.
+/// The inputs of the delegations, owned.
 pub(crate) struct Case {
     pub(crate) grant: TypedData<Grant>,
     pub(crate) policy: Policy,
@@ -104,7 +103,7 @@ pub(crate) fn sign_with(
 }
 
 #[test]
-fn what_the_grant_promises_is_accepted_in_any_order() {
+fn the_promised_delegations_are_accepted_in_any_order() {
     for level in LEVELS {
         let case = Case::new(level);
         let mut given = case.signed();
@@ -115,13 +114,13 @@ fn what_the_grant_promises_is_accepted_in_any_order() {
         // The holder's tool reads redeemer, level and number from the file.
         let read = ChainGrant::of_file(&case.grant, &case.policy, &given).unwrap();
         assert_eq!(read, accepted);
-        // The one that clears is not among those that end.
+        // The clearing delegation is not among those that end the permission.
         assert_eq!(accepted.ending().len(), given.len() - 1);
     }
 }
 
-/// The salt is over the whole grant: delegations of one grant are none of another, whatever differs
-/// between them.
+/// The salt covers the whole grant: one grant's delegations never belong to another, whatever
+/// differs between them.
 #[test]
 fn the_delegations_of_another_grant_are_refused() {
     for level in LEVELS {
@@ -153,7 +152,7 @@ fn every_change_has_its_name() {
                 ),
                 (|d| d.delegate = DELEGATE, Rule::DelegationRedeemerMismatch),
                 (
-                    // Anybody.
+                    // The value for anybody.
                     |d| d.delegate = address!("0000000000000000000000000000000000000a11"),
                     Rule::DelegationRedeemerMismatch,
                 ),
@@ -228,7 +227,7 @@ fn a_list_that_is_too_short_or_too_long_is_refused() {
         assert_eq!(empty.unwrap_err().rule, Rule::DelegationsMissing);
         let twice = [&given[..], &given[..1]].concat();
         assert_eq!(case.accept(&twice), Err(Rule::DelegationUnexpected));
-        // One more that is looser.
+        // An additional, looser delegation.
         let mut loose = given[0].delegation.clone();
         loose.caveats.clear();
         loose.salt = U256::ZERO;
@@ -256,7 +255,7 @@ fn the_account_signs_for_its_chain() {
     }
 }
 
-/// Another level, another redeemer or another number than the service has.
+/// Another level, redeemer or number than the service's.
 #[test]
 fn the_services_own_terms_count() {
     let stock = Case::new(Level::Stock).signed();
@@ -313,7 +312,7 @@ fn delegations_need_a_grant_of_their_kind_and_two_keys() {
 }
 
 #[test]
-fn what_is_no_delegation_is_refused() {
+fn a_malformed_delegation_is_refused() {
     let given = Case::new(Level::Stock).signed();
     let good = given[0].to_value();
     assert_eq!(
@@ -372,7 +371,7 @@ fn what_is_no_delegation_is_refused() {
             malformed
         );
     }
-    // No other message has them.
+    // No other message has delegations.
     assert!(Signed::<Grant>::parse(&text).is_err());
     assert_eq!(Grant::PRIMARY_TYPE, "FenceGrant");
 }

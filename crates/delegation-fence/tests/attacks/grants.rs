@@ -1,4 +1,4 @@
-//! Attacks 1 to 4, 6, 7, 10, 11, 25 and 37: grants that are not what they seem.
+//! Attacks 1 to 4, 6, 7, 10, 11, 25 and 37: deceptive grants.
 
 use alloy_primitives::{Address, B256, U256, address};
 use delegation_fence::{
@@ -142,7 +142,7 @@ fn the_times_of_a_grant_have_their_limits() {
     assert_eq!(grant_refused(ahead), Some(Rule::GrantEndsTooLate));
 }
 
-/// Attack 6: milliseconds, and the largest number there is.
+/// Attack 6: milliseconds, and the largest number.
 #[test]
 fn a_time_that_is_no_time_in_seconds_is_refused() {
     for expires_at in [u64::MAX, (NOW + DAY) * 1000] {
@@ -155,7 +155,7 @@ fn a_time_that_is_no_time_in_seconds_is_refused() {
     }
 }
 
-/// Attack 7: of two clocks the worse one counts.
+/// Attack 7: of two clocks the stricter one counts.
 #[test]
 fn the_worse_of_two_clocks_counts() {
     let with = |wall, chain, edit: fn(&mut Grant)| {
@@ -241,7 +241,7 @@ fn an_id_is_taken_for_its_account_only() {
     );
 }
 
-/// Attacks 11 and 37: the delegate is inside what is signed, and is one key.
+/// Attacks 11 and 37: the delegate is part of the signed message, and is one key.
 #[test]
 fn a_delegate_that_was_swapped_is_refused() {
     let signed = sign(grant(), &owner());
@@ -297,7 +297,7 @@ fn the_cap_of_a_grant_is_at_most_the_policys() {
     }
 }
 
-/// Attack 25, and the plain accounts: what is refused says what to do instead.
+/// Attack 25, and the plain accounts: a refusal states what to do instead.
 #[test]
 fn kinds_that_nothing_is_sent_for_are_refused() {
     for kind in [AccountKind::Eoa, AccountKind::Safe] {
@@ -312,7 +312,7 @@ fn kinds_that_nothing_is_sent_for_are_refused() {
         assert_eq!(refusal.rule, Rule::AccountKindUnsupported);
         assert!(refusal.message.contains("sub-wallet"), "{refusal}");
     }
-    // A kind passed as another one is another message: the signature is of another key.
+    // A kind that is replaced makes another message: the signature then recovers to another key.
     let signed = sign(
         Grant {
             account: OWNER,

@@ -79,7 +79,7 @@ fn the_outflow_of_24_hours_rolls() {
         .count(GRANT_ID, used(2, 1, NOW - DAY + 1))
         .unwrap();
     assert_eq!(stage.refused_by(), Rule::LimitOutflow);
-    // What is a day old no longer counts, nor does the plan itself when it is asked again.
+    // Swaps of a day ago do not count any more, nor does the plan itself when it is judged again.
     let mut stage = Stage::new();
     tighten(
         &mut stage.account,
@@ -100,7 +100,7 @@ fn the_outflow_of_24_hours_rolls() {
     };
     stage.account.count(GRANT_ID, itself).unwrap();
     stage.admit().unwrap();
-    // Sums that no number holds are not wrapped.
+    // Sums that overflow are not wrapped.
     stage
         .account
         .count(
@@ -132,7 +132,7 @@ fn a_limit_never_loosens() {
         ..limit()
     };
     assert_eq!(tighten(&mut stage.account, loose), Ok(once));
-    // Zero says nothing; it neither forbids nor permits.
+    // Zero states no value; it neither forbids nor permits.
     assert_eq!(tighten(&mut stage.account, limit()), Ok(once));
 }
 
@@ -165,7 +165,7 @@ fn a_limit_by_somebody_else_is_refused() {
     );
 }
 
-/// One owner's records do not grow without end, and the refusal names the way out.
+/// One owner's records do not grow without bound, and the refusal names the way out.
 #[test]
 fn an_account_has_so_many_grants_and_tombstones() {
     require_room_for_grant(MOST_GRANTS - 1).unwrap();

@@ -1,4 +1,4 @@
-//! The attacks on the fence, by name: each is refused by a rule of its own.
+//! The attacks on the fence, by name. A distinct rule refuses each.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -45,7 +45,7 @@ fn a_deadline_bounds_the_start_of_the_first_step_only() {
     stage.admit_in(Phase::GoOn).unwrap();
 }
 
-/// The order, the body and the plan name the same things, or nothing is sent.
+/// The order, the body and the plan name the same values, or nothing is sent.
 #[test]
 fn an_order_over_other_things_is_refused() {
     let edits: [fn(&mut Order); 5] = [
@@ -53,7 +53,7 @@ fn an_order_over_other_things_is_refused() {
         |order| order.grant_id = B256::repeat_byte(3),
         |order| order.payload_digest = B256::repeat_byte(3),
         |order| order.call_hash = B256::repeat_byte(3),
-        // Attack 46: a token that somebody made up.
+        // Attack 46: an invented token.
         |order| order.output_token = Address::repeat_byte(3),
     ];
     for edit in edits {
@@ -85,9 +85,9 @@ fn the_minimum_of_an_order_is_one_that_the_calldata_guarantees() {
     }
 }
 
-/// What must land is the minimum in the calldata, also where the order asks for less.
+/// The required output is the minimum in the calldata, also where the order asks for less.
 #[test]
-fn what_must_land_is_data_for_the_sender() {
+fn the_required_landing_is_data_for_the_sender() {
     let mut stage = Stage::new();
     let least = stage.order.message().min_amount_out;
     stage.reorder(|order| order.min_amount_out = U256::ONE);
@@ -97,7 +97,7 @@ fn what_must_land_is_data_for_the_sender() {
     assert_ne!(admitted.landing.token, USDC);
 }
 
-/// What was admitted is stored whole, and read as it was: a restart derives nothing of it again.
+/// An admitted plan is stored whole and read back unchanged: a restart derives nothing of it again.
 #[test]
 fn an_admitted_plan_is_stored_and_read_again() {
     let admitted = Stage::new().admit().unwrap();
@@ -114,7 +114,7 @@ fn an_admitted_plan_is_stored_and_read_again() {
     }
 }
 
-/// An order that a store kept is used as before.
+/// A stored order counts as used.
 #[test]
 fn a_restored_order_is_used() {
     let mut stage = Stage::new();
@@ -131,8 +131,8 @@ fn a_restored_order_is_used() {
     assert_eq!(stage.account.in_flight(), Some(B256::repeat_byte(9)));
 }
 
-/// Attacks 20 and 45: the identical order again is the same one, another order of the same plan is
-/// refused, for ever.
+/// Attacks 20 and 45: a repeated identical order is the same one; another order of the same plan is
+/// refused for ever.
 #[test]
 fn a_plan_is_ordered_once() {
     let mut stage = Stage::new();
@@ -170,7 +170,7 @@ fn a_second_plan_waits_for_nobody() {
     assert_eq!(stage.account.accept(&second.order), Ok(Novelty::New));
 }
 
-/// The service pays the gas of every plan, and neither for nothing nor without end.
+/// The service pays the gas of every plan, so it requires a minimum and keeps a budget.
 #[test]
 fn a_plan_is_worth_its_gas_and_within_the_budgets_of_the_day() {
     let admitted = Stage::new().admit().unwrap();
@@ -216,7 +216,7 @@ fn a_plan_that_promises_less_than_its_input_is_worth_is_refused() {
         (fair - U256::ONE, rates("1", "2500"), false),
         // The input is below its peg: less is expected for it.
         (fair - U256::ONE, rates("0.99", "2500"), true),
-        // Prices that give no figure confirm nothing.
+        // Prices without a usable figure confirm nothing.
         (fair, rates("0", "2500"), false),
         (fair, rates("1", "0"), false),
     ] {
@@ -230,7 +230,8 @@ fn a_plan_that_promises_less_than_its_input_is_worth_is_refused() {
     assert_eq!(beyond.unwrap_err().rule, Rule::FencePrice);
 }
 
-/// What cannot end well is refused before it costs gas: too few tokens, or a step that reverts.
+/// A plan that cannot succeed is refused before it costs gas: too few tokens, or a step that
+/// reverts.
 #[test]
 fn a_plan_that_the_chain_would_not_execute_is_refused() {
     let admitted = Stage::new().admit().unwrap();

@@ -1,5 +1,5 @@
-//! Attacks 12 to 23, 27 to 29: plans that are not what was asked for, given to the whole of the
-//! confirmations.
+//! Attacks 12 to 23, 27 to 29: plans that differ from the request, judged by all confirmations
+//! together.
 
 use alloy_primitives::{U256, hex, keccak256};
 use calldata_checks::{BasisPoints, Rail};
@@ -12,7 +12,7 @@ use crate::{
     stage::{CAP, Stage, grant},
 };
 
-/// Seals `edit`'s plan as an attacker would: with the digest of what it says, ordered by the
+/// Seals `edit`'s plan as an attacker would: with the digest of its content, ordered by the
 /// delegate.
 fn resealed(edit: impl FnOnce(&mut Value)) -> Stage {
     let mut stage = Stage::new();
@@ -48,7 +48,7 @@ fn edit_data(plan: &mut Value, step: usize, edit: impl FnOnce(&mut Vec<u8>)) {
     *data = hex::encode_prefixed(bytes).into();
 }
 
-/// Where the receiver stands in the call: behind the selector and three words.
+/// The offset of the receiver in the call: after the selector and three words.
 const RECEIVER: usize = 4 + 3 * 32;
 
 /// Attack 12.
@@ -121,7 +121,7 @@ fn other_steps_are_refused() {
         stage = resealed(|whole| {
             whole["payload"]["steps"] = plan["payload"]["steps"].clone();
         });
-        // The order's hash of the call is no help: the steps are judged first.
+        // The order's hash of the call does not help: the steps are judged first.
         assert_eq!(refused_check(&stage), "erc20_allowance_reset_ordered");
     }
 }
@@ -146,7 +146,7 @@ fn the_cap_is_inclusive() {
     }
 }
 
-/// Attack 18: texts that are no amounts.
+/// Attack 18: texts that are not amounts.
 #[test]
 fn an_amount_in_another_form_is_refused() {
     let above = format!("{}0", U256::MAX);
@@ -176,7 +176,7 @@ fn another_input_token_is_refused() {
     }
 }
 
-/// Attack 19: a second leg that pulls something else from the account.
+/// Attack 19: a second leg that takes another token from the account.
 #[test]
 fn a_second_deposit_of_another_token_is_refused() {
     use alloy_sol_types::SolCall as _;
@@ -192,7 +192,7 @@ fn a_second_deposit_of_another_token_is_refused() {
     assert_eq!(refused_check(&stage), "agg_token_amount_bound");
 }
 
-/// Attack 21: what was verified is what is sent, and nothing reads it a second time.
+/// Attack 21: the verified bytes are the sent bytes, and nothing reads them a second time.
 #[test]
 fn the_steps_that_are_sent_are_those_that_were_judged() {
     let stage = Stage::new();
@@ -204,7 +204,7 @@ fn the_steps_that_are_sent_are_those_that_were_judged() {
         keccak256(&admitted.steps[2].data),
         stage.order.message().call_hash
     );
-    // A duplicate member, of which another reader takes the other one.
+    // A duplicate member, of which another reader would take the other one.
     let mut twice = Stage::new();
     twice.envelope = twice
         .envelope
@@ -212,7 +212,7 @@ fn the_steps_that_are_sent_are_those_that_were_judged() {
     assert_eq!(refused_check(&twice), "plan_malformed");
 }
 
-/// Attack 22: everything is inside the digest that was signed.
+/// Attack 22: everything is covered by the signed digest.
 #[test]
 fn a_change_anywhere_changes_the_digest() {
     let edits: [fn(&mut Value); 5] = [
@@ -236,7 +236,7 @@ fn a_change_anywhere_changes_the_digest() {
     }
 }
 
-/// Attack 23: a request of the attacker's choice is not the one that the plan is bound to.
+/// Attack 23: an attacker's request is not the one that the plan is bound to.
 #[test]
 fn another_request_is_refused() {
     let mut stage = Stage::new();
@@ -275,13 +275,13 @@ fn a_plan_for_another_account_is_refused() {
     Stage::with(grant(), &wanted).admit().unwrap();
 }
 
-/// Attack 44: a plan by other fees.
+/// Attack 44: a plan with other fees.
 #[test]
 fn a_plan_by_other_fees_than_the_policys_is_refused() {
     let mut stage = Stage::new();
     stage.plans.fees.version = "2026-11-02".to_owned();
-    // The plan names its fees; under other ones it does not verify, and a plan built by those is
-    // outside the policy.
+    // The plan names its fees. With other fees it does not verify, and a plan that is built with
+    // those is outside the policy.
     assert_eq!(refused_check(&stage), "plan_rebuilt_exact");
 }
 

@@ -1,5 +1,4 @@
-//! Attack 35, and what a policy may say: one digest for one set of rules, and no rule that nobody
-//! checks.
+//! Attack 35, and the content of a policy: one digest for one set of rules, and no unchecked rule.
 
 use delegation_fence::{Policy, Rule, differences};
 use serde_json::{Value, json};
@@ -49,7 +48,7 @@ fn the_spelling_of_a_policy_is_not_its_digest() {
 }
 
 #[test]
-fn what_is_not_the_form_of_a_policy_is_refused() {
+fn a_malformed_policy_is_refused() {
     let malformed = Some(Rule::PolicyMalformed);
     assert_eq!(refused(|_| {}), None);
     let edits: [fn(&mut Value); 17] = [
@@ -134,8 +133,8 @@ fn a_rule_that_nobody_checks_is_refused() {
         policy["shapes"].as_array_mut().unwrap().push(shape);
     };
     assert_eq!(refused(twice), Some(Rule::PolicyUnenforceable));
-    // A function of the router that takes native coin: its selector is right, and no decoder reads
-    // it.
+    // A function of the router that takes native coin: its selector is correct, and no decoder
+    // reads it.
     let native = |policy: &mut Value| {
         policy["shapes"][0] = json!({
             "model": "B", "selector": "0x736eac0b",

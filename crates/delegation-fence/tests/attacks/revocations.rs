@@ -41,7 +41,7 @@ fn a_revoked_grant_does_not_come_back() {
         standing.require_active().unwrap_err().rule,
         Rule::GrantRevoked
     );
-    // Another message under the same id neither.
+    // Another message under the same id is refused too.
     let other = Grant {
         not_before: NOW,
         ..grant()
@@ -98,7 +98,7 @@ fn a_revocation_of_all_ends_what_was_issued_before_it() {
     };
     assert_eq!(revoke(&mut account, all.clone()), NOW - 10);
     assert_eq!(account.revoked_at(GRANT_ID), Some(NOW - 10));
-    // Also one that comes later and was issued before.
+    // Also one that is received later and was issued before.
     let older = Grant {
         grant_id: B256::repeat_byte(4),
         issued_at: NOW - 11,
@@ -114,7 +114,7 @@ fn a_revocation_of_all_ends_what_was_issued_before_it() {
         ..grant()
     };
     receive(&mut account, newer).unwrap();
-    // An older revocation of all takes nothing back.
+    // An older revocation of all grants undoes nothing.
     let earlier = Revocation {
         revoked_at: NOW - 100,
         ..all
@@ -149,7 +149,7 @@ fn a_revocation_by_somebody_else_is_refused() {
         refused(sign_in(salt, revocation(), &owner())),
         Rule::DomainSaltMismatch
     );
-    // One of another account ends nothing of this one.
+    // A revocation of another account ends nothing of this one.
     let elsewhere = Revocation {
         account: Address::repeat_byte(9),
         ..revocation()
@@ -218,7 +218,7 @@ fn a_new_policy_carries_no_grant_over() {
         standing.require_active().unwrap_err().rule,
         Rule::GrantSuperseded
     );
-    // The same name with other rules neither.
+    // The same name with other rules is refused too.
     let same_name = edited_policy(|document| {
         document["per_swap_cap"] =
             serde_json::json!({"unit": "input_token_atoms", "max": "1000000", "usd": "1"});

@@ -1,5 +1,5 @@
-//! The rules of the fence by themselves. The verifier judges much of this before them, by the fee
-//! configuration; here it is left out, so that each rule is seen to refuse without it.
+//! The rules of the fence alone. The verifier judges much of this before them, by the fee
+//! configuration. Here it is left out, so that each rule is seen to refuse by itself.
 
 use alloy_primitives::{Address, Selector, U256};
 use calldata_checks::Rail;

@@ -1,4 +1,5 @@
-//! Attack 5 and what of 25 is about signatures: every signature has one encoding, of one key.
+//! Attack 5, and the part of attack 25 about signatures: every signature has one encoding, of one
+//! key.
 
 use alloy_primitives::{U256, hex, uint};
 use delegation_fence::{Rule, Signature, Signed};
@@ -24,7 +25,7 @@ fn the_twin_in_the_upper_half_is_refused() {
     let s = U256::from_be_slice(&twin[32..64]);
     twin[32..64].copy_from_slice(&(ORDER - s).to_be_bytes::<32>());
     twin[64] = if twin[64] == 27 { 28 } else { 27 };
-    // The twin recovers to the same key: only its form tells it.
+    // The twin recovers to the same key: only its form differs.
     let recovered = alloy_primitives::Signature::from_raw_array(&twin).unwrap();
     let digest = sign(grant(), &owner()).digest();
     assert_eq!(
@@ -32,7 +33,7 @@ fn the_twin_in_the_upper_half_is_refused() {
         OWNER
     );
     assert_eq!(refused(&twin), Rule::SignatureHighS);
-    // The middle itself is in the lower half.
+    // The middle value belongs to the lower half.
     let half = ORDER / U256::from(2);
     twin[32..64].copy_from_slice(&half.to_be_bytes::<32>());
     assert!(Signature::from_bytes(&twin).is_ok());
@@ -109,7 +110,7 @@ fn a_grant_by_another_key_is_refused() {
     assert_eq!(refusal.rule, Rule::GrantNotByAccount);
 }
 
-/// Attack 42: a refusal, and what is written of a signed message, do not repeat the signature.
+/// Attack 42: neither a refusal nor the written form of a signed message repeats the signature.
 #[test]
 fn a_signature_is_never_repeated() {
     let signed = sign(grant(), &stranger());

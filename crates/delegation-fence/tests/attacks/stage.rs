@@ -1,5 +1,5 @@
-//! A policy, an account with a grant, and a plan that was ordered: everything of which holds until
-//! a test changes it.
+//! A policy, an account with a grant, and an ordered plan. Everything is valid until a test changes
+//! it.
 
 use alloy_primitives::{Address, B256, U256, address, b256, keccak256};
 use alloy_signer::SignerSync as _;
@@ -38,7 +38,7 @@ pub(crate) fn delegate() -> PrivateKeySigner {
     ))
 }
 
-/// Somebody else.
+/// An unrelated key.
 pub(crate) fn stranger() -> PrivateKeySigner {
     key(B256::repeat_byte(0x77))
 }
@@ -77,7 +77,7 @@ pub(crate) fn instance() -> Instance {
     }
 }
 
-/// The same for the fees that the plans of these tests are built with.
+/// The policy for the fees that the plans of these tests are built with.
 pub(crate) fn fence_policy() -> Policy {
     edited_policy(|_| {}).unwrap()
 }
@@ -134,7 +134,7 @@ pub(crate) fn limit() -> Limit {
     }
 }
 
-/// Everything that a submission is judged by.
+/// All inputs of a submission's judgement.
 pub(crate) struct Stage {
     pub(crate) fence: Fence,
     pub(crate) read_back: ReadBack,

@@ -1,5 +1,4 @@
-//! Attacks 40 and 41: files that one reader takes for one message and another reader for another
-//! one.
+//! Attacks 40 and 41: files that two readers take for different messages.
 
 use delegation_fence::{Grant, Rule, Signed};
 use serde_json::{Value, json};
@@ -80,8 +79,8 @@ fn typed_data_of_another_form_is_refused() {
     assert!(refusal.message.contains("message.account"), "{refusal}");
 }
 
-/// A list in the place of an object names no members: another reader would refuse it, or take them
-/// in another order.
+/// A list in place of an object names no members: another reader would refuse it, or read them in
+/// another order.
 #[test]
 fn a_list_is_no_object() {
     let list = |value: &mut Value| {
@@ -138,7 +137,7 @@ fn a_number_that_is_not_read_alike_everywhere_is_refused() {
     );
 }
 
-/// Addresses in one case carry no checksum, and hash alike.
+/// Addresses in one case carry no checksum, and have the same hash.
 #[test]
 fn an_address_in_one_case_is_the_same_address() {
     let signed = sign(grant(), &owner());

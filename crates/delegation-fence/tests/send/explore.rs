@@ -1,4 +1,4 @@
-//! Every state of the world that can be reached.
+//! Every reachable state of the world.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,7 +11,7 @@ use delegation_fence::{Action, State};
 
 use crate::world::{AMOUNT, Accidents, Move, World, admitted_as};
 
-/// What holds in every state.
+/// The invariants of every state.
 fn judge(world: &World) {
     assert!(world.executed(StepKind::Call) <= 1);
     let report = world.send.report(&admitted_as(world.as_one));
@@ -50,7 +50,7 @@ fn judge(world: &World) {
     }
 }
 
-/// Tells worlds apart without keeping them: of a million, two are taken for one once in ten million
+/// Distinguishes worlds without keeping them: among a million, two collide once in ten million
 /// runs.
 fn fingerprint(world: &World) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -58,7 +58,7 @@ fn fingerprint(world: &World) -> u64 {
     hasher.finish()
 }
 
-/// How a state was reached.
+/// The moves that led to a state.
 fn path(came_by: &[Option<(usize, Move)>], mut number: usize) -> Vec<Move> {
     let mut moves = Vec::new();
     while let Some((before, chosen)) = came_by[number] {
@@ -101,7 +101,7 @@ fn explore(start: World) -> usize {
             leads_to[to].push(number);
         }
     }
-    // From every state some way leads to an end: nothing is ever stuck.
+    // From every state some path leads to an end: nothing is ever stuck.
     let mut reaches = vec![false; leads_to.len()];
     let mut queue: VecDeque<_> = ends.into();
     while let Some(number) = queue.pop_front() {
@@ -114,8 +114,7 @@ fn explore(start: World) -> usize {
     numbers.len()
 }
 
-/// From no allowance, and from one that is there before the plan; in three transactions, and in
-/// one.
+/// With and without an earlier allowance; in three transactions, and in one.
 fn explore_both(accidents: Accidents, least: usize) {
     for allowance in [0, AMOUNT + 2] {
         for (as_one, least) in [(false, least), (true, least / 10)] {

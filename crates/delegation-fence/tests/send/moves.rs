@@ -1,24 +1,24 @@
-//! What may happen in a world.
+//! The possible events of a world.
 
 use delegation_fence::{Action, State, Transaction};
 
 use super::{Effect, STEPS, Time, World};
 
-/// What can happen next.
+/// A possible next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Move {
-    /// The process does what it is told.
+    /// The process does its next action.
     Act(Heard),
-    /// It is killed: what was in memory alone is lost.
+    /// It is killed: everything in memory only is lost.
     Crash,
-    /// It sees that a block is gone.
+    /// It notices that a block is not canonical any more.
     Notice(Transaction),
     Mine(Effect),
     Displace(Transaction),
     Reorganise(u8),
     Revoke,
     Pass,
-    /// It becomes possible, or impossible, to clear.
+    /// Clearing becomes possible or impossible.
     ToggleClear,
     /// The installed policy changes, or changes back.
     TogglePolicy,
@@ -26,7 +26,7 @@ pub(crate) enum Move {
     UserClears,
 }
 
-/// What the process hears when it looks for what landed.
+/// The process's reading of the received output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Heard {
     Something,
@@ -34,7 +34,7 @@ pub(crate) enum Heard {
 }
 
 impl World {
-    /// Everything that may happen now.
+    /// All possible next events.
     pub(crate) fn moves(&self) -> Vec<Move> {
         let mut moves = vec![Move::Act(Heard::Something)];
         if self.send.next(&self.view()) == Action::ReadLanding && self.handing.is_none() {

@@ -1,4 +1,4 @@
-//! What is said of a send, and the order of its events.
+//! The report about a send, and the order of its events.
 
 use alloy_primitives::{B256, U256, hex};
 use calldata_checks::{StepKind, UtcSeconds};
@@ -96,7 +96,7 @@ fn a_revocation_between_two_steps_stops_the_next_one() {
             send.next(&view(Ok(()), 900, Ok(()))),
             Action::Order(Transaction::Step(at))
         );
-        // The plan's end between two steps does the same.
+        // The end of the plan between two steps has the same effect.
         let over = Action::Append(Event::Halting {
             at,
             reason: HaltReason::Over,
@@ -167,7 +167,7 @@ fn an_allowance_that_cannot_be_cleared_is_said_with_what_clears_it() {
     send.apply(&Event::ClearImpossible(ClearObstacle::Paused))
         .unwrap();
     assert_eq!(send.next(&paused), Action::Rest(State::HaltedDirty));
-    // It is said once: a list with the same obstacle twice is none of a send.
+    // It is stated once: a list with the same obstacle twice is impossible for a send.
     assert!(
         send.apply(&Event::ClearImpossible(ClearObstacle::Paused))
             .is_err()
@@ -198,13 +198,13 @@ fn an_allowance_that_cannot_be_cleared_is_said_with_what_clears_it() {
         send.next(&revoked(Ok(()))),
         Action::Order(Transaction::Clear(0))
     );
-    // And it is over when somebody else has cleared it.
+    // It is over when another party has cleared it.
     send.apply(&read(0)).unwrap();
     assert_eq!(send.next(&paused), Action::Append(Event::Finished));
 }
 
-/// The allowance that the sealed block shows is not the one that the step sets: somebody else
-/// writes it, or the token lies.
+/// The allowance in the sealed block differs from the step's: another party writes it, or the token
+/// lies.
 #[test]
 fn an_allowance_that_is_not_the_expected_one_halts() {
     let admitted = admitted();
@@ -232,9 +232,10 @@ fn an_allowance_that_is_not_the_expected_one_halts() {
     ));
 }
 
-/// A swap that took less than it was allowed leaves a part: it is cleared, though the plan is done.
+/// A swap that used less than its allowance leaves a rest: it is cleared, although the plan is
+/// done.
 #[test]
-fn what_a_done_plan_leaves_is_cleared() {
+fn the_allowance_that_a_done_plan_leaves_is_cleared() {
     let admitted = admitted();
     let mut events = approved();
     events.extend([Event::Ordered(CALL), sealed(CALL, 3, 2)]);
@@ -389,13 +390,13 @@ fn one_transaction_fills_all_three_steps() {
     assert_eq!(send.next(&now), Action::Append(Event::Finished));
     send.apply(&Event::Finished).unwrap();
     assert_eq!(send.state(), State::Done);
-    // Its block is gone: nothing of it is believed any more.
+    // Its block is not canonical any more: none of its facts count.
     send.apply(&Event::Gone(swap)).unwrap();
     assert_eq!(send.report(&admitted).steps, [None; 3]);
     assert_eq!(send.next(&now), Action::Resolve(swap));
 }
 
-/// The enforcer holds the one transaction to the order's deadline: past it, what is open is
+/// The enforcer holds the one transaction to the order's deadline: past it, an open transaction is
 /// cancelled.
 #[test]
 fn the_orders_deadline_ends_one_transaction_that_is_open() {

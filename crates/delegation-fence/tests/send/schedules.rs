@@ -1,5 +1,4 @@
-//! Random schedules, longer than what is explored, each replayed from its events after every one of
-//! them.
+//! Random schedules, longer than the explored ones, each replayed from its events after every step.
 
 use delegation_fence::{Action, Event, Sending, State};
 use proptest::prelude::*;
@@ -30,7 +29,7 @@ fn check(choices: &[u16], allowance: u64, as_one: bool) -> Result<(), TestCaseEr
             prop_assert_eq!(&replayed, &world.send);
         }
     }
-    // Then nothing happens any more but that the process works and the chain goes on.
+    // From here on, only the process works and the chain makes blocks.
     for _ in 0..200 {
         let moves = world.moves();
         let notice = moves
@@ -64,7 +63,7 @@ proptest! {
 }
 
 proptest! {
-    /// Events that no send can have are refused, and change nothing.
+    /// Impossible events of a send are refused, and change nothing.
     #[test]
     fn an_event_out_of_order_changes_nothing(
         choices in proptest::collection::vec(any::<u16>(), 0..60),

@@ -1,5 +1,5 @@
 //! A world in which a plan is sent: a chain, a sender of transactions with its records, a process
-//! that may be killed at any point, and everything that may happen to them.
+//! that may be killed at any point, and all events that may happen to them.
 
 #[path = "moves.rs"]
 mod moves;
@@ -21,14 +21,15 @@ const STEPS: [Transaction; 3] = [
 
 pub(crate) use self::moves::{Heard, Move};
 
-/// How often what may happen. Kills, the revocation and the plan's end happen in every world.
+/// The number of possible accidents of each kind. Kills, the revocation and the plan's end happen
+/// in every world.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Accidents {
     pub(crate) reorganisations: u8,
     pub(crate) displacements: u8,
-    /// Of the installed policy, and of the possibility to clear.
+    /// Toggles of the installed policy, and of the possibility to clear.
     pub(crate) toggles: u8,
-    /// Transactions that revert, and calls that leave a part of the allowance.
+    /// Transactions that revert, and calls that leave a rest of the allowance.
     pub(crate) failures: u8,
 }
 
@@ -41,16 +42,16 @@ impl Accidents {
     };
 }
 
-/// What happens to a transaction in a block.
+/// The effect of a transaction in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Effect {
     Full,
-    /// Of the call: the router leaves a part of the allowance.
+    /// For the call: the router leaves a rest of the allowance.
     Partial,
     Reverted,
 }
 
-/// A transaction in a block. What is mined again after a reorganisation is in another block.
+/// A transaction in a block. After a reorganisation it is mined again in another block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Mined {
     transaction: Transaction,
@@ -58,7 +59,7 @@ struct Mined {
     fork: u8,
 }
 
-/// What the sender's own record of a transaction says.
+/// The sender's own record of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Sent {
     Never,
@@ -66,7 +67,7 @@ enum Sent {
     Void,
 }
 
-/// The plan's time: enough is left to begin, enough to go on, nothing.
+/// The plan's remaining time: enough to begin, enough to continue, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Time {
     Early,
@@ -79,15 +80,15 @@ pub(crate) struct World {
     /// Whether the three steps are one transaction.
     pub(crate) as_one: bool,
     pub(crate) send: Sending,
-    /// What the process holds in memory alone: an order that is written, and not handed over yet.
+    /// The process's state in memory only: an order that is written, and not submitted yet.
     handing: Option<Transaction>,
     sent: [Sent; 4 + MOST_CLEARS as usize],
     chain: Vec<Mined>,
-    /// Where the events say that transactions are.
+    /// The blocks of transactions, according to the events.
     believed: Vec<(usize, Mined)>,
     allowance_before: u64,
     revoked: bool,
-    /// Another policy is installed than the pinned one, or none can be read; that may change back.
+    /// Another policy than the pinned one is installed, or none can be read; that may change back.
     other_policy: bool,
     time: Time,
     can_clear: bool,
@@ -131,8 +132,8 @@ pub(crate) fn admitted_as(as_one: bool) -> Admitted {
 }
 
 impl World {
-    /// A world in which the three steps are one transaction, or three. `allowance_before`: what the
-    /// router was allowed before the plan.
+    /// A world in which the three steps are one transaction, or three. `allowance_before` is the
+    /// router's allowance before the plan.
     pub(crate) fn sent_as(as_one: bool, allowance_before: u64, accidents: Accidents) -> Self {
         Self {
             as_one,
@@ -175,7 +176,7 @@ impl World {
         }
     }
 
-    /// The allowance behind the first `blocks` blocks.
+    /// The allowance after the first `blocks` blocks.
     fn allowance_at(&self, blocks: usize) -> u64 {
         self.chain
             .iter()
@@ -201,14 +202,14 @@ impl World {
             .count()
     }
 
-    /// Whether the events and the chain say the same.
+    /// Whether the events and the chain agree.
     pub(crate) fn is_noticed(&self) -> bool {
         self.believed
             .iter()
             .all(|(at, mined)| self.chain.get(*at) == Some(mined))
     }
 
-    /// The signed transaction with the lowest nonce that is in no block.
+    /// The signed transaction with the lowest nonce that is not in a block.
     fn next_to_mine(&self) -> Option<Transaction> {
         every().find(|transaction| {
             self.sent[slot(*transaction)] == Sent::Signed
@@ -219,7 +220,7 @@ impl World {
         })
     }
 
-    /// Makes a move. Returns what was appended to the events.
+    /// Makes a move. Returns the appended event.
     pub(crate) fn make(&mut self, chosen: Move) -> Option<Event> {
         match chosen {
             Move::Act(heard) => return self.act(heard),
@@ -227,7 +228,7 @@ impl World {
             Move::Notice(transaction) => return self.append(Event::Gone(transaction)),
             Move::Mine(effect) => {
                 let transaction = self.next_to_mine().unwrap();
-                // What is not allowed cannot be taken.
+                // The router cannot take more than its allowance.
                 let unpaid = transaction == STEPS[2] && self.allowance() < AMOUNT;
                 if effect != Effect::Full {
                     self.failures -= 1;
@@ -260,7 +261,7 @@ impl World {
                 self.can_clear = !self.can_clear;
             }
             Move::UserClears => {
-                // As an own transaction of the user: seen by whoever reads the allowance.
+                // Like an own transaction of the user: every read of the allowance sees it.
                 self.mine(Transaction::Clear(u8::MAX), Effect::Full);
                 // Its block stays: only the plan's own transactions are watched.
                 self.reorganisations = 0;
@@ -307,7 +308,7 @@ impl World {
         }
     }
 
-    /// What holds of every order.
+    /// The invariants of every order.
     fn judge_order(&self, transaction: Transaction) {
         let sealed = |kind| {
             self.believed

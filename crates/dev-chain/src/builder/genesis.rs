@@ -1,4 +1,4 @@
-//! The state before the first block, while it is put together.
+//! The state before the first block, while it is built.
 
 use std::collections::HashSet;
 
@@ -47,7 +47,7 @@ impl Genesis {
         Ok(())
     }
 
-    /// Makes a call without fee, which has to succeed and leaves no transaction count behind.
+    /// Makes a call without a fee. It has to succeed, and leaves no transaction count behind.
     pub(super) fn call(&mut self, call: SetupCall) -> Result<(), DevChainError> {
         let SetupCall { from, to, data } = call;
         if !self.placed.contains(&to) {

@@ -1,4 +1,4 @@
-//! What wallet actions call, and whole stages.
+//! The contracts that wallet actions call, and whole stages.
 
 use alloy_primitives::{Address, U256};
 
@@ -10,12 +10,12 @@ use crate::{
     xlayer,
 };
 
-/// What [`DevChainBuilder::chain_196_assets`] gives the buyer of each token: 1,000 tokens.
+/// The buyer's funds in [`DevChainBuilder::chain_196_assets`]: 1,000 of each token.
 const TOKEN_FUNDS: u64 = 1_000_000_000;
 
 impl DevChainBuilder {
-    /// Places a token with authorizations that `minters` may mint beside
-    /// [`MINTER`](crate::MINTER). What it does with a spent authorization is always
+    /// Places a token with authorizations that `minters` may mint in addition to
+    /// [`MINTER`](crate::MINTER). It treats a spent authorization as
     /// [`Reuse::Reverts`](crate::Reuse::Reverts).
     #[must_use]
     pub fn token_with_minters(self, token: TokenSpec, minters: &[Address]) -> Self {
@@ -23,7 +23,7 @@ impl DevChainBuilder {
     }
 
     /// Places a lending market: pool, data provider, price oracle and the tokens of positions. The
-    /// supplied tokens are not part of it.
+    /// supplied tokens are not included.
     #[must_use]
     pub fn lending(self, market: LendingSpec) -> Self {
         market.placements().into_iter().fold(self, Self::place)
@@ -61,10 +61,10 @@ impl DevChainBuilder {
             })
     }
 
-    /// What swap and bridge plans call, on a chain with the id of Base (module [`base`]): USDC and
-    /// WETH, the aggregator's router and fee forwarder, a venue between the two tokens that the
-    /// router allows, and both sides of the bridge; 10,000 native coins and 10,000 USDC for each of
-    /// [`DEV_ACCOUNTS`].
+    /// The contracts that swap and bridge plans call, on a chain with the id of Base (module
+    /// [`base`]): USDC and WETH, the aggregator's router and fee forwarder, a venue between the two
+    /// tokens that the router allows, and both sides of the bridge; 10,000 native coins and 10,000
+    /// USDC for each of [`DEV_ACCOUNTS`].
     #[must_use]
     pub fn base_stage(self) -> Self {
         DEV_ACCOUNTS
@@ -74,7 +74,7 @@ impl DevChainBuilder {
             })
     }
 
-    /// What wallet actions call on chain 196 (module [`xlayer`]), with
+    /// The contracts that wallet actions call on chain 196 (module [`xlayer`]), with
     /// [`chain_196_assets`](Self::chain_196_assets): OKX's router, Aave v3 with three reserves, an
     /// ERC-4626 vault, WOKB and the multicall contract.
     #[must_use]
@@ -82,8 +82,9 @@ impl DevChainBuilder {
         xlayer::place(self.chain_196_assets())
     }
 
-    /// The same as [`base_stage`](Self::base_stage) on a chain with the id of Arbitrum One (module
-    /// [`arbitrum`]): 10,000 native coins and 10,000 USDC for each of [`DEV_ACCOUNTS`] as well.
+    /// The contracts of [`base_stage`](Self::base_stage) on a chain with the id of Arbitrum One
+    /// (module [`arbitrum`]), also with 10,000 native coins and 10,000 USDC for each of
+    /// [`DEV_ACCOUNTS`].
     #[must_use]
     pub fn arbitrum_stage(self) -> Self {
         DEV_ACCOUNTS

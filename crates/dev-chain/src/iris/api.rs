@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{IrisReply, State, burn::SLOW_DOMAINS};
 use crate::cctp::DOMAINS;
 
-/// What forwarding costs towards Ethereum and towards the other domains, in atomic units of USDC.
+/// The fees of forwarding to Ethereum and to the other domains, in atomic units of USDC.
 const FORWARD_FEES: [[u64; 3]; 2] = [
     [2_303_729, 2_803_729, 3_503_729],
     [201_005, 211_005, 231_005],
@@ -100,7 +100,7 @@ fn fees(state: &State, source: u32, destination: u32, query: &str) -> IrisReply 
     IrisReply { status: 200, body }
 }
 
-/// A JSON number, made of its digits: 1.3 for 130.
+/// A JSON number, built from its digits: 1.3 for 130.
 fn basis_points(hundredths: u64) -> String {
     let (whole, part) = (hundredths / 100, hundredths % 100);
     match (part / 10, part % 10) {

@@ -1,4 +1,4 @@
-//! One burn: the message that was logged, and what is attested of it.
+//! One burn: the logged message, and the attested one.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::State;
 
-/// Places in a message.
+/// Positions in a message.
 const SOURCE: Range<usize> = 4..8;
 const DESTINATION: Range<usize> = 8..12;
 const NONCE: Range<usize> = 12..44;
@@ -18,7 +18,7 @@ const CALLER: Range<usize> = 108..140;
 const MIN_THRESHOLD: Range<usize> = 140..144;
 const THRESHOLD: Range<usize> = 144..148;
 const BODY: usize = 148;
-/// Places in its body, counted from the message's start.
+/// Positions in its body, counted from the message's start.
 const BURN_TOKEN: Range<usize> = BODY + 4..BODY + 36;
 const MINT_RECIPIENT: Range<usize> = BODY + 36..BODY + 68;
 const AMOUNT: Range<usize> = BODY + 68..BODY + 100;
@@ -36,7 +36,7 @@ const WHOLE: u64 = 1_000_000;
 /// Domains without fast transfers: Avalanche and Polygon.
 pub(super) const SLOW_DOMAINS: [u32; 2] = [1, 7];
 
-/// A message as it was logged.
+/// A logged message.
 pub(super) struct Burn {
     nonce: B256,
     message: Vec<u8>,
@@ -50,7 +50,7 @@ impl Burn {
         (message.len() >= HOOK).then_some(Self { nonce, message })
     }
 
-    /// What is answered before the burn is attested.
+    /// The answer before the burn is attested.
     pub(super) fn pending(&self) -> Value {
         json!({
             "message": "0x",
@@ -63,7 +63,7 @@ impl Burn {
         })
     }
 
-    /// What is answered then. `None` when the key cannot sign.
+    /// The answer after the attestation. `None` when the key cannot sign.
     pub(super) fn attested(mut self, service: &State) -> Option<Value> {
         let delay = self.fill(service);
         let attestation = sign(&service.key, keccak256(&self.message))?;
@@ -78,7 +78,8 @@ impl Burn {
         }))
     }
 
-    /// Fills in what the burn left open, and says why a fast transfer became a final one.
+    /// Fills in the members that the burn left open. Returns why a fast transfer became a final
+    /// one.
     fn fill(&mut self, service: &State) -> Option<&'static str> {
         let amount = self.number(AMOUNT);
         let fee = amount
@@ -132,7 +133,7 @@ impl Burn {
     }
 
     fn write(&mut self, place: Range<usize>, bytes: Vec<u8>) {
-        // Every place lies before the hook, and a shorter message was not read.
+        // Every position lies before the hook, and a shorter message is not read.
         if self.message.get(place.clone()).map(<[u8]>::len) == Some(bytes.len()) {
             self.message.splice(place, bytes);
         }

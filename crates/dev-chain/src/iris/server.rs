@@ -25,7 +25,7 @@ pub struct IrisServer {
 }
 
 impl IrisServer {
-    /// Where clients send their requests: the `base_url` of Circle's adapter.
+    /// The base URL for clients: the `base_url` of Circle's adapter.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
@@ -39,7 +39,7 @@ impl Drop for IrisServer {
 }
 
 impl Iris {
-    /// Serves over HTTP until the returned server is dropped. Port 0 takes a free one.
+    /// Serves over HTTP until the returned server is dropped. Port 0 picks a free port.
     ///
     /// # Errors
     ///

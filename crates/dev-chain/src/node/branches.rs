@@ -1,13 +1,13 @@
-//! Blocks that are proposed and never made, and blocks that are taken back.
+//! Blocks that are proposed and never made, and blocks that are removed.
 
 use super::{Head, Node};
 
-/// What becomes of the transactions of blocks that are taken back.
+/// The fate of the transactions of removed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
     /// They wait for another block.
     Waiting,
-    /// They are forgotten.
+    /// They are dropped.
     Dropped,
 }
 
@@ -17,8 +17,8 @@ impl Node {
         self.branch = self.branch.saturating_add(1 << 32);
     }
 
-    /// Shows the receipts of a block that holds whatever is ready, without making it. The block
-    /// that is made next has another hash.
+    /// Shows the receipts of a block with all ready transactions, without making it. The next real
+    /// block has another hash.
     pub(crate) fn preconfirm(&mut self) {
         let mut proposed = self.clone();
         self.branch = self.branch.saturating_add(1);
@@ -28,7 +28,7 @@ impl Node {
         self.branch = self.branch.saturating_add(1);
     }
 
-    /// Takes the preconfirmed block back; its transactions have the fate.
+    /// Removes the preconfirmed block; its transactions get this fate.
     pub(crate) fn drop_preconfirmed(&mut self, fate: Fate) {
         let Some(block) = self.preconfirmed.take() else {
             return;
@@ -40,7 +40,7 @@ impl Node {
         }
     }
 
-    /// Takes the newest blocks back and makes as many others and one more, all empty.
+    /// Removes the newest blocks and makes as many others and one more, all empty.
     pub(crate) fn reorganise(&mut self, depth: u64, fate: Fate) {
         let depth = depth.min(self.head.number);
         let mut gone = Vec::new();

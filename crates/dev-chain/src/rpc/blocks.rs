@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{answers::answer, error::RpcError, params::Params};
 use crate::node::Node;
 
-/// `eth_getBlockByNumber` and `eth_getBlockByHash`: null for a block that is not there.
+/// `eth_getBlockByNumber` and `eth_getBlockByHash`: null for an unknown block.
 pub(super) fn block(node: &Node, mut params: Params) -> Result<Value, RpcError> {
     let (id, full): (BlockId, bool) = (params.required()?, params.optional()?.unwrap_or(false));
     params.end()?;
@@ -56,8 +56,8 @@ pub(super) fn transaction(node: &Node, hash: B256) -> Result<Value, RpcError> {
     })
 }
 
-/// `eth_getTransactionReceipt`: null until the transaction is mined and its receipt is not held
-/// back any more, or it is preconfirmed.
+/// `eth_getTransactionReceipt`: null until the transaction is mined and its receipt is not withheld
+/// any more, or it is preconfirmed.
 pub(super) fn receipt(node: &mut Node, hash: B256) -> Result<Value, RpcError> {
     if let Some((block, index)) = node.locate_preconfirmed(hash) {
         return answer(&block.receipt_to_rpc(index));

@@ -14,10 +14,10 @@ use crate::{
     node::{Node, View},
 };
 
-/// Gas of a call that names none, and the most that one may name.
+/// The gas limit of a call that names none, and the highest one that a call may name.
 pub(super) const CALL_GAS_CAP: u64 = 50_000_000;
 
-/// Gas that a call with value hands on, which an estimate has to leave room for.
+/// The gas that a call with value passes on. An estimate has to leave room for it.
 const CALL_STIPEND: u64 = 2_300;
 
 /// `eth_call`: the output, or the revert with its data.
@@ -71,7 +71,7 @@ pub(super) fn estimate(view: View<'_>, request: TransactionRequest) -> Result<u6
         };
         Node::simulate(view, attempt).is_ok_and(|result| result.is_success())
     };
-    // What was used is not enough when gas is refunded or held back for the caller of a call.
+    // The used gas is not enough when gas is refunded, or withheld for the caller of a call.
     let (mut too_little, mut enough) = (gas.tx_gas_used().saturating_sub(1), ceiling);
     let guess = gas.total_gas_spent().saturating_add(CALL_STIPEND);
     let guess = guess.saturating_add(guess.div_ceil(63));
@@ -106,7 +106,7 @@ fn target<'a>(
     Ok((view, request))
 }
 
-/// The call as the EVM takes it, with at most this much gas. `want` is the chain's id.
+/// The call in the EVM's form, with at most this much gas. `want` is the chain's id.
 pub(super) fn to_env(request: TransactionRequest, want: u64, cap: u64) -> Result<TxEnv, RpcError> {
     if let Some(have) = request.chain_id.filter(|&have| have != want) {
         let text = format!("chainId does not match node's (have={have}, want={want})");
@@ -143,7 +143,7 @@ pub(super) fn to_env(request: TransactionRequest, want: u64, cap: u64) -> Result
     Ok(tx)
 }
 
-/// The gas that the sender can pay for, at most what the call allows.
+/// The gas that the sender can pay for, at most the call's limit.
 fn affordable_gas(view: View<'_>, tx: &TxEnv) -> Result<u64, RpcError> {
     if tx.gas_price == 0 {
         return Ok(tx.gas_limit);
@@ -167,7 +167,7 @@ fn output(result: ExecutionResult) -> Result<Bytes, RpcError> {
     }
 }
 
-/// Why the EVM stopped, in the words of go-ethereum.
+/// Why the EVM stopped, in go-ethereum's words.
 pub(super) fn halted(reason: &HaltReason) -> String {
     match reason {
         HaltReason::OutOfGas(_) => "out of gas".to_owned(),

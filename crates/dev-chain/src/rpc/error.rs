@@ -1,4 +1,4 @@
-//! Errors as JSON-RPC carries them.
+//! Errors in JSON-RPC form.
 
 use alloy_primitives::Bytes;
 use alloy_sol_types::{Revert, SolError};
@@ -53,7 +53,7 @@ impl RpcError {
         Self::server("header not found")
     }
 
-    /// `REVERT` with what the contract returned, readable when it is `Error(string)`.
+    /// `REVERT` with the contract's output, as text when it is `Error(string)`.
     pub(crate) fn reverted(output: &Bytes) -> Self {
         let message = match Revert::abi_decode(output) {
             Ok(revert) => format!("execution reverted: {}", revert.reason),

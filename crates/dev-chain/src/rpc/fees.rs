@@ -1,4 +1,4 @@
-//! What a transaction should pay.
+//! Suggested fees.
 
 use alloy_consensus::Transaction as _;
 use alloy_eips::BlockNumberOrTag;
@@ -70,7 +70,7 @@ pub(super) fn history(node: &Node, mut params: Params) -> Result<Value, RpcError
     Ok(history)
 }
 
-/// The percentiles asked for, in thousandths of one per cent.
+/// The requested percentiles, in thousandths of one per cent.
 fn percentiles(asked: Option<Vec<Number>>) -> Result<Option<Vec<u64>>, RpcError> {
     let Some(asked) = asked else { return Ok(None) };
     let parsed: Option<Vec<u64>> = asked.iter().map(thousandths).collect();
@@ -122,7 +122,7 @@ fn rewards(block: &Block, percentiles: &[u64]) -> Vec<U128> {
     percentiles.iter().map(reward).collect()
 }
 
-/// Gas used over gas limit: the one fraction that this interface has.
+/// Gas used over gas limit: the only fraction of this interface.
 fn gas_used_ratio(block: &Block) -> Value {
     let scaled = u128::from(block.header.gas_used).saturating_mul(1_000_000_000);
     let ratio = scaled

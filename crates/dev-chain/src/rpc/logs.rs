@@ -34,7 +34,7 @@ fn by_hash(node: &Node, hash: B256) -> Result<&Block, RpcError> {
         .ok_or_else(|| RpcError::server("unknown block"))
 }
 
-/// The blocks from one to the other, as far as they exist.
+/// The blocks of a range, as far as they exist.
 fn range(node: &Node, from: BlockNumberOrTag, to: BlockNumberOrTag) -> Result<&[Block], RpcError> {
     let newest = node.head().number;
     let number = |tag: BlockNumberOrTag| match tag {

@@ -15,7 +15,7 @@ pub(super) fn dispatch(
     method: &str,
     mut params: Params,
 ) -> Result<Value, RpcError> {
-    // A sent transaction brings its own block.
+    // A sent transaction makes its own block.
     if !matches!(method, "eth_sendRawTransaction" | "eth_sendTransaction") {
         node.catch_up();
     }
@@ -62,7 +62,7 @@ pub(super) fn dispatch(
     }
 }
 
-/// An answer that takes no parameters.
+/// A constant answer of a method without parameters.
 fn constant(params: Params, value: Value) -> Result<Value, RpcError> {
     params.end()?;
     Ok(value)

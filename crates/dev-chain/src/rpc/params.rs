@@ -17,7 +17,7 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Accepts an array, or nothing at all.
+    /// Accepts an array, or no parameters at all.
     pub(crate) fn new(params: Option<Value>) -> Result<Self, RpcError> {
         let values = match params {
             None | Some(Value::Null) => Vec::new(),
@@ -31,7 +31,7 @@ impl Params {
         })
     }
 
-    /// The next parameter, which has to be there.
+    /// The next parameter, which is required.
     pub(crate) fn required<T: DeserializeOwned>(&mut self) -> Result<T, RpcError> {
         let index = self.taken;
         self.optional()?.ok_or_else(|| {
@@ -51,12 +51,12 @@ impl Params {
         }
     }
 
-    /// A block, the newest when none is named.
+    /// A block; the newest one by default.
     pub(crate) fn block(&mut self) -> Result<BlockId, RpcError> {
         Ok(self.optional()?.unwrap_or_default())
     }
 
-    /// Refuses whatever was not taken.
+    /// Refuses parameters that were not taken.
     pub(crate) fn end(mut self) -> Result<(), RpcError> {
         match self.values.next() {
             None => Ok(()),

@@ -1,5 +1,5 @@
-//! `eth_simulateV1`: calls one after the other, each on what the ones before it left, and nothing
-//! of it stays.
+//! `eth_simulateV1`: calls in sequence, each on the state after the ones before it. No change
+//! persists.
 
 use alloy_consensus::Sealable;
 use alloy_eips::BlockId;
@@ -45,7 +45,7 @@ pub(super) fn simulate(node: &Node, mut params: Params) -> Result<Value, RpcErro
     answer(&blocks?)
 }
 
-/// Refuses what this chain does not simulate, rather than to answer something else.
+/// Refuses requests that this chain does not simulate, instead of answering something else.
 fn check(payload: &SimulatePayload) -> Result<(), RpcError> {
     let unsupported = |what| RpcError::invalid_params(format!("{what} is not supported"));
     let blocks = &payload.block_state_calls;
@@ -74,13 +74,13 @@ fn check(payload: &SimulatePayload) -> Result<(), RpcError> {
     Ok(())
 }
 
-/// A chain that goes on from a block of the real one.
+/// A chain that continues from a block of the real one.
 struct Simulation<'a> {
     state: CacheDB<StateAt<'a>>,
     /// The newest block.
     context: BlockContext,
     hash: B256,
-    /// Gas for all the calls to come.
+    /// Gas for all remaining calls.
     budget: u64,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Simulation<'a> {
         let view = node.view(parent.number().into()).ok_or_else(not_found)?;
         Ok(Self {
             state: CacheDB::new(view.state),
-            // As without validation on go-ethereum, gas is free.
+            // Gas is free, as on go-ethereum without validation.
             context: BlockContext {
                 base_fee: 0,
                 ..view.context
@@ -104,7 +104,7 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// Runs the calls in a block of their own, one second after the one before it.
+    /// Runs the calls in their own block, one second after the one before it.
     fn block(&mut self, calls: Vec<TransactionRequest>) -> Result<SimulatedBlock, RpcError> {
         self.context.number = self.context.number.saturating_add(1);
         self.context.timestamp = self.context.timestamp.saturating_add(1);
@@ -125,7 +125,7 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// Runs one call and keeps what it did. `left` is the gas that the block has left.
+    /// Runs one call and keeps its changes. `left` is the gas that the block has left.
     fn call(&mut self, request: TransactionRequest, left: u64) -> Result<SimCallResult, RpcError> {
         if let Some(asked) = request.gas.filter(|&asked| asked > left) {
             let text = format!("block gas limit reached: {asked} > {left}");
@@ -191,7 +191,7 @@ fn unplaced(log: alloy_primitives::Log) -> Log {
     }
 }
 
-/// Tells each log where in the block it stands.
+/// Sets the position of each log in the block.
 fn place_logs(results: &mut [SimCallResult], block: &RpcBlock) {
     let mut log_index = 0..;
     for (transaction_index, result) in (0..).zip(results) {

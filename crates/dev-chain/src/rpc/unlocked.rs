@@ -1,4 +1,4 @@
-//! `eth_sendTransaction`: transactions of the accounts whose keys everybody knows.
+//! `eth_sendTransaction`: transactions of the accounts with public keys.
 
 use alloy_consensus::{SignableTransaction, TxEip1559, TxEip2930, TxEnvelope, TxLegacy};
 use alloy_primitives::{Address, B256, Signature, U256};
@@ -14,7 +14,7 @@ pub(super) fn accounts() -> Value {
     json!(DEV_ACCOUNTS.map(|account| account.address))
 }
 
-/// `eth_sendTransaction`: what is not given is filled in as a wallet would.
+/// `eth_sendTransaction`: missing members are filled in as a wallet would.
 pub(super) fn send(node: &mut Node, mut request: TransactionRequest) -> Result<Value, RpcError> {
     let known = |from: &Address| DEV_ACCOUNTS.iter().any(|account| account.address == *from);
     let sender = request
@@ -58,8 +58,8 @@ pub(super) fn send(node: &mut Node, mut request: TransactionRequest) -> Result<V
     Ok(json!(hash))
 }
 
-/// The transaction, with its sender in the place of a signature: equal transactions of two senders
-/// have different hashes.
+/// The transaction, with its sender in place of a signature: equal transactions of two senders have
+/// different hashes.
 fn unsigned(tx: TxEnv, chain_id: u64, legacy: bool, sender: Address) -> TxEnvelope {
     let mark = Signature::new(U256::from_be_slice(sender.as_slice()), U256::ONE, false);
     let TxEnv {

@@ -22,11 +22,11 @@ pub struct CctpSpec {
     pub token: Address,
     /// The most that one burn may take, in atomic units.
     pub burn_limit: U256,
-    /// Every other domain and the token that stands for ours there.
+    /// Every other domain, and the token that corresponds to ours there.
     pub remotes: Vec<(u32, Address)>,
-    /// Whose signature makes a message valid.
+    /// The account whose signature makes a message valid.
     pub attester: Address,
-    /// Who has the fees of fast transfers.
+    /// The recipient of the fees of fast transfers.
     pub fee_recipient: Address,
 }
 

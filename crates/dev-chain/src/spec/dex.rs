@@ -1,4 +1,4 @@
-//! The router of OKX's DEX and what traders approve.
+//! The router of OKX's DEX, and the contract that traders approve.
 
 use alloy_primitives::Address;
 
@@ -9,14 +9,14 @@ use crate::{
     contract::Contract,
 };
 
-/// A router that trades at fixed rates, and the approve proxy that it takes tokens through.
-/// [`MINTER`] owns both. What it sells has to be minted to it
+/// A router that trades at fixed rates, and the approve proxy through which it takes tokens.
+/// [`MINTER`] owns both. The router's inventory has to be minted to it
 /// ([`DevChainBuilder::holder`](crate::DevChainBuilder::holder)).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DexRouterSpec {
-    /// Where the router stands.
+    /// The address of the router.
     pub router: Address,
-    /// Where the approve proxy stands.
+    /// The address of the approve proxy.
     pub approve_proxy: Address,
     /// Its prices, each in one direction.
     pub rates: Vec<Rate>,

@@ -1,4 +1,4 @@
-//! Places to deposit in: a lending market and a vault.
+//! Deposit contracts: a lending market and a vault.
 
 use alloy_primitives::{Address, U256};
 
@@ -12,13 +12,13 @@ use crate::{
 /// A lending market with the interface of Aave v3. [`MINTER`] owns it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LendingSpec {
-    /// Where the pool stands.
+    /// The address of the pool.
     pub pool: Address,
-    /// Where the data provider stands.
+    /// The address of the data provider.
     pub data_provider: Address,
-    /// Where the price oracle stands.
+    /// The address of the price oracle.
     pub oracle: Address,
-    /// What can be supplied.
+    /// The tokens that can be supplied.
     pub reserves: Vec<ReserveSpec>,
 }
 
@@ -27,15 +27,15 @@ pub struct LendingSpec {
 pub struct ReserveSpec {
     /// The token that is supplied.
     pub asset: Address,
-    /// Where the token of a position stands.
+    /// The address of the position's token.
     pub a_token: Address,
-    /// The symbol of the latter.
+    /// The symbol of the position's token.
     pub symbol: String,
     /// The decimals of both.
     pub decimals: u8,
-    /// The index it starts with, 27 decimals.
+    /// Its first index, 27 decimals.
     pub index: u128,
-    /// What it pays, 27 decimals, per year.
+    /// Its rate per year, 27 decimals.
     pub rate: u128,
     /// The most that can be supplied, in whole tokens; zero for no limit.
     pub supply_cap: u64,
@@ -43,10 +43,10 @@ pub struct ReserveSpec {
     pub price: u64,
 }
 
-/// An ERC-4626 vault that does everything right until its owner, [`MINTER`], changes that.
+/// An ERC-4626 vault that behaves correctly until its owner, [`MINTER`], changes that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VaultSpec {
-    /// Where it stands.
+    /// Its address.
     pub address: Address,
     /// `name()` of the shares.
     pub name: String,

@@ -240,7 +240,7 @@ fn the_service_takes_its_time_on_request() {
     world.iris.fail_next(1, 429);
     assert_eq!(messages(&world, transaction).0, 429);
     assert_eq!(messages(&world, transaction).0, 200);
-    // What is no burn is never found, and the wrong domain does not know it.
+    // A transaction without a burn is never found, and the wrong domain does not know it.
     assert_eq!(messages(&world, B256::repeat_byte(1)).0, 404);
     assert_eq!(
         ask(
@@ -286,7 +286,7 @@ fn a_message_that_may_not_be_minted_says_why() {
             attestation: signature.as_bytes().to_vec().into(),
         }
     };
-    // The service signs as any signer does.
+    // The service signs like any signer.
     assert_eq!(
         attested(good.message.to_vec()).attestation,
         good.attestation
@@ -332,7 +332,7 @@ fn a_message_that_may_not_be_minted_says_why() {
     let mut short = good.clone();
     short.attestation = Bytes::from_static(&[1; 64]);
     assert_eq!(receive(&world, &short), "Invalid attestation length");
-    // The bytes of the log are not what is attested: their nonce is zero.
+    // The bytes of the log are not the attested ones: their nonce is zero.
     let call = MessageTransmitter::setAttesterCall {
         attester: MINTER.address,
     };

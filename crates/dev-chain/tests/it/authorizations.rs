@@ -195,7 +195,7 @@ fn only_the_payee_receives() {
         validAfter: p.validAfter,
         validBefore: p.validBefore,
         nonce: p.nonce,
-        // The signature of a transfer does not make a receive.
+        // The signature of a transfer does not make a receive valid.
         signature: sign_typed(BUYER, USDC, &p).as_bytes().into(),
     };
     let data: Bytes = data.abi_encode().into();

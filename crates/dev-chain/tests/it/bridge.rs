@@ -70,7 +70,7 @@ fn burn(data: Bytes) -> (DevChain, Bytes, Messenger::DepositForBurn) {
     (chain, message.data.message, deposit.data)
 }
 
-/// The words of a message by their places in the layout of CCTP V2, section "message format".
+/// The words of a message by their offsets in the layout of CCTP V2, section "message format".
 fn message(fields: &[(usize, &str)]) -> Vec<u8> {
     let mut whole = Vec::new();
     for (offset, field) in fields {
@@ -253,7 +253,7 @@ fn a_burn_that_may_not_be_says_why() {
         |burn| burn.maxFee = burn.amount,
         "Max fee must be less than amount",
     );
-    // The own domain, and one that nobody registered.
+    // The own domain, and an unregistered one.
     check(
         |burn| burn.destinationDomain = base::DOMAIN,
         "No TokenMessenger for domain",
@@ -289,7 +289,7 @@ fn any_recipient_bytes_and_any_threshold_are_burned() {
     let call = Messenger::depositForBurnCall {
         amount: U256::from(AMOUNT),
         destinationDomain: 3,
-        // The far side drops the upper twelve bytes: nobody's address.
+        // The destination drops the upper twelve bytes: the result belongs to no one.
         mintRecipient: B256::repeat_byte(0xee),
         burnToken: USDC,
         destinationCaller: B256::repeat_byte(0xcc),

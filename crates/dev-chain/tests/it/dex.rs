@@ -1,4 +1,4 @@
-//! The router of OKX's DEX: honest swaps, its refusals, and what it does when it is hostile.
+//! The router of OKX's DEX: honest swaps, its refusals, and its behaviour when it is hostile.
 
 use alloy_primitives::{Address, Bytes, U256, fixed_bytes};
 use alloy_sol_types::{SolCall, sol};
@@ -178,7 +178,7 @@ fn a_swap_that_may_not_be_says_why() {
         said(|call| call.base.fromTokenAmount += U256::ONE),
         "ERC20: transfer amount exceeds allowance"
     );
-    // Approving the router itself does not help, and nobody else may use the proxy.
+    // Approving the router itself does not help, and no other account may use the proxy.
     submit(&chain, HOLDER, &approve(USDT0, DEX_APPROVE_PROXY, 0));
     submit(&chain, HOLDER, &approve(USDT0, DEX_ROUTER, AMOUNT));
     assert_eq!(said(|_| {}), "ERC20: transfer amount exceeds allowance");

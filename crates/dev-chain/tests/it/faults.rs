@@ -1,7 +1,7 @@
-//! A node on a bad day.
+//! A node with injected failures.
 
 use alloy_primitives::{B256, Bytes};
-use dev_chain::{BadAnswer, DevChain, Fault, GAS_PAYER, PAYEE, Reply, USDC};
+use dev_chain::{BadAnswer, DevChain, GAS_PAYER, InjectedFault, PAYEE, Reply, USDC};
 use serde_json::{Value, json};
 
 use crate::support::{ask, ask_raw, builder, chain, get, payment, refused, sign, signed, unsigned};
@@ -23,7 +23,7 @@ fn send(chain: &DevChain) -> Reply {
 #[test]
 fn an_answer_can_be_lost_after_the_effect() {
     let chain = chain();
-    chain.inject(Fault::new("eth_sendRawTransaction", BadAnswer::Close).after());
+    chain.inject(InjectedFault::new("eth_sendRawTransaction", BadAnswer::Close).after());
     assert_eq!(send(&chain), Reply::Close);
     assert_eq!(chain.transactions().len(), 1);
     let again = refused(&chain, "eth_sendRawTransaction", json!([transfer(0)]));
@@ -33,8 +33,14 @@ fn an_answer_can_be_lost_after_the_effect() {
 #[test]
 fn a_request_can_be_lost_before_the_effect() {
     let chain = chain();
-    chain.inject(Fault::new("eth_sendRawTransaction", BadAnswer::Close));
-    chain.inject(Fault::new("eth_sendRawTransaction", BadAnswer::Never));
+    chain.inject(InjectedFault::new(
+        "eth_sendRawTransaction",
+        BadAnswer::Close,
+    ));
+    chain.inject(InjectedFault::new(
+        "eth_sendRawTransaction",
+        BadAnswer::Never,
+    ));
     assert_eq!(send(&chain), Reply::Close);
     assert_eq!(send(&chain), Reply::Never);
     assert!(chain.transactions().is_empty());
@@ -49,7 +55,7 @@ fn a_number_of_sends_can_be_refused() {
         code: -32005,
         message: "limit exceeded".to_owned(),
     };
-    chain.inject(Fault::new("eth_sendRawTransaction", error).times(2));
+    chain.inject(InjectedFault::new("eth_sendRawTransaction", error).times(2));
     for _ in 0..2 {
         let text = refused(&chain, "eth_sendRawTransaction", json!([transfer(0)]));
         assert_eq!(text, "limit exceeded");
@@ -64,7 +70,7 @@ fn an_answer_can_be_garbage() {
         status: 502,
         body: b"<html>".to_vec(),
     };
-    chain.inject(Fault::new("eth_chainId", garbage.clone()).times(9));
+    chain.inject(InjectedFault::new("eth_chainId", garbage.clone()).times(9));
     let batch = json!([
         { "jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber" },
         { "jsonrpc": "2.0", "id": 2, "method": "eth_chainId" },

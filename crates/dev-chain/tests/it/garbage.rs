@@ -1,4 +1,4 @@
-//! The JSON-RPC envelope, and everything that is none.
+//! The JSON-RPC envelope, and malformed ones.
 
 use dev_chain::{
     Contract, DevChain, DevChainError, ExchangeSpec, Rate, Reply, Reuse, SafeSpec, TokenSpec, USDC,
@@ -171,7 +171,7 @@ const METHODS: [&str; 25] = [
     "net_listening",
 ];
 
-/// JSON that looks like parameters often enough to get past the first check.
+/// JSON that looks like parameters often enough to pass the first check.
 fn value() -> impl Strategy<Value = Value> {
     let words = select(vec![
         "latest",

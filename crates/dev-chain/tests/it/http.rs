@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use alloy_primitives::{U256, utils::parse_ether};
 use alloy_provider::{Provider, ProviderBuilder};
 use alloy_rpc_types_eth::TransactionRequest;
-use dev_chain::{BadAnswer, Fault, GAS_PAYER, PAYEE, RpcServer, USDC};
+use dev_chain::{BadAnswer, GAS_PAYER, InjectedFault, PAYEE, RpcServer, USDC};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -61,7 +61,7 @@ async fn alloy_settles_a_payment() {
 async fn a_fault_closes_the_connection() {
     let chain = builder().build().unwrap();
     let server = chain.serve(ANYWHERE).await.unwrap();
-    chain.inject(Fault::new("eth_chainId", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_chainId", BadAnswer::Close));
     assert_eq!(exchange(&server, &post(CHAIN_ID)).await, "");
     let answer = exchange(&server, &post(CHAIN_ID)).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
@@ -90,11 +90,11 @@ async fn dropping_the_server_ends_its_connections() {
     let chain = chain();
     let server = chain.serve(ANYWHERE).await.unwrap();
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
-    chain.inject(Fault::new("eth_chainId", BadAnswer::Never));
+    chain.inject(InjectedFault::new("eth_chainId", BadAnswer::Never));
     stream.write_all(post(CHAIN_ID).as_bytes()).await.unwrap();
     drop(server);
     let mut answer = Vec::new();
-    // Closed, or reset: both end the read.
+    // Both a close and a reset end the read.
     let _ended = stream.read_to_end(&mut answer).await;
     assert!(answer.is_empty());
 }

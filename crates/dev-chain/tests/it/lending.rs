@@ -1,4 +1,4 @@
-//! The lending market: what a supply and a withdrawal do, and every way they fail.
+//! The lending market: the effects of a supply and a withdrawal, and all of their failures.
 
 use alloy_primitives::{Address, U256, fixed_bytes};
 use alloy_sol_types::{SolEvent, sol};
@@ -152,7 +152,7 @@ fn a_reserve_says_how_it_is_set_up_in_bits_and_in_words() {
     );
     let tokens = AaveDataProvider::getReserveTokensAddressesCall { asset };
     assert_eq!(chain.view(provider, &tokens).unwrap().aToken, A_USDG);
-    // Of a token that is no reserve: zeros, and a position reverts.
+    // For a token that is not a reserve: zeros, and a position reverts.
     let asset = WOKB;
     let words = chain.view(
         provider,
@@ -170,7 +170,7 @@ fn a_position_earns_with_the_time_and_is_withdrawn_whole() {
     let chain = supplied(AMOUNT);
     let before = balance(&chain, USDG, HOLDER.address);
     let position = || u64::try_from(balance(&chain, A_USDG, HOLDER.address)).unwrap();
-    // The index is odd: what was supplied may be one unit off.
+    // The index is odd: a supply may be one unit off.
     assert!(position().abs_diff(AMOUNT) <= 1, "{}", position());
     chain.advance_time(365 * 86_400);
     chain.mine();
@@ -228,7 +228,7 @@ fn every_refusal_of_a_supply_has_its_code() {
     set(&chain, &AavePool::setActiveCall { asset, on: true });
     set(&chain, &AavePool::setPausedCall { asset, on: false });
     set(&chain, &AavePool::setFrozenCall { asset, on: false });
-    // The cap is in whole tokens, and other people's supplies count.
+    // The cap is in whole tokens, and other accounts' supplies count.
     let whole = SUPPLIED / 1_000_000;
     let cap = |tokens: u64| {
         let call = AavePool::setSupplyCapCall {
@@ -255,7 +255,7 @@ fn every_refusal_of_a_withdrawal_has_its_code() {
     let said = |amount: u64| refusal(&chain, AAVE_POOL, &withdraw(U256::from(amount)));
     assert_eq!(said(0), "26");
     assert_eq!(said(AMOUNT + 5), "32");
-    // All of nothing.
+    // All of an empty position.
     let none = AavePool::withdrawCall {
         asset: USDT0,
         ..withdraw(U256::MAX)
@@ -264,14 +264,14 @@ fn every_refusal_of_a_withdrawal_has_its_code() {
     set(&chain, &AavePool::setPausedCall { asset, on: true });
     assert_eq!(said(1_000), "29");
     set(&chain, &AavePool::setPausedCall { asset, on: false });
-    // Whoever has supplied to a reserve that is frozen since gets out.
+    // An account can withdraw from a reserve that was frozen after its supply.
     set(&chain, &AavePool::setFrozenCall { asset, on: true });
     submit(
         &chain,
         HOLDER,
         &Step::new(AAVE_POOL, &withdraw(U256::from(1_000))),
     );
-    // Nothing is left but ten units.
+    // Only ten units are left.
     let held = balance(&chain, USDG, A_USDG);
     set(
         &chain,

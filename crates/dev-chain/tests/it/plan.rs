@@ -61,7 +61,7 @@ sol! {
     }
 }
 
-/// Who executes the plans.
+/// The account that executes the plans.
 pub(crate) const HOLDER: DevAccount = BUYER;
 
 /// The recipients of the fees.
@@ -74,7 +74,7 @@ pub(crate) const OWN_FEE: u64 = 3_000_000;
 pub(crate) const AGGREGATOR_FEE: u64 = 2_500_000;
 pub(crate) const NET: u64 = 994_500_000;
 
-/// What the net amount buys at 2,500 USDC for one WETH, and 0.5 % less.
+/// The output of the net amount at 2,500 USDC for one WETH, and 0.5 % less.
 pub(crate) const OUTPUT: u64 = 397_800_000_000_000_000;
 pub(crate) const MINIMUM: u64 = 395_811_000_000_000_000;
 
@@ -82,7 +82,7 @@ pub(crate) fn stage() -> DevChainBuilder {
     DevChain::builder().base_stage().clock(|| NOW)
 }
 
-/// A step of a plan: what is called, and with what.
+/// A step of a plan: the called contract and the calldata.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) to: Address,
@@ -117,7 +117,7 @@ pub(crate) fn three_steps(token: Address, spender: Address, amount: u64, call: S
     ]
 }
 
-/// A swap call, to be made worse by tests.
+/// A swap call, which tests then break.
 pub(crate) fn swap(receiver: Address, minimum: u64, legs: Vec<SwapData>) -> Step {
     Step::new(
         ROUTER,
@@ -193,7 +193,7 @@ pub(crate) fn honest_plan() -> [Step; 3] {
     three_steps(USDC, ROUTER, GROSS, call)
 }
 
-/// What `eth_estimateGas` says about a step of the account.
+/// The result of `eth_estimateGas` for a step of the account.
 pub(crate) fn estimate(chain: &DevChain, account: DevAccount, step: &Step) -> Result<U64, Value> {
     let request = json!({ "from": account.address, "to": step.to, "data": step.data });
     ask(chain, "eth_estimateGas", json!([request, "latest"]))

@@ -1,4 +1,4 @@
-//! Raw transactions that do not enter the pool, and those that wait in it.
+//! Raw transactions that the pool refuses, and those that wait in it.
 
 use alloy_consensus::{SignableTransaction, TxEip1559, TxEip2930, TxEnvelope, TxLegacy};
 use alloy_eips::eip2718::Encodable2718;

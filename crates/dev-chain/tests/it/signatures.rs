@@ -1,4 +1,4 @@
-//! What the token takes for the payer's signature.
+//! The signatures that the token accepts.
 
 use alloy_primitives::{Bytes, U256, uint};
 use dev_chain::{BUYER, USDT0};

@@ -1,4 +1,4 @@
-//! `eth_simulateV1`: what a plan would do, without doing it.
+//! `eth_simulateV1`: the effects of a plan, without executing it.
 
 use alloy_primitives::{Address, Bytes, U64, U256, bytes};
 use alloy_rpc_types_eth::simulate::{SimCallResult, SimulatedBlock};
@@ -83,7 +83,7 @@ fn a_simulated_plan_is_what_its_execution_will_be_and_leaves_no_trace() {
     let before = trace(&chain);
     let (results, [usdc, usdc_then, weth, weth_then]) = deltas(&chain, &honest_plan());
     assert_eq!(trace(&chain), before);
-    // Nor does it depend on having been asked before.
+    // It does not depend on earlier requests either.
     let again = deltas(&chain, &honest_plan());
     assert_eq!(again.1, [usdc, usdc_then, weth, weth_then]);
 
@@ -116,8 +116,8 @@ fn a_hostile_plan_shows_in_the_balances() {
         deltas(&chain, &plan(Address::repeat_byte(0xba), MINIMUM));
     assert_eq!((usdc - usdc_then, weth_then), (U256::from(GROSS), weth));
 
-    // A minimum that is not reached: the call fails and says why, the approval before it and the
-    // readings after it do not.
+    // A minimum that is not reached: the call fails with its reason; the approval before it and the
+    // readings after it succeed.
     let (results, [usdc, usdc_then, ..]) = deltas(&chain, &plan(HOLDER.address, OUTPUT + 1));
     assert_eq!(usdc, usdc_then);
     let statuses: Vec<bool> = results.iter().map(|result| result.status).collect();
@@ -222,7 +222,7 @@ fn the_past_and_contract_accounts_can_be_simulated() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused() {
+fn unsupported_simulations_are_refused() {
     let chain = stage().build().unwrap();
     let check = |payload: Value, code: i64, text: &str| {
         let error = ask(&chain, "eth_simulateV1", json!([payload, "latest"])).unwrap_err();
@@ -276,7 +276,7 @@ fn what_cannot_be_simulated_is_refused() {
 #[test]
 fn gas_is_limited_and_running_out_of_it_is_an_outcome() {
     let chain = stage().build().unwrap();
-    // Reads memory that nobody could pay for.
+    // Reads more memory than any gas could pay for.
     let endless = json!({ "from": HOLDER.address, "input": "0x63ffffffff51", "gas": "0x989680" });
     let results = simulated(
         &chain,
@@ -289,7 +289,7 @@ fn gas_is_limited_and_running_out_of_it_is_an_outcome() {
     let four = payload(&vec![endless.clone(); 4]);
     let text = ask(&chain, "eth_simulateV1", json!([four])).unwrap_err()["message"].clone();
     assert_eq!(text, "block gas limit reached: 10000000 > 0");
-    // Several blocks share what one request may use: nothing is left for the sixth.
+    // Several blocks share the budget of one request: none is left for the sixth.
     let block = json!({ "calls": [endless] });
     let six = json!({ "blockStateCalls": vec![block; 6] });
     let error = ask(&chain, "eth_simulateV1", json!([six])).unwrap_err();

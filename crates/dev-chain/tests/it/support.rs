@@ -104,7 +104,7 @@ pub(crate) fn refused(chain: &DevChain, method: &str, params: Value) -> String {
         .to_owned()
 }
 
-/// What `eth_call` on the newest block returns.
+/// The output of `eth_call` on the newest block.
 pub(crate) fn read<C: SolCall>(chain: &DevChain, to: Address, call: &C) -> C::Return {
     let data = Bytes::from(call.abi_encode());
     let output: Bytes = get(
@@ -130,7 +130,7 @@ pub(crate) fn reverts(chain: &DevChain, to: Address, data: &Bytes) -> String {
         .to_owned()
 }
 
-/// A transaction as most wallets make it.
+/// A transaction in the form of most wallets.
 pub(crate) fn unsigned(to: Address, data: Bytes, nonce: u64) -> TxEip1559 {
     TxEip1559 {
         chain_id: 196,

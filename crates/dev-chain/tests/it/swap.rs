@@ -1,5 +1,5 @@
-//! Swap plans against the router: what an honest one does, and what the router lets a hostile one
-//! do, which is why calldata is checked before anyone signs it.
+//! Swap plans against the router: the effects of an honest one, and the theft that the router
+//! permits to a hostile one. That is why calldata is checked before it is signed.
 
 use alloy_primitives::{Address, U64, U256, b256, fixed_bytes};
 use alloy_sol_types::{SolCall, SolError, SolEvent, sol};
@@ -143,7 +143,7 @@ fn with_a_stale_allowance_only_the_reset_makes_a_usdt_like_token_work() {
         .holder(usdt, HOLDER.address, U256::from(GROSS))
         .call(MINTER.address, EXCHANGE, rate.abi_encode().into())
         .call(HOLDER.address, usdt, five(ROUTER).data)
-        // The router's own allowance is stale as well, which it sees to itself.
+        // The router's own allowance is stale too; the router repairs that itself.
         .call(ROUTER, usdt, five(FORWARDER).data)
         .build()
         .unwrap();
@@ -188,7 +188,7 @@ fn one_more_deposit_leg_takes_whatever_token_was_ever_approved() {
     execute(&chain, &three_steps(USDC, ROUTER, GROSS, call));
 
     assert_eq!(balance(&chain, WETH, ATTACKER), victim);
-    // The output is there to the last unit: neither minimum nor receiver gives the theft away.
+    // The output is complete to the last unit: neither minimum nor receiver reveals the theft.
     assert_eq!(balance(&chain, WETH, HOLDER.address), U256::from(OUTPUT));
 }
 
@@ -208,10 +208,10 @@ fn a_changed_receiver_or_fee_is_paid_without_complaint() {
 }
 
 #[test]
-fn what_the_venue_does_not_take_goes_to_the_receiver() {
+fn the_rest_that_the_venue_does_not_take_goes_to_the_receiver() {
     let chain = stage().build().unwrap();
     let mut legs = honest_legs(USDC);
-    // The leg says one amount, its calldata another.
+    // The leg states one amount, its calldata another.
     legs[1].callData = venue_leg(USDC, NET - 100_000_000, ROUTER).callData;
     let call = swap(HOLDER.address, 0, legs);
     execute(&chain, &three_steps(USDC, ROUTER, GROSS, call));
@@ -220,7 +220,7 @@ fn what_the_venue_does_not_take_goes_to_the_receiver() {
     assert_eq!(balance(&chain, USDC, ROUTER), U256::ZERO);
 }
 
-/// What a swap call reverts with once the router is approved.
+/// The revert of a swap call after the router was approved.
 fn reverts_with(receiver: Address, minimum: u64, legs: Vec<SwapData>) -> Value {
     let chain = stage()
         .call(
@@ -267,7 +267,7 @@ fn the_router_refuses_little_but_that_by_name() {
         Router::InvalidReceiver {}.abi_encode(),
     );
     check(me, OUTPUT + 1, |_| (), slippage(OUTPUT + 1, OUTPUT));
-    // The venue pays someone else.
+    // The venue pays another account.
     let elsewhere: fn(&mut Vec<SwapData>) = |legs| legs[1] = venue_leg(USDC, NET, ATTACKER);
     check(me, 1, elsewhere, slippage(1, 0));
     check(me, 0, |legs| legs[1].callTo = ATTACKER, not_allowed());
@@ -337,7 +337,7 @@ fn only_the_owner_sets_up() {
 }
 
 #[test]
-fn what_is_set_up_stays_so_and_nobody_has_sent_anything() {
+fn a_setup_persists_without_any_transaction() {
     sol! {
         function initialize(address owner) external;
     }

@@ -83,7 +83,7 @@ fn time_never_goes_back() {
 }
 
 #[test]
-fn nothing_happens_by_itself_when_mined_by_hand() {
+fn no_block_comes_by_itself_when_mined_by_hand() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
     chain.advance_time(5);
     assert_eq!(newest(&chain), (0, NOW));

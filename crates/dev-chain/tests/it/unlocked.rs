@@ -27,7 +27,7 @@ fn refuse(chain: &DevChain, request: Value) -> String {
 }
 
 #[test]
-fn what_is_not_given_is_filled_in() {
+fn absent_fields_of_a_transaction_are_filled_in() {
     let chain = chain();
     let before = chain.balance_of(USDC, PAYEE.address).unwrap();
     let request = json!({ "from": BUYER.address, "to": USDC, "data": transfer(7) });
@@ -50,7 +50,7 @@ fn what_is_not_given_is_filled_in() {
 }
 
 #[test]
-fn what_is_given_is_kept() {
+fn given_fields_of_a_transaction_are_kept() {
     let chain = chain();
     let list = json!([{ "address": USDC, "storageKeys": [] }]);
     for (nonce, kind, more) in [
@@ -126,7 +126,7 @@ fn signed_and_unsigned_ones_share_a_nonce() {
 }
 
 #[test]
-fn nobody_else_is_sent_for() {
+fn only_unlocked_accounts_send() {
     let chain = chain();
     let to = PAYEE.address;
     let others = [USDC, Address::ZERO, Address::repeat_byte(0x11)];

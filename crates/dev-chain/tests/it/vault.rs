@@ -1,4 +1,4 @@
-//! The vault: correct as it is set up, and wrong in every way its owner can make it.
+//! The vault: correct after its set-up, and wrong in every way that its owner can choose.
 
 use alloy_primitives::{Address, U256, fixed_bytes};
 use alloy_sol_types::{SolCall, sol};
@@ -51,7 +51,7 @@ fn redeem(shares: u64) -> redeemCall {
     }
 }
 
-/// Calls as the account and returns how many shares and assets it has more, or less.
+/// Calls as the account. Returns the changes of its shares and assets.
 fn change(chain: &DevChain, call: &impl SolCall) -> (i128, i128) {
     let held = |token| i128::try_from(balance(chain, token, HOLDER.address)).unwrap();
     let before = (held(STATA_USDG), held(USDG));
@@ -103,7 +103,7 @@ fn an_honest_vault_gives_what_it_previews() {
     let owner = HOLDER.address;
     assert_eq!(view(&chain, &maxRedeemCall { owner }), U256::from(SHARES));
     assert_eq!(view(&chain, &maxWithdrawCall { owner }), assets);
-    // Yield comes to the shares.
+    // Yield goes to the shares.
     let gift = transferCall {
         to: STATA_USDG,
         value: U256::from(VAULT_DEPOSIT),
@@ -119,7 +119,7 @@ fn an_honest_vault_gives_what_it_previews() {
         (burned, received),
         (-100_000_000, i128::try_from(promised).unwrap())
     );
-    // Exact amounts the other way.
+    // Exact amounts in the other direction.
     assert_eq!(change(&chain, &deposit(ASSETS)).1, -105_000_000);
     let part = withdrawCall {
         assets: U256::from(7),
@@ -219,7 +219,8 @@ fn a_cap_and_a_pause_show_in_the_limits() {
     );
 }
 
-/// The first depositor of an empty vault, who then gives it much: others get nothing.
+/// The first depositor of an empty vault, who then donates much to it: other depositors get
+/// nothing.
 #[test]
 fn a_donation_makes_small_deposits_worth_nothing() {
     let vault = Address::repeat_byte(0x46);

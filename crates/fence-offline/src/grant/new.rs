@@ -7,7 +7,7 @@ use delegation_fence::{AccountKind, Domain, Grant, Name, Policy, TypedData};
 
 use super::require_signable;
 use crate::{
-    Failure, Outcome,
+    CommandOutcome, Failure,
     document::{Destination, hashes},
     now::{self, When},
     policy::{PolicyArguments, compared},
@@ -90,11 +90,11 @@ impl From<Kind> for AccountKind {
     }
 }
 
-/// Writes the typed data of a grant, to be signed by `grant sign`, by cast or by any wallet.
+/// Writes the typed data of a grant, for signing with `grant sign`, cast or any wallet.
 ///
 /// # Errors
-/// Everything that the service would refuse about such a grant is refused here already.
-pub fn new(arguments: &New) -> Result<Outcome, Failure> {
+/// Every refusal of the service about such a grant already comes here.
+pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let chosen = arguments.policy.choose(&settings)?;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::new::Kind;
 use crate::{
-    Exit, Failure, Outcome, Refused,
+    CommandOutcome, Exit, Failure, Refused,
     document::{Document, hashes},
     now, onchain,
     policy::{PolicyArguments, compared},
@@ -52,12 +52,12 @@ pub struct Verify {
     pub json: bool,
 }
 
-/// Judges a signed grant as the service does, but for what only the service knows: whether it was
-/// seen, revoked or tightened.
+/// Judges a signed grant as the service does, except for facts that only the service knows: whether
+/// it was received, revoked or tightened.
 ///
 /// # Errors
-/// The first rule that does not hold, by name.
-pub fn verify(arguments: &Verify) -> Result<Outcome, Failure> {
+/// The first rule that fails, by name.
+pub fn verify(arguments: &Verify) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     let document = Document::<Grant>::read(&arguments.input)?;
     let signed = document.clone().signed()?;
@@ -115,7 +115,7 @@ pub fn verify(arguments: &Verify) -> Result<Outcome, Failure> {
             "redeemer": chain.as_ref().map(|chain| chain.redeemer().to_string()),
             "delegations": chain.as_ref().map(ChainGrant::ending),
         }});
-        return Ok(Outcome::json(&answer, Exit::Ok));
+        return Ok(CommandOutcome::json(&answer, Exit::Ok));
     }
     let mut words = summary::of_grant(&typed_data, Some(fence.policy()), Some(signer));
     if let Some(chain) = &chain {
@@ -125,7 +125,7 @@ pub fn verify(arguments: &Verify) -> Result<Outcome, Failure> {
             chain.redeemer()
         ));
     }
-    Ok(Outcome::ok(format!(
+    Ok(CommandOutcome::ok(format!(
         "{words}\n{}judged as of {at}; whether it was revoked is for the service to say: fence-cli status --grant FILE\nverified: grant {}\n",
         compared(&chosen.differences),
         grant.grant_id,

@@ -6,7 +6,7 @@ use delegation_fence::onchain::{Authorization, IMPLEMENTATION};
 use serde_json::json;
 
 use crate::{
-    Failure, Outcome,
+    CommandOutcome, Failure,
     document::{Destination, Signing, signature},
     settings::Settings,
     units,
@@ -46,7 +46,7 @@ pub struct Auth7702 {
 /// # Errors
 /// `authorization_any_chain`, `authorization_implementation`; a key file, password or terminal that
 /// cannot be used.
-pub fn auth7702(arguments: &Auth7702) -> Result<Outcome, Failure> {
+pub fn auth7702(arguments: &Auth7702) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let code = match arguments.clear {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Chain, sign_all, words};
 use crate::{
-    Exit, Failure, Outcome,
+    CommandOutcome, Exit, Failure,
     document::{Destination, Document, Signing, require_signer},
     policy::PolicyArguments,
     settings::{self, Settings},
@@ -43,13 +43,12 @@ pub struct Delegate {
     pub json: bool,
 }
 
-/// Signs the delegations that a grant promises, and puts them beside it: the body of `POST
-/// /delegation/grants`.
+/// Signs the delegations of a grant, and adds them to it: the body of `POST /delegation/grants`.
 ///
 /// # Errors
 /// `account_kind_unsupported`, `grant_policy_digest_mismatch`, `delegation_redeemer_invalid`,
 /// `grant_delegate_is_service`; a key file or a wallet's signature of another account.
-pub fn delegation(arguments: &Delegate) -> Result<Outcome, Failure> {
+pub fn delegation(arguments: &Delegate) -> Result<CommandOutcome, Failure> {
     let settings = Settings::load()?;
     arguments.destination.check()?;
     let signed = Document::<Grant>::read(&arguments.grant)?.signed()?;
@@ -68,7 +67,7 @@ pub fn delegation(arguments: &Delegate) -> Result<Outcome, Failure> {
             .iter()
             .map(|(_, delegation)| delegation.typed_data(chain_id))
             .collect();
-        return Ok(Outcome::json(&json!(list), Exit::Ok).after_saying(&said));
+        return Ok(CommandOutcome::json(&json!(list), Exit::Ok).after_saying(&said));
     }
     let delegations = if arguments.signature.is_empty() {
         let key = arguments
@@ -107,7 +106,7 @@ pub(crate) fn deliver(
     delegations: Vec<delegation_fence::onchain::SignedDelegation>,
     destination: &Destination,
     as_json: bool,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let mut about = crate::document::hashes(signed.typed_data());
     if let Some(about) = about.as_object_mut() {
         about.insert("signer".to_owned(), json!(signed.signer()?.to_string()));

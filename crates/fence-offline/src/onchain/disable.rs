@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{of_file, transaction};
-use crate::{Exit, Failure, Outcome, policy::PolicyArguments};
+use crate::{CommandOutcome, Exit, Failure, policy::PolicyArguments};
 
 /// `onchain disable`.
 #[derive(Debug, Args)]
@@ -29,12 +29,12 @@ pub struct Disable {
     pub json: bool,
 }
 
-/// Prints the transaction that ends the permission on the chain. The account sends it, with any
+/// Prints the transaction that ends the permission on the chain. The account sends it with any
 /// wallet.
 ///
 /// # Errors
 /// A file that cannot be used; `delegations_missing`, `delegation_*`.
-pub fn disable(arguments: &Disable) -> Result<Outcome, Failure> {
+pub fn disable(arguments: &Disable) -> Result<CommandOutcome, Failure> {
     let (chain, _) = of_file(&arguments.grant, &arguments.policy)?;
     let calls = match arguments.each {
         true => chain.disable_each(&arguments.already),
@@ -43,13 +43,13 @@ pub fn disable(arguments: &Disable) -> Result<Outcome, Failure> {
     if calls.is_empty() {
         let nothing = "nothing is left to be disabled\n";
         return Ok(match arguments.json {
-            true => Outcome::json(&json!({"transactions": []}), Exit::Ok),
-            false => Outcome::ok("").after_saying(nothing),
+            true => CommandOutcome::json(&json!({"transactions": []}), Exit::Ok),
+            false => CommandOutcome::ok("").after_saying(nothing),
         });
     }
     let transactions: Vec<_> = calls.iter().map(transaction).collect();
     if arguments.json {
-        return Ok(Outcome::json(
+        return Ok(CommandOutcome::json(
             &json!({"transactions": transactions, "delegations": chain.ending()}),
             Exit::Ok,
         ));
@@ -63,5 +63,5 @@ pub fn disable(arguments: &Disable) -> Result<Outcome, Failure> {
          Revoke at the service first (fence-cli revoke now): that counts at once. Then read back: fence-cli onchain read-back\n",
         chain.account()
     );
-    Ok(Outcome::ok(lines).after_saying(&said))
+    Ok(CommandOutcome::ok(lines).after_saying(&said))
 }

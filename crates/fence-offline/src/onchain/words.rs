@@ -1,4 +1,4 @@
-//! What delegations mean, in words, for the person who is about to sign them.
+//! The meaning of delegations, in words, for the person who is about to sign them.
 
 use std::fmt::Write as _;
 
@@ -10,8 +10,8 @@ use delegation_fence::{
 
 use crate::{Printable, units};
 
-/// What each delegation permits, what the chain holds and what it does not, and the hashes of a
-/// hardware wallet's screen.
+/// The permission of each delegation, the rules that the chain enforces and those that it does not,
+/// and the hashes that a hardware wallet shows.
 #[must_use]
 pub fn of_delegations(terms: &ChainTerms<'_>, delegations: &[(Purpose, Delegation)]) -> String {
     let grant = terms.grant.message();

@@ -1,5 +1,5 @@
-//! What the rail answered, in whatever wrapping it was saved: the envelope itself, the result of
-//! the tool, the JSON-RPC response, or the event stream that carried it.
+//! The rail's answer in any saved wrapping: the envelope itself, the result of the tool, the
+//! JSON-RPC response, or its event stream.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::Refused;
 
-/// `check` of a text that is no plan: the verifier's own name for it.
+/// The `check` of a text that is no plan: the verifier's own name for it.
 const MALFORMED: &str = "plan_malformed";
 
 /// The members of every wrapping. Duplicate members are an error of the parser.
@@ -35,8 +35,8 @@ struct Wrapping<'a> {
 /// The envelope's text inside an answer.
 ///
 /// # Errors
-/// `plan_malformed` for what carries no plan, each kind with a message of its own; the rail's own
-/// refusal under its name.
+/// `plan_malformed` for a text without a plan, with a distinct message for each kind; the rail's
+/// own refusal under its name.
 pub(super) fn plan_of(text: &str) -> Result<Cow<'_, str>, Refused> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
@@ -131,7 +131,7 @@ fn event(text: &str) -> Option<String> {
     })
 }
 
-/// The text for people that stands beside a plan says the same plan.
+/// Checks that the text for people beside a plan contains the same plan.
 fn require_same(content: &str, structured: &str) -> Result<(), Refused> {
     #[derive(Deserialize)]
     struct Part {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_says_what_it_is() {
+    fn an_answer_without_a_plan_is_described() {
         let other = r#"{"content":[{"type":"text","text":"{\"rail\":\"bridge\"}"}],"structuredContent":{"rail":"swap"}}"#;
         let refused = r#"{"result":{"isError":true,"structuredContent":{"refused":{"check":"agg_receiver_account_bound","message":"m"}}}}"#;
         for (text, check, part) in [

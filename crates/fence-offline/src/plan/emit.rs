@@ -18,7 +18,7 @@ pub enum Emit {
     Safe,
 }
 
-/// Writes them. Everything comes out of the plan that was verified.
+/// Writes the bytes in one of the forms. All of them come from the verified plan.
 ///
 /// # Errors
 /// `emit_unsupported` for a plan without such bytes.
@@ -64,7 +64,8 @@ fn steps(plan: &Value) -> Option<Vec<Value>> {
     (!steps.is_empty()).then_some(steps)
 }
 
-/// Commands without quotes: a verified plan has addresses, digits and hexadecimal digits only.
+/// Commands without quotes: a verified plan contains addresses, decimal and hexadecimal digits
+/// only.
 fn cast(steps: &[Value]) -> String {
     let mut lines = String::new();
     for step in steps {

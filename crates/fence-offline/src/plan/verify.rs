@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Emit, Words, emit, json_of, lines, parse, plan_of};
 use crate::{
-    Exit, Failure, Outcome, Printable, Refused, now,
+    CommandOutcome, Exit, Failure, Printable, Refused, now,
     source::{self, SourceError},
 };
 
@@ -49,7 +49,7 @@ pub struct Verify {
     pub json: bool,
 }
 
-/// What the judgement rests on beside the plan and the request.
+/// The basis of the judgement beside the plan and the request.
 struct Basis {
     now: UtcSeconds,
     from_clock: bool,
@@ -57,7 +57,7 @@ struct Basis {
 }
 
 /// Verifies a plan.
-pub fn verify(arguments: &Verify) -> Outcome {
+pub fn verify(arguments: &Verify) -> CommandOutcome {
     let files = [&arguments.plan, &arguments.request, &arguments.fees];
     if files
         .into_iter()
@@ -65,7 +65,7 @@ pub fn verify(arguments: &Verify) -> Outcome {
         .count()
         > 1
     {
-        return Outcome::error(
+        return CommandOutcome::error(
             "only one of --plan, --request and --fees can be standard input",
             Exit::Usage,
         );
@@ -73,11 +73,11 @@ pub fn verify(arguments: &Verify) -> Outcome {
     match judge(arguments) {
         Ok(Ok((plan, verified, basis))) => accepted(arguments, &plan, &verified, &basis),
         Ok(Err(refused)) => refused,
-        Err(error) => Outcome::error(error, Exit::File),
+        Err(error) => CommandOutcome::error(error, Exit::File),
     }
 }
 
-type Judged = Result<(Value, Verified, Basis), Outcome>;
+type Judged = Result<(Value, Verified, Basis), CommandOutcome>;
 
 fn judge(arguments: &Verify) -> Result<Judged, SourceError> {
     let text = source::read(&arguments.plan)?;
@@ -92,7 +92,7 @@ fn judge(arguments: &Verify) -> Result<Judged, SourceError> {
         from_clock: arguments.now.is_none(),
         fees: policy.fees.version.clone(),
     };
-    let by_name = |refused: Refused| Outcome::refused(&refused, arguments.json);
+    let by_name = |refused: Refused| CommandOutcome::refused(&refused, arguments.json);
     let by_check = |refusal: Refusal| refused(&refusal, arguments.json);
     Ok((|| {
         let plan = plan_of(&text).map_err(by_name)?;
@@ -104,11 +104,11 @@ fn judge(arguments: &Verify) -> Result<Judged, SourceError> {
     })())
 }
 
-/// A verified plan with its request, and the version of the fees that it was verified with: for
-/// what is signed over it.
+/// A verified plan with its request, and the version of the fees in the verification, for a
+/// signature over it.
 ///
 /// # Errors
-/// The check that does not hold, by name; a file that cannot be used.
+/// The failed check, by name; a file that cannot be used.
 pub(crate) fn verified(
     plan: &Path,
     request: &Path,
@@ -151,16 +151,21 @@ fn policy(path: &Path) -> Result<Policy, SourceError> {
     Ok(Policy::new(fees))
 }
 
-fn accepted(arguments: &Verify, plan: &Value, verified: &Verified, basis: &Basis) -> Outcome {
+fn accepted(
+    arguments: &Verify,
+    plan: &Value,
+    verified: &Verified,
+    basis: &Basis,
+) -> CommandOutcome {
     let words = Words::of(plan);
     if let Some(form) = arguments.emit {
         return match emit::emit(plan, form) {
-            Ok(bytes) => Outcome::ok(bytes).after_saying(&said(&words, verified, basis)),
-            Err(refused) => Outcome::refused(&refused, false),
+            Ok(bytes) => CommandOutcome::ok(bytes).after_saying(&said(&words, verified, basis)),
+            Err(refused) => CommandOutcome::refused(&refused, false),
         };
     }
     if !arguments.json {
-        return Outcome::ok(said(&words, verified, basis));
+        return CommandOutcome::ok(said(&words, verified, basis));
     }
     let checks = verified.report().assertions();
     let names: Vec<_> = checks.iter().map(|check| check.name).collect();
@@ -177,10 +182,10 @@ fn accepted(arguments: &Verify, plan: &Value, verified: &Verified, basis: &Basis
         "checks": names,
         "not_established": not_established,
     }});
-    Outcome::json(&answer, Exit::Ok)
+    CommandOutcome::json(&answer, Exit::Ok)
 }
 
-/// The checks, the transaction, what it was judged by; the word *verified* comes last.
+/// The checks, the transaction, and the basis of the judgement; the word *verified* comes last.
 fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
     let passed = verified.report().assertions().iter();
     let open = verified.report().not_established().iter();
@@ -216,9 +221,9 @@ fn said(words: &Words, verified: &Verified, basis: &Basis) -> String {
     text
 }
 
-fn refused(refusal: &Refusal, as_json: bool) -> Outcome {
+fn refused(refusal: &Refusal, as_json: bool) -> CommandOutcome {
     if as_json {
-        return Outcome {
+        return CommandOutcome {
             stdout: format!("{}\n", refusal.to_json()),
             stderr: String::new(),
             exit: Exit::Refused,
@@ -243,7 +248,7 @@ fn refused(refusal: &Refusal, as_json: bool) -> Outcome {
             let _ = writeln!(stderr, "  {}", Printable(&problem.to_string()));
         }
     }
-    Outcome {
+    CommandOutcome {
         stdout: String::new(),
         stderr,
         exit: Exit::Refused,

@@ -1,5 +1,5 @@
-//! A plan as a person reads it. Everything about transactions is decoded from the calldata that
-//! would be signed, not from what the envelope says beside it.
+//! A plan in words. All statements about transactions are decoded from the calldata that would be
+//! signed, not from the envelope's own description.
 
 mod bridge;
 mod order;
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::units;
 
-/// Lines of a label and a text; a text may come out of a foreign plan.
+/// Lines of a label and a text; a text may come from a foreign plan.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     lines: Vec<(&'static str, String)>,
 }
 
 impl Words {
-    /// What a plan does. A member that cannot be read is named as unreadable: a reader must see
+    /// The actions of a plan. An unreadable member is named as unreadable, so that a reader sees
     /// that something is missing.
     pub(super) fn of(plan: &Value) -> Self {
         let mut words = Self::default();
@@ -104,7 +104,7 @@ fn approval(plan: &Value, step: usize) -> Option<(Address, U256)> {
         .then(|| (Address::from_slice(spender), U256::from_be_slice(amount)))
 }
 
-/// Says which allowances the first two steps set.
+/// States the allowances that the first two steps set.
 fn describe_approvals(plan: &Value, chain_id: Option<u64>, words: &mut Words) {
     let said = (0..2)
         .map(|step| {

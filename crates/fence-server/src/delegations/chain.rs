@@ -3,7 +3,10 @@
 use alloy_primitives::{Address, B256};
 use delegation_fence::{
     AccountKind, Admitted, Block, Grant, Order, Rule, Signed, TypedData,
-    onchain::{Call, ChainGrant, ChainReading, ChainTerms, Level, SignedDelegation, judge_code},
+    onchain::{
+        ChainGrant, ChainReading, ChainTerms, Level, SignedDelegation, UnsentTransaction,
+        judge_code,
+    },
 };
 
 use super::{Delegations, refusal};
@@ -18,7 +21,7 @@ pub struct OnChain {
     /// Whether everything is disabled that has to be for the permission to be over.
     pub disabled: bool,
     /// What the account sends next to disable what is left: one delegation, at the manager.
-    pub disable: Option<Call>,
+    pub disable: Option<UnsentTransaction>,
 }
 
 impl Delegations {

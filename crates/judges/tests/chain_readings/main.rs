@@ -1,5 +1,5 @@
-//! Real transactions on a foreign chain, read and explained by our code: what is told is what the
-//! chain shows.
+//! Real transactions on a foreign chain, read and explained by our code: the explanation matches
+//! the chain.
 
 #![cfg(feature = "foreign")]
 #![allow(
@@ -151,7 +151,7 @@ async fn a_batch_of_calls_reads_what_single_calls_read() {
             assert_eq!(stage.balance(token.address, account).await, Some(single));
         }
     }
-    // No contract and no such function: unknown, and not zero.
+    // Without a contract or such a function the value is unknown, not zero.
     assert_eq!(stage.balance(NOBODY, NOBODY).await, None);
     assert_eq!(stage.balance(MULTICALL3, NOBODY).await, None);
 }

@@ -66,8 +66,8 @@ impl Stage {
         self.anvil.transact(from, to, &data.into()).await.unwrap()
     }
 
-    /// A transaction that has its receipt, asked for until the node knows its block too: for a
-    /// moment it tells of the transaction as it waited.
+    /// A transaction with its receipt, read until the node knows its block too: for a moment the
+    /// node still shows it as waiting.
     pub(crate) async fn record(&self, hash: B256) -> Record {
         for _ in 0..100 {
             let anew = Some(Duration::ZERO);
@@ -81,7 +81,7 @@ impl Stage {
         panic!("{hash} waits for its block");
     }
 
-    /// The explanation with what the chain alone can tell.
+    /// The explanation from the chain alone.
     pub(crate) async fn explain(&self, hash: B256) -> Explanation {
         let record = self.record(hash).await;
         let mut known = Knowledge::default();
@@ -102,7 +102,7 @@ impl Stage {
         batch.results[0].as_ref().and_then(EvmReader::amount)
     }
 
-    /// What the chain answers to a call that reverts.
+    /// The chain's answer to a call that reverts.
     pub(crate) async fn refusal(&self, to: Address, data: &[u8]) -> String {
         let call = json!([{"from": Account::BUYER.address, "to": to, "data": Bytes::copy_from_slice(data)}, "latest"]);
         match self.anvil.rpc().call::<Value>("eth_call", call).await {
@@ -111,8 +111,8 @@ impl Stage {
         }
     }
 
-    /// `transferWithAuthorization` from the buyer to the payee, signed by the buyer with a library
-    /// that is not ours.
+    /// `transferWithAuthorization` from the buyer to the payee, signed by the buyer with a foreign
+    /// library.
     pub(crate) async fn authorization(&self, token: Token, value: U256, nonce: B256) -> Vec<u8> {
         let domain = self
             .anvil

@@ -1,4 +1,4 @@
-//! Messages of the fence with usual and with extreme members, and what we hash them to.
+//! Messages of the fence with usual and with extreme members, and our hashes of them.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use delegation_fence::onchain::{Caveat, Delegation};
@@ -6,7 +6,7 @@ use delegation_fence::{
     AccountKind, Domain, Grant, Limit, Message, Name, Order, Revocation, TypedData,
 };
 
-/// Keys that everybody has, of the local chain.
+/// Well-known keys of the local chain.
 #[allow(dead_code, reason = "only the judges that sign use them")]
 pub(crate) const KEYS: [&str; 2] = [
     "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",

@@ -1,5 +1,5 @@
-//! A chain of the Foundry project with everything that swap and bridge plans on Base call, under
-//! the addresses it has there.
+//! A chain of the Foundry project with every contract that swap and bridge plans on Base call, at
+//! its address there.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -38,7 +38,7 @@ sol! {
     }
 }
 
-/// Who trades: an account that anvil unlocks.
+/// The trader: an account that anvil unlocks.
 pub(crate) const TRADER: Account = Account::BUYER;
 
 const OPERATOR: Account = Account::MINTER;
@@ -124,7 +124,7 @@ async fn operate<C: SolCall>(chain: &Anvil, contract: Address, call: &C) {
     chain.send(OPERATOR, contract, call).await.unwrap();
 }
 
-/// What an account holds of a token.
+/// An account's balance of a token.
 pub(crate) async fn balance(rpc: &Rpc, token: Address, account: Address) -> U256 {
     rpc.view(token, &TestToken::balanceOfCall { account })
         .await

@@ -35,7 +35,7 @@ impl Call {
     }
 }
 
-/// Every call that generated plans consist of, the fee leg among them.
+/// Every call in generated plans, the fee leg among them.
 fn calls() -> Vec<Call> {
     let mut calls = Vec::new();
     let mut note = |plan: &Plan, function| {
@@ -83,7 +83,7 @@ async fn plans_say_the_same_and_are_encoded_identically() {
     }
 }
 
-/// Every byte of one call of each function, and what follows it.
+/// Changes every byte of one call of each function, and the bytes that follow it.
 #[tokio::test]
 async fn changed_calldata_says_the_same_or_nothing() {
     let originals = calls();

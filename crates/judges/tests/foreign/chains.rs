@@ -1,7 +1,7 @@
 //! The embedded chain comes to the same outcome as anvil for the same authorization.
 //!
-//! Transactions and authorizations are signed with `ethers-core`, so that neither chain is asked
-//! only what our own code writes.
+//! Transactions and authorizations are signed with `ethers-core`, so that the chains get more than
+//! what our own code writes.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::SolCall;
@@ -20,7 +20,7 @@ use x402_wire::{Asset, Authorization, Network};
 use crate::ethers;
 use crate::world::FUNDS;
 
-/// An hour around the present, which no test takes.
+/// An hour around the present; no test takes that long.
 const HOUR: u64 = 3_600;
 
 /// How an authorization reaches the token.
@@ -32,7 +32,7 @@ enum Form {
     Bytes,
 }
 
-/// One attempt: what was signed, what is presented, and how.
+/// One attempt: the signed message, the presented one, and the form.
 #[derive(Debug, Clone)]
 struct Attempt {
     name: &'static str,
@@ -41,10 +41,10 @@ struct Attempt {
     form: Form,
 }
 
-/// All that a chain shows of an attempt.
+/// Everything that a chain shows of an attempt.
 #[derive(Debug, PartialEq, Eq)]
 struct Observed {
-    /// Return data of the call that came first: `Err` when it reverted.
+    /// Return data of the call before the transaction: `Err` when it reverted.
     call: Result<Bytes, Value>,
     status: U64,
     logs: Vec<Log>,
@@ -90,7 +90,7 @@ async fn every_attempt_ends_alike_on_both_chains() {
     }
 }
 
-/// Attempts in the order in which they are made.
+/// Attempts in their order.
 fn attempts(token: Token, now: u64) -> Vec<Attempt> {
     let good = |nonce: u8| Authorization {
         from: Account::BUYER.address,
@@ -238,7 +238,7 @@ impl Side {
         }
     }
 
-    /// What a settler gets that does not.
+    /// What a settler gets that does not simulate.
     async fn send(&mut self, token: Token, data: Bytes) -> TransactionReceipt {
         let transaction: TypedTransaction = Eip1559TransactionRequest::new()
             .to(ethers::address(token.address))

@@ -1,4 +1,4 @@
-//! The test contracts are what their sources say.
+//! The test contracts match their sources.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::world::World;
 
-/// Every operation with its price: service document 4.1. Written out here so that the judge does
-/// not learn the catalog from the code that it judges.
+/// Every operation with its price (`docs/ROUTES.md`). Written out here so that the judge does not
+/// learn the catalog from the code under judgement.
 const OPERATIONS: [(&str, &str, &str); 45] = [
     ("POST", "/swap", "0.01"),
     ("GET", "/market-alpha", "0.005"),
@@ -57,7 +57,7 @@ const OPERATIONS: [(&str, &str, &str); 45] = [
     ("GET", "/yield-watch/audit", "0.001"),
 ];
 
-/// What is not sold: decisions section 1.
+/// The operations that are free.
 const FREE: [&str; 23] = [
     "/",
     "/.well-known/x402",
@@ -90,7 +90,7 @@ async fn ask(world: &World, verb: &str, url: &str) -> Value {
     serde_json::from_str(&run(command, b"").await.unwrap()).unwrap()
 }
 
-/// The complaints that its authors call errors.
+/// The complaints that the tool's authors call errors.
 fn errors(report: &Value) -> Vec<&Value> {
     let warnings = report["warnings"].as_array().unwrap();
     warnings
@@ -105,7 +105,7 @@ async fn every_operation_is_found_with_its_price() {
     let report = ask(&world, "discover", &world.service.url("")).await;
     assert_eq!(report["ok"], true, "{report:#}");
     assert_eq!(errors(&report), Vec::<&Value>::new());
-    // The structured form is read; that the old one stands beside it is only noted.
+    // The tool reads the structured form; it only notes the old form beside it.
     let warnings = report["warnings"].as_array().unwrap();
     for complaint in [
         "OPENAPI_CONTACT_MISSING",

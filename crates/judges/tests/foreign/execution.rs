@@ -1,5 +1,5 @@
-//! Plans are sent step by step to a chain of the Foundry project, and do there what they say and
-//! what its `eth_simulateV1` foretold.
+//! Sends plans step by step to a chain of the Foundry project: the plans do there what they say and
+//! what its `eth_simulateV1` predicted.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -29,7 +29,7 @@ sol! {
 /// 1,000 USDC.
 const GROSS: u64 = 1_000_000_000;
 
-/// A swap whose quote says that `promised` parts in a thousand of the venue's output arrive.
+/// A swap whose quote promises `promised` thousandths of the venue's output.
 fn swap(promised: u64) -> SwapCase {
     let from_amount = U256::from(GROSS);
     let distributions: Vec<_> = policy()
@@ -113,7 +113,7 @@ fn statuses(receipts: &[TransactionReceipt]) -> Vec<u64> {
     receipts.iter().map(|receipt| receipt.status.to()).collect()
 }
 
-/// What the simulation said of the account's balances: token, direction, amount.
+/// The simulation's prediction of the account's balances: token, direction, amount.
 fn foretold(plan: &Plan) -> Vec<(String, String, U256)> {
     let simulation = &plan.json["simulation"];
     assert_eq!(simulation["outcome"], "as_planned", "{simulation}");
@@ -150,7 +150,7 @@ async fn a_swap_does_what_its_plan_says() {
     let toolchain = Toolchain::from_env().unwrap();
     let chain = base_chain::start(&toolchain).await;
     let rpc = chain.rpc();
-    // An allowance is left from something else.
+    // An earlier allowance is left.
     let stale = approveCall {
         spender: ROUTER,
         amount: U256::from(5),
@@ -207,7 +207,7 @@ async fn a_swap_does_what_its_plan_says() {
     }
 }
 
-/// The router's own decoder, reached by `eth_call`, reads the same in the plan's bytes.
+/// The router's own decoder, called by `eth_call`, reads the same in the plan's bytes.
 #[tokio::test]
 async fn the_router_reads_the_same_in_the_calldata() {
     let toolchain = Toolchain::from_env().unwrap();
@@ -225,8 +225,8 @@ async fn the_router_reads_the_same_in_the_calldata() {
     assert_eq!(read.receivingAmount, case.to_amount_min);
 }
 
-/// A quote that promises more than its venue gives passes every check of its bytes: only running it
-/// tells.
+/// A quote that promises more than its venue gives passes every check of its bytes; only execution
+/// reveals it.
 #[tokio::test]
 async fn a_swap_that_would_revert_is_refused_by_its_simulation() {
     let toolchain = Toolchain::from_env().unwrap();

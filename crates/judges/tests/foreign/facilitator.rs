@@ -1,4 +1,4 @@
-//! The facilitator of the x402 project verifies and settles what our service asks it to.
+//! The facilitator of the x402 project verifies and settles for our service.
 
 use judges::{Account, Client, Daemon, Order, Token, Toolchain};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! npm `viem`, PyPI `eth-account`, `cast` and `alloy-dyn-abi` hash and sign the fence's messages as
-//! `delegation-fence` does, and take our signatures; PyPI `rfc8785` writes policies and records of
-//! logs with the same bytes; eth-account and `cast` open our key files.
+//! `delegation-fence` does, and accept our signatures; PyPI `rfc8785` writes policies and records
+//! of logs with the same bytes; eth-account and `cast` open our key files.
 
 use std::io::Write as _;
 
@@ -28,7 +28,7 @@ fn key(index: usize) -> keystore::Key {
     keystore::Key::from_text(KEYS[index % KEYS.len()]).unwrap()
 }
 
-/// The tool's own signature of a case.
+/// Our tool's signature of a case.
 fn ours(index: usize, case: &Case) -> Signature {
     Signature::from_bytes(&key(index).sign(case.digest).unwrap()).unwrap()
 }
@@ -55,7 +55,7 @@ fn compare(cases: &[Case], verdicts: &[Verdict]) {
         assert_eq!(verdict.digest, case.digest, "{}", case.json);
         let signature = Signature::parse(&verdict.signature).unwrap();
         assert_eq!(signature.recover(case.digest).unwrap(), verdict.signer);
-        // They take ours for the same key's, and write the same bytes.
+        // They accept ours as the same key's, and write the same bytes.
         assert_eq!(verdict.our_signer, key(index).address(), "{}", case.json);
         assert_eq!(verdict.signature, ours(index, case).to_string());
     }
@@ -101,7 +101,7 @@ async fn eth_account_hashes_and_signs_the_same_and_rfc8785_writes_the_same_docum
         vectors["rules_document"]["document"].clone(),
         serde_json::from_str(example).unwrap(),
     ];
-    // A record without its hash is what is hashed.
+    // The hash covers a record without its hash.
     let mut head = Head::EMPTY;
     let sealed = Entry {
         payload_digest: Some(B256::repeat_byte(0x44)),
@@ -140,7 +140,7 @@ async fn eth_account_hashes_and_signs_the_same_and_rfc8785_writes_the_same_docum
     assert_eq!(all.key_files, [key(0).address()]);
 }
 
-/// What `key new` and `key import` write.
+/// The files of `key new` and `key import`.
 const PASSWORD: &str = "correct horse \u{2603}";
 
 #[tokio::test]
@@ -163,8 +163,8 @@ async fn cast_opens_our_key_files() {
     assert_eq!(said.trim().parse::<Address>().unwrap(), key(0).address());
 }
 
-/// `cast` prints the signature alone: that it recovers to the key's address for our digest says
-/// that the digest is the same.
+/// `cast` prints only the signature. If it recovers to the key's address for our digest, the
+/// digests are equal.
 #[tokio::test]
 async fn cast_signs_the_same_digest() {
     let toolchain = Toolchain::from_env().unwrap();
@@ -197,7 +197,7 @@ async fn cast_signs_the_same_digest() {
 }
 
 /// The way of a person with a hardware wallet: the tool writes a grant, a wallet signs the file,
-/// the tool takes the signature.
+/// the tool attaches the signature.
 #[tokio::test]
 async fn a_grant_goes_from_the_tool_to_cast_and_back() {
     let toolchain = Toolchain::from_env().unwrap();

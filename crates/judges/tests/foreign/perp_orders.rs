@@ -20,7 +20,7 @@ struct Signed {
 }
 
 impl Signed {
-    /// Who made it, if it is one of the digest.
+    /// The signer, if the signature is one of the digest.
     fn signer_of(&self, digest: B256) -> Address {
         // Leading zeros of both numbers may be missing.
         let integer = |text: &str| U256::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
@@ -56,7 +56,7 @@ struct Node {
 fn generated() -> (Vec<PerpCase>, Vec<Plan>) {
     let cases = sample(300, orders());
     let plans = cases.iter().map(Case::plan).collect();
-    // Every form is there often enough.
+    // Every form occurs often enough.
     let count = |has: fn(&PerpCase) -> bool| cases.iter().filter(|case| has(case)).count();
     for forms in [
         count(|case| case.vault.is_some()),
@@ -110,7 +110,7 @@ async fn the_python_sdk_hashes_and_signs_alike() {
     {
         check(case, plan, verdict.connection_id, &verdict.signature);
         assert_eq!(verdict.signer, case.signer.address);
-        // The SDK's own builders write the same action of the same numbers.
+        // The SDK's own builders write the same action from the same numbers.
         if let Some(text) = verdict.rebuilt {
             rebuilt += 1;
             assert_eq!(text, verdict.action);

@@ -32,7 +32,7 @@ async fn plans_of_every_rail_have_the_digest_that_they_claim() {
         let claimed = plan.json["submission"]["payload_digest"].as_str().unwrap();
         let digest = recompute(&toolchain, &plan.text).await.unwrap();
         assert_eq!(digest.trim_end(), claimed);
-        // Whitespace and the order of the members are no part of the digest.
+        // The digest does not depend on whitespace or the order of members.
         let pretty = serde_json::to_string_pretty(&plan.json).unwrap();
         let digest = recompute(&toolchain, &pretty).await.unwrap();
         assert_eq!(digest.trim_end(), claimed);
@@ -75,7 +75,7 @@ async fn tampered_plans_have_another_digest() {
     }
 }
 
-/// Of two members of one name a reader would take the one and a signer the other.
+/// Of two members with one name, a reader might take one and a signer the other.
 #[tokio::test]
 async fn a_member_that_stands_twice_is_refused() {
     let toolchain = Toolchain::from_env().unwrap();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::rails::pm_order::{PmCase, orders};
 use crate::rails::{Case, Plan, sample};
 
-/// Up to this size the client's floats hold every amount.
+/// Up to this size the client's floats represent every amount exactly.
 const EXACT_SHARES: u64 = 100_000;
 
 #[derive(Debug, Deserialize)]
@@ -50,7 +50,7 @@ async fn verdicts(cases: &[PmCase], plans: &[Plan]) -> Vec<Verdict> {
     verdicts
 }
 
-/// The body of the client is the plan's, but for what the plan leaves to the caller; and its
+/// The client's body equals the plan's, except for what the plan leaves to the caller; and its
 /// signature is one of the plan's order hash.
 fn check(case: &PmCase, plan: &Plan, verdict: Verdict) {
     let payload = plan.payload();
@@ -78,8 +78,8 @@ async fn orders_are_built_hashed_and_signed_alike() {
     }
 }
 
-/// Where the client's floats round, its amounts are not compared; the hash of the plan's own typed
-/// data still is.
+/// Where the client's floats round, the test does not compare its amounts, but still the hash of
+/// the plan's own typed data.
 #[tokio::test]
 async fn orders_of_any_size_are_hashed_alike() {
     let cases = sample(300, orders(10_000_000_000));

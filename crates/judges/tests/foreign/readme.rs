@@ -6,7 +6,7 @@ use tokio::process::Command;
 use crate::world::World;
 
 const PAYING: &str = include_str!("../../../../docs/PAYING.md");
-/// Where the samples look for the demo.
+/// The address at which the samples expect the demo.
 const DEMO: &str = "http://127.0.0.1:8402";
 
 /// The code blocks of a language that pay.
@@ -17,7 +17,7 @@ fn samples(language: &str) -> Vec<&'static str> {
     blocks.filter(|block| block.contains("BUYER_KEY")).collect()
 }
 
-/// Runs a sample; it has paid once in the first asset when it ends.
+/// Runs a sample and asserts that it has paid once in the first asset.
 async fn check(world: &World, mut interpreter: Command, sample: &str, printed: &[&str]) {
     let [first, ..] = Token::ALL;
     let before = world.balances(first).await;

@@ -1,6 +1,6 @@
 //! Bridge plans for a Safe, read from the published contracts of Safe 1.3.0, 1.4.1 and 1.5.0 on two
-//! chains of the Foundry project: the npm packages of their authors hold the code, and the Safe
-//! itself is told to take modules, guards and handlers.
+//! chains of the Foundry project. The npm packages of their authors hold the code, and the test
+//! sets the Safe's modules, guards and handlers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,12 +28,12 @@ sol! {
 }
 
 const CHECK: &str = "bridge_recipient_controlled_on_destination";
-/// Where the contracts of a kit stand: another place on each chain.
+/// The addresses of a kit's contracts: a different one on each chain.
 const SINGLETONS: [Address; 2] = [
     address!("5a0000000000000000000000000000000000000a"),
     address!("5a0000000000000000000000000000000000000b"),
 ];
-/// A contract that answers 1 to everything: what a Safe takes for a guard.
+/// A contract that answers 1 to everything, which a Safe accepts as a guard.
 const GUARD: Address = address!("6a00000000000000000000000000000000000001");
 const MODULE: Address = address!("6b00000000000000000000000000000000000001");
 const HANDLER: Address = address!("6c00000000000000000000000000000000000001");
@@ -41,7 +41,7 @@ const HANDLER: Address = address!("6c00000000000000000000000000000000000001");
 /// The published contracts of one version.
 struct Kit {
     version: &'static str,
-    /// The plain one, and that of second layers.
+    /// The plain contract, and the contract of second layers.
     singletons: [Bytes; 2],
     proxy: Bytes,
 }
@@ -80,7 +80,7 @@ impl Kit {
     }
 }
 
-/// What a Safe has beside its owners.
+/// An extension of a Safe beside its owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extension {
     Module,
@@ -120,7 +120,7 @@ impl Stage {
         }
     }
 
-    /// An address that no Safe had yet.
+    /// An address without a Safe.
     fn address(&mut self) -> Address {
         self.next += 1;
         let mut address = address!("5afe000000000000000000000000000000000000");
@@ -155,7 +155,7 @@ impl Stage {
         chain.send(base_chain::TRADER, safe, &setup).await.unwrap();
     }
 
-    /// Has the Safe call itself, as its owners would have it do.
+    /// Makes the Safe call itself, as its owners would.
     async fn extend(&self, at: usize, safe: Address, extension: Extension) {
         let data = match extension {
             Extension::Module => enableModuleCall { module: MODULE }.abi_encode(),
@@ -179,7 +179,7 @@ impl Stage {
         assert_eq!(receipt.status.to::<u64>(), 1, "{extension:?}");
     }
 
-    /// The plan's observation of who holds the address, or why there is none.
+    /// The plan's observation of who controls the address, or the refusal.
     async fn plan(&self, safe: Address) -> Result<String, Refusal> {
         let case = BridgeCase {
             account: safe,
@@ -229,7 +229,7 @@ async fn the_published_safes_are_read_and_compared() {
     let mut stage = Stage::open(&toolchain).await;
     for kit in Kit::all(&toolchain) {
         let [plain, second_layer] = &kit.singletons;
-        // The same Safe over the plain contract here and that of second layers there.
+        // The same Safe over the plain contract here and over that of second layers there.
         let safe = stage.address();
         stage.place(0, safe, &kit.proxy, plain, &[1, 2, 3]).await;
         stage
@@ -242,8 +242,8 @@ async fn the_published_safes_are_read_and_compared() {
         );
         assert_eq!(observed, expected);
 
-        // What acts beside the owners: on the destination alone it is refused, on both or on the
-        // source alone it is not.
+        // An extension that can act beside the owners is refused when only the destination has it,
+        // and accepted on both chains or on the source alone.
         let extensions = [
             (Extension::Module, "other modules"),
             (Extension::Guard, "another guard"),
@@ -269,13 +269,13 @@ async fn the_published_safes_are_read_and_compared() {
             stage.plan(safe).await.unwrap();
         }
 
-        // Somebody else's Safe at the same address, and one that nobody has set up.
+        // Somebody else's Safe at the same address, and one without a setup.
         let safe = stage.address();
         stage.place(0, safe, &kit.proxy, plain, &[1, 2, 3]).await;
         stage.place(1, safe, &kit.proxy, plain, &[1, 2, 9]).await;
         stage.refused(safe, "other owners").await;
 
-        // A singleton with one byte more is another contract, whatever it answers.
+        // A singleton with one more byte is another contract, whatever it answers.
         let safe = stage.address();
         let other = Bytes::from([&plain[..], &[0]].concat());
         stage.place(0, safe, &kit.proxy, plain, &[1, 2, 3]).await;
@@ -284,8 +284,7 @@ async fn the_published_safes_are_read_and_compared() {
     }
 }
 
-/// Every singleton here is a reviewed one, so that only what it says of itself tells two versions
-/// apart.
+/// Every singleton here is a reviewed one, so only its own version tells two versions apart.
 #[tokio::test]
 async fn two_versions_are_not_one_safe() {
     let toolchain = Toolchain::from_env().unwrap();

@@ -1,7 +1,7 @@
-//! What clients refuse to pay until their user allows it: facts of the user documentation.
+//! The payments that clients refuse until their user allows them: facts of the user documentation.
 
 use alloy_primitives::U256;
-use judges::{Client, Order, Outcome, SpendControls, Token};
+use judges::{Client, Order, OrderOutcome, SpendControls, Token};
 
 use crate::world::{PRICE, World};
 
@@ -44,11 +44,11 @@ async fn an_allowed_asset_is_paid_up_to_its_cap() {
 }
 
 impl World {
-    /// The client asks once, refuses in these words, and nothing moves.
+    /// The client asks once and refuses in these words, and no money moves.
     async fn check_refusal(&self, client: Client, order: &Order, words: &str) {
         let before = self.chain.rpc().block_number().await.unwrap();
         match client.pay(&self.toolchain, order).await.unwrap() {
-            Outcome::Refused { error, requests: 1 } => {
+            OrderOutcome::Refused { error, requests: 1 } => {
                 assert!(error.contains(words), "{client:?}: {error}");
             }
             outcome => panic!("{client:?}: {outcome:?}"),

@@ -13,7 +13,7 @@ async fn verify(toolchain: &Toolchain, answers: &str) -> Result<String, JudgeErr
     run(command, answers.as_bytes()).await
 }
 
-/// The answer that the catalog shows; the server's own tests hold it against what the server makes.
+/// The catalog's example answer; the server's own tests compare it with the server's output.
 fn answer() -> Value {
     let example = "../route-catalog/src/examples/audit_yield_watch.json";
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(example));
@@ -28,7 +28,7 @@ async fn an_audit_ends_at_the_hash_of_its_last_record() {
     let expected = format!("2 {}", records[2]["hash"].as_str().unwrap());
     let whole = verify(&toolchain, &json!({"data": answer}).to_string()).await;
     assert_eq!(whole.unwrap().trim_end(), expected);
-    // Page by page.
+    // The audit comes in pages.
     let pages = records
         .iter()
         .map(|record| json!({"records": [record]}).to_string());

@@ -1,4 +1,4 @@
-//! A chain, an upstream and the service, and what must hold of every payment between them.
+//! A chain, an upstream and the service, and the conditions of every payment between them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,15 +7,15 @@ use alloy_sol_types::SolEvent;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use judges::{
-    Account, Answer, Anvil, Client, Daemon, Log, Order, Outcome, PAYEE, Service, ServiceConfig,
-    TestToken, Token, Toolchain, TransactionReceipt, install_tokens,
+    Account, Anvil, Client, Daemon, Log, Order, OrderOutcome, PAYEE, Service, ServiceAnswer,
+    ServiceConfig, TestToken, Token, Toolchain, TransactionReceipt, install_tokens,
 };
 use replay::{Recordings, ReplayServer};
 use reqwest::StatusCode;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// A paid route, from service document 4.1.
+/// A paid route.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Priced {
     /// The path, for a GET with its query.
@@ -42,10 +42,10 @@ fn unix_now() -> u64 {
     since.unwrap().as_secs()
 }
 
-/// What the buyer holds of each asset at the start.
+/// The buyer's balance of each asset at the start.
 pub(crate) const FUNDS: U256 = U256::from_limbs([1_000_000_000, 0, 0, 0]);
 
-/// Everything that a foreign client needs around it. All of it is gone when this is dropped.
+/// The surroundings of a foreign client. Dropping it stops everything.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) toolchain: Toolchain,
@@ -69,8 +69,8 @@ impl World {
         let toolchain = Toolchain::from_env().unwrap();
         let chain = Anvil::start(&toolchain).await.unwrap();
         install_tokens(&chain, FUNDS).await.unwrap();
-        // The service is the one that is shipped: its clock is the machine's, and a swap has to end
-        // after now.
+        // The service is the shipped one: its clock is the machine's, and a swap has to end after
+        // now.
         let recordings = Recordings::embedded().unwrap().at(unix_now());
         let upstream = ReplayServer::start(recordings).await.unwrap();
         let (facilitator, facilitator_url) = facilitator(&chain).await.unzip();
@@ -92,15 +92,15 @@ impl World {
         }
     }
 
-    /// Stops the service as an operator would; it must end by itself and well.
+    /// Stops the service as an operator would; it must end by itself with success.
     pub(crate) async fn stop(self) {
         let log = self.service.log();
         let status = self.service.terminate().await.unwrap();
         assert!(status.success(), "{status}:\n{log}");
     }
 
-    /// Lets a client pay, then checks the answer, the receipt, the chain, and that the same
-    /// payment buys the same answer and nothing else. Returns the answer's body.
+    /// Lets a client pay, then checks the answer, the receipt and the chain, and checks that the
+    /// same payment buys the same answer and nothing else. Returns the answer's body.
     pub(crate) async fn check_payment(
         &self,
         client: Client,
@@ -110,7 +110,7 @@ impl World {
     ) -> Value {
         let before = self.balances(token).await;
         let outcome = client.pay(&self.toolchain, order).await.unwrap();
-        let Outcome::Answered(answer) = outcome else {
+        let OrderOutcome::Answered(answer) = outcome else {
             panic!("{client:?}: {outcome:?}")
         };
         assert_eq!(
@@ -131,8 +131,8 @@ impl World {
         check_body(&answer)
     }
 
-    /// The receipt names a transaction that moved exactly this payment.
-    async fn check_receipt(&self, answer: &Answer, token: Token, amount: U256) {
+    /// Checks that the receipt names a transaction that moved exactly this payment.
+    async fn check_receipt(&self, answer: &ServiceAnswer, token: Token, amount: U256) {
         let receipt = answer.receipt.as_ref().expect("a receipt");
         assert!(receipt.success, "{receipt:?}");
         assert_eq!(receipt.network, "eip155:196");
@@ -164,9 +164,9 @@ impl World {
         assert!(self.chain.rpc().view(token.address, &call).await.unwrap());
     }
 
-    /// The same payment again: the same answer for the same request, a refusal for another one,
-    /// and no transaction for either.
-    async fn check_replay(&self, order: &Order, answer: &Answer, token: Token) {
+    /// Sends the same payment again: the same request gets the same answer, another request gets a
+    /// refusal, and neither makes a transaction.
+    async fn check_replay(&self, order: &Order, answer: &ServiceAnswer, token: Token) {
         let (block, balances) = (
             self.chain.rpc().block_number().await.unwrap(),
             self.balances(token).await,
@@ -203,7 +203,7 @@ impl World {
         assert_eq!(self.balances(token).await, balances);
     }
 
-    async fn resend(&self, order: &Order, answer: &Answer, url: &str) -> reqwest::Response {
+    async fn resend(&self, order: &Order, answer: &ServiceAnswer, url: &str) -> reqwest::Response {
         let method = reqwest::Method::from_bytes(order.method.as_bytes()).unwrap();
         let payment = answer
             .payment_signature
@@ -221,7 +221,7 @@ impl World {
         request.send().await.unwrap()
     }
 
-    /// What the buyer and the payee hold.
+    /// The balances of the buyer and the payee.
     pub(crate) async fn balances(&self, token: Token) -> (U256, U256) {
         let rpc = self.chain.rpc();
         let of = |account: Address| token.balance_of(rpc, account);
@@ -232,8 +232,9 @@ impl World {
     }
 }
 
-/// A 200 is an object of `data` and `meta`, stored nowhere but with its buyer, under its digest.
-fn check_body(answer: &Answer) -> Value {
+/// Checks that a 200 is an object of `data` and `meta` with its digest, which only the buyer may
+/// store.
+fn check_body(answer: &ServiceAnswer) -> Value {
     let digest = STANDARD.encode(Sha256::digest(&answer.body));
     assert_eq!(
         answer.headers["content-digest"],

@@ -71,8 +71,8 @@ async fn metamasks_tools_write_the_same() {
         let delegations = delegate(&grant, &policy, level, HOLDER, U256::from(7));
         let call: Bytes = swap(USD).abi_encode().into();
         let plan = steps(USD, &call);
-        // The stock level's first redemption: what its calldata holds is made by MetaMask's
-        // encoders from the same delegation.
+        // The stock level's first redemption: MetaMask's encoders make its calldata from the same
+        // delegation.
         let order = delegation_fence::Order {
             account: HOLDER.address,
             grant_id: grant.message().grant_id,

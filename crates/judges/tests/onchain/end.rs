@@ -29,7 +29,7 @@ async fn disabled(stage: &Stage) -> Vec<bool> {
     answers
 }
 
-/// What the service would send for a plan now: what became of the last transaction.
+/// What the service would send for a plan now: the result of the last transaction.
 async fn swap_now(stage: &Stage, amount: u64) -> Result<(), String> {
     let call = swap(amount).abi_encode().into();
     let order = stage.sign_order(&stage.order(&call, output(amount)).await);
@@ -45,7 +45,7 @@ async fn disabled_delegations_are_over_and_the_clearing_is_left() {
     for level in [Level::Stock, Level::Enforcer(ENFORCER)] {
         let stage = Stage::open(level).await;
         swap_now(&stage, 1_000 * USD).await.unwrap();
-        // The redeemer cannot end it, nor can anybody else.
+        // The redeemer cannot end it, nor can anyone else.
         let disable = stage.delegations.disable(&[]).unwrap();
         let refused = stage.send(REDEEMER, disable.to, &disable.data).await;
         assert_eq!(refused.unwrap_err(), "NotEntryPointOrSelf()");
@@ -58,11 +58,11 @@ async fn disabled_delegations_are_over_and_the_clearing_is_left() {
         assert!(disabled(&stage).await.into_iter().all(|yes| yes));
         let refused = swap_now(&stage, USD).await.unwrap_err();
         assert_eq!(refused, "CannotUseADisabledDelegation()");
-        // All at once or nothing, and not twice.
+        // All or nothing, and not twice.
         assert!(stage.send_call(&disable).await.is_err());
         assert_eq!(stage.delegations.disable(&stage.delegations.ending()), None);
 
-        // An allowance that is left is cleared by the redeemer, and by the account.
+        // The redeemer or the account can clear an allowance that is left.
         for clear in [
             stage.delegations.clear(),
             stage.delegations.clear_by_account(),
@@ -81,8 +81,8 @@ async fn disabled_delegations_are_over_and_the_clearing_is_left() {
     }
 }
 
-/// One is disabled already: the end names the others only, because the manager refuses a second
-/// time.
+/// One delegation is disabled already: the end names only the others, because the manager refuses a
+/// second time.
 #[tokio::test]
 async fn the_end_names_what_is_left() {
     let stage = Stage::stock().await;
@@ -100,7 +100,7 @@ async fn the_end_names_what_is_left() {
     assert_eq!(disabled(&stage).await, [true, true]);
 }
 
-/// The delegation that clears can do nothing else.
+/// The clearing delegation allows nothing else.
 #[tokio::test]
 async fn the_clearing_only_clears() {
     let stage = Stage::stock().await;
@@ -169,7 +169,7 @@ async fn a_grant_ends_with_its_time_and_with_the_accounts_number() {
         stage.pass_time(60).await;
         let refused = swap_now(&stage, 3 * USD).await.unwrap_err();
         assert_eq!(refused, "TimestampEnforcer:expired-delegation");
-        // The clearing has a day more.
+        // The clearing lasts a day longer.
         stage.approve(USDC, U256::from(7)).await;
         stage.send_call(&stage.delegations.clear()).await.unwrap();
         stage.approve(USDC, U256::from(7)).await;
@@ -181,10 +181,10 @@ async fn a_grant_ends_with_its_time_and_with_the_accounts_number() {
     }
 }
 
-/// Without its code an account executes nothing; with the code again the delegations count again.
-/// The holder can also enable what was disabled: what counts is what the chain says now.
+/// Without its code an account executes nothing; with the code back, the delegations count again.
+/// The holder can also re-enable a disabled delegation: the chain's present state counts.
 #[tokio::test]
-async fn what_is_over_on_the_chain_can_come_back() {
+async fn an_end_on_the_chain_can_be_undone() {
     let stage = Stage::stock().await;
     stage
         .chain

@@ -1,4 +1,5 @@
-//! The level of the project's own enforcer: one transaction that is the ordered swap, or nothing.
+//! The level of the project's own enforcer: one transaction is the ordered swap, or nothing
+//! happens.
 //!
 //! The attacker of these tests has the redeemer's key and, where an order is signed anew, the
 //! delegate's key too.
@@ -36,12 +37,12 @@ pub(crate) struct Attack {
 }
 
 impl Attack {
-    /// Everything as it should be.
+    /// A redemption without any change.
     pub(crate) async fn honest(stage: &Stage, amount: u64) -> Self {
         Self::of(stage, amount, &swap(amount)).await
     }
 
-    /// A call of the attacker's, ordered with the stolen key of the delegate.
+    /// A call of the attacker, ordered with the stolen key of the delegate.
     pub(crate) async fn of(
         stage: &Stage,
         amount: u64,

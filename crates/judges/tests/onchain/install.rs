@@ -1,4 +1,4 @@
-//! Puts the framework, the project's enforcer and the accounts' code onto a chain.
+//! Puts the framework, the project's enforcer and the accounts' code on a chain.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use judges::{Account, Anvil, JudgeError, Toolchain, judge};
 use keystore::Key;
 use serde_json::{Value, json};
 
-/// Where the tests put the project's own enforcer.
+/// The address of the project's own enforcer in the tests.
 pub(crate) const ENFORCER: Address = address!("fe0ce00000000000000000000000000000000001");
 
-/// A contract that makes a call of its own whenever it is called: a venue of the attacker's.
+/// A venue of the attacker: a contract that makes a call of its own whenever it is called.
 pub(crate) const INTERPOSED: Address = address!("1e00000000000000000000000000000000000001");
 
-/// Deploys what the framework's authors published and puts it where it stands on Base. The
-/// addresses are those of their package.
+/// Deploys the contracts that the framework's authors published at their addresses on Base, which
+/// come from their package.
 pub(crate) async fn install(toolchain: &Toolchain, chain: &Anvil) {
     use delegation_fence::onchain as at;
     let entry_point = address!("0000000071727De22E5E9d8BAf0edAc6f37da032");
@@ -70,7 +70,7 @@ pub(crate) fn sign(account: Account, digest: B256) -> Signature {
     Signature::from_bytes(&key.sign(digest).unwrap()).unwrap()
 }
 
-/// Read now: a test with another artifact needs no build.
+/// Read at run time: a test with another artifact needs no build.
 pub(crate) fn runtime_code(contract: &str) -> Bytes {
     let path = judges::contracts().join(format!("artifacts/{contract}.json"));
     let artifact = std::fs::read_to_string(path).unwrap();
@@ -98,7 +98,7 @@ async fn place(chain: &Anvil, address: Address, creation: &Bytes) {
     chain.set_code(address, &code).await.unwrap();
 }
 
-/// Gives an account the framework's code, by an authorization that it signs and somebody else
+/// Gives an account the framework's code, by an authorization that it signs and another account
 /// sends.
 pub(crate) async fn point(chain: &Anvil, account: Account, nonce: u64) {
     let count: String = chain

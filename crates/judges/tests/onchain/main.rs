@@ -1,5 +1,5 @@
 //! The fence on a chain: the contracts of the MetaMask delegation framework, as their authors
-//! publish them, on an anvil with the id of Base. No code of the service runs here; whoever attacks
+//! publish them, on an anvil with the id of Base. No code of the service runs here; the attacker
 //! has the redeemer's key, and often the delegate's too.
 
 #![cfg(feature = "foreign")]

@@ -1,4 +1,4 @@
-//! The steps of a plan, as the contracts are sent them.
+//! The steps of a plan, as sent to the contracts.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -69,7 +69,7 @@ pub(crate) fn swap(amount: u64) -> swapTokensMultipleV3ERC20ToERC20Call {
     }
 }
 
-/// What a swap of so much brings.
+/// The output of a swap of this amount.
 pub(crate) fn output(amount: u64) -> U256 {
     U256::from(amount - amount / 100) * U256::from(WEI_PER_USDC_UNIT)
 }

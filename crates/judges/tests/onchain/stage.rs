@@ -4,7 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, b256, keccak256};
 use alloy_sol_types::{SolCall as _, SolValue as _, sol};
-use delegation_fence::onchain::{Call, ChainGrant, ChainTerms, Level, MANAGER, Purpose};
+use delegation_fence::onchain::{
+    ChainGrant, ChainTerms, Level, MANAGER, Purpose, UnsentTransaction,
+};
 use delegation_fence::{AccountKind, Domain, Grant, Name, Order, Policy, Signed, TypedData};
 use dev_chain::base::{CHAIN_ID, EXCHANGE, ROUTER, USDC, WETH};
 use judges::{Account, Anvil, TestToken, Toolchain, TransactionReceipt};
@@ -31,7 +33,7 @@ sol! {
     function snwap(address tokenIn, uint256 amountIn, address recipient, address tokenOut, uint256 amountOutMin, address executor, bytes executorData) external returns (uint256 amountOut);
 }
 
-/// The account whose permission it is.
+/// The account that gives the permission.
 pub(crate) const HOLDER: Account = TRADER;
 /// The service's key that redeems.
 pub(crate) const REDEEMER: Account = Account::SETTLER;
@@ -40,7 +42,7 @@ pub(crate) const DELEGATE: Account = Account {
     address: address!("3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"),
     private_key: "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
 };
-/// Somebody who has nothing.
+/// A stranger without any rights.
 pub(crate) const STRANGER: Account = Account {
     address: address!("90F79bf6EB2c4f870365E785982E1f101E93b906"),
     private_key: "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6",
@@ -58,7 +60,7 @@ pub(crate) struct Stage {
     pub(crate) delegations: ChainGrant,
 }
 
-/// What is redeemed: one delegation with what it executes.
+/// One redemption: a delegation with its executions.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) context: Bytes,
@@ -99,7 +101,7 @@ impl Stage {
         context(&self.delegations, purpose, args)
     }
 
-    /// Redeems as `from`; what the chain says when it refuses.
+    /// Redeems as `from`; returns the chain's reason when it refuses.
     pub(crate) async fn redeem_as(
         &self,
         from: Account,
@@ -112,7 +114,7 @@ impl Stage {
         self.redeem_as(REDEEMER, entries).await
     }
 
-    /// Sends a transaction and waits for its block; the reason, when it reverts.
+    /// Sends a transaction and waits for its block; returns the reason when it reverts.
     pub(crate) async fn send(
         &self,
         from: Account,
@@ -129,7 +131,10 @@ impl Stage {
         Ok(receipt)
     }
 
-    pub(crate) async fn send_call(&self, call: &Call) -> Result<TransactionReceipt, String> {
+    pub(crate) async fn send_call(
+        &self,
+        call: &UnsentTransaction,
+    ) -> Result<TransactionReceipt, String> {
         assert_eq!(call.chain_id, CHAIN_ID);
         let from = [HOLDER, REDEEMER]
             .into_iter()
@@ -149,7 +154,7 @@ impl Stage {
         base_chain::balance(self.chain.rpc(), token, account).await
     }
 
-    /// What the account holds and has approved: USDC, WETH, and the router's allowance of both.
+    /// The account's balances and allowances: USDC, WETH, and the router's allowance of both.
     pub(crate) async fn holdings(&self) -> [U256; 4] {
         [
             self.balance(USDC, HOLDER.address).await,
@@ -159,7 +164,7 @@ impl Stage {
         ]
     }
 
-    /// An attack that the chain refuses for this reason, and that changes nothing.
+    /// Asserts that the chain refuses an attack for this reason and that nothing changes.
     pub(crate) async fn refused(&self, entries: &[Entry], expected: &str) {
         self.refused_as(REDEEMER, entries, expected).await;
     }
@@ -188,7 +193,7 @@ impl Stage {
             .unwrap();
     }
 
-    /// What the venue pays for a token.
+    /// Sets the venue's price for a token.
     pub(crate) async fn rate(&self, from: Address, to: Address, numerator: u64, denominator: u64) {
         let call = setRateCall {
             tokenIn: from,
@@ -202,7 +207,7 @@ impl Stage {
             .unwrap();
     }
 
-    /// Lets the attacker's contract be a venue of the router, and tells it what to call then.
+    /// Makes the attacker's contract a venue of the router, and sets the call that it makes.
     pub(crate) async fn interpose(&self, target: Address, data: Bytes) {
         let allow = setAllowedCall {
             target: INTERPOSED,
@@ -240,7 +245,7 @@ impl Stage {
         }
     }
 
-    /// The order over a call, as its delegate signs it, with the deadline in an hour.
+    /// The order over a call, signed by its delegate, with the deadline in an hour.
     pub(crate) async fn order(&self, call: &Bytes, minimum: U256) -> Order {
         Order {
             account: HOLDER.address,

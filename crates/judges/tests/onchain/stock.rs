@@ -1,4 +1,4 @@
-//! The level of the framework's own enforcers: what they hold, and the holes that they leave.
+//! The level of the framework's own enforcers: what they guarantee, and their holes.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -20,7 +20,8 @@ fn single(stage: &Stage, purpose: Purpose, target: Address, data: &[u8]) -> Entr
     }
 }
 
-/// A plan as three transactions of the redeemer, each by the calldata that the service would send.
+/// A plan as three transactions of the redeemer, each with the calldata that the service would
+/// send.
 #[tokio::test]
 async fn a_plan_goes_out_as_three_redemptions() {
     let stage = Stage::stock().await;
@@ -45,7 +46,7 @@ async fn a_plan_goes_out_as_three_redemptions() {
     println!("gas of the three redemptions: {gas:?}");
 }
 
-/// The enforcers compare bytes, so that the cap of 5,000 is 4,294.967295 on the chain.
+/// The enforcers compare bytes, so the cap of 5,000 is 4,294.967295 on the chain.
 #[tokio::test]
 async fn an_approval_is_bounded_coarsely() {
     let stage = Stage::stock().await;
@@ -72,7 +73,7 @@ async fn an_approval_is_bounded_coarsely() {
 }
 
 #[tokio::test]
-async fn what_the_enforcers_hold() {
+async fn the_limits_that_the_enforcers_hold() {
     let stage = Stage::stock().await;
     let small = U256::from(USD);
     let approve = |target, data: Bytes| single(&stage, Purpose::Approve, target, &data);
@@ -132,7 +133,7 @@ async fn what_the_enforcers_hold() {
     stage
         .refused(&[lenient], "CaveatEnforcer:invalid-execution-type")
         .await;
-    // Somebody else redeems; one entry that is refused takes the others with it.
+    // Another redeemer; and one refused entry takes the others with it.
     let allowed = approve(USDC, approval(ROUTER, small));
     stage
         .refused_as(
@@ -145,7 +146,7 @@ async fn what_the_enforcers_hold() {
     stage.refused(&[allowed, refused], calldata).await;
 }
 
-/// Hole 1: an allowance that was there before is spent by the call alone, whatever the cap.
+/// Hole 1: the call alone spends an earlier allowance, whatever the cap.
 #[tokio::test]
 async fn hole_an_earlier_allowance_is_spent() {
     let stage = Stage::stock().await;
@@ -171,8 +172,7 @@ async fn hole_another_token_is_deposited() {
     let before = stage.holdings().await;
     let mut call = swap(USD);
     call._minAmountOut = U256::ZERO;
-    // WETH goes to the venue; what the router pays out at the end is a token that the leg does not
-    // touch.
+    // WETH goes to the venue; the router pays out a token at the end that the leg does not touch.
     let venue = snwapCall {
         tokenIn: WETH,
         amountIn: ether,
@@ -202,7 +202,7 @@ async fn hole_another_token_is_deposited() {
     assert_eq!(after[0], before[0], "nothing came back");
 }
 
-/// Hole 3: no minimum is asked for, and the venue can pay whom it is told: the whole input is lost.
+/// Hole 3: nothing requires a minimum, and the venue can pay anyone: the whole input is lost.
 #[tokio::test]
 async fn hole_the_output_goes_elsewhere() {
     let stage = Stage::stock().await;
@@ -231,7 +231,7 @@ async fn hole_the_output_goes_elsewhere() {
     assert_eq!(stage.balance(WETH, STRANGER.address).await, output(amount));
 }
 
-/// Hole 4: the redeemer alone begins; no order is asked for, nothing counts swaps, and an approval
+/// Hole 4: the redeemer alone begins; nothing requires an order or counts swaps, and an approval
 /// may be left.
 #[tokio::test]
 async fn hole_the_redeemer_needs_no_order() {

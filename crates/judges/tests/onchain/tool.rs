@@ -1,5 +1,5 @@
-//! The network commands of `fence-cli` against the chain: what they read is so, and the
-//! transactions that they print do what they say.
+//! The network commands of `fence-cli` against the chain: their readings are true, and their
+//! printed transactions do what they say.
 
 use std::fs;
 
@@ -7,14 +7,14 @@ use alloy_primitives::{Address, Bytes, U256};
 use delegation_fence::Signed;
 use delegation_fence::onchain::{GrantFile, Level};
 use dev_chain::base::USDC;
-use fence_offline::{Exit, Failure, Outcome, policy::PolicyArguments};
+use fence_offline::{CommandOutcome, Exit, Failure, policy::PolicyArguments};
 use fence_online::{Endpoint, OnChain, clear_allowance, read_back};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::stage::{ENFORCER, HOLDER, REDEEMER, Stage, sign};
 
-/// The holder's file of the grant.
+/// The holder's grant file.
 fn file(stage: &Stage) -> TempDir {
     let signature = sign(HOLDER, stage.grant.digest());
     let delegations = stage.delegations.delegations().iter();
@@ -30,7 +30,7 @@ fn file(stage: &Stage) -> TempDir {
 async fn run(
     stage: &Stage,
     folder: &TempDir,
-    command: fn(&OnChain) -> Result<Outcome, Failure>,
+    command: fn(&OnChain) -> Result<CommandOutcome, Failure>,
 ) -> (Exit, Value) {
     let arguments = OnChain {
         grant: folder.path().join("signed.json"),
@@ -51,7 +51,7 @@ async fn run(
     (outcome.exit, serde_json::from_str(&outcome.stdout).unwrap())
 }
 
-/// Sends what the tool printed, as the account.
+/// Sends the tool's printed transaction, as the account.
 async fn send(stage: &Stage, transaction: &Value) {
     let to: Address = transaction["to"].as_str().unwrap().parse().unwrap();
     let data: Bytes = transaction["data"].as_str().unwrap().parse().unwrap();
@@ -60,7 +60,7 @@ async fn send(stage: &Stage, transaction: &Value) {
 }
 
 #[tokio::test]
-async fn what_is_read_back_and_printed_is_so() {
+async fn the_tools_readings_and_transactions_match_the_chain() {
     for level in [Level::Stock, Level::Enforcer(ENFORCER)] {
         let stage = Stage::open(level).await;
         let folder = file(&stage);

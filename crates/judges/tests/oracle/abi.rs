@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::facts::Function;
 
-/// What calldata says; `None` when it is not what `ethers-core` encodes for a call of the function.
+/// The content of calldata; `None` when it is not `ethers-core`'s encoding of a call of the
+/// function.
 pub(crate) fn read(function: Function, data: &[u8]) -> Option<Value> {
     let (selector, arguments) = data.split_first_chunk::<4>()?;
     let types = arguments_of(function, *selector)?;

@@ -35,7 +35,7 @@ fn check_swap(case: &SwapCase) {
     let legs = facts["legs"].as_array().unwrap();
     let fees = agreed(Function::ForwardFees, &bytes(&legs[0]["call_data"]));
 
-    // The bytes say what was asked for and quoted.
+    // The bytes match the request and the quote.
     let reviewed = case.reviewed();
     let gross = case.from_amount.to_string();
     let (account, token) = (lower(case.account), lower(case.from_token));
@@ -57,7 +57,7 @@ fn check_swap(case: &SwapCase) {
     assert_eq!(legs[legs.len() - 1]["receiving"], lower(case.to_token));
     assert_eq!(fees["token"], token);
 
-    // And the envelope says of the fees what the bytes say.
+    // The envelope's fees match the bytes.
     let attribution = &plan.json["fee_attribution"];
     let mut told: Vec<Value> = attribution["recipients"]
         .as_array()
@@ -103,7 +103,8 @@ fn check_bridge(case: &BridgeCase) {
     assert_eq!(facts["max_fee"], plan.payload()["quote"]["max_fee"]);
 }
 
-/// Both decoders take changed calldata for the same call, or neither takes it for a canonical one.
+/// Asserts that both decoders take changed calldata for the same call, or that neither takes it for
+/// a canonical one.
 fn check_changed(function: Function, mut data: Vec<u8>, change: &Change) {
     change.apply(&mut data);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! The Calldata Digest of ERC-8213 that stands beside each step, computed by `ethers-core`: the
-//! length, encoded as a `uint256`, and the bytes, hashed.
+//! The Calldata Digest of ERC-8213 beside each step, computed by `ethers-core`: the length, encoded
+//! as a `uint256`, and the bytes, hashed.
 
 use alloy_primitives::hex;
 use ethers_core::abi::{Token, encode};

@@ -1,5 +1,5 @@
 //! `ethers-core` reads the same facts in the bytes of generated plans, and comes to the same
-//! digests: those that are signed and those that a hardware wallet shows.
+//! digests: the signed ones and those that a hardware wallet shows.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The digests that are signed on the order rails.
+//! The signed digests of the order rails.
 
 use alloy_primitives::{B256, keccak256};
 use ethers_core::types::transaction::eip712::{Eip712, TypedData};
@@ -18,7 +18,7 @@ fn typed(document: Value) -> TypedData {
     serde_json::from_value(document).unwrap()
 }
 
-/// What a device shows of the document (ERC-8213) is what `ethers-core` hashes of it.
+/// Asserts that a device's display of the document (ERC-8213) equals the hash by `ethers-core`.
 fn check_shown(plan: &Plan, document: Value) {
     let shown = &plan.json["device_display"]["typed_data"];
     let document = typed(document);

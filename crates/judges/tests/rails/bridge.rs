@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Case, addresses, now};
 
 /// Chain id, whether fast transfers start there, native USDC. Written out here so that the judges
-/// do not learn them from the code that they judge.
+/// do not learn them from the code under judgement.
 pub(crate) const CHAINS: [(u64, u32, bool, &str); 5] = [
     (1, 0, true, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
     (137, 7, false, "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"),
@@ -103,7 +103,7 @@ impl Accounts for BridgeCase {
     }
 }
 
-/// Bridges that hold every check.
+/// Bridges that pass every check.
 pub(crate) fn bridges() -> impl Strategy<Value = BridgeCase> {
     (
         addresses(),

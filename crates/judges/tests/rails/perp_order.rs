@@ -29,7 +29,7 @@ pub(crate) struct PerpCase {
     pub(crate) entropy: [u8; 32],
 }
 
-/// Where a coin stands in the venue's lists.
+/// A coin's place in the venue's lists.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asset {
     pub(crate) coin: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct Asset {
     pub(crate) size_decimals: u8,
 }
 
-/// A protection that is asked for.
+/// A requested protection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trigger {
     pub(crate) price: Decimal,
@@ -174,7 +174,7 @@ const fn asset(
     }
 }
 
-/// What the strategies draw; [`PerpCase`] is what follows from it.
+/// The drawn values; [`PerpCase`] follows from them.
 #[derive(Debug, Clone)]
 struct Drawn {
     signer: Signer,
@@ -188,17 +188,16 @@ struct Drawn {
     tif: Index,
     reduce_only: bool,
     cloid: Option<[u8; 16]>,
-    /// Which protections there are, and the distance of a limit price in hundredths of the trigger
-    /// price.
+    /// The protections, and the distance of a limit price in hundredths of the trigger price.
     protections: [Option<Option<u32>>; 2],
     builder: Option<(Address, u16)>,
     entropy: [u8; 32],
 }
 
-/// Orders that hold every check.
+/// Orders that pass every check.
 pub(crate) fn orders() -> impl Strategy<Value = PerpCase> {
     let account = (signers(), proptest::option::of(addresses()));
-    // Five digits at most, and enough of them that a tenth is many ticks.
+    // Five digits at most, and so many that a tenth is many ticks.
     let order = (
         any::<Index>(),
         any::<bool>(),

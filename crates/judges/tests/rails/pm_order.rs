@@ -109,7 +109,7 @@ impl PmVenue for PmCase {
     }
 }
 
-/// Orders that hold every check, of at most so many shares.
+/// Orders that pass every check, with at most this many shares.
 pub(crate) fn orders(most_shares: u64) -> impl Strategy<Value = PmCase> {
     let market = (
         any::<[u8; 32]>(),

@@ -1,5 +1,5 @@
-//! Plans of the four rails over generated requests. The answers of the upstreams are composed here;
-//! where a plan carries calldata that an upstream made, `ethers-core` encodes it.
+//! Plans of the four rails over generated requests. The tests compose the answers of the upstreams;
+//! where a plan carries an upstream's calldata, `ethers-core` encodes it.
 
 #![allow(dead_code, reason = "each test file compiles this module for itself")]
 
@@ -28,10 +28,10 @@ use serde_json::Value;
 /// The reviewed fee configuration of these tests, as an operator writes it.
 pub(crate) const FEES: &str = include_str!("fees.toml");
 
-/// When every plan is built.
+/// The time at which every plan is built.
 pub(crate) const NOW_MILLIS: u64 = 1_790_000_000_123;
 
-/// A request with everything that its plan is built from.
+/// A request with all inputs of its plan.
 pub(crate) trait Case: Debug {
     const RAIL: Rail;
 
@@ -43,12 +43,12 @@ pub(crate) trait Case: Debug {
         policy()
     }
 
-    /// The time and the chance.
+    /// The time and the random values.
     fn moment(&self) -> Moment {
         moment([7; 32])
     }
 
-    /// Builds with the answers of this case. Order rails have nothing to simulate.
+    /// Builds the plan with the answers of this case. Order rails have nothing to simulate.
     fn build(
         &self,
         request: &Request,
@@ -57,7 +57,7 @@ pub(crate) trait Case: Debug {
         moment: &Moment,
     ) -> impl Future<Output = Result<Sealed, Refusal>>;
 
-    /// Builds the plan and has it verified for its own request.
+    /// Builds the plan and verifies it for its own request.
     async fn plan_on(&self, simulator: &impl Simulator) -> Result<Plan, Refusal> {
         let request = Request::parse(Self::RAIL, &self.arguments().to_string())?;
         let (policy, moment) = (self.policy(), self.moment());
@@ -69,13 +69,13 @@ pub(crate) trait Case: Debug {
         })
     }
 
-    /// The plan of a case that holds every check.
+    /// The plan of a case that passes every check.
     fn plan(&self) -> Plan {
         ready(self.plan_on(&NoSimulator)).unwrap_or_else(|refusal| panic!("{refusal:?}\n{self:#?}"))
     }
 }
 
-/// A plan that was built and verified.
+/// A built and verified plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) text: String,
@@ -108,12 +108,12 @@ pub(crate) fn moment(entropy: [u8; 32]) -> Moment {
     }
 }
 
-/// When every upstream is read.
+/// The time at which every upstream is read.
 pub(crate) fn now() -> UtcSeconds {
     moment([0; 32]).now()
 }
 
-/// Completes a future that waits for nothing.
+/// Completes a future that never waits.
 pub(crate) fn ready<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

@@ -19,7 +19,7 @@ pub(crate) const FORWARD_FEES: [u8; 4] = [0x33, 0x2d, 0x74, 0x6b];
 
 const NO_REFERRER: &str = "0x0000000000000000000000000000000000000000";
 
-/// A swap: what is asked, and what the quote's calldata holds.
+/// A swap: the request, and the content of the quote's calldata.
 #[derive(Debug, Clone)]
 pub(crate) struct SwapCase {
     pub(crate) account: Address,
@@ -193,7 +193,7 @@ fn integer(value: U256) -> Token {
     ))
 }
 
-/// What the strategies draw; [`SwapCase`] is what follows from it.
+/// The drawn values; [`SwapCase`] follows from them.
 #[derive(Debug, Clone)]
 struct Drawn {
     account: Address,
@@ -211,7 +211,7 @@ struct Drawn {
     legs: Vec<(Index, Index, Vec<u8>)>,
 }
 
-/// Swaps that hold every check.
+/// Swaps that pass every check.
 pub(crate) fn swaps() -> impl Strategy<Value = SwapCase> {
     let request = (
         addresses(),
@@ -271,7 +271,7 @@ impl Drawn {
             }
             distinct.push(token);
         }
-        // Below this an aggregator's fee would be nothing.
+        // Below this amount an aggregator's fee would be zero.
         let from_amount = self.from_amount.max(U256::from(10_000));
         let mut distributions = fees
             .recipients

@@ -30,7 +30,7 @@ async fn a_transfer_is_sealed() {
     assert_eq!(stage.effect(1).await, U256::from(EFFECT));
 }
 
-/// Many at once come into one block, in the order of their nonces.
+/// Many transfers at once come into one block, in the order of their nonces.
 #[tokio::test]
 async fn many_transfers_are_on_their_way_at_once() {
     let stage = Stage::open().await;
@@ -115,7 +115,7 @@ async fn a_reorganisation_takes_the_outcome_back_and_the_same_bytes_go_out() {
         for _ in 1..depth {
             stage.mine().await;
         }
-        // What was mined in them is not put back into the pool.
+        // The node does not put their transactions back into the pool.
         let _: Value = stage.call("anvil_reorg", json!([depth, []])).await;
         assert_eq!(stage.effect(depth).await, U256::ZERO);
         stage
@@ -159,7 +159,7 @@ async fn a_transaction_that_somebody_else_has_replaced_is_named_so() {
     };
     assert_eq!(inclusion.hash, other);
     assert_eq!(stage.effect(1).await, U256::ZERO);
-    // Nothing waits for it.
+    // No request waits for it.
     stage.submit(2).await;
     stage.in_pool(2).await;
     stage.mine().await;
@@ -205,7 +205,7 @@ async fn an_empty_account_holds_the_lane_by_name_until_it_is_funded() {
     stage.held(None).await;
 }
 
-/// A second process that finds the records goes on with the same bytes.
+/// A second process that finds the records continues with the same bytes.
 #[tokio::test]
 async fn a_restart_sends_the_identical_bytes() {
     let mut stage = Stage::open().await;
@@ -220,7 +220,7 @@ async fn a_restart_sends_the_identical_bytes() {
     stage.mine().await;
     let after = stage.sealed(1).await;
     assert_eq!(after.attempts, before.attempts);
-    // Submitted once more it is the one that is there.
+    // A second submission finds the existing request.
     let (key, request) = (stage::name(1), transfer(1));
     let watch = stage.sender.submit(&key, stage.lane, request).await;
     assert_eq!(watch.unwrap().record().state, after.state);

@@ -19,7 +19,7 @@ use tx_sender::{
 pub(crate) const EFFECT: u64 = 7;
 pub(crate) const GWEI: u64 = 1_000_000_000;
 
-/// How long anything may take.
+/// The limit of every wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Stage {
@@ -107,7 +107,7 @@ impl Stage {
         stage
     }
 
-    /// Another process takes the records over.
+    /// Another process takes over the records.
     pub(crate) async fn restart(&mut self) {
         self.store = open(self.folder.path().join("sender.db"));
         self.sender = start(&self.anvil, self.store.clone()).await;
@@ -121,7 +121,7 @@ impl Stage {
         let _: Value = self.call("evm_mine", json!([])).await;
     }
 
-    /// The base fee of the next block.
+    /// Sets the base fee of the next block.
     pub(crate) async fn base_fee(&self, wei: u64) {
         let fee = format!("{wei:#x}");
         let _: Value = self
@@ -198,7 +198,7 @@ impl Stage {
         }
     }
 
-    /// A transaction of the lane's account that the sender knows nothing of.
+    /// Sends a transaction of the lane's account that the sender does not know of.
     pub(crate) async fn send_behind_its_back(&self, nonce: u64, wei: u64) -> B256 {
         let fee = format!("{wei:#x}");
         let request = json!([{

@@ -1,4 +1,4 @@
-//! Accounts of the user's own, whose delegations the published framework holds the service to.
+//! Accounts of the user's own, in which the published framework limits the service.
 
 use alloy_primitives::{Bytes, U256, hex};
 use calldata_checks::StepKind;
@@ -20,7 +20,7 @@ async fn nonce(stage: &Stage, account: Account) -> String {
     stage.call("eth_getTransactionCount", params).await
 }
 
-/// At the stock level three redemptions, with the project's enforcer one whose hash all steps
+/// The stock level takes three redemptions; the project's enforcer takes one, whose hash all steps
 /// carry. The account sends nothing itself.
 #[tokio::test]
 async fn a_plan_is_redeemed_in_three_transactions_or_in_one() {
@@ -48,7 +48,7 @@ async fn a_plan_is_redeemed_in_three_transactions_or_in_one() {
     }
 }
 
-/// The delegation to clear outlives the revocation.
+/// The clearing delegation outlives the revocation.
 #[tokio::test]
 async fn a_revocation_after_the_approval_halts_and_the_redeemer_clears() {
     let stage = Stage::delegated(Level::Stock).await;
@@ -64,7 +64,8 @@ async fn a_revocation_after_the_approval_halts_and_the_redeemer_clears() {
     assert_eq!(balance(stage.rpc(), WETH, TRADER.address).await, U256::ZERO);
 }
 
-/// The account's own transaction on the chain stops the next step, without a word to the service.
+/// The account's own transaction on the chain stops the next step, without a request to the
+/// service.
 #[tokio::test]
 async fn delegations_that_the_account_disables_stop_the_next_step() {
     let stage = Stage::delegated(Level::Stock).await;
@@ -73,14 +74,14 @@ async fn delegations_that_the_account_disables_stop_the_next_step() {
     stage.stop_mining().await;
     let plan = stage.accept(1).await;
     stage.in_pool().await;
-    // In the block of the first step.
+    // The transaction comes into the block of the first step.
     stage.account_submits(disable.to, &disable.data).await;
     stage.mine().await;
     stage.go_on_mining().await;
     assert_eq!(stage.ended(plan).await, State::HaltedClean);
     let report = stage.report(plan).await;
-    // The block that disables them holds the reset as well: whichever of the two is read first,
-    // nothing was approved.
+    // The block that disables them holds the reset as well: in either order of reading, nothing was
+    // approved.
     let halted_at = report.halted_at;
     assert!(
         matches!(halted_at, Some(StepKind::ApproveReset | StepKind::Approve)),
@@ -88,12 +89,12 @@ async fn delegations_that_the_account_disables_stop_the_next_step() {
     );
     assert_eq!(report.reason, Some("delegation_disabled"));
     assert_eq!(stage.allowance().await, U256::ZERO);
-    // Nothing is ordered under them again.
+    // The service accepts no further order under them.
     let refused = stage.try_accept(2).await.unwrap_err();
     assert_eq!(refused.code(), "delegation_disabled");
 }
 
-/// What the service has ended is over on the chain only when a sealed block says so.
+/// An end by the service counts on the chain only when a sealed block says so.
 #[tokio::test]
 async fn a_revocation_is_confirmed_when_the_chain_says_so_too() {
     for (level, count) in [(Level::Stock, 2), (Level::Enforcer(ENFORCER), 1)] {
@@ -114,7 +115,7 @@ async fn a_revocation_is_confirmed_when_the_chain_says_so_too() {
 }
 
 /// Attack 26: the account gives its code up while an allowance is open. The service cannot clear
-/// it, and says so with the transaction that does.
+/// it, and shows the transaction that does.
 #[tokio::test]
 async fn without_its_code_an_account_has_to_clear_by_itself() {
     let stage = Stage::delegated(Level::Stock).await;
@@ -141,8 +142,8 @@ async fn without_its_code_an_account_has_to_clear_by_itself() {
     assert_eq!(refused.code(), "account_code_mismatch");
 }
 
-/// What is not exactly what the grant promises on this chain is not kept, whatever its signatures
-/// say.
+/// The service keeps only what is exactly what the grant promises on this chain, whatever its
+/// signatures say.
 #[tokio::test]
 async fn a_grant_is_held_against_the_chain_when_it_comes() {
     let stage = Stage::delegated(Level::Stock).await;
@@ -161,7 +162,7 @@ async fn a_grant_is_held_against_the_chain_when_it_comes() {
     let signature = sign(TRADER, delegation.digest(8453));
     other.delegations[0] = delegation.sign_with(signature);
     assert_eq!(code(other).await, "delegation_caveat_missing");
-    // An allowance that the router has already could be spent by the redeemer alone.
+    // The redeemer alone could spend an existing allowance of the router.
     let approve = [
         &hex!("095ea7b3000000000000000000000000")[..],
         ROUTER.as_slice(),

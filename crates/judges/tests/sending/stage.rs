@@ -144,7 +144,7 @@ impl Stage {
             install::install(&toolchain, &anvil).await;
             install::point(&anvil, TRADER, 0).await;
         }
-        // What was set up is read at a block that others stand above.
+        // The setup is read at a block that has others above it.
         for _ in 0..2 {
             let _: Value = anvil.rpc().call("evm_mine", json!([])).await.unwrap();
         }
@@ -352,19 +352,19 @@ impl Stage {
         self.delegations.receive_revocation(signed).await.unwrap();
     }
 
-    /// What the chain says of the grant's delegations.
+    /// The chain's answer about the grant's delegations.
     pub(crate) async fn on_chain(&self) -> OnChain {
         let read = self.delegations.on_chain(TRADER.address, GRANT_ID);
         read.await.unwrap().unwrap()
     }
 
-    /// The account sends something itself.
+    /// Sends a call from the account itself.
     pub(crate) async fn account_sends(&self, to: Address, data: &Bytes) {
         let receipt = self.anvil.transact(TRADER, to, data).await.unwrap();
         assert!(!receipt.status.is_zero());
     }
 
-    /// The account sends something that no block has yet.
+    /// Submits a transaction from the account that no block has yet.
     pub(crate) async fn account_submits(&self, to: Address, data: &Bytes) {
         let call = json!([{"from": TRADER.address, "to": to, "data": data, "gas": "0x7a120"}]);
         let _: B256 = self.call("eth_sendTransaction", call).await;
@@ -406,7 +406,7 @@ impl Stage {
         kept.sending().unwrap().report(&kept.admitted)
     }
 
-    /// Waits for a state that is no end.
+    /// Waits for a state that is not an end.
     pub(crate) async fn rests_in(&self, plan: B256, state: State) {
         let began = std::time::Instant::now();
         loop {
@@ -443,7 +443,7 @@ impl Stage {
         }
     }
 
-    /// The account's transaction that the node's pool has.
+    /// The account's transaction in the node's pool.
     pub(crate) async fn in_pool(&self) -> B256 {
         let began = std::time::Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! Where a statement comes from: addresses of the public web, and places in the answer's text.
+//! Citations: addresses of the public web, and positions in the answer's text.
 
 use serde::Serialize;
 use url::{Host, Url};
@@ -8,33 +8,33 @@ use super::Sanitised;
 /// The most characters of an address.
 const MAX_URL_CHARS: usize = 2048;
 
-/// A page that a part of an answer rests on.
+/// A page that supports a part of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Citation {
     /// Its address: `http` or `https`, of the public web.
     pub url: String,
     /// Its title, when the source names one.
     pub title: Option<String>,
-    /// Where the part begins, in characters (Unicode code points) of the answer.
+    /// Where the cited part begins, in characters (Unicode code points) of the answer.
     pub start: Option<usize>,
-    /// Before which character it ends.
+    /// The character before which it ends.
     pub end: Option<usize>,
 }
 
-/// A citation as a model gives it.
+/// A citation as a model returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CitationDraft {
     /// Its address.
     pub url: String,
     /// Its title.
     pub title: Option<String>,
-    /// The part of the raw text that it belongs to, in characters, from and to before.
+    /// The cited part of the raw text, in characters: first, and one past the last.
     pub span: Option<(usize, usize)>,
 }
 
 impl CitationDraft {
-    /// The citation of the sanitised text. `None` when the address is none that a reader can go to.
-    /// A part that is not in the text is left out: what it was meant to be is not known.
+    /// The citation in the sanitised text. `None` when a reader cannot visit the address. A part
+    /// that lies outside the text is dropped, because its meaning is unknown.
     pub(super) fn check(self, text: &Sanitised) -> Option<Citation> {
         let url = public_url(&self.url)?;
         let span = self.span.and_then(|(start, end)| text.span(start, end));
@@ -48,8 +48,8 @@ impl CitationDraft {
 }
 
 /// The address in its normal form, when it is a page of the public web: `http` or `https`, a host
-/// with a name that has a domain, no user. Anything else is nothing that a citation can rest on,
-/// and may be an attempt to make a reader's program ask a machine beside it.
+/// name with a domain, no user. Any other address supports no citation, and may be an attempt to
+/// make a reader's program ask a machine of its own network.
 #[must_use]
 pub fn public_url(text: &str) -> Option<String> {
     if text.chars().count() > MAX_URL_CHARS {

@@ -1,19 +1,18 @@
-//! Images of three formats, read as far as is needed to know what they are.
+//! Images of three formats, read as far as needed to identify them.
 //!
-//! Nothing is decoded: the structure is walked from the first byte to the last, which finds a cut
-//! file and anything that is hidden behind the end of an image, and width and height are taken from
-//! the header. What a web browser would make of the bytes is decided here and not by whoever sent
-//! them.
+//! Nothing is decoded. The structure is walked from the first byte to the last, which detects a
+//! truncated file and bytes hidden behind the end of an image. Width and height come from the
+//! header. This module decides how a web browser will treat the bytes, not their sender.
 
 mod jpeg;
 mod png;
 mod webp;
 
-/// The most pixels of a side. Larger than anything that is asked for, and far below what makes a
+/// The most pixels of a side: larger than any requested image, and far below sizes that make a
 /// reader allocate gigabytes.
 pub const MAX_SIDE: u32 = 8192;
 
-/// The fewest pixels of a side: less is a tracking pixel or an error picture.
+/// The fewest pixels of a side: a smaller image is a tracking pixel or an error picture.
 pub const MIN_SIDE: u32 = 64;
 
 /// A whole image.
@@ -36,22 +35,22 @@ pub enum ImageFormat {
     Webp,
 }
 
-/// Why bytes are not an image that is passed on.
+/// Why bytes are not accepted as an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
-    /// They begin like no accepted format.
+    /// The beginning matches no accepted format.
     #[error("neither png nor jpeg nor webp")]
     UnknownFormat,
-    /// They end before the image does.
+    /// The bytes end before the image does.
     #[error("the {format} image is cut off")]
     CutOff {
-        /// The format that they begin with.
+        /// The format that the beginning matches.
         format: ImageFormat,
     },
-    /// They go on after the image has ended.
+    /// Bytes follow after the end of the image.
     #[error("{observed} bytes follow the end of the {format} image")]
     Trailing {
-        /// The format that they begin with.
+        /// The format that the beginning matches.
         format: ImageFormat,
         /// How many bytes follow.
         observed: usize,
@@ -59,9 +58,9 @@ pub enum ImageError {
     /// The structure is not that of the format.
     #[error("the {format} image is not well formed: {what}")]
     Malformed {
-        /// The format that they begin with.
+        /// The format that the beginning matches.
         format: ImageFormat,
-        /// What is wrong.
+        /// The defect.
         what: &'static str,
     },
     /// A side is too short or too long.
@@ -81,7 +80,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// Everything that [`ImageError`] names.
+    /// An [`ImageError`].
     pub fn read(bytes: Vec<u8>) -> Result<Self, ImageError> {
         let format = ImageFormat::of(&bytes).ok_or(ImageError::UnknownFormat)?;
         let (width, height) = match format {
@@ -119,7 +118,7 @@ impl Image {
         self.height
     }
 
-    /// The bytes, as they were given.
+    /// The bytes, unchanged.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
@@ -127,7 +126,7 @@ impl Image {
 }
 
 impl ImageFormat {
-    /// The format that bytes begin with.
+    /// The format that the beginning of the bytes matches.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(png::SIGNATURE) {
@@ -162,7 +161,7 @@ impl std::fmt::Display for ImageFormat {
     }
 }
 
-/// Bytes that are taken from the front.
+/// A reader that takes bytes from the front.
 struct Reader<'a> {
     rest: &'a [u8],
     format: ImageFormat,
@@ -196,7 +195,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nothing may be left.
+    /// Fails when bytes are left.
     fn end(&self) -> Result<(), ImageError> {
         match self.rest.len() {
             0 => Ok(()),

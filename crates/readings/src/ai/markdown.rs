@@ -1,21 +1,21 @@
-//! Text of a model, made safe to be shown as Markdown.
+//! A model's text, made safe to render as Markdown.
 
 /// The most characters of an answer.
 pub(super) const MAX_CHARS: usize = 100_000;
 
-/// A sanitised text, with the way from places in the text that it was made of to places in it.
+/// A sanitised text, with a map from positions in the original text to positions in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sanitised {
     /// The text.
     pub text: String,
-    /// For each character of the original, and for its end: how many characters of `text` stand
+    /// For each character of the original, and for its end: the number of characters of `text`
     /// before it.
     places: Vec<usize>,
 }
 
 impl Sanitised {
-    /// Where the characters from `start` to before `end` of the original stand now. `None` when
-    /// they are no part of the original, or when nothing is left of them.
+    /// The new positions of the characters `start..end` of the original. `None` when the range lies
+    /// outside of the original, or when none of its characters is left.
     #[must_use]
     pub fn span(&self, start: usize, end: usize) -> Option<(usize, usize)> {
         if start >= end {
@@ -26,11 +26,11 @@ impl Sanitised {
     }
 }
 
-/// Makes `raw` safe for whoever renders it, and leaves its words as they are.
+/// Makes `raw` safe to render, and keeps its words.
 ///
-/// - Characters that control, hide or reorder text go; line breaks and tabs stay.
+/// - Characters that control, hide or reorder text are removed; line breaks and tabs stay.
 /// - HTML is shown, not run: `<` before a letter, `/`, `!` or `?` becomes `&lt;`.
-/// - Images become links: to show one would tell its host who reads.
+/// - Images become links, because showing an image tells its host who reads.
 /// - Links lead to `http` and `https` only; others become text.
 ///
 /// The marks are those of CommonMark (0.31), which other dialects extend.
@@ -42,7 +42,7 @@ pub fn sanitise(raw: &str) -> Sanitised {
         .enumerate()
         .filter(|(_, c)| is_shown(*c))
         .collect();
-    // Whether an odd number of backslashes stands before the character.
+    // Whether an odd number of backslashes precedes the character.
     let mut escaped = false;
     for (index, &(place, c)) in shown.iter().enumerate() {
         let after = |offset: usize| {
@@ -87,12 +87,12 @@ fn is_web(rest: impl Iterator<Item = char>, after_space: bool) -> bool {
     start.starts_with("http://") || start.starts_with("https://")
 }
 
-/// Line breaks and tabs, and whatever can be seen where it stands.
+/// Line breaks, tabs, and every visible character.
 fn is_shown(c: char) -> bool {
     matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(c))
 }
 
-/// Characters that change how the text around them is shown or that show nothing: bidirectional
+/// Characters that show nothing, or that change how the text around them is shown: bidirectional
 /// controls, zero-width characters, variation selectors, tags, interlinear marks, line and
 /// paragraph separators, soft hyphen, byte-order mark.
 fn is_hidden(c: char) -> bool {
@@ -103,7 +103,7 @@ fn is_hidden(c: char) -> bool {
         | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// A text that grows, with the places of the original in it.
+/// A growing text with the positions of the original in it.
 #[derive(Default)]
 struct Writer {
     text: String,
@@ -112,8 +112,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// What is written next stands for the character at `place`; those before it that were not
-    /// written stand here too.
+    /// The next written characters stand for the character at `place`. Earlier characters that were
+    /// not written get the same position.
     fn at(&mut self, place: usize) {
         self.places.resize(place.saturating_add(1), self.length);
     }
@@ -168,7 +168,7 @@ mod tests {
         );
         check("<!-- x --><?php", "&lt;!-- x -->&lt;?php");
         check("<javascript:alert(1)>", "&lt;javascript:alert(1)>");
-        // What hides goes first, so that nothing comes together afterwards.
+        // Hidden characters are removed first, so that no new mark can form afterwards.
         check("<\u{200b}img src=x>", "&lt;img src=x>");
     }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_or_reorders_goes() {
+    fn hiding_and_reordering_characters_are_removed() {
         check(
             "a\u{202e}b\u{0}c\u{7}d\r\ne\u{2028}f\u{e0041}g\u{fe0f}",
             "abcd\nefg",
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(read(14, 16).as_deref(), Some("€€"));
         let all = raw.chars().count();
         assert_eq!(read(0, all).as_deref(), Some(sanitised.text.as_str()));
-        // Nothing, less than nothing, only what is gone, beyond the end.
+        // An empty range, a reversed range, a range of removed characters, and one beyond the end.
         for (start, end) in [
             (1, 1),
             (2, 1),

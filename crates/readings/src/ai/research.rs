@@ -1,4 +1,4 @@
-//! A researched answer: what a model wrote, and what it rests on.
+//! A researched answer: a model's text with its citations and pages.
 
 use serde::Serialize;
 
@@ -7,63 +7,62 @@ use super::{Citation, CitationDraft, citation::public_url, markdown, sanitise};
 /// The most citations of an answer, and the most pages that are listed.
 const MAX_LISTED: usize = 200;
 
-/// What a model and its searches gave, as they gave it.
+/// The output of a model and its searches, unchecked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// The answer, Markdown.
     pub text: String,
-    /// What it cites.
+    /// Its citations.
     pub citations: Vec<CitationDraft>,
-    /// Addresses of the pages that the searches brought.
+    /// Addresses of the pages that the searches found.
     pub pages: Vec<String>,
     /// The model, by its own name.
     pub model: String,
-    /// How many searches were made, when that is said.
+    /// The number of searches, when it is stated.
     pub searches: Option<u64>,
 }
 
 /// A researched answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Research {
-    /// The answer: Markdown without HTML, images and links to anything but the web.
+    /// The answer: Markdown without HTML and images, with links to the web only.
     pub answer_markdown: String,
-    /// What it cites, in the order of the text.
+    /// Its citations, in the order of the text.
     pub citations: Vec<Citation>,
-    /// Addresses of the pages that the searches brought, the cited ones first.
+    /// Addresses of the pages that the searches found, the cited ones first.
     pub sources: Vec<String>,
     /// The model, by its own name.
     pub model: String,
-    /// How many searches were made, when that is said.
+    /// The number of searches, when it is stated.
     pub searches: Option<u64>,
 }
 
-/// Why findings are no answer.
+/// Why findings are not an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResearchError {
     /// There is no text.
     #[error("the answer has no text")]
     Empty,
-    /// There is more text than anybody asked for.
+    /// The text is too long.
     #[error("the answer has {observed} characters, at most {expected} are passed on")]
     TooLong {
         /// The most characters.
         expected: usize,
-        /// How many there are.
+        /// The number of characters.
         observed: usize,
     },
 }
 
 impl Findings {
-    /// The answer that is passed on: the text sanitised, citations and pages checked, each of them
-    /// once.
+    /// Checks the findings: sanitises the text, and checks citations and pages and removes
+    /// duplicates.
     ///
-    /// An answer without citations is an answer; whether it is worth anything is its seller's to
-    /// say.
+    /// An answer without citations is accepted; the seller decides whether it is worth anything.
     ///
     /// # Errors
     ///
-    /// A text that is empty or far too long. It is not cut: half an answer can say the opposite of
-    /// the whole one.
+    /// A text that is empty or far too long. A long text is not cut, because half an answer can say
+    /// the opposite of the whole.
     pub fn check(self) -> Result<Research, ResearchError> {
         let observed = self.text.chars().count();
         if observed > markdown::MAX_CHARS {
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_too_much_are_no_answers() {
+    fn empty_and_oversized_texts_are_no_answers() {
         for nothing in ["", " \n", "\u{200b}\u{202e}"] {
             assert_eq!(findings(nothing).check(), Err(ResearchError::Empty));
         }

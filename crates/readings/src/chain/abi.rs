@@ -1,9 +1,8 @@
-//! Calldata against a signature: the arguments, when the calldata is exactly what encoding them
-//! gives.
+//! Reads calldata by a signature: the arguments, when the calldata is exactly their encoding.
 //!
-//! A selector is four bytes and collides; spammers register signatures for it. What proves a
-//! signature is that the calldata is the one canonical encoding of the arguments it reads: offsets
-//! in order without gaps or sharing, clean padding, and the same bytes when encoded again.
+//! A selector has four bytes and collides, and spammers register signatures for it. A signature is
+//! proved only when the calldata is the one canonical encoding of the arguments that it reads:
+//! offsets in order without gaps or sharing, clean padding, and the same bytes when encoded again.
 
 mod canonical;
 mod declaration;
@@ -24,11 +23,10 @@ const MAX_SIGNATURE_CHARS: usize = 1024;
 const MAX_PARAMETERS: usize = 128;
 /// Deepest nesting of tuples and arrays.
 const MAX_DEPTH: usize = 8;
-/// Longest array of a fixed length, and most words that a type occupies without any length in the
-/// data.
+/// Longest array of a fixed length, and most words of a type's fixed-size part.
 const MAX_FIXED_WORDS: usize = 4096;
 
-/// A function as it was declared: its name and its parameters.
+/// A function's declaration: its name and its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
     name: String,
@@ -38,18 +36,18 @@ pub struct Signature {
     members: Vec<Param>,
 }
 
-/// Arguments that the calldata is the encoding of.
+/// The decoded arguments of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     /// The arguments in order.
     pub values: Vec<DynSolValue>,
-    /// Bytes after the encoding: none when it is exact.
+    /// Bytes after the encoding; zero when it is exact.
     pub trailing: usize,
 }
 
 impl Signature {
-    /// Reads `transfer(address,uint256)` or `transfer(address to, uint256 amount)`; `None` for what
-    /// is malformed or beyond the bounds.
+    /// Reads `transfer(address,uint256)` or `transfer(address to, uint256 amount)`. `None` for a
+    /// malformed text, or one beyond the bounds.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_SIGNATURE_CHARS {
@@ -59,7 +57,7 @@ impl Signature {
         Self::declared(name, &inputs)
     }
 
-    /// The signature of an entry of a contract's interface, a function or an error; `None` beyond
+    /// The signature of an entry of a contract's interface: a function or an error. `None` beyond
     /// the bounds.
     #[must_use]
     pub fn declared(name: &str, inputs: &[Param]) -> Option<Self> {
@@ -93,20 +91,20 @@ impl Signature {
         &self.name
     }
 
-    /// The canonical text that the selector is the hash of: `transfer(address,uint256)`.
+    /// The canonical text that is hashed for the selector: `transfer(address,uint256)`.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The first four bytes of calldata.
+    /// The selector: the first four bytes of calldata.
     #[must_use]
     pub fn selector(&self) -> Selector {
         self.selector
     }
 
-    /// The arguments of `data`, selector included, if its beginning is their canonical encoding;
-    /// what follows is counted.
+    /// The arguments of `data`, selector included, if `data` begins with their canonical encoding.
+    /// The bytes after it are counted.
     #[must_use]
     pub fn decode(&self, data: &[u8]) -> Option<Decoded> {
         let body = data.strip_prefix(self.selector.as_slice())?;
@@ -134,7 +132,7 @@ impl Signature {
         Some(Decoded { values, trailing })
     }
 
-    /// The arguments as they are shown, within `budget`.
+    /// The arguments in the form of an answer, within `budget`.
     #[must_use]
     pub fn arguments(&self, values: &[DynSolValue], budget: &mut Budget) -> Vec<Argument> {
         let named = self.parameters.iter().zip(&self.members).zip(values);
@@ -148,7 +146,7 @@ impl Signature {
     }
 }
 
-/// Whether the parameters are few and shallow enough.
+/// Whether the number and nesting of the parameters are within the bounds.
 fn within_bounds(inputs: &[Param], depth: usize, left: &mut usize) -> Option<()> {
     if depth > MAX_DEPTH {
         return None;
@@ -164,8 +162,8 @@ fn within_bounds(inputs: &[Param], depth: usize, left: &mut usize) -> Option<()>
     Some(())
 }
 
-/// Words that a type occupies at least, its own head included; `None` for a type without any, of
-/// which data of no length could hold any number.
+/// The least number of words of a type, its own head included. `None` for a type without a word:
+/// data of any length could hold any number of such elements.
 fn words(ty: &DynSolType) -> Option<usize> {
     match ty {
         DynSolType::Array(inner) => words(inner).map(|_| 2),

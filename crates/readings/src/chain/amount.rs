@@ -2,7 +2,7 @@
 
 use alloy_primitives::U256;
 
-/// `raw` atoms of something with `decimals` as a plain decimal number without trailing zeros.
+/// `raw` atoms of an asset with `decimals`, as a plain decimal number without trailing zeros.
 #[must_use]
 pub fn units(raw: U256, decimals: u8) -> String {
     let digits = raw.to_string();
@@ -22,7 +22,7 @@ pub fn units(raw: U256, decimals: u8) -> String {
 pub struct Net {
     gained: U256,
     lost: U256,
-    /// Whether the sums are too large to be held; then nothing is known.
+    /// Whether the sums were too large; then the result is unknown.
     overflown: bool,
 }
 
@@ -43,7 +43,7 @@ impl Net {
         }
     }
 
-    /// Whether it is negative, and its size; `None` when the sums overflowed.
+    /// The sign (`true` for negative) and the size; `None` when the sums overflowed.
     #[must_use]
     pub fn signed(self) -> Option<(bool, U256)> {
         if self.overflown {
@@ -56,7 +56,7 @@ impl Net {
     }
 }
 
-/// A signed number in words: the sign before the digits, none before zero.
+/// A signed number as text: a sign before the digits of a negative number, none before zero.
 #[must_use]
 pub fn with_sign(negative: bool, digits: &str) -> String {
     if negative && digits != "0" {

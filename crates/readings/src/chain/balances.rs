@@ -1,4 +1,4 @@
-//! Who has more and who has less after a transaction.
+//! The balance changes of a transaction.
 
 use std::collections::BTreeMap;
 
@@ -8,42 +8,42 @@ use super::{
     amount::Net,
     events::{Events, Standard, Transfer},
     fee::Fee,
-    record::{Outcome, Record},
+    record::{ExecutionOutcome, Record},
 };
 
-/// What somebody has more or less of.
+/// An account and an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holding {
-    /// Whose.
+    /// The account.
     pub account: Address,
-    /// Of what kind.
+    /// The kind of asset.
     pub standard: Standard,
     /// The token; `None` for the native coin.
     pub token: Option<Address>,
-    /// Which one, of an NFT.
+    /// The id of an NFT.
     pub token_id: Option<U256>,
 }
 
-/// A change of what somebody holds.
+/// A change of a balance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Of what.
+    /// The account and the asset.
     pub holding: Holding,
-    /// Whether it became less.
+    /// Whether the balance decreased.
     pub negative: bool,
-    /// By how many atoms.
+    /// The size of the change, in atoms.
     pub amount: U256,
 }
 
-/// The system account of zkSync that takes the fee and gives back what is left of it.
+/// The system account of zkSync that takes the fee and returns the unused part.
 const BOOTLOADER: Address = address!("0000000000000000000000000000000000008001");
 
-/// The native coin that the transaction itself moves: what a deposit makes for its sender, and what
-/// it carries to its target.
+/// The native coin that the transaction itself moves: a deposit's coins for its sender, and the
+/// value that goes to its target.
 #[must_use]
 pub fn own_moves(record: &Record) -> Vec<Transfer> {
     let minted = record.transaction.minted.filter(|minted| !minted.is_zero());
-    // It is made before the call, and stays when the call is undone.
+    // The coins of a deposit are made before the call, and stay when the call is undone.
     let minted = minted.map(|amount| Transfer {
         standard: Standard::Native,
         token: None,
@@ -56,7 +56,7 @@ pub fn own_moves(record: &Record) -> Vec<Transfer> {
     minted.into_iter().chain(carried(record)).collect()
 }
 
-/// Whether the logs name every movement of the native coin: then the fee and the carried coin are
+/// Whether the logs name every movement of the native coin. The fee and the carried value are then
 /// among them.
 #[must_use]
 pub fn native_is_logged(record: &Record, events: &Events) -> bool {
@@ -72,7 +72,7 @@ fn carried(record: &Record) -> Option<Transfer> {
     let undone = record
         .receipt
         .as_ref()
-        .is_some_and(|receipt| receipt.outcome == Outcome::Reverted);
+        .is_some_and(|receipt| receipt.outcome == ExecutionOutcome::Reverted);
     let to = record.transaction.to.or(created)?;
     (!undone && !record.transaction.value.is_zero()).then_some(Transfer {
         standard: Standard::Native,
@@ -85,23 +85,23 @@ fn carried(record: &Record) -> Option<Transfer> {
     })
 }
 
-/// The changes, as the logs, the carried coin and the fee tell them; accounts whose gains and
-/// losses cancel out are left out. The second number counts holdings whose sums are beyond any real
+/// The changes according to the logs, the carried value and the fee. Accounts whose gains and
+/// losses cancel out are left out. The second number counts accounts whose sums exceed any real
 /// amount.
 #[must_use]
 pub fn changes(record: &Record, events: &Events, fee: Option<&Fee>) -> (Vec<Change>, usize) {
     summed(record, events, Cost::Paid(fee))
 }
 
-/// The same changes as if the transaction had cost nothing.
+/// The same changes without the fee.
 #[must_use]
 pub fn changes_without_fee(record: &Record, events: &Events) -> Vec<Change> {
     summed(record, events, Cost::LeftOut).0
 }
 
-/// What becomes of the fee in a sum.
+/// How the fee counts in a sum.
 enum Cost<'a> {
-    /// It is the sender's loss, as far as it is known.
+    /// The sender loses it, as far as it is known.
     Paid(Option<&'a Fee>),
     /// It does not count.
     LeftOut,
@@ -117,7 +117,7 @@ fn summed(record: &Record, events: &Events, cost: Cost<'_>) -> (Vec<Change>, usi
             token: transfer.token,
             token_id: transfer.token_id,
         };
-        // What is made comes from nobody, what is destroyed goes to nobody; wrapped coins stay with
+        // Minted assets come from no account and burned ones go to none; wrapped coins stay with
         // their contract.
         if !transfer.from.is_zero() {
             nets.entry(holding(transfer.from))

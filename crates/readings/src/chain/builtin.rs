@@ -1,5 +1,4 @@
-//! Functions of common standards: what they are called, what they do, and which of them carry
-//! further calls.
+//! Functions of common standards: their names, their effects, and the calls that they carry.
 
 pub mod calls;
 mod carried;
@@ -16,7 +15,7 @@ use super::abi::Signature;
 /// Permit2, at one address on every chain.
 pub const PERMIT2: Address = address!("000000000022D473030F116dDEE9F6B43aC78BA3");
 
-/// Contracts that stand at one address on every chain.
+/// Contracts that have one address on every chain.
 const WELL_KNOWN: [(Address, &str); 5] = [
     (PERMIT2, "Permit2"),
     (
@@ -40,20 +39,20 @@ const WELL_KNOWN: [(Address, &str); 5] = [
 /// A function of a standard.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The standard or the protocol that it is of.
+    /// Its standard or protocol.
     pub standard: &'static str,
-    /// What it does.
+    /// Its effect.
     pub role: Role,
     /// Its declaration with the names of its parameters.
     pub declaration: &'static str,
 }
 
-/// What a function does, as far as an explanation cares.
+/// The effect of a function, as far as an explanation needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Moves tokens of the sender.
+    /// Moves the sender's tokens.
     Transfer,
-    /// Moves tokens of somebody who allowed it.
+    /// Moves the tokens of an account that allowed it.
     TransferFrom,
     /// Moves NFTs.
     NftTransfer,
@@ -65,13 +64,13 @@ pub enum Role {
     Permit,
     /// Moves tokens by a signed authorization.
     AuthorizedTransfer,
-    /// Makes a signed authorization useless.
+    /// Invalidates a signed authorization.
     CancelAuthorization,
     /// Wraps the native coin.
     Wrap,
-    /// Unwraps it.
+    /// Unwraps the native coin.
     Unwrap,
-    /// Collects what a router holds at the end.
+    /// Collects a router's remaining balance at the end.
     Sweep,
     /// Trades tokens.
     Swap,
@@ -133,7 +132,7 @@ pub fn with_selector(selector: Selector) -> &'static [(Signature, &'static Row)]
     TABLE.get(&selector).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The row of a signature, whatever its parameters are named.
+/// The row of a signature, whatever the names of its parameters are.
 #[must_use]
 pub fn row(signature: &Signature) -> Option<&'static Row> {
     with_selector(signature.selector())
@@ -142,7 +141,7 @@ pub fn row(signature: &Signature) -> Option<&'static Row> {
         .map(|(_, row)| *row)
 }
 
-/// What stands at this address on every chain.
+/// The name of the contract at this address on every chain.
 #[must_use]
 pub fn well_known(address: Address) -> Option<&'static str> {
     WELL_KNOWN

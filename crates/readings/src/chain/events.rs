@@ -1,5 +1,5 @@
-//! Transfers and approvals, as logs tell them. A contract can log what it likes: a log says what
-//! its contract claims.
+//! Transfers and approvals, according to logs. A contract can log anything: a log is the claim of
+//! its contract.
 
 mod executions;
 
@@ -35,7 +35,7 @@ mod declared {
     }
 }
 
-/// What kind of thing moves.
+/// The kind of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standard {
     /// The chain's own coin.
@@ -44,7 +44,7 @@ pub enum Standard {
     Erc20,
     /// A token that exists once.
     Erc721,
-    /// One of many kinds of one contract.
+    /// One of several tokens of one contract.
     Erc1155,
 }
 
@@ -61,55 +61,55 @@ impl Standard {
     }
 }
 
-/// Something moved.
+/// A transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// What kind of thing.
+    /// The kind of asset.
     pub standard: Standard,
     /// The token's contract; `None` for the native coin.
     pub token: Option<Address>,
-    /// From whom; the zero address when it was made.
+    /// The sender; the zero address when the asset was minted.
     pub from: Address,
-    /// To whom; the zero address when it was destroyed.
+    /// The receiver; the zero address when the asset was burned.
     pub to: Address,
-    /// How much, in atoms; one for an NFT.
+    /// The amount in atoms; one for an NFT.
     pub amount: U256,
-    /// Which one, of an NFT.
+    /// The id of an NFT.
     pub token_id: Option<U256>,
-    /// The log that says so; `None` for the coin that the transaction itself carries.
+    /// The index of its log; `None` for the value that the transaction itself carries.
     pub log_index: Option<u64>,
 }
 
-/// Somebody may spend what is not theirs.
+/// A permission to spend the tokens of another account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// What may be spent.
+    /// The permission.
     pub grant: Grant,
     /// The token's contract.
     pub token: Address,
-    /// Whose.
+    /// The owner of the tokens.
     pub owner: Address,
-    /// By whom.
+    /// The account that may spend.
     pub spender: Address,
-    /// The log that says so.
+    /// The index of its log.
     pub log_index: u64,
 }
 
-/// What an approval allows.
+/// The content of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
-    /// Up to an amount in atoms; zero takes the approval back.
+    /// Up to an amount in atoms; zero revokes the approval.
     Allowance(U256),
-    /// The same by way of Permit2, until a Unix time in seconds.
+    /// An allowance through Permit2, until a Unix time in seconds.
     Permit2(U256, u64),
     /// One NFT.
     Nft(U256),
-    /// All tokens of a collection, or none of them any more.
+    /// All tokens of a collection; `false` revokes that.
     All(bool),
 }
 
 impl Grant {
-    /// Whether the amount is as good as without limit: more than any supply.
+    /// Whether the amount exceeds any supply, which makes it practically unlimited.
     #[must_use]
     pub fn is_unlimited(&self) -> bool {
         let bits = match self {
@@ -122,8 +122,8 @@ impl Grant {
 }
 
 impl Approval {
-    /// Whether it takes back what was allowed. Of an NFT one account is allowed at a time, and
-    /// nobody is the zero address.
+    /// Whether it revokes an approval. Of an NFT one account is approved at a time, and the zero
+    /// address means none.
     #[must_use]
     pub fn is_revocation(&self) -> bool {
         match self.grant {
@@ -134,16 +134,16 @@ impl Approval {
     }
 }
 
-/// What the logs of a transaction say.
+/// The content of a transaction's logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// Movements, in the order of the logs.
     pub transfers: Vec<Transfer>,
     /// Approvals, in the order of the logs.
     pub approvals: Vec<Approval>,
-    /// Native coin that the wrapping contract took from somebody or gave to somebody.
+    /// Native coin that the wrapping contract took from an account or gave to one.
     pub native: Vec<Transfer>,
-    /// Logs that have the topic of a transfer and another form than any standard gives it.
+    /// Logs with the topic of a transfer whose form matches no standard.
     pub unreadable: usize,
 }
 
@@ -157,8 +157,8 @@ pub fn read(network: &Network, logs: &[Log]) -> Events {
     events
 }
 
-/// The contracts that logged a transfer or an approval of a fungible or other token, each once, in
-/// order of appearance.
+/// The contracts that logged a transfer or an approval of a token, each once, in order of
+/// appearance.
 #[must_use]
 pub fn tokens(network: &Network, logs: &[Log]) -> Vec<Address> {
     let events = read(network, logs);
@@ -226,7 +226,7 @@ fn one(network: &Network, log: &Log, events: &mut Events) {
     }
 }
 
-/// ERC-20 has the amount in the data, ERC-721 the token in a fourth topic.
+/// ERC-20 has the amount in the data, ERC-721 has the token id in a fourth topic.
 fn transfer(network: &Network, log: &Log) -> Option<Transfer> {
     let (standard, amount, token_id) = match log.topics.len() {
         3 => (Standard::Erc20, number(&log.data)?, None),
@@ -269,7 +269,7 @@ fn approved(log: &Log, grant: Grant, owner: Address, spender: Address) -> Approv
     }
 }
 
-/// ERC-1155: operator, from and to are topics, what and how much are data.
+/// ERC-1155: operator, from and to are topics; ids and amounts are data.
 fn multi(log: &Log, words: Option<&[B256]>) -> Option<Vec<Transfer>> {
     let [_, from, to] = addresses(words?)?;
     let transfer = |id: U256, amount: U256| Transfer {
@@ -302,8 +302,8 @@ fn multi(log: &Log, words: Option<&[B256]>) -> Option<Vec<Transfer>> {
         .collect()
 }
 
-/// The wrapping contract makes a token for each coin that it takes, and destroys one for each that
-/// it gives.
+/// The wrapping contract mints a token for each coin that it takes, and burns one for each coin
+/// that it returns.
 fn wrapped(log: &Log, deposit: bool, events: &mut Events) {
     let read = || {
         let [account] = addresses(log.topics.get(1..).filter(|words| words.len() == 1)?)?;
@@ -333,7 +333,7 @@ fn wrapped(log: &Log, deposit: bool, events: &mut Events) {
             moved(Standard::Native, None, log.address, account),
         )
     };
-    // Some of these contracts log a transfer as well.
+    // Some of these contracts also log a transfer.
     let twice = |known: &Transfer| {
         Transfer {
             log_index: None,

@@ -23,7 +23,7 @@ use super::{
     fee::{self, Fee},
     knowledge::{Knowledge, Replay},
     network::NATIVE_DECIMALS,
-    record::{Outcome, Record, Testimony},
+    record::{ExecutionOutcome, Record, Testimony},
     revert,
     signature::Confidence,
 };
@@ -31,81 +31,80 @@ use super::{
 /// Most elements of each list that are shown.
 pub const MAX_SHOWN: usize = 100;
 
-/// Where a transaction stands.
+/// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// A block holds it and it took effect.
     Success,
-    /// A block holds it, and all of it but the fee was undone.
+    /// A block holds it, and everything but the fee was undone.
     Reverted,
     /// No block holds it yet.
     Pending,
-    /// A block holds it; whether it took effect is not stated.
+    /// A block holds it, but its receipt states no outcome.
     Unstated,
 }
 
-/// A transaction explained: `data` of `/tx-explainer`.
+/// The explanation of a transaction: `data` of `/tx-explainer`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     /// Its chain.
     pub chain: ChainName,
     /// Its hash.
     pub hash: String,
-    /// Where it stands.
+    /// Its state.
     pub status: Status,
-    /// How many nodes say so.
+    /// How many nodes confirm it.
     pub evidence: Evidence,
     /// Height of its block.
     pub block: Option<u64>,
     /// Time of its block.
     #[serde(serialize_with = "seconds")]
     pub timestamp: Option<Timestamp>,
-    /// Who sent it.
+    /// The sender.
     pub from: String,
-    /// Whom it calls; none when it creates a contract.
+    /// The called account; none when it creates a contract.
     pub to: Option<String>,
     /// Native coin that it carries, in whole coins.
     pub value: String,
     /// The symbol of the native coin.
     pub native_symbol: &'static str,
-    /// What it cost.
+    /// Its cost.
     pub fee: Option<Fee>,
-    /// What it does, in one word and one sentence.
+    /// Its action, in one word and one sentence.
     pub action: Action,
     /// The call that it makes.
     pub decoded_call: Option<ShownCall>,
-    /// How sure the signature of that call is; none when there is no call.
+    /// The confidence in that call's signature; none when there is no call.
     pub signature_confidence: Option<Confidence>,
-    /// What moved; none while nothing can have.
+    /// The transfers; none while there cannot be any.
     pub transfers: Option<Vec<ShownTransfer>>,
-    /// Who may spend what; none while nothing can have changed.
+    /// The approvals; none while there cannot be any.
     pub approvals: Option<Vec<ShownApproval>>,
-    /// Who has more and who has less; none while nothing can have changed, and where nobody can
-    /// tell.
+    /// The balance changes; none while there cannot be any, and when they cannot be determined.
     pub balance_changes: Option<Vec<ShownChange>>,
     /// The contracts that took part.
     pub contracts: Vec<Contract>,
-    /// Why it reverted.
+    /// The reason of the revert.
     pub revert_reason: Option<String>,
-    /// What a reader should know.
+    /// Warnings for the reader.
     pub warnings: Vec<Warning>,
-    /// Lists that are longer than what is shown of them, and how long they are.
+    /// Lists that were cut, with their full lengths.
     #[serde(skip)]
     pub cut: Vec<(&'static str, usize)>,
-    /// Members that are null, and why.
+    /// Members that are null, and the reason of each.
     #[serde(skip)]
     pub missing: Vec<(&'static str, String)>,
 }
 
-/// How far status, logs and what was sent rest on more than one node.
+/// How many nodes confirm the state, the logs and the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Evidence {
     /// `two_nodes_agree` or `one_nodes_word`.
     pub basis: &'static str,
-    /// Nodes that told the same.
+    /// The number of nodes that agree.
     pub nodes: u8,
-    /// Why it is one node's word.
+    /// Why only one node confirms it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
 }
@@ -143,23 +142,23 @@ pub struct Contract {
     pub address: String,
     /// `called`, `called_inside`, `created` or `token`.
     pub role: &'static str,
-    /// What stands at this address on every chain, when it is known for that.
+    /// The name of the contract that has this address on every chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'static str>,
-    /// Whether source code is published whose compilation is the deployed code; absent when nobody
+    /// Whether source code is published that compiles to the deployed code; absent when no source
     /// was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
     /// Contracts that it delegates to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implementations: Vec<String>,
-    /// Whether the code of one of these is verified; absent when there are none, or when it could
-    /// not be looked up.
+    /// Whether the code of one of these is verified; absent when there are none, or when the lookup
+    /// failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation_verified: Option<bool>,
 }
 
-/// Explains a transaction with what is known.
+/// Explains a transaction with the available knowledge.
 #[must_use]
 pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     let transaction = &record.transaction;
@@ -232,7 +231,7 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
         ("approvals", events.approvals.len()),
         ("balance_changes", changes.len()),
     ];
-    // A transaction that waits for a block has moved nothing yet, and names contracts already.
+    // A pending transaction has moved nothing yet, but it already names contracts.
     let long = |(list, total): &(&str, usize)| (seen || *list == "contracts") && *total > MAX_SHOWN;
     Explanation {
         cut: lists.into_iter().filter(long).collect(),
@@ -263,10 +262,10 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
     }
 }
 
-/// Why a member is null that does not apply to this transaction.
+/// The reason of a null member that does not apply to this transaction.
 const NOT_APPLICABLE: &str = "not_applicable";
 
-/// A transaction as the parts of an explanation see it.
+/// The transaction, as the parts of an explanation read it.
 struct View<'a> {
     record: &'a Record,
     known: &'a Knowledge,
@@ -274,19 +273,19 @@ struct View<'a> {
     events: &'a Events,
     changes: &'a [balances::Change],
     fee_is_known: bool,
-    call: Option<&'a calls::Call>,
+    call: Option<&'a calls::DecodedCall>,
 }
 
 fn status(record: &Record) -> Status {
     match record.receipt.as_ref().map(|receipt| receipt.outcome) {
         None => Status::Pending,
-        Some(Outcome::Success) => Status::Success,
-        Some(Outcome::Reverted) => Status::Reverted,
-        Some(Outcome::Unstated) => Status::Unstated,
+        Some(ExecutionOutcome::Success) => Status::Success,
+        Some(ExecutionOutcome::Reverted) => Status::Reverted,
+        Some(ExecutionOutcome::Unstated) => Status::Unstated,
     }
 }
 
-/// The reason, or why there is none.
+/// The reason of the revert, or why it is missing.
 fn revert_reason(
     record: &Record,
     known: &Knowledge,
@@ -317,7 +316,7 @@ fn revert_reason(
     }
 }
 
-/// The contracts that have a part in it, and how many there are.
+/// The contracts that take part, and the number of all of them.
 fn contracts(view: &View<'_>) -> (Vec<Contract>, usize) {
     let mut found: Vec<(Address, &'static str)> = Vec::new();
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What a transaction cost.
+//! The fee of a transaction.
 
 use alloy_primitives::U256;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use super::{
     record::{DEPOSIT_KIND, Receipt, Record},
 };
 
-/// The fee, all parts of it.
+/// The fee with all of its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fee {
     /// In whole native coins.
@@ -18,9 +18,9 @@ pub struct Fee {
     pub wei: String,
     /// Gas used.
     pub gas_used: String,
-    /// Price for each unit of it, in wei.
+    /// Price of a unit of gas, in wei.
     pub gas_price_wei: String,
-    /// The part for data on layer 1, in wei, where the chain takes one.
+    /// The part for data on layer 1, in wei, on chains that charge it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l1_fee_wei: Option<String>,
     /// The part for blobs, in wei.
@@ -30,12 +30,12 @@ pub struct Fee {
     pub(crate) total: U256,
 }
 
-/// The fee of a transaction that a block holds; a code when it cannot be told exactly.
+/// The fee of a transaction in a block, or a code when it cannot be computed exactly.
 ///
 /// # Errors
 ///
 /// `pending` before there is a receipt, `gas_price_not_stated` or `l1_fee_not_stated` when a part
-/// is missing, `operator_fee_not_computed` when a rollup's operator takes a fee of its own.
+/// is missing, `operator_fee_not_computed` when a rollup's operator charges a separate fee.
 pub fn fee(record: &Record) -> Result<Fee, &'static str> {
     let receipt = record.receipt.as_ref().ok_or("pending")?;
     let deposit = record.transaction.kind == DEPOSIT_KIND;
@@ -62,7 +62,7 @@ pub fn fee(record: &Record) -> Result<Fee, &'static str> {
     })
 }
 
-/// Gas, data and blobs; and the blobs alone.
+/// Gas, data and blobs together, and the blobs alone.
 fn sum(receipt: &Receipt, price: U256) -> Option<(U256, Option<U256>)> {
     let gas = receipt.gas_used.checked_mul(price)?;
     let blobs = match receipt.blobs {

@@ -1,4 +1,4 @@
-//! What is known beside the transaction itself, and what would still help to read it.
+//! The knowledge beside the transaction itself, and the further facts that would help to read it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,43 +11,42 @@ use super::{
     abi::Signature,
     builtin::calls,
     events,
-    record::{Outcome, Record},
+    record::{ExecutionOutcome, Record},
 };
 
 /// Most entries of a contract's interface that are read.
 const MAX_ENTRIES: usize = 4096;
-/// Most contracts whose interfaces are looked for.
+/// Most contracts whose interfaces are looked up.
 const MAX_CONTRACTS: usize = 6;
-/// Most selectors that are looked for.
+/// Most selectors that are looked up.
 const MAX_SELECTORS: usize = 12;
-/// Most tokens whose symbols and decimals are looked for.
+/// Most tokens whose symbols and decimals are looked up.
 const MAX_TOKENS: usize = 40;
 
-/// Everything that is known beside the transaction. What is not in it was not asked for, or could
-/// not be had.
+/// The knowledge beside the transaction. A missing fact was not asked for, or was unavailable.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
     /// Contracts by address.
     pub contracts: BTreeMap<Address, ContractFacts>,
-    /// Contracts of which nothing could be learned, so that nobody asks again.
+    /// Contracts whose lookup failed, so that it is not repeated.
     pub unasked: BTreeSet<Address>,
-    /// What signature databases list for a selector, in their order.
+    /// The signatures that databases list for a selector, in their order.
     pub candidates: BTreeMap<Selector, Vec<Candidate>>,
     /// Tokens by address.
     pub tokens: BTreeMap<Address, TokenFacts>,
-    /// What running the transaction again gave, when it had reverted.
+    /// The result of running a reverted transaction again.
     pub replay: Option<Replay>,
 }
 
-/// What is published about a contract.
+/// The published facts about a contract.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContractFacts {
-    /// Whether source code is published whose compilation is the deployed code.
+    /// Whether source code is published that compiles to the deployed code.
     pub verified: bool,
     /// Contracts that it delegates to, as far as known.
     pub implementations: Vec<Address>,
-    /// The same of one of the contracts that it delegates to; `None` when there are none, or when
-    /// it is not known.
+    /// Whether one of its implementations is verified; `None` when there are none, or when that is
+    /// unknown.
     pub implementation_verified: Option<bool>,
     functions: BTreeMap<Selector, Signature>,
     errors: BTreeMap<Selector, Signature>,
@@ -62,32 +61,32 @@ pub struct Candidate {
     pub verified: bool,
 }
 
-/// What a token says about itself.
+/// A token's own statements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenFacts {
     /// Its symbol, cleaned. Untrusted.
     pub symbol: Option<String>,
-    /// Its unit; `None` when it does not say, which is not zero.
+    /// Its unit; `None`, which is not zero, when the token does not state it.
     pub decimals: Option<u8>,
 }
 
-/// What running a transaction again on the state before its block gave.
+/// The result of running a transaction again on the state before its block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replay {
     /// It reverted.
     Reverted {
-        /// What the call returned, when the node passes it on.
+        /// The returned data, when the node passes it on.
         data: Option<Bytes>,
         /// The node's message. Untrusted.
         message: String,
     },
-    /// It did not revert there: what failed depended on the transactions before it in its block.
+    /// It did not revert there: its failure depended on earlier transactions of its block.
     Succeeded,
-    /// It could not be run; the reason is a code. Nodes that forgot old states say so.
+    /// It could not be run; the reason is a code. Nodes without old states report this.
     Unavailable(String),
 }
 
-/// What would help to read a transaction.
+/// The facts that would help to read a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Contracts whose published interface would help.
@@ -96,13 +95,13 @@ pub struct Needs {
     pub selectors: BTreeSet<Selector>,
     /// Tokens whose symbol and decimals would help.
     pub tokens: BTreeSet<Address>,
-    /// Whether the reason of the revert would.
+    /// Whether the reason of the revert would help.
     pub replay: bool,
 }
 
 impl ContractFacts {
-    /// A contract with this interface, the ABI in JSON, of verified code. Entries that cannot be
-    /// read are left out; `None` when it is no list.
+    /// A contract with this interface (the JSON ABI of verified code). Unreadable entries are left
+    /// out; `None` when the text is no list.
     #[must_use]
     pub fn verified(abi: &str) -> Option<Self> {
         let entries: Vec<&RawValue> = serde_json::from_str(abi).ok()?;
@@ -114,7 +113,7 @@ impl ContractFacts {
             let Ok(entry) = serde_json::from_str::<Entry>(entry.get()) else {
                 continue;
             };
-            // Without its inputs a function would be taken for another one, which takes none.
+            // A function without its inputs would be confused with one that takes none.
             let signature = || Signature::declared(&entry.name, entry.inputs.as_deref()?);
             let read = match entry.kind.as_str() {
                 "function" => signature().map(|signature| (&mut facts.functions, signature)),
@@ -128,8 +127,7 @@ impl ContractFacts {
         Some(facts)
     }
 
-    /// Adds the interface of a contract that this one delegates to; `None` when it could not be
-    /// looked up.
+    /// Adds the interface of an implementation; `None` when it could not be looked up.
     pub fn delegates_to(&mut self, address: Address, implementation: Option<&Self>) {
         let told = implementation.map(|implementation| implementation.verified);
         let known = self.implementation_verified;
@@ -175,7 +173,7 @@ impl ContractFacts {
     }
 }
 
-/// What is read of an entry; compilers of every age have written the rest in their own ways.
+/// The members that are read of an entry. Compilers have written the others in many ways.
 #[derive(Deserialize)]
 struct Entry {
     #[serde(rename = "type", default = "function")]
@@ -185,15 +183,15 @@ struct Entry {
     inputs: Option<Vec<Param>>,
 }
 
-/// What an entry without a type is.
+/// The default type of an entry.
 fn function() -> String {
     "function".to_owned()
 }
 
 impl Needs {
-    /// What would help to read `record` beyond what is known. Ask again with what was found: calls
-    /// inside calls show only when the outer one is read. Bounded, however large the transaction
-    /// is.
+    /// The facts that would help to read `record` beyond the known ones. Call it again with the new
+    /// facts, because inner calls show only after the outer one is decoded. The result is bounded,
+    /// however large the transaction is.
     #[must_use]
     pub fn of(record: &Record, known: &Knowledge) -> Self {
         let mut needs = Self::default();
@@ -224,7 +222,7 @@ impl Needs {
                     needs.tokens.insert(token);
                 }
             }
-            needs.replay = receipt.outcome == Outcome::Reverted && known.replay.is_none();
+            needs.replay = receipt.outcome == ExecutionOutcome::Reverted && known.replay.is_none();
         }
         needs
             .tokens
@@ -239,8 +237,8 @@ impl Needs {
     }
 }
 
-/// The contract of a call of a token standard: of a transaction that is pending or reverted no log
-/// names the token.
+/// The token contract of a call of a token standard. No log names the token of a pending or
+/// reverted transaction.
 fn token_of_call(record: &Record) -> Option<Address> {
     let root = calls::root(&record.transaction, &Knowledge::default())?;
     let row = root.reading.as_ref()?.row?;

@@ -2,14 +2,14 @@
 
 use alloy_primitives::{Address, address};
 
-/// A chain, and the few of its contracts that a reading relies on.
+/// A chain, and its contracts that a reading depends on.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Network {
     /// Its EIP-155 id.
     pub id: u64,
-    /// Its name in lower case, as parameters take it.
+    /// Its name in lower case, as in parameters.
     pub name: &'static str,
-    /// The symbol of its native coin, which has 18 decimals on every one of them.
+    /// The symbol of its native coin. Every native coin here has 18 decimals.
     pub native_symbol: &'static str,
     /// The contract that wraps the native coin: one coin for one token.
     pub wrapped_native: Address,
@@ -17,8 +17,8 @@ pub struct Network {
     pub wrapped_logs: bool,
     /// The deployed `Multicall3`.
     pub multicall3: Address,
-    /// Whether each receipt names a fee for the data on layer 1 beside the gas, so that a receipt
-    /// without one is not complete.
+    /// Whether each receipt states a separate fee for data on layer 1, so that a receipt without
+    /// one is incomplete.
     pub l1_data_fee: bool,
     /// The system contract whose `Transfer` logs are movements of the native coin, where there is
     /// one.
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(Network::by_id(0), None);
     }
 
-    /// The literals above are typed in: their checksums are as published.
+    /// The literals are typed by hand: their checksums match the published ones.
     #[test]
     fn addresses_have_their_published_checksums() {
         let published = [

@@ -1,4 +1,4 @@
-//! What nodes tell of a transaction. Adapters fill these; nothing here is judged yet.
+//! The nodes' data of a transaction. Adapters fill these types; nothing is judged yet.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use jiff::Timestamp;
@@ -8,27 +8,27 @@ use super::network::Network;
 /// Most logs of a receipt that are read.
 pub const MAX_LOGS: usize = 4096;
 
-/// A transaction with what became of it.
+/// A transaction with its receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Its chain.
     pub network: &'static Network,
-    /// What was sent.
+    /// The transaction as it was sent.
     pub transaction: Transaction,
-    /// What came of it; `None` while no block holds it.
+    /// Its receipt; `None` while no block holds it.
     pub receipt: Option<Receipt>,
     /// The time of its block; `None` without a block, or when the block could not be read.
     pub time: Option<Timestamp>,
-    /// How many nodes say so.
+    /// How many nodes confirm it.
     pub testimony: Testimony,
 }
 
-/// How far what is known of a transaction rests on more than one node.
+/// Whether more than one node confirms a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Testimony {
-    /// Two nodes tell the same of what was sent, of its outcome and of its logs.
+    /// Two nodes agree about its content, its outcome and its logs.
     TwoNodes,
-    /// One node's word: why there is no other.
+    /// Only one node confirms it, for this reason.
     OneNode(&'static str),
 }
 
@@ -51,16 +51,16 @@ pub struct Transaction {
     pub kind: u64,
     /// The account that sent it.
     pub from: Address,
-    /// Whom it calls; `None` when it creates a contract.
+    /// The called account; `None` when it creates a contract.
     pub to: Option<Address>,
     /// Native coin that it carries, in wei.
     pub value: U256,
-    /// Native coin that a deposit from layer 1 makes for its sender, in wei, whatever comes of the
-    /// call.
+    /// Native coin that a deposit from layer 1 creates for its sender, in wei, whatever the outcome
+    /// of the call.
     pub minted: Option<U256>,
     /// Its calldata.
     pub input: Bytes,
-    /// The gas that it may use, when the node says.
+    /// The gas limit, when the node states it.
     pub gas_limit: Option<U256>,
     /// Its block; `None` while it is pending.
     pub block: Option<BlockRef>,
@@ -68,16 +68,15 @@ pub struct Transaction {
     pub delegations: usize,
 }
 
-/// The type of a transaction that layer 1 puts into a rollup of the OP stack; its gas is paid
-/// there.
+/// The type of a transaction that layer 1 puts into a rollup of the OP stack. Its gas is paid on
+/// layer 1.
 pub const DEPOSIT_KIND: u64 = 0x7e;
 
 impl Transaction {
-    /// Why its value, its logs and its fee do not tell what it does to balances; `None` when they
-    /// do.
+    /// Why its value, logs and fee do not determine the balance changes; `None` when they do.
     ///
-    /// Deposits of Arbitrum and zkSync make coins, and move them between accounts, in ways that no
-    /// node writes down.
+    /// Deposits of Arbitrum and zkSync create coins, and move them between accounts, without a
+    /// record in any node's data.
     #[must_use]
     pub fn untold_balances(&self) -> Option<&'static str> {
         match self.kind {
@@ -88,36 +87,36 @@ impl Transaction {
     }
 }
 
-/// What came of a transaction.
+/// The receipt of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     /// Whether it took effect.
-    pub outcome: Outcome,
+    pub outcome: ExecutionOutcome,
     /// Its block.
     pub block: BlockRef,
     /// Gas used.
     pub gas_used: U256,
-    /// The part of it that is for data on layer 1, where a chain counts that as gas.
+    /// The part of the gas for data on layer 1, on chains that count it as gas.
     pub l1_gas: Option<U256>,
-    /// Price paid for each unit of gas, in wei, when the node says.
+    /// Price of a unit of gas, in wei, when the node states it.
     pub gas_price: Option<U256>,
-    /// Fee of a rollup for the data on layer 1, in wei, when the node says.
+    /// A rollup's fee for data on layer 1, in wei, when the node states it.
     pub l1_fee: Option<U256>,
     /// Gas and price of its blobs, in wei.
     pub blobs: Option<(U256, U256)>,
-    /// Whether the node names an operator's fee of the rollup that is not zero; its rule differs
-    /// between upgrades.
+    /// Whether the node states an operator's fee of the rollup that is not zero. The rule of that
+    /// fee differs between upgrades.
     pub operator_fee: bool,
     /// The contract that it created.
     pub created: Option<Address>,
     /// Its logs, at most [`MAX_LOGS`].
     pub logs: Vec<Log>,
-    /// Logs beyond those.
+    /// The number of further logs.
     pub logs_left_out: usize,
 }
 
 impl Receipt {
-    /// Whether another node's receipt tells the same: block, outcome, gas, contract and every log.
+    /// Whether another node's receipt agrees: block, outcome, gas, contract and every log.
     #[must_use]
     pub fn tells_the_same(&self, other: &Self) -> bool {
         let told = |receipt: &Self| {
@@ -135,12 +134,12 @@ impl Receipt {
 
 /// Whether a transaction took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It did.
+pub enum ExecutionOutcome {
+    /// It took effect.
     Success,
     /// It was undone; only the fee remains.
     Reverted,
-    /// The receipt is older than the rule that makes it say so.
+    /// The receipt comes from a time before receipts stated it.
     Unstated,
 }
 

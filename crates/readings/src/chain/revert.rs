@@ -66,7 +66,7 @@ pub fn reason(data: &[u8], facts: Option<&ContractFacts>) -> String {
         .unwrap_or_else(|| format!("unknown error {selector}"))
 }
 
-/// The reason inside a node's message, when it has put it there: `execution reverted: …`.
+/// The reason inside a node's message of the form `execution reverted: …`.
 #[must_use]
 pub fn reason_of_node(message: &str) -> Option<String> {
     let (_, reason) = message.split_once("reverted")?;
@@ -74,7 +74,7 @@ pub fn reason_of_node(message: &str) -> Option<String> {
     (!reason.is_empty()).then_some(reason)
 }
 
-/// An error only when the data is exactly its encoding.
+/// Decodes an error only when the data is exactly its encoding.
 fn strict<E: SolError>(data: &[u8]) -> Option<E> {
     let error = E::abi_decode(data).ok()?;
     (error.abi_encode() == data).then_some(error)
@@ -113,7 +113,7 @@ fn named(signature: &Signature, data: &[u8]) -> Option<String> {
     ))
 }
 
-/// Whether a receipt looks as if the gas had run out: all of it is used.
+/// Whether a receipt looks like out of gas: all of it is used.
 #[must_use]
 pub fn ran_out_of_gas(used: U256, limit: Option<U256>) -> bool {
     limit.is_some_and(|limit| !limit.is_zero() && used == limit)

@@ -1,4 +1,4 @@
-//! Which signature a call has, and how sure that is.
+//! The signature of a call, and the confidence in it.
 
 use alloy_primitives::Selector;
 use serde::Serialize;
@@ -9,38 +9,38 @@ use super::{
     knowledge::{Candidate, ContractFacts},
 };
 
-/// How sure it is that a call is what it is read as.
+/// The confidence in a call's decoded form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The source code of the contract, or of its implementation, is published, its compilation is
-    /// the deployed code, and it has the function.
+    /// The source code of the contract, or of its implementation, is published, it compiles to the
+    /// deployed code, and it has the function.
     VerifiedAbi,
-    /// A list of signatures has one with this selector, and the calldata is its exact encoding.
-    /// What the contract does under that name is not known.
+    /// A list of signatures has one with this selector, and the calldata is its exact encoding. The
+    /// contract's behaviour under that name is unknown.
     SignatureDb,
-    /// Nothing that is known fits.
+    /// No known signature matches.
     Unknown,
 }
 
-/// A call and the signature that fits it.
+/// A call's matching signature, with the arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The signature.
     pub signature: Signature,
     /// The arguments.
     pub decoded: Decoded,
-    /// How sure it is.
+    /// The confidence in it.
     pub confidence: Confidence,
-    /// What it is known as here, if it is one of [`builtin`].
+    /// Its row, if it is one of [`builtin`].
     pub row: Option<&'static Row>,
-    /// Other signatures that fit as exactly.
+    /// Other signatures that match as exactly.
     pub others: Vec<String>,
 }
 
-/// The signature of a call to a contract of which `facts` are known. The interface of verified code
-/// comes first, then the standards known here, then `candidates` of signature databases: those that
-/// occur in verified code first, then in the order given.
+/// The signature of a call to a contract with these `facts`. The interface of verified code comes
+/// first, then the standards known here, then `candidates` of signature databases: those that occur
+/// in verified code first, then in the given order.
 #[must_use]
 pub fn read(
     data: &[u8],
@@ -60,7 +60,7 @@ pub fn read(
     {
         return Some(reading(signature, decoded, Confidence::VerifiedAbi));
     }
-    // Bytes after a well-known call are attribution that wallets and applications append.
+    // Bytes after a known call are attribution, which wallets and applications append.
     for (signature, _) in builtin::with_selector(selector) {
         if let Some(decoded) = signature.decode(data) {
             return Some(reading(signature, decoded, Confidence::SignatureDb));
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(verified.row.unwrap().standard, "erc20");
         let known = read(&data, None, &[]).unwrap();
         assert_eq!(known.confidence, Confidence::SignatureDb);
-        // An interface without the function says nothing about it.
+        // An interface without the function is no evidence about it.
         let other =
             ContractFacts::verified(r#"[{"type":"function","name":"f","inputs":[]}]"#).unwrap();
         assert_eq!(
@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn candidates_of_databases_are_tried_and_rivals_named() {
-        // mint(address) of unknown code, with a rival that was registered for the selector.
+        // `mint(address)` of unknown code, with a rival signature that was registered for the
+        // selector.
         let mint = Signature::parse("mint(address)").unwrap();
         let mut data = mint.selector().to_vec();
         data.extend([0; 12]);

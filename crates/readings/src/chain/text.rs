@@ -3,8 +3,8 @@
 /// Most characters of a symbol in a sentence.
 const SHOWN_CHARS: usize = 16;
 
-/// A symbol that may stand in a sentence as it is: short, one word, no address of a page. Others
-/// are data to be quoted, never part of a text that somebody, or something, acts on.
+/// A symbol that is safe to show in a sentence: short, one word, no web address. Any other symbol
+/// is data to be quoted, never part of a text that a person or a program acts on.
 #[must_use]
 pub fn shown_symbol(symbol: &str) -> Option<&str> {
     let plain =
@@ -17,7 +17,7 @@ pub fn shown_symbol(symbol: &str) -> Option<&str> {
     (fits && symbol.chars().all(plain) && !page).then_some(symbol)
 }
 
-/// A name that Solidity would take: what else stands there is left out.
+/// A name that is a valid Solidity identifier; `None` otherwise.
 #[must_use]
 pub fn identifier(text: &str) -> Option<&str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');

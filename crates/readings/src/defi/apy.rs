@@ -10,14 +10,14 @@ pub const SECONDS_PER_YEAR: u64 = 31_536_000;
 const DIGITS: u32 = 6;
 /// One in Aave's fixed point: 10^27.
 const RAY_DIGITS: u64 = 27;
-/// A rate above 100, which is 10,000 % a year, is no rate but another unit.
+/// A rate above 100, which is 10,000 % a year, must be in another unit.
 const MAX_RATE: u64 = 100;
 
 /// The APY in percent of an Aave `liquidityRate` (a rate per year with 27 digits, compounded every
 /// second): `(1 + r / 31536000)^31536000 − 1`, cut after six digits.
 ///
 /// Computed with 256-bit integers. The error is below 10^-18, far below the digits that are kept.
-/// `None` for what is no rate.
+/// `None` for an impossible rate.
 ///
 /// ```
 /// use readings::defi::apy;
@@ -68,7 +68,7 @@ mod tests {
         of_liquidity_rate(rate.parse().unwrap()).map(|apy| apy.normalize().to_string())
     }
 
-    /// Expected values are of a 60-digit computation of the same formula.
+    /// The expected values come from a 60-digit computation of the same formula.
     #[test]
     fn known_rates_give_known_yields() {
         for (rate, expected) in [
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_gives_no_yield() {
+    fn an_invalid_rate_gives_no_yield() {
         assert_eq!(of_liquidity_rate(U256::MAX), None);
         let wad_of_ray = U256::from(10).pow(U256::from(45));
         assert_eq!(of_liquidity_rate(wad_of_ray), None);

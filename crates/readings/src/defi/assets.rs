@@ -1,13 +1,13 @@
-//! Reviewed tokens by chain and address: which of them are money that could earn, and in which a
-//! reward can be sold. A symbol proves nothing; anybody can deploy a token called USDC.
+//! Reviewed tokens by chain and address: which of them could earn, and in which tokens a reward can
+//! be sold. A symbol proves nothing, because anybody can deploy a token called USDC.
 
 use serde::Serialize;
 
-/// What an asset follows.
+/// The price that an asset follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// A stablecoin of the dollar.
+    /// The dollar: a stablecoin.
     Stable,
     /// Ether or one of its plain wrappings.
     Eth,
@@ -24,7 +24,7 @@ pub struct Asset {
     pub address: &'static str,
     /// Its symbol.
     pub symbol: &'static str,
-    /// What it follows.
+    /// The price that it follows.
     pub class: Class,
 }
 
@@ -335,7 +335,7 @@ pub static ASSETS: &[Asset] = &[
     ),
 ];
 
-/// Tokens in which a reward can be sold at once, beside [`ASSETS`].
+/// Tokens in which a reward can be sold at once, in addition to [`ASSETS`].
 static LIQUID_REWARDS: &[(u64, &str)] = &[
     // COMP, AAVE, CRV, CVX, LDO, UNI.
     (1, "0xc00e94Cb662C3520282E6f5717214004A7f26888"),
@@ -361,7 +361,7 @@ static LIQUID_REWARDS: &[(u64, &str)] = &[
     (43114, "0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7"),
 ];
 
-/// The reviewed token at `address`, in any case of letters.
+/// The reviewed token at `address`. The case of letters does not matter.
 #[must_use]
 pub fn find(chain_id: u64, address: &str) -> Option<&'static Asset> {
     ASSETS
@@ -378,13 +378,13 @@ pub fn is_liquid_reward(chain_id: u64, address: &str) -> bool {
             .any(|(chain, token)| *chain == chain_id && token.eq_ignore_ascii_case(address))
 }
 
-/// The class of a chain's own coin, where it is one of the assets that can earn.
+/// The class of a chain's own coin, if it could earn.
 #[must_use]
 pub fn native_class(chain_id: u64) -> Option<Class> {
     (super::chains::gas_coin(chain_id)?.symbol == "ETH").then_some(Class::Eth)
 }
 
-/// The wrapped form of a chain's ether, which is what markets hold.
+/// The wrapped form of a chain's ether, which markets hold.
 #[must_use]
 pub fn wrapped_ether(chain_id: u64) -> Option<&'static Asset> {
     ASSETS
@@ -398,7 +398,7 @@ mod tests {
 
     use super::*;
 
-    /// A checksum makes a slip of one digit visible.
+    /// A checksum reveals a wrong digit.
     #[test]
     fn every_address_has_its_checksum_and_is_listed_once() {
         let assets = ASSETS.iter().map(|asset| (asset.chain_id, asset.address));

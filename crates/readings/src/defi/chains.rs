@@ -1,10 +1,10 @@
-//! Chains by the names that DefiLlama gives them.
+//! Chains by their names at DefiLlama.
 
 use alloy_primitives::{Address, address};
 
 use super::folded;
 
-/// Chain ids by folded name. Some chains were renamed; both names are in use.
+/// Chain ids by folded name. Some chains were renamed, and both names are in use.
 const NAMES: &[(&str, u64)] = &[
     ("ethereum", 1),
     ("optimism", 10),
@@ -36,7 +36,7 @@ const SHOWN: &[(u64, &str)] = &[
     (534_352, "Scroll"),
 ];
 
-/// The coins that pay gas, with the token by which each is priced.
+/// The coins that pay gas, with the token that gives each its price.
 const ETH: GasCoin = coin(
     "ETH",
     "ethereum",
@@ -83,9 +83,9 @@ const GAS_COINS: &[(u64, GasCoin)] = &[
 pub struct GasCoin {
     /// Its symbol.
     pub symbol: &'static str,
-    /// The chain of [`Self::token`] as DefiLlama's prices call it.
+    /// The chain of [`Self::token`], by its name in DefiLlama's prices.
     pub platform: &'static str,
-    /// The token that is worth one coin.
+    /// The token that has the price of one coin.
     pub token: Address,
 }
 
@@ -97,7 +97,7 @@ const fn coin(symbol: &'static str, platform: &'static str, token: Address) -> G
     }
 }
 
-/// The id of the chain that is called `name`, if it is one of the chains that are read.
+/// The id of the chain called `name`, if that chain is supported.
 #[must_use]
 pub fn id_of(name: &str) -> Option<u64> {
     let name = folded(name);
@@ -107,7 +107,7 @@ pub fn id_of(name: &str) -> Option<u64> {
         .map(|(_, id)| *id)
 }
 
-/// The name of a chain for people, as DefiLlama has it.
+/// The name of a chain for people, by DefiLlama's spelling.
 #[must_use]
 pub fn name_of(chain_id: u64) -> Option<&'static str> {
     SHOWN
@@ -123,7 +123,7 @@ pub fn gas_coin(chain_id: u64) -> Option<GasCoin> {
     coins.find(|(id, _)| *id == chain_id).map(|(_, coin)| *coin)
 }
 
-/// The chains that are read, ascending.
+/// The supported chains, ascending.
 pub fn ids() -> impl Iterator<Item = u64> {
     GAS_COINS.iter().map(|(id, _)| *id)
 }

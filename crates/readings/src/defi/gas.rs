@@ -1,16 +1,16 @@
-//! What a deposit and its withdrawal cost.
+//! The cost of a deposit and its withdrawal.
 
 use alloy_primitives::U256;
 use rust_decimal::{Decimal, prelude::FromPrimitive};
 
 /// Gas of an approval, a deposit and a withdrawal of one asset at a lending market, rounded up.
 pub const ONE_ASSET_UNITS: u64 = 650_000;
-/// The same at a pool of several assets.
+/// Gas of an approval, a deposit and a withdrawal at a pool of several assets.
 pub const SEVERAL_ASSETS_UNITS: u64 = 1_200_000;
-/// How a gas estimate is made, for `gas_method`.
+/// The method of a gas estimate, for `gas_method`.
 pub const METHOD: &str = "gas of one approval, one deposit and one withdrawal (650000 units for one asset, 1200000 for several) at the present gas price; a rollup's fee for posting data comes on top";
 
-/// What gas costs on a chain.
+/// The price of gas on a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GasPrice {
     /// Dollars for a million units.
@@ -19,7 +19,7 @@ pub struct GasPrice {
 
 impl GasPrice {
     /// From the price of a unit in wei and of the coin in dollars. `None` when it overflows, or
-    /// when a price is none.
+    /// when a price is not positive.
     #[must_use]
     pub fn new(wei: U256, coin_usd: Decimal) -> Option<Self> {
         if coin_usd <= Decimal::ZERO {

@@ -1,4 +1,4 @@
-//! Grades of risk, by points that anybody can add up again.
+//! Grades of risk, from points that a reader can add up again.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::{folded, market::Market};
 use crate::share_pct;
 
-/// How much can go wrong, from what figures show. No grade is a promise: a contract can fail with
-/// the best of figures.
+/// How much can go wrong, according to figures. No grade is a promise: a contract with good figures
+/// can still fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Grade {
     /// At most one point.
@@ -20,7 +20,7 @@ pub enum Grade {
     D,
 }
 
-/// The most risk that a caller takes.
+/// The most risk that a caller accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Appetite {
     /// Grades A and B, without impermanent loss.
@@ -31,7 +31,7 @@ pub enum Appetite {
     High,
 }
 
-/// What a grade is made of. What is not known is `None`, and counts against it.
+/// The facts behind a grade. An unknown fact is `None` and counts against the market.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// The protocol.
@@ -42,9 +42,9 @@ pub struct Facts<'a> {
     pub apy_pct: Decimal,
     /// How much of it is a reward.
     pub reward_pct: Option<Decimal>,
-    /// Whether there is a reward that is not counted.
+    /// Whether there is a reward that does not count.
     pub left_out: bool,
-    /// Whether prices moving apart costs something.
+    /// Whether diverging prices of its assets cause a loss.
     pub il_risk: Option<bool>,
     /// Daily observations.
     pub days: Option<u32>,
@@ -57,7 +57,7 @@ pub struct Facts<'a> {
 pub struct Rule {
     /// Points against the pool.
     pub points: u8,
-    /// What is said when it applies.
+    /// The words when it applies.
     pub says: &'static str,
 }
 
@@ -109,7 +109,7 @@ pub const RULES: [Rule; 18] = [
     NEW_PROTOCOL,
 ];
 
-/// Protocols that held hundreds of millions for years, by folded name.
+/// Protocols that have held hundreds of millions for years, by folded name.
 pub const ESTABLISHED: [&str; 22] = [
     "aavev2",
     "aavev3",
@@ -136,15 +136,15 @@ pub const ESTABLISHED: [&str; 22] = [
 ];
 
 impl Appetite {
-    /// Whether `market` is within it. A low appetite takes none that impermanent loss is possible
-    /// in, and none of which nobody says that it is not.
+    /// Whether `market` is acceptable. A low appetite accepts no market with possible or unknown
+    /// impermanent loss.
     #[must_use]
     pub fn takes(self, market: &Market) -> bool {
         self.takes_grade(market.risk_grade)
             && (self != Self::Low || market.without_impermanent_loss())
     }
 
-    /// Whether `grade` is within it.
+    /// Whether `grade` is acceptable.
     #[must_use]
     pub fn takes_grade(self, grade: Grade) -> bool {
         let worst = match self {
@@ -168,7 +168,7 @@ impl Grade {
         }
     }
 
-    /// What a yield weighs in a ranking, in percent: a risky one has to be much higher to come
+    /// The weight of a yield in a ranking, in percent: a risky yield has to be much higher to come
     /// first.
     #[must_use]
     pub fn weight_pct(self) -> u8 {
@@ -181,7 +181,7 @@ impl Grade {
     }
 }
 
-/// The grade, and the rules that made it, the heaviest first.
+/// The grade, and the rules behind it, the heaviest first.
 #[must_use]
 pub fn grade(facts: &Facts<'_>) -> (Grade, Vec<Rule>) {
     let mut why: Vec<Rule> = [

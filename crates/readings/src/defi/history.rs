@@ -7,13 +7,13 @@ use serde::{Serialize, Serializer};
 
 use crate::Figure;
 
-/// A point further in the future than this is a mistake.
+/// A point further in the future than this is an error.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// A pool at one time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
-    /// When.
+    /// The time.
     #[serde(serialize_with = "seconds")]
     pub time: Timestamp,
     /// The yield, base and reward, in percent a year.
@@ -22,8 +22,8 @@ pub struct Point {
     pub tvl_usd: Option<Figure>,
 }
 
-/// The points of the last `days` days before `now`, oldest first, each time once; of two points of
-/// one time the later in the list. Points in the future are left out.
+/// The points of the last `days` days before `now`, oldest first. Of two points with the same time
+/// the later one in the list counts. Points in the future are left out.
 #[must_use]
 pub fn window(points: &[Point], days: u64, now: Timestamp) -> Vec<Point> {
     let back = i64::try_from(days)

@@ -1,4 +1,4 @@
-//! Money that earns nothing, and where it could.
+//! Balances that earn nothing, and markets where they could.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::{Figure, symbol::SymbolKey};
 
 /// Less than this many dollars is dust.
 pub const MIN_USD: i64 = 1;
-/// At most this share of a market is taken by one deposit: more would move its yield, and could not
+/// The largest share of a market for one deposit: a larger one would move its yield, and could not
 /// leave at once.
 pub const MAX_SHARE_OF_MARKET_PCT: i64 = 10;
 
@@ -25,9 +25,9 @@ pub struct Holding {
     pub chain_id: u64,
     /// The token's contract as hexadecimal text; `None` for the chain's own coin.
     pub token: Option<String>,
-    /// How much, in units of the token.
+    /// The amount, in units of the token.
     pub amount: Figure,
-    /// What that is in dollars.
+    /// Its value in dollars.
     pub usd: Option<Figure>,
 }
 
@@ -40,15 +40,15 @@ pub struct Idle {
     pub token: &'static str,
     /// The token's contract; `None` for the chain's own coin.
     pub token_address: Option<String>,
-    /// How much.
+    /// The amount.
     pub amount: Figure,
-    /// What that is in dollars; `None` when the token has no price.
+    /// Its value in dollars; `None` when the token has no price.
     pub usd: Option<Figure>,
     /// The best alternative of low risk on the same chain; `None` when there is none.
     pub best: Option<Best>,
 }
 
-/// Where it could earn.
+/// A market where the balance could earn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Best {
     /// The market.
@@ -57,23 +57,23 @@ pub struct Best {
     pub project: String,
     /// Its yield, in percent a year.
     pub apy_pct: Figure,
-    /// What the balance would earn in a year at that yield, in dollars, before gas.
+    /// The earnings of the balance in a year at that yield, in dollars, before gas.
     pub expected_usd_year: Option<Figure>,
 }
 
-/// A token that could earn, by what it is.
+/// A token that could earn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Earner {
     /// Its symbol, from the reviewed list.
     pub symbol: &'static str,
-    /// What it follows.
+    /// The price that it follows.
     pub class: Class,
-    /// The contract that a market of it holds: for ether its wrapped form.
+    /// The contract that a market of it holds; for ether its wrapped form.
     pub market_token: Option<&'static str>,
 }
 
 impl Holding {
-    /// What it is, if it is one of the reviewed tokens that earn nothing.
+    /// The reviewed token of this balance, if it is one that earns nothing by itself.
     #[must_use]
     pub fn earner(&self) -> Option<Earner> {
         let Some(token) = &self.token else {
@@ -94,7 +94,7 @@ impl Holding {
 }
 
 impl Earner {
-    /// Whether `market` takes it and nothing else: by the contract where the market states one,
+    /// Whether `market` takes exactly this token: by the contract where the market states one,
     /// otherwise by the symbol.
     #[must_use]
     pub fn fits(&self, market: &Market) -> bool {
@@ -110,15 +110,16 @@ impl Earner {
         market.single_asset == Some(true)
             && match market.underlying.as_slice() {
                 [] => named(),
-                // The zero address is how lists write a chain's own coin.
+                // Lists write a chain's own coin as the zero address.
                 [one] => same(one) || (self.symbol == "ETH" && is_zero(one) && named()),
                 _ => false,
             }
     }
 }
 
-/// Balances of at least a dollar (or without a price) that earn nothing, the largest first, each
-/// with the best market of `markets` that is of low risk and ten times as large as the balance.
+/// Balances of at least a dollar (or without a price) that earn nothing, the largest first. Each
+/// has the best market of `markets` that is of low risk and at least ten times as large as the
+/// balance.
 #[must_use]
 pub fn idle(holdings: &[Holding], markets: &[Market]) -> Vec<Idle> {
     let dust = |usd: &Figure| usd.0 < Decimal::from(MIN_USD);
@@ -147,7 +148,7 @@ pub fn idle(holdings: &[Holding], markets: &[Market]) -> Vec<Idle> {
     rows
 }
 
-/// The sum of what has a price, in dollars. `None` when there is something and nothing of it has a
+/// The sum of the balances with a price, in dollars. `None` when there are balances and none has a
 /// price.
 #[must_use]
 pub fn total_usd(rows: &[Idle]) -> Option<Figure> {

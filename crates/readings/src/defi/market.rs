@@ -1,4 +1,4 @@
-//! Yields that can be shown, of every source in one form: filtered, merged, sorted, page by page.
+//! Yields that can be shown, from every source in one form: filtered, merged, sorted and paged.
 
 mod page;
 
@@ -19,7 +19,7 @@ use crate::{Extent, Figure, symbol::SymbolKey};
 const MAX_RANKED: usize = 25;
 /// Digits of a percentage.
 const PCT_DIGITS: u32 = 4;
-/// Two sources that differ by more than this share of the higher yield disagree.
+/// Two sources disagree when they differ by more than this share of the higher yield.
 const DISAGREEMENT_PCT: i64 = 25;
 
 /// A yield that can be shown: a row of `pools` and `markets`.
@@ -29,33 +29,33 @@ pub struct Market {
     pub pool: String,
     /// Its chain's name.
     pub chain: String,
-    /// Its chain's EIP-155 id, of the chains that are read.
+    /// Its chain's EIP-155 id, if the chain is supported.
     pub chain_id: Option<u64>,
     /// The protocol.
     pub project: String,
     /// Its assets.
     pub symbol: String,
-    /// The yield that is counted, in percent a year: a reward is part of it only when its token can
-    /// be sold.
+    /// The yield that counts, in percent a year. It contains a reward only when the reward's token
+    /// can be sold.
     pub apy_pct: Figure,
-    /// The base yield, as the source has it; `None` when it states one yield without a split.
+    /// The source's base yield; `None` when the source states one yield without a split.
     pub apy_base_pct: Option<Figure>,
-    /// The reward, as the source has it, counted or not; [`Self::reward_known`] tells none from
-    /// unknown.
+    /// The source's reward yield, whether it counts or not; [`Self::reward_known`] distinguishes no
+    /// reward from an unknown one.
     pub apy_reward_pct: Option<Figure>,
     /// Value in it, in dollars.
     pub tvl_usd: Figure,
-    /// `yes` or `no`; `None` when the source does not say it.
+    /// `yes` or `no`; `None` when the source does not state it.
     pub il_risk: Option<&'static str>,
     /// Whether all of its assets are stablecoins.
     pub stablecoin: Option<bool>,
     /// The grade of risk.
     pub risk_grade: Grade,
-    /// What made the grade.
+    /// The reasons of the grade.
     pub why: Vec<String>,
-    /// Where the row is from.
+    /// The source of the row.
     pub source: &'static str,
-    /// What other sources say of the same market.
+    /// Other sources' readings of the same market.
     pub also_reported: Vec<Other>,
     /// Addresses of its assets.
     #[serde(skip)]
@@ -63,7 +63,8 @@ pub struct Market {
     /// Whether it holds one asset.
     #[serde(skip)]
     pub single_asset: Option<bool>,
-    /// Whether the source tells a reward from the base: without a reward there is none.
+    /// Whether the source separates rewards from the base. If it does, a missing reward means that
+    /// there is none.
     #[serde(skip)]
     pub reward_known: bool,
 }
@@ -73,16 +74,16 @@ pub struct Market {
 pub struct Other {
     /// The source.
     pub source: &'static str,
-    /// Its id there.
+    /// Its id at that source.
     pub pool: String,
-    /// Its yield there, in percent a year.
+    /// Its yield at that source, in percent a year.
     pub apy_pct: Figure,
 }
 
-/// A yield as a source other than DefiLlama states it: one asset, no history.
+/// A yield of another source than DefiLlama: one asset, without history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quoted {
-    /// An id of ours: letters, digits, `-`, `_` and `.`.
+    /// Our own id: letters, digits, `-`, `_` and `.`.
     pub pool: String,
     /// The chain.
     pub chain_id: u64,
@@ -96,19 +97,18 @@ pub struct Quoted {
     pub underlying: Option<String>,
     /// The yield, in percent a year.
     pub apy_pct: Decimal,
-    /// Whether that is the base alone, beside which rewards may be paid; otherwise it may contain
-    /// them.
+    /// Whether the yield is the base only, without rewards; otherwise it may contain them.
     pub is_base: bool,
-    /// Value in it, in dollars; of a lending market what is not lent out.
+    /// Value in it, in dollars; for a lending market the part that is not lent out.
     pub tvl_usd: Decimal,
-    /// Whether prices of its assets moving apart costs something; `None` where the source does not
-    /// say it and nothing rules it out.
+    /// Whether diverging prices of its assets cause a loss; `None` where the source does not state
+    /// it and nothing excludes it.
     pub il_risk: Option<bool>,
     /// The source.
     pub source: &'static str,
 }
 
-/// What a caller wants to see. `None` is no wish.
+/// A caller's filter. `None` accepts everything.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// The chain.
@@ -117,14 +117,14 @@ pub struct Filter {
     pub asset: Option<SymbolKey>,
     /// Slug or name of the protocol.
     pub protocol: Option<String>,
-    /// Stablecoin markets only, or none of them.
+    /// `true` for stablecoin markets only, `false` for the others only.
     pub stable: Option<bool>,
     /// Least TVL, in dollars.
     pub min_tvl: Option<Decimal>,
 }
 
 impl Market {
-    /// The row of a pool; `None` for one that is not shown ([`Pool::admit`]).
+    /// The row of a pool; `None` when [`Pool::admit`] excludes it.
     #[must_use]
     pub fn of_pool(pool: &Pool, source: &'static str) -> Option<Self> {
         let counted = pool.admit().ok()?;
@@ -160,7 +160,7 @@ impl Market {
         })
     }
 
-    /// The row of a yield from elsewhere; `None` for one that is not shown.
+    /// The row of another source's yield; `None` when it is excluded.
     #[must_use]
     pub fn of_quoted(quoted: &Quoted) -> Option<Self> {
         let shown = quoted.tvl_usd >= Decimal::from(MIN_TVL_USD)
@@ -206,7 +206,7 @@ impl Market {
         })
     }
 
-    /// Whether it is known that prices of its assets moving apart cost nothing.
+    /// Whether it is known to have no impermanent loss.
     #[must_use]
     pub fn without_impermanent_loss(&self) -> bool {
         self.il_risk == Some("no")
@@ -231,7 +231,7 @@ impl Market {
             .filter_map(SymbolKey::new)
     }
 
-    /// Whether it is the market that `other` describes.
+    /// Whether `other` describes the same market.
     fn is(&self, other: &Self) -> bool {
         let symbols = |market: &Self| {
             let mut keys: Vec<_> = market.components().collect();
@@ -250,8 +250,8 @@ impl Market {
             && same_asset
     }
 
-    /// Whether a yield is far from both the base and what is counted: other sources state one or
-    /// the other.
+    /// Whether a yield differs much from both the base and the yield that counts: other sources
+    /// state one or the other.
     fn differs_from(&self, apy_pct: Decimal) -> bool {
         let ours = [Some(self.apy_pct), self.apy_base_pct];
         ours.iter().flatten().all(|ours| far_apart(ours.0, apy_pct))
@@ -259,7 +259,7 @@ impl Market {
 }
 
 impl Filter {
-    /// Whether `market` is wanted.
+    /// Whether `market` passes the filter.
     #[must_use]
     pub fn wants(&self, market: &Market) -> bool {
         self.chain_id.is_none_or(|id| market.chain_id == Some(id))
@@ -272,7 +272,7 @@ impl Filter {
     }
 }
 
-/// Every pool that is shown, each id once.
+/// Every pool that can be shown, each id once.
 #[must_use]
 pub fn shown(pools: &[Pool], source: &'static str) -> Vec<Market> {
     let mut seen = std::collections::BTreeSet::new();
@@ -283,8 +283,8 @@ pub fn shown(pools: &[Pool], source: &'static str) -> Vec<Market> {
         .collect()
 }
 
-/// `markets` with those of another source: one that is there already is noted beside it, a new one
-/// is added. A note that disagrees becomes a reason.
+/// `markets` with those of another source: a known market gets a note, a new one is added. A note
+/// that disagrees becomes a reason.
 #[must_use]
 pub fn merged(mut markets: Vec<Market>, others: Vec<Market>) -> Vec<Market> {
     for other in others {
@@ -306,8 +306,8 @@ pub fn merged(mut markets: Vec<Market>, others: Vec<Market>) -> Vec<Market> {
     markets
 }
 
-/// The best first: by yield times the weight of the grade, so that a risky yield has to be much
-/// higher than a calm one. The first of them are 25.
+/// The best markets first: by yield times the weight of the grade, so that a risky yield has to be
+/// much higher than a safe one. At most 25 rows.
 #[must_use]
 pub fn ranked(markets: &[Market], extent: Extent) -> Vec<Market> {
     let mut sorted: Vec<_> = markets.iter().collect();

@@ -1,8 +1,7 @@
-//! What an amount earns in one product after every cost of placing it, and which product comes
-//! first.
+//! The earnings of an amount in one product after every cost, and the order of the products.
 //!
-//! A cost that is not known is not zero: the figures that rest on it are `None`, and the product
-//! comes after those whose figures are known.
+//! An unknown cost is not zero: the figures that depend on it are `None`, and the product comes
+//! after the products with known figures.
 
 use std::cmp::Reverse;
 
@@ -23,37 +22,37 @@ use crate::Figure;
 /// Digits of a loss in basis points.
 const BPS_DIGITS: u32 = 4;
 
-/// What the figures rest on, for an answer.
+/// The method behind the figures, for an answer.
 pub const METHOD: &str = "net_apy_pct is apy_pct less gas (one approval, one deposit, one withdrawal) and the loss of the deposit, both spread over one year; breakeven_days are the days in which the yield earns them; the yield is that of the source, and no promise";
 
-/// An amount, and what placing it costs. `None` is not known.
+/// An amount, and the costs of placing it. `None` is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// What is placed, in dollars.
+    /// The amount, in dollars.
     pub amount_usd: Option<Decimal>,
-    /// What gas costs on the chain.
+    /// The price of gas on the chain.
     pub gas: Option<GasPrice>,
-    /// What the deposit loses, in basis points.
+    /// The loss of the deposit, in basis points.
     pub slippage_bps: Figure,
 }
 
-/// What comes of it.
+/// The earnings of an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Earnings {
     /// The yield over a year less every cost, in percent.
     pub net_apy_pct: Option<Figure>,
-    /// Gas of going in and out, in dollars.
+    /// Gas of the deposit and the withdrawal, in dollars.
     pub est_gas_usd: Option<Figure>,
     /// Days until the yield has paid for the costs.
     pub breakeven_days: Option<Figure>,
 }
 
-/// Why a product is not for this amount and this risk.
+/// Why a product does not fit the amount or the risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// Its grade is worse than what is asked for.
+    /// Its grade is worse than the accepted risk.
     RiskAbove,
-    /// The amount would be more than a tenth of it.
+    /// The amount would be more than a tenth of the market.
     NoRoom,
     /// A year's yield does not pay for the costs.
     CostsExceedYield,
@@ -71,8 +70,8 @@ impl Unfit {
     }
 }
 
-/// The one market that a reviewed product is: by the market's id, or, of Aave v3, by chain and
-/// asset. Two that fit are none: which of them the product is would be a guess.
+/// The one market of a reviewed product: by the market's id, or, for Aave v3, by chain and asset.
+/// `None` when two markets match, because choosing one would be a guess.
 #[must_use]
 pub fn market_of<'a>(
     markets: &'a [Market],
@@ -94,14 +93,14 @@ pub fn market_of<'a>(
         is_single && market.is_of(protocol) && one.parse() == Ok(asset)
     };
     here().find(is_named).or_else(|| {
-        // Vaults of one asset are many, and the markets do not say their addresses.
+        // One asset can have many vaults, and the markets do not state their addresses.
         let mut fitting = here().filter(|market| protocol == "aave-v3" && is_asset(market));
         fitting.next().filter(|_| fitting.next().is_none())
     })
 }
 
-/// What `worth` is below `paid`, in basis points, rounded up. Zero where it is not below. `None` of
-/// nothing.
+/// How far `worth` is below `paid`, in basis points, rounded up. Zero where it is not below. `None`
+/// when nothing was paid.
 #[must_use]
 pub fn slippage_bps(paid: U256, worth: U256) -> Option<Figure> {
     // Basis points with four digits are parts of 10^8.
@@ -116,10 +115,10 @@ pub fn slippage_bps(paid: U256, worth: U256) -> Option<Figure> {
     Some(Figure(bps.normalize()))
 }
 
-/// What an amount earns in a market.
+/// The earnings of an amount in a market.
 ///
 /// # Errors
-/// Why the market is not for the amount or the risk.
+/// An [`Unfit`] when the market does not fit the amount or the risk.
 pub fn earnings(market: &Market, terms: &Terms, appetite: Appetite) -> Result<Earnings, Unfit> {
     if !appetite.takes(market) {
         return Err(Unfit::RiskAbove);
@@ -150,8 +149,8 @@ pub fn earnings(market: &Market, terms: &Terms, appetite: Appetite) -> Result<Ea
     })
 }
 
-/// A key that sorts the best first: by net yield times the weight of the grade; those whose net
-/// yield is not known come last, by the yield before costs.
+/// A sort key that puts the best first: by net yield times the weight of the grade. Products
+/// without a known net yield come last, by the yield before costs.
 #[must_use]
 pub fn order(market: &Market, earnings: &Earnings) -> impl Ord + use<> {
     let net = earnings.net_apy_pct;
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_has_a_name() {
+    fn every_misfit_has_a_name() {
         let calm = market("calm", "USDG", "5", "18400000");
         let wild = market("wild", "USDC", "40", "2000000");
         let of = |market: &Market, terms: &Terms, appetite| {

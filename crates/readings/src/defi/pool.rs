@@ -1,4 +1,4 @@
-//! Pools as DefiLlama lists them, and which of them may be shown.
+//! Pools in DefiLlama's list, and the rules for showing them.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -10,45 +10,45 @@ use crate::Figure;
 pub const MIN_TVL_USD: i64 = 1_000_000;
 /// Least number of daily observations of a pool that is shown.
 pub const MIN_DAYS: u32 = 14;
-/// A yearly percentage above this is a mistake or a bait, and is not shown.
+/// A yearly percentage above this is an error or a bait, and is not shown.
 pub const MAX_APY_PCT: i64 = 1_000;
-/// A TVL above this is a mistake: it exceeds all money that is on chains.
+/// A TVL above this is an error: it exceeds all money on chains.
 const MAX_TVL_USD: i64 = 1_000_000_000_000;
 
-/// A pool as its source has it. What the source does not state is `None`.
+/// A pool as its source describes it. `None` is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
     /// Its id.
     pub id: String,
     /// Its chain's name.
     pub chain: String,
-    /// Its chain's EIP-155 id, of the chains that are read.
+    /// Its chain's EIP-155 id, if the chain is supported.
     pub chain_id: Option<u64>,
     /// The protocol: `aave-v3`.
     pub project: String,
     /// Its assets: `USDC`, `WETH-USDC`.
     pub symbol: String,
-    /// Value in it, in dollars. Of a lending market what is not lent out.
+    /// Value in it, in dollars; for a lending market the part that is not lent out.
     pub tvl_usd: Figure,
     /// Yield of the activity itself, in percent a year.
     pub apy_base_pct: Option<Figure>,
     /// Yield paid in reward tokens, in percent a year.
     pub apy_reward_pct: Option<Figure>,
-    /// Both, as the source adds them up.
+    /// Both, as the source's own sum.
     pub apy_total_pct: Option<Figure>,
     /// Mean of the total over 30 days.
     pub mean_30d_pct: Option<Figure>,
-    /// Addresses of the tokens that rewards are paid in.
+    /// Addresses of the tokens of its rewards.
     pub reward_tokens: Vec<String>,
     /// Addresses of the assets.
     pub underlying: Vec<String>,
-    /// Whether prices of its assets moving apart costs something.
+    /// Whether diverging prices of its assets cause a loss.
     pub il_risk: Option<bool>,
     /// Whether all of its assets are stablecoins.
     pub stablecoin: Option<bool>,
     /// Whether it holds one asset.
     pub single_asset: Option<bool>,
-    /// Whether the source takes its figures for an outlier.
+    /// Whether the source marks its figures as an outlier.
     pub outlier: Option<bool>,
     /// Daily observations.
     pub days: Option<u32>,
@@ -57,20 +57,20 @@ pub struct Pool {
 /// A yield that may be shown and ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedYield {
-    /// What is counted, in percent a year.
+    /// The yield that counts, in percent a year.
     pub apy_pct: Decimal,
-    /// How much of it is a reward in a liquid token.
+    /// The part of it that is a reward in a liquid token.
     pub reward_pct: Decimal,
-    /// Whether there is a reward that is not counted.
+    /// Whether there is a reward that does not count.
     pub left_out: bool,
 }
 
 /// Why a pool is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
-    /// Less than [`MIN_TVL_USD`], or more than there can be.
+    /// Less than [`MIN_TVL_USD`], or impossibly large.
     Tvl,
-    /// The source takes it for an outlier, or does not say.
+    /// The source marks it as an outlier, or does not state that.
     Outlier,
     /// Fewer than [`MIN_DAYS`] observations, or an unknown number.
     History,
@@ -80,16 +80,16 @@ pub enum Exclusion {
 
 impl Pool {
     /// The yield that counts: the base, and the reward if every one of its tokens is on the
-    /// reviewed list of liquid ones ([`assets::is_liquid_reward`]). A reward that nobody can sell
-    /// is no yield.
+    /// reviewed list of liquid ones ([`assets::is_liquid_reward`]). A reward that cannot be sold is
+    /// no yield.
     ///
-    /// `None` when nothing that counts is known.
+    /// `None` when no yield that counts is known.
     #[must_use]
     pub fn counted(&self) -> Option<CountedYield> {
         let stated = self.apy_reward_pct.map(|reward| reward.0);
         let reward = stated.filter(|reward| !reward.is_zero());
         let Some(reward) = reward else {
-            // Some sources state a total alone; without a reward it is the base.
+            // Some sources state a total only; without a reward it is the base.
             let base = self.apy_base_pct.or(self.apy_total_pct)?;
             return Some(CountedYield {
                 apy_pct: base.0,
@@ -128,7 +128,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// The first [`Exclusion`] that holds.
+    /// The first [`Exclusion`] that applies.
     pub fn admit(&self) -> Result<CountedYield, Exclusion> {
         let tvl = self.tvl_usd.0;
         if tvl < Decimal::from(MIN_TVL_USD) || tvl > Decimal::from(MAX_TVL_USD) {
@@ -201,19 +201,19 @@ pub(super) mod tests {
         assert!(illiquid.counted().unwrap().left_out);
         assert_eq!(apy(&rewarded(None, WOKB)).as_deref(), Some("2.5"));
         assert_eq!(rewarded(None, UNKNOWN).counted(), None);
-        // The token of another chain is another token.
+        // The same address on another chain is another token.
         let elsewhere = Pool {
             chain_id: Some(8453),
             ..liquid.clone()
         };
         assert!(elsewhere.counted().unwrap().left_out);
-        // One bad token spoils a reward that is paid in two.
+        // One illiquid token disqualifies a reward that is paid in two.
         let mixed = Pool {
             reward_tokens: vec![WOKB.to_owned(), UNKNOWN.to_owned()],
             ..liquid.clone()
         };
         assert!(mixed.counted().unwrap().left_out);
-        // A reward in a token that is not named is not liquid.
+        // A reward in an unknown token is not liquid.
         let unnamed = Pool {
             reward_tokens: Vec::new(),
             ..liquid

@@ -1,4 +1,4 @@
-//! Open positions of an account, as several sources see them.
+//! Open positions of an account, merged from several sources.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -6,20 +6,20 @@ use serde::Serialize;
 use super::{cut, folded, market::Market, sum};
 use crate::{Figure, symbol::SymbolKey};
 
-/// Whether a position is money placed or money owed.
+/// Whether a position is supplied or borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Placed.
+    /// Supplied.
     Supply,
-    /// Owed.
+    /// Borrowed.
     Borrow,
 }
 
 /// A position: a row of `positions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Position {
-    /// An id that stays the same from call to call.
+    /// An id that is stable from call to call.
     pub position_id: String,
     /// The chain.
     pub chain_id: u64,
@@ -27,36 +27,37 @@ pub struct Position {
     pub protocol: String,
     /// Symbols of its assets; `None` when only the protocol's total is known.
     pub asset: Option<String>,
-    /// How much of it, in units of the asset; `None` for several assets.
+    /// The amount, in units of the asset; `None` for several assets.
     pub amount: Option<Figure>,
-    /// What that is in dollars; of a debt what is owed.
+    /// Its value in dollars; for a debt the owed value.
     pub value_usd: Option<Figure>,
-    /// The present yield of the market, in percent a year; of a debt what it costs.
+    /// The present yield of the market, in percent a year; for a debt its cost.
     pub apy_pct: Option<Figure>,
-    /// Where the yield is from: it may come from another source than the row.
+    /// The source of the yield, which may differ from the source of the row.
     pub apy_source: Option<&'static str>,
-    /// How far the account is from liquidation at this protocol: below 1 it is open to it.
+    /// The health factor of the account at this protocol: below 1 it can be liquidated.
     pub health: Option<Figure>,
-    /// When it was opened; no source says.
+    /// When it was opened; no source states it yet.
     pub opened_at: Option<String>,
-    /// Placed or owed.
+    /// Supplied or borrowed.
     pub side: Side,
-    /// Where the row is from.
+    /// The source of the row.
     pub source: &'static str,
 }
 
-/// What the contracts of a protocol say of an account.
+/// A protocol's own on-chain data about an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnChain {
     /// The rows.
     pub positions: Vec<Position>,
-    /// Whether the rows cover the totals that the protocol itself states of the account. When they
-    /// do not, the account is in a reserve that was not read.
+    /// Whether the rows cover the totals that the protocol states for the account. When they do
+    /// not, the account uses a reserve that was not read.
     pub complete: bool,
 }
 
-/// One list of what two sources say. On-chain readings of a protocol replace what an index says of
-/// the same protocol on the same chain; of an incomplete reading only the assets that it has.
+/// One list from two sources. On-chain rows of a protocol replace an index's rows of the same
+/// protocol on the same chain. An incomplete on-chain reading replaces only the rows of its own
+/// assets.
 #[must_use]
 pub fn merged(on_chain: OnChain, indexed: Vec<Position>) -> Vec<Position> {
     let OnChain {
@@ -86,8 +87,8 @@ pub fn merged(on_chain: OnChain, indexed: Vec<Position>) -> Vec<Position> {
     all
 }
 
-/// Fills in the present yield of positions that do not state one: the single-asset market of the
-/// same chain, protocol and asset, if there is exactly one. Whether any was filled in.
+/// Fills in the present yield of positions without one: from the single-asset market of the same
+/// chain, protocol and asset, if there is exactly one. Returns whether any yield was filled in.
 pub fn fill_yields(positions: &mut [Position], markets: &[Market]) -> bool {
     let mut filled = false;
     let open =
@@ -111,7 +112,7 @@ pub fn fill_yields(positions: &mut [Position], markets: &[Market]) -> bool {
     filled
 }
 
-/// Whether the health of an account at a protocol is unknown although it owes something there.
+/// Whether an account's health factor is unknown at a protocol where it has a debt.
 #[must_use]
 pub fn lacks_health(positions: &[Position]) -> bool {
     positions
@@ -119,8 +120,8 @@ pub fn lacks_health(positions: &[Position]) -> bool {
         .any(|position| position.side == Side::Borrow && position.health.is_none())
 }
 
-/// What is placed less what is owed, in dollars. `None` when the value of one position is not
-/// known: a sum of the others would be a wrong total.
+/// Supplied value less borrowed value, in dollars. `None` when the value of one position is
+/// unknown, because the sum of the others would be a wrong total.
 #[must_use]
 pub fn total_usd(positions: &[Position]) -> Option<Figure> {
     let signed = positions.iter().map(|position| {
@@ -179,7 +180,7 @@ mod tests {
         };
         let others = ["196 Curve 2pool", "196 aave-v3 USDG", "8453 Aave V3 USDG"];
         assert_eq!(shown(&merged(read(true), index.clone())), others);
-        // A reading that does not cover the account leaves what it lacks to the index.
+        // An incomplete on-chain reading leaves the missing assets to the index.
         let deposit = position("Aave V3", "xSOL", Some("400"), Side::Supply);
         let debt = position("Aave V3", "USDG", Some("100"), Side::Borrow);
         index.extend([deposit, debt]);

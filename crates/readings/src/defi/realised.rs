@@ -1,4 +1,4 @@
-//! What closed positions have brought, where it can be said exactly.
+//! Realised gains of closed positions, where they are exact.
 
 use std::collections::BTreeMap;
 
@@ -6,57 +6,55 @@ use rust_decimal::Decimal;
 
 use crate::Figure;
 
-/// The rule of a gain, for answers.
+/// The rule of a gain, for an answer.
 pub const RULE: &str = "gain is what came out less what went in, in the asset, over positions that were opened and closed; of a position that is open, or of which a part is not known exactly, none is claimed";
 
-/// What was done to a position, in the order in which it was done.
+/// One move of a position. Moves are in the order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The product, with its chain.
     pub product: (u64, String),
-    /// What went in or came out.
+    /// The kind of the move, with its amount.
     pub kind: MoveKind,
 }
 
-/// What went in or came out, in whole tokens of the asset.
+/// A deposit or a withdrawal, in whole tokens of the asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveKind {
     /// A deposit. `opens` when the wallet had no shares before.
     Deposit {
-        /// What went in; `None` where it is not known exactly.
+        /// The deposited amount; `None` where it is not known exactly.
         amount: Option<Decimal>,
         /// Whether the wallet is known to have had no shares before.
         opens: bool,
     },
     /// A withdrawal.
     Withdrawal {
-        /// What came out; `None` where it is not known exactly.
+        /// The withdrawn amount; `None` where it is not known exactly.
         amount: Option<Decimal>,
         /// Whether no shares were left.
         closes: bool,
     },
 }
 
-/// What a product has brought since the last time that the wallet had nothing in it.
+/// The gain in a product since the wallet last had nothing in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gain {
     /// The product, with its chain.
     pub product: (u64, String),
-    /// What came out less what went in, over closed positions; `None` where nothing was closed, or
-    /// where not every move of a closed position is known exactly.
+    /// Withdrawals less deposits over closed positions. `None` where no position was closed, or
+    /// where a move of a closed position is not known exactly.
     pub gain: Option<Figure>,
 }
 
 #[derive(Default)]
 struct Position {
-    /// What came out less what went in since the wallet had nothing; `None` where that is not
-    /// known.
+    /// Withdrawals less deposits since the wallet had nothing; `None` where that is unknown.
     open: Option<Decimal>,
     closed: Option<Option<Decimal>>,
 }
 
-/// The gains, by product. A gain is claimed only of a position that was opened and closed by the
-/// moves.
+/// The gains by product. A gain is stated only for a position that these moves opened and closed.
 #[must_use]
 pub fn gains(moves: &[Move]) -> Vec<Gain> {
     let mut positions: BTreeMap<&(u64, String), Position> = BTreeMap::new();
@@ -93,7 +91,7 @@ impl Position {
                     .and_then(|(before, amount)| before.checked_add(amount));
                 self.open = now;
                 if closes {
-                    // One part that is not known makes the whole unknown.
+                    // One unknown part makes the whole unknown.
                     self.closed = Some(match (self.closed, now) {
                         (None, now) => now,
                         (Some(before), now) => before
@@ -149,19 +147,19 @@ mod tests {
             ("+100! -101.5!", Some("1.5")),
             ("+100! -99.2!", Some("-0.8")),
             ("+100! +50 -20 -131!", Some("1")),
-            // Two positions, one after the other.
+            // Two positions in sequence.
             ("+100! -101! +10! -10.5!", Some("1.5")),
-            // The second one is open.
+            // The second position is open.
             ("+100! -101! +10!", Some("1")),
             ("+100! -101! +10! -5", Some("1")),
-            // Still open, or opened before.
+            // Still open, or opened earlier.
             ("+100!", None),
             ("+100! -101", None),
             ("+100 -101!", None),
             ("-101!", None),
-            // After it was closed, the wallet is known to have nothing.
+            // After its close, the wallet is known to have nothing.
             ("-101! +10 -11!", None),
-            // An amount that is not known.
+            // An unknown amount.
             ("+100! -?!", None),
             ("+?! -100!", None),
             ("+100! -101! +?! -7!", None),

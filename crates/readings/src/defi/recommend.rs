@@ -1,4 +1,4 @@
-//! Where an amount would earn most, after gas and within a risk.
+//! The markets where an amount would earn most, after gas and within a risk.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -15,12 +15,12 @@ use super::{
 };
 use crate::{Figure, symbol::SymbolKey};
 
-/// Days over which a net yield is computed: gas is paid once, the yield counts for this long.
+/// Days over which a net yield is computed: gas is paid once, and the yield counts for this long.
 pub const HORIZON_DAYS: u64 = 365;
 /// Rows that an answer gives.
 pub const MAX_ROWS: usize = 10;
-/// Protocols of which the stated TVL is what can be taken out at once, by folded name: lending
-/// markets state what is not lent out.
+/// Protocols whose stated TVL can be withdrawn at once, by folded name: lending markets state the
+/// part that is not lent out.
 const TVL_IS_LIQUID: [&str; 12] = [
     "aavev2",
     "aavev3",
@@ -36,18 +36,18 @@ const TVL_IS_LIQUID: [&str; 12] = [
     "venuscorepool",
 ];
 
-/// What is to be placed, and where.
+/// The amount to place, and the conditions.
 #[derive(Clone, Debug)]
 pub struct Wish<'a> {
     /// Dollars.
     pub amount_usd: Decimal,
     /// One of the assets of the market.
     pub asset: Option<&'a SymbolKey>,
-    /// The very token, of an account that holds it.
+    /// The exact token, for an account that holds it.
     pub token: Option<(u64, Earner)>,
-    /// The most risk.
+    /// The accepted risk.
     pub appetite: Appetite,
-    /// The chains; `None` is all of those that are read.
+    /// The chains; `None` means all supported chains.
     pub chains: Option<&'a [u64]>,
 }
 
@@ -62,32 +62,33 @@ pub struct Recommendation {
     pub protocol: String,
     /// Its assets.
     pub asset: String,
-    /// What the row is about, in dollars.
+    /// The amount of the row, in dollars.
     pub amount_usd: Figure,
     /// The yield before gas, in percent a year.
     pub apy_pct: Figure,
-    /// The yield over a year less gas, in percent; `None` when gas is not known. What
-    /// [`Self::not_counted`] names is not taken off.
+    /// The yield over a year less gas, in percent; `None` when the gas price is unknown. Costs in
+    /// [`Self::not_counted`] are not subtracted.
     pub apy_after_gas_pct: Option<Figure>,
-    /// The yield over a year less every cost that placing the amount has, in percent; `None` when
-    /// one of them is not known.
+    /// The yield over a year less every cost of placing the amount, in percent; `None` when a cost
+    /// is unknown.
     pub net_apy_pct: Option<Figure>,
-    /// Costs that are not known: gas, the swap into the other assets, impermanent loss.
+    /// Unknown costs: gas, the swap into the other assets, impermanent loss.
     pub not_counted: Vec<&'static str>,
-    /// Gas of going in and out, in dollars.
+    /// Gas of the deposit and the withdrawal, in dollars.
     pub est_gas_usd: Option<Figure>,
-    /// Days until the yield has paid for the gas; `None` when that is not the only cost.
+    /// Days until the yield has paid for the gas; `None` when gas is not the only cost.
     pub breakeven_days: Option<Figure>,
-    /// What can be taken out at once, in dollars; `None` where it is not stated, as with queues.
+    /// The value that can be withdrawn at once, in dollars; `None` where it is not stated, for
+    /// example with queues.
     pub exit_liquidity_usd: Option<Figure>,
     /// The grade of risk.
     pub risk_grade: Grade,
-    /// What speaks for and against it.
+    /// Reasons for and against it.
     pub why: Vec<String>,
 }
 
-/// The markets for `wish`, the best first. Those with a known net yield come first; one whose gas
-/// eats the yield is left out, as is one of which the amount would be more than a tenth.
+/// The markets for `wish`, the best first. Markets with a known net yield come first. A market is
+/// left out when gas exceeds its yield, or when the amount would be more than a tenth of it.
 #[must_use]
 pub fn recommend(
     markets: &[Market],
@@ -116,8 +117,8 @@ pub fn recommend(
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The same for what an account holds: each reviewed token on its chain, the best rows over all
-/// first.
+/// The recommendations for an account's balances: each reviewed token on its chain, the best rows
+/// overall first.
 #[must_use]
 pub fn recommend_for(
     holdings: &[Holding],
@@ -151,7 +152,7 @@ pub fn recommend_for(
 }
 
 impl Wish<'_> {
-    /// Whether `market` is of the wanted kind, whatever the amount.
+    /// Whether `market` matches the wish, whatever the amount.
     #[must_use]
     pub fn takes_kind(&self, market: &Market) -> bool {
         self.appetite.takes(market)
@@ -169,7 +170,7 @@ impl Wish<'_> {
     }
 }
 
-/// `None` when gas eats the yield.
+/// `None` when gas exceeds the yield.
 fn row(
     market: &Market,
     amount_usd: Decimal,
@@ -222,7 +223,7 @@ fn row(
         not_counted,
         est_gas_usd: cost.map(|cost| up(cost, 6)),
         breakeven_days: breakeven.map(|days| up(days, 2)),
-        // Shares of a pool of several assets are redeemed for what is in it.
+        // Shares of a pool of several assets are redeemed for the pool's content.
         exit_liquidity_usd: (exit || !single).then_some(market.tvl_usd),
         risk_grade: market.risk_grade,
         why,

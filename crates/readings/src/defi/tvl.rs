@@ -1,4 +1,4 @@
-//! Value locked in protocols and chains: what counts, rankings and movers.
+//! Value locked in protocols and chains: which rows count, rankings and movers.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -6,16 +6,17 @@ use serde::Serialize;
 use super::{cut, folded, sum};
 use crate::{Extent, Figure, share_pct};
 
-/// Categories that are no DeFi protocol: custody at an exchange, and chains as protocols.
+/// Categories that are not DeFi protocols: custody at an exchange, and chains as protocols.
 pub const EXCLUDED_CATEGORIES: [&str; 2] = ["CEX", "Chain"];
-/// Least TVL of a mover, in dollars: below it a single deposit is a mover.
+/// Least TVL of a mover, in dollars: below it, a single deposit makes a mover.
 pub const MIN_MOVER_TVL_USD: i64 = 10_000_000;
 
 /// Rows of each ranking.
 const MAX_CHAINS: usize = 25;
 const MAX_PROTOCOLS: usize = 50;
 const MAX_MOVERS: usize = 10;
-/// What is locked a second time under another name, or lent out: keys beside those of chains.
+/// Keys beside those of chains, for value that is counted a second time under another name, or lent
+/// out.
 const COUNTED_TWICE: [&str; 10] = [
     "borrowed",
     "staking",
@@ -29,7 +30,7 @@ const COUNTED_TWICE: [&str; 10] = [
     "dcandlsoverlap",
 ];
 
-/// A protocol as its source has it.
+/// A protocol as its source describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protocol {
     /// Its name in addresses: `aave-v3`.
@@ -42,7 +43,7 @@ pub struct Protocol {
     pub family: Option<String>,
     /// Value locked in dollars, without what is borrowed, staked or counted twice.
     pub tvl_usd: Figure,
-    /// The same by chain; keys that are no chain are left out ([`is_chain_key`]).
+    /// The value locked by chain. Keys that are not chains are left out ([`is_chain_key`]).
     pub by_chain: Vec<(String, Figure)>,
     /// Change of the TVL in a day, in percent.
     pub change_1d_pct: Option<Figure>,
@@ -50,7 +51,7 @@ pub struct Protocol {
     pub change_7d_pct: Option<Figure>,
 }
 
-/// A chain as its source has it.
+/// A chain as its source describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainTvl {
     /// Its name.
@@ -94,24 +95,24 @@ pub struct ProtocolRow {
 /// The rankings: `data` of `/defi-analytics`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Analytics {
-    /// Value locked on all chains, or in the one protocol that was asked for, in dollars. `None`
-    /// when the chains are not known: a sum over protocols would count deposits of one in another
+    /// Value locked on all chains, or in the one requested protocol, in dollars. `None` when the
+    /// chains are unknown: a sum over protocols would count a deposit of one protocol in another
     /// twice.
     pub total_tvl_usd: Option<Figure>,
     /// The largest chains first.
     pub chains: Option<Vec<ChainRow>>,
     /// The largest protocols first.
     pub protocols: Vec<ProtocolRow>,
-    /// What grew most in a day.
+    /// The largest gains in a day.
     pub gainers: Vec<ProtocolRow>,
-    /// What shrank most in a day.
+    /// The largest losses in a day.
     pub losers: Vec<ProtocolRow>,
-    /// How many rows each ranking would have if it were whole.
+    /// The full lengths of the rankings.
     #[serde(skip)]
     pub totals: Totals,
 }
 
-/// How many rows the rankings would have if they were whole.
+/// The full lengths of the rankings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Of `chains`.
@@ -125,7 +126,7 @@ pub struct Totals {
 }
 
 impl Protocol {
-    /// Whether it belongs into a ranking of DeFi protocols.
+    /// Whether it belongs in a ranking of DeFi protocols.
     #[must_use]
     pub fn counts(&self) -> bool {
         let category = self.category.as_deref().unwrap_or("");
@@ -152,8 +153,8 @@ impl Protocol {
     }
 }
 
-/// Whether a key of a protocol's TVL by chain is a chain: not `borrowed`, `staking`, `pool2`,
-/// `vesting` and their like, alone or after a chain (`Ethereum-borrowed`).
+/// Whether a key of a protocol's TVL by chain is a chain, and not `borrowed`, `staking`, `pool2`,
+/// `vesting` or the like, alone or after a chain (`Ethereum-borrowed`).
 #[must_use]
 pub fn is_chain_key(key: &str) -> bool {
     let last = key.rsplit_once('-').map_or(key, |(_, last)| last);
@@ -162,13 +163,13 @@ pub fn is_chain_key(key: &str) -> bool {
         .any(|word| word.eq_ignore_ascii_case(last.trim()))
 }
 
-/// The change of a TVL, unless it is none: nothing loses more than everything.
+/// The change of a TVL, unless it is impossible: nothing loses more than 100 %.
 #[must_use]
 pub fn plausible_change(change: Option<Figure>) -> Option<Figure> {
     change.filter(|change| change.0 >= -Decimal::ONE_HUNDRED)
 }
 
-/// Rankings over everything. `chains` is `None` when they could not be had.
+/// The rankings over everything. `chains` is `None` when it is unavailable.
 #[must_use]
 pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>, extent: Extent) -> Analytics {
     let counted = largest_first(protocols.iter().filter(|protocol| protocol.counts()));
@@ -191,14 +192,14 @@ pub fn rank(protocols: &[Protocol], chains: Option<&[ChainTvl]>, extent: Extent)
     }
 }
 
-/// The same about the protocol that is called `name` (slug, name, or a family of several). `None`
-/// when there is none.
+/// The rankings of the protocol called `name` (slug, name, or a family of several). `None` when
+/// there is none.
 #[must_use]
 pub fn of_protocol(protocols: &[Protocol], name: &str) -> Option<Analytics> {
     let name = Some(folded(name)).filter(|name| !name.is_empty())?;
     let found = protocols.iter().filter(|one| one.counts());
     let mut found: Vec<_> = found.filter(|one| one.is_called(&name)).collect();
-    // A slug is one protocol, even when a family has the same name.
+    // A slug identifies one protocol, even when a family has the same name.
     if let Some(exact) = found.iter().find(|one| folded(&one.slug) == name).copied() {
         found = vec![exact];
     }
@@ -235,7 +236,7 @@ pub fn of_protocol(protocols: &[Protocol], name: &str) -> Option<Analytics> {
     })
 }
 
-/// Each slug once: of two rows the larger one.
+/// Each slug once: of two rows the larger one counts.
 fn largest_first<'a>(protocols: impl Iterator<Item = &'a Protocol>) -> Vec<&'a Protocol> {
     let mut sorted: Vec<_> = protocols.collect();
     sorted.sort_by(|a, b| b.tvl_usd.cmp(&a.tvl_usd).then_with(|| a.slug.cmp(&b.slug)));
@@ -258,8 +259,8 @@ fn chain_rows(mut chains: Vec<ChainTvl>, total: Option<Decimal>, extent: Extent)
     chains.into_iter().map(row).collect()
 }
 
-/// Protocols that moved in the direction that `wanted` names, the strongest first, and how many
-/// there are.
+/// The protocols whose change satisfies `wanted`, the strongest first, and the number of all of
+/// them.
 fn movers(
     protocols: &[&Protocol],
     wanted: fn(&Decimal) -> bool,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::Figure;
 
-/// What an account holds at one dex.
+/// An account's holdings at one dex.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The dex; empty for the venue's own.
@@ -14,12 +14,12 @@ pub struct Account {
     pub margin: MarginSummary,
     /// Open positions.
     pub positions: Vec<Position>,
-    /// The venue's time of it.
+    /// The venue's time of the data.
     pub as_of: Timestamp,
 }
 
 impl Account {
-    /// Whether it holds nothing there and owes nothing.
+    /// Whether the account neither holds nor owes anything there.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.positions.is_empty()
@@ -39,11 +39,11 @@ pub struct MarginSummary {
     pub total_notional_usd: Figure,
     /// Collateral without unrealised profit.
     pub total_raw_usd: Figure,
-    /// Margin that positions take.
+    /// Margin that its positions use.
     pub total_margin_used_usd: Figure,
     /// Below it positions of cross margin are liquidated.
     pub cross_maintenance_margin_usd: Option<Figure>,
-    /// What could be withdrawn now.
+    /// The amount that can be withdrawn now.
     pub withdrawable_usd: Figure,
 }
 
@@ -62,11 +62,11 @@ pub struct Position {
     pub entry_px: Option<Figure>,
     /// Size at the mark price, without sign.
     pub value_usd: Figure,
-    /// Profit so far.
+    /// Unrealised profit.
     pub unrealized_pnl_usd: Figure,
-    /// Where it would be liquidated; `null` when nothing can do that.
+    /// The price of liquidation; `null` when the position cannot be liquidated.
     pub liquidation_px: Option<Figure>,
-    /// Margin that it takes.
+    /// Margin that it uses.
     pub margin_used_usd: Figure,
     /// Leverage.
     pub leverage: u32,
@@ -81,22 +81,22 @@ pub struct Position {
 pub struct SpotBalance {
     /// The token's symbol. Anybody may deploy a token under any name.
     pub coin: String,
-    /// The token's index at the venue, which is what tells tokens apart.
+    /// The token's index at the venue, which identifies the token.
     pub token: u32,
-    /// All of it.
+    /// The whole balance.
     pub total: Figure,
-    /// What open orders hold.
+    /// The part that open orders hold.
     pub hold: Figure,
-    /// What was paid for it.
+    /// The price that was paid for it.
     pub entry_value_usd: Option<Figure>,
 }
 
-/// An order that has not been filled.
+/// An unfilled order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OpenOrder {
     /// The coin, with its dex as a prefix.
     pub coin: String,
-    /// The venue's number of it.
+    /// The venue's number of the order.
     pub order_id: u64,
     /// `buy` or `sell`.
     pub side: &'static str,
@@ -104,13 +104,13 @@ pub struct OpenOrder {
     pub order_type: String,
     /// Limit price.
     pub limit_px: Figure,
-    /// What is left of it, in coins.
+    /// The open size, in coins.
     pub size: Figure,
-    /// What it was at first, in coins.
+    /// The original size, in coins.
     pub original_size: Option<Figure>,
     /// Whether it may only reduce a position.
     pub reduce_only: bool,
-    /// Price at which it becomes active; `null` for an order that is.
+    /// Price at which it becomes active; `null` for an active order.
     pub trigger_px: Option<Figure>,
     /// When it was placed.
     pub placed_at: Timestamp,

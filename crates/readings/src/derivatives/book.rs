@@ -1,4 +1,4 @@
-//! The order book and the candles of one market, checked for what they must be.
+//! The order book and the candles of one market, with consistency checks.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -12,28 +12,28 @@ pub struct Level {
     pub px: Figure,
     /// Size in coins.
     pub size: Figure,
-    /// How many orders.
+    /// The number of orders.
     pub orders: u32,
 }
 
 /// An order book, best prices first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Book {
-    /// When the venue made it.
+    /// When the venue created it.
     pub as_of: Timestamp,
-    /// Who buys, highest first.
+    /// Bids, highest first.
     pub bids: Vec<Level>,
-    /// Who sells, lowest first.
+    /// Asks, lowest first.
     pub asks: Vec<Level>,
 }
 
-/// A book that no venue can have: out of order, or with a bid at or above an ask.
+/// The book is impossible: out of order, or with a bid at or above an ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a book out of order or crossed")]
 pub struct Crossed;
 
 impl Book {
-    /// A book of these sides, as they were received.
+    /// A book of these sides, in the received order.
     ///
     /// # Errors
     ///
@@ -79,18 +79,18 @@ pub struct Candle {
     pub close: Figure,
     /// Turnover in coins.
     pub volume_base: Figure,
-    /// How many trades.
+    /// The number of trades.
     pub trades: u64,
 }
 
-/// A candle whose numbers contradict each other.
+/// The numbers of the candle contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a candle whose prices or times contradict each other")]
 pub struct Impossible;
 
 impl Candle {
-    /// The same, when its lowest price is the lowest, its highest the highest, and it ends after it
-    /// began.
+    /// Returns the candle if it is consistent: its lowest price is the lowest, its highest the
+    /// highest, and it ends after its start.
     ///
     /// # Errors
     ///

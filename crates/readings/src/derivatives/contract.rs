@@ -1,4 +1,4 @@
-//! One coin, and what each venue calls its perpetual.
+//! One coin, and the name of its perpetual at each venue.
 
 use super::Venue;
 use crate::{Decimal, symbol::SymbolKey};
@@ -6,14 +6,14 @@ use crate::{Decimal, symbol::SymbolKey};
 /// The perpetual of a coin at one venue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contract {
-    /// The venue's name of it.
+    /// The venue's name.
     pub name: String,
-    /// How many coins one unit of it is: a thousand for `1000PEPEUSDT`.
+    /// The number of coins in one unit: a thousand for `1000PEPEUSDT`.
     pub coins: Decimal,
 }
 
-/// Coins so cheap that venues quote a thousand at once: the coin and the names of that thousand at
-/// Hyperliquid, Binance and Bybit. OKX quotes single coins.
+/// Cheap coins of which venues quote a thousand at once: the coin, and the names of that thousand
+/// at Hyperliquid, Binance and Bybit. OKX quotes single coins.
 const THOUSANDS: [(&str, &str, &str, &str); 5] = [
     ("PEPE", "kPEPE", "1000PEPEUSDT", "1000PEPEUSDT"),
     ("SHIB", "kSHIB", "1000SHIBUSDT", "SHIB1000USDT"),
@@ -22,8 +22,8 @@ const THOUSANDS: [(&str, &str, &str, &str); 5] = [
     ("LUNC", "kLUNC", "1000LUNCUSDT", "1000LUNCUSDT"),
 ];
 
-/// The coin that a caller means: `kPEPE` and `1000PEPE` are `PEPE`. `None` for what no venue can
-/// list: names with other characters than ASCII letters and digits, which may imitate one.
+/// The coin behind a caller's symbol: `kPEPE` and `1000PEPE` are `PEPE`. `None` for a name that no
+/// venue can list: other characters than ASCII letters and digits may imitate a name.
 #[must_use]
 pub fn coin_of(symbol: &SymbolKey) -> Option<String> {
     let text = symbol.as_str();
@@ -59,8 +59,9 @@ pub fn contract_for(venue: Venue, coin: &str) -> Contract {
     }
 }
 
-/// The coin whose perpetual `venue` calls `name`, and how many of it one unit is. `None` for other
-/// contracts: dated futures, other quote currencies, deployed markets, unlisted multiples.
+/// The coin of the perpetual that `venue` calls `name`, and the number of coins in one unit. `None`
+/// for other contracts: dated futures, other quote currencies, deployed markets, unlisted
+/// multiples.
 #[must_use]
 pub fn coin_of_contract(venue: Venue, name: &str) -> Option<(String, Contract)> {
     let stem = match venue {
@@ -82,7 +83,7 @@ pub fn coin_of_contract(venue: Venue, name: &str) -> Option<(String, Contract)> 
             let plain = stem
                 .bytes()
                 .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-            // Some other multiple of a coin: its price says nothing without the number.
+            // Some other multiple of a coin: without the number its price has no meaning.
             let multiple = stem.starts_with("1000") || stem.ends_with("1000");
             (plain && !multiple && !stem.is_empty()).then(|| stem.to_owned())?
         }

@@ -1,4 +1,4 @@
-//! How much a book takes before its price moves.
+//! How much a book absorbs before its price moves.
 
 use serde::Serialize;
 
@@ -17,35 +17,36 @@ pub struct Depth {
     pub mid: Figure,
     /// The best ask less the best bid, in hundredths of a percent of the middle.
     pub spread_bps: Figure,
-    /// What lies within some distances of the middle.
+    /// The content of the book within some distances of the middle.
     pub within: Vec<Band>,
-    /// What trades of some sizes cost.
+    /// The costs of trades of some sizes.
     pub impact: Vec<BookImpact>,
 }
 
-/// What a trade costs that takes what lies in the book, best price first, without fees.
+/// The cost of a trade that takes the book's content, best price first, without fees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BookImpact {
     /// Its size in dollars.
     pub usd: u32,
-    /// The mean price paid above the middle, in percent of the middle; `None` where the part of the
-    /// book that is known is smaller.
+    /// The mean price paid above the middle, in percent of the middle; `None` where the known part
+    /// of the book is too small.
     pub buy_pct: Option<Figure>,
-    /// The mean price got below the middle, likewise.
+    /// The mean price received below the middle, in percent of the middle; `None` where the known
+    /// part is too small.
     pub sell_pct: Option<Figure>,
 }
 
-/// What lies within a distance of the middle.
+/// The content of the book within a distance of the middle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Band {
     /// The distance, in hundredths of a percent.
     pub bps: u32,
-    /// Dollars that buy.
+    /// Dollars of bids.
     pub bid_usd: Figure,
-    /// Dollars that sell.
+    /// Dollars of asks.
     pub ask_usd: Figure,
-    /// Whether the part of the book that is known reaches so far on both sides; otherwise there may
-    /// be more.
+    /// Whether the known part of the book reaches this far on both sides; otherwise there may be
+    /// more.
     pub complete: bool,
 }
 
@@ -97,7 +98,8 @@ pub fn depth(book: &Book) -> Option<Depth> {
     })
 }
 
-/// The mean price of `usd` dollars taken from `levels`, best first; `None` when they hold less.
+/// The mean price of `usd` dollars taken from `levels`, best first; `None` when the levels hold
+/// less.
 fn mean_price(levels: &[Level], usd: Decimal) -> Option<Decimal> {
     let (mut left, mut size) = (usd, Decimal::ZERO);
     for level in levels {
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_near_the_middle_is_counted_in_dollars() {
+    fn orders_near_the_middle_are_counted_in_dollars() {
         let book = Book::new(
             Timestamp::UNIX_EPOCH,
             side(&[("999", "1"), ("997", "2"), ("985", "3")]),
@@ -144,13 +146,13 @@ mod tests {
         assert_eq!(band(10).bid_usd.to_string(), "999");
         assert_eq!(band(50).bid_usd.to_string(), "2993");
         assert_eq!(band(50).ask_usd.to_string(), "2005");
-        // The asks that are known end at 40 hundredths of a percent.
+        // The known asks end at 40 hundredths of a percent.
         assert!(band(25).complete && !band(50).complete);
     }
 
     #[test]
     fn a_trade_pays_the_mean_of_what_it_takes() {
-        // 1,000 dollars lie at 1,000 and 18,000 at 1,200; nothing lies beyond.
+        // 1,000 dollars are offered at 1,000 and 18,000 at 1,200, and none beyond.
         let book = Book::new(
             Timestamp::UNIX_EPOCH,
             side(&[("998", "100")]),
@@ -168,7 +170,7 @@ mod tests {
             costs(|row| row.buy_pct),
             [paid("0.1001"), paid("17.7648"), None]
         );
-        // 99,800 dollars of bids are known.
+        // The known bids hold 99,800 dollars.
         assert_eq!(
             costs(|row| row.sell_pct),
             [paid("0.1001"), paid("0.1001"), None]

@@ -1,4 +1,4 @@
-//! Funding rates, brought to one interval.
+//! Funding rates, converted to one interval.
 
 use std::num::NonZeroU8;
 
@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::{Decimal, Figure};
 
-/// Highest rate of one interval that is believed, as a fraction: no venue's cap is near it, and a
-/// rate in percent or basis points soon is.
+/// Highest credible rate of one interval, as a fraction. No venue's cap is near it, but a rate in
+/// percent or basis points soon exceeds it.
 const MAX_RATE: Decimal = Decimal::from_parts(1, 0, 0, false, 1);
 
 /// Decimal places of a rate for eight hours.
@@ -26,7 +26,7 @@ impl FundingInterval {
     /// Eight hours: the default of the other venues.
     pub const EIGHT_HOURS: Self = Self(NonZeroU8::MIN.saturating_add(7));
 
-    /// So many hours; `None` of zero and of more than a day.
+    /// An interval of this many hours; `None` for zero and for more than a day.
     #[must_use]
     pub fn hours(hours: u64) -> Option<Self> {
         let hours = u8::try_from(hours).ok().filter(|hours| *hours <= 24)?;
@@ -44,32 +44,31 @@ impl FundingInterval {
         whole.then(|| Self::hours(hours)).flatten()
     }
 
-    /// How many hours.
+    /// The number of hours.
     #[must_use]
     pub fn get(self) -> u8 {
         self.0.get()
     }
 }
 
-/// A funding rate: what longs pay shorts, negative when shorts pay.
+/// A funding rate: what longs pay to shorts, negative when shorts pay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Funding {
     /// Fraction of the position per interval of the venue.
     pub rate: Figure,
     /// The venue's interval.
     pub interval_hours: u8,
-    /// The same for eight hours: `rate × 8 / interval`.
+    /// The rate for eight hours: `rate × 8 / interval`.
     pub rate_8h: Figure,
-    /// The same for a year without compounding, in percent: `rate × 24 / interval × 365 × 100`.
+    /// The rate for a year without compounding, in percent: `rate × 24 / interval × 365 × 100`.
     pub apr_pct: Figure,
     /// The next payment.
     pub next_at: Option<Timestamp>,
-    /// Which source stated the rate; another one than the venue's own when the venue did not
-    /// answer.
+    /// The source of the rate; another source than the venue when the venue did not answer.
     pub source: &'static str,
 }
 
-/// A rate that no venue can mean.
+/// The rate is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a funding rate beyond 10 % of the position per interval")]
 pub struct Unbelievable;
@@ -129,7 +128,7 @@ mod tests {
             of("-0.0000042", 1),
             ("-0.0000336".to_owned(), "-3.6792".to_owned())
         );
-        // Seven hours do not divide a day; the result is rounded, not cut off.
+        // Seven hours do not divide a day; the result is rounded, not truncated.
         assert_eq!(
             of("0.0001", 7),
             ("0.000114285714".to_owned(), "12.514286".to_owned())

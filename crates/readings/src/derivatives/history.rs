@@ -1,5 +1,5 @@
-//! What happened in an account at Hyperliquid: fills, funding payments and ledger updates in one
-//! list, newest first, in pages that fit together.
+//! The history of an account at Hyperliquid: fills, funding payments and ledger updates in one
+//! list, newest first, in pages without gaps or overlaps.
 
 mod cursor;
 mod item;
@@ -12,7 +12,7 @@ pub use self::{
     item::{Fill, FundingPayment, HistoryItem, HistoryKind, LedgerUpdate},
 };
 
-/// Which kinds a caller wants.
+/// The kinds that a caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryKinds {
     /// All of them.
@@ -44,7 +44,7 @@ impl HistoryKinds {
     }
 }
 
-/// A time from start to end, both included.
+/// A span of time, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// Earliest time.
@@ -66,14 +66,13 @@ impl Window {
 pub struct Page {
     /// At most as many as asked for, newest first.
     pub items: Vec<HistoryItem>,
-    /// Where the next page starts; `None` when the window is told.
+    /// The cursor of the next page; `None` when the window is exhausted.
     pub next: Option<Cursor>,
 }
 
-/// The page of `items` that follows `from`, of at most `limit` items. `items` are everything that
-/// is known within `covered`, in any order; what appears twice counts once. `wanted` is the
-/// earliest time that the caller wants: when it lies before `covered`, the page after the last one
-/// goes on there.
+/// The page of `items` that follows `from`, of at most `limit` items. `items` are all known items
+/// within `covered`, in any order; duplicates count once. `wanted` is the earliest time that the
+/// caller wants: when it lies before `covered`, the page after the last one continues there.
 #[must_use]
 pub fn page(
     mut items: Vec<HistoryItem>,
@@ -100,7 +99,7 @@ pub fn page(
                 .rev()
                 .take_while(|item| item.time() == last.time())
                 .count();
-            // A page that begins and ends in one moment leaves off after what earlier ones told.
+            // A page that begins and ends in one moment continues after the items of earlier pages.
             let before = if last.time() == from.end { already } else { 0 };
             Cursor {
                 start: wanted,
@@ -122,7 +121,7 @@ pub fn page(
     Page { items: rest, next }
 }
 
-/// The millisecond before: times at the venue are whole milliseconds.
+/// The millisecond before. Times at the venue are whole milliseconds.
 fn earlier(time: Timestamp) -> Option<Timestamp> {
     Timestamp::from_millisecond(time.as_millisecond().checked_sub(1)?).ok()
 }

@@ -1,63 +1,63 @@
-//! What candles show: the range, the mean price that was paid, how far prices move, and the prices
-//! at which they turned.
+//! The structure of candles: the range, the mean price paid, the usual movement, and the prices at
+//! which the market turned.
 
 use serde::Serialize;
 
 use super::book::Candle;
 use crate::{Decimal, Extent, Figure, mean, percent_change, sum};
 
-/// Candles on each side that a turning point stands out from.
+/// How many candles on each side a turning point must exceed.
 const BESIDE: usize = 2;
 /// Most levels of a side.
 const MOST: usize = 4;
-/// Turning points that are closer to each other than this share of the usual range of a candle are
-/// one level.
+/// Turning points that are closer to each other than this share of a candle's usual range are one
+/// level.
 const SAME: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
 const PLACES: u32 = 4;
 
-/// What candles show.
+/// The structure of a list of candles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Structure {
-    /// How many candles.
+    /// The number of candles.
     pub candles: usize,
-    /// The highest price of all.
+    /// The highest price.
     pub high: Figure,
-    /// The lowest price of all.
+    /// The lowest price.
     pub low: Figure,
     /// The last price.
     pub last: Figure,
-    /// Where the last price lies between lowest, 0, and highest, 100.
+    /// The position of the last price between the lowest (0) and the highest (100).
     pub range_position_pct: Option<Figure>,
     /// The last price against the first, in percent.
     pub change_pct: Option<Figure>,
-    /// The mean price, weighed by what was traded; typical prices of the candles are taken.
+    /// The mean of the candles' typical prices, weighted by volume.
     pub vwap: Option<Figure>,
     /// The usual range of one candle, in percent of the last price.
     pub mean_range_pct: Option<Figure>,
-    /// What was traded in the later half against the earlier half, in percent.
+    /// The volume of the later half against the earlier half, in percent.
     pub volume_change_pct: Option<Figure>,
     /// Prices below the last one at which the price turned up, nearest first.
     pub supports: Vec<PriceLevel>,
     /// Prices above the last one at which the price turned down, nearest first.
     pub resistances: Vec<PriceLevel>,
-    /// How many prices below it there are, and how many above; the lists have the nearest of them.
+    /// The number of all levels below and above the last price; the lists hold the nearest ones.
     #[serde(skip)]
     pub levels_total: (usize, usize),
 }
 
-/// A price at which prices turned.
+/// A price at which the market turned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PriceLevel {
     /// The price.
     pub px: Figure,
-    /// How often prices turned there.
+    /// How often the market turned there.
     pub touches: usize,
-    /// How far it is from the last price, in percent of that.
+    /// The distance from the last price, in percent of that price.
     pub distance_pct: Option<Figure>,
 }
 
-/// What `candles`, oldest first, show, with the nearest levels or all of them; `None` of fewer than
-/// five.
+/// The structure of `candles`, oldest first, with the nearest levels or all of them; `None` for
+/// fewer than five candles.
 #[must_use]
 pub fn structure(candles: &[Candle], extent: Extent) -> Option<Structure> {
     if candles.len() < 2 * BESIDE + 1 {
@@ -139,7 +139,7 @@ fn levels(candles: &[Candle], last: Figure, range: Decimal) -> (Vec<PriceLevel>,
     (below, above)
 }
 
-/// Prices that are close to each other, as one level at their mean.
+/// Merges prices that are close to each other into one level at their mean.
 fn clusters(mut prices: Vec<Decimal>, same: Decimal, last: Figure) -> Vec<PriceLevel> {
     prices.sort_unstable();
     let mut groups: Vec<Vec<Decimal>> = Vec::new();
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn levels_beyond_the_nearest_are_counted() {
-        // Turns at ever higher prices, far from each other, and a last price below all of them.
+        // Turns at ever higher prices, far apart, and a last price below all of them.
         let mut candles = Vec::new();
         for turn in 0..7 {
             let base = 1_000 + 200 * turn;
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn few_candles_show_nothing() {
         assert_eq!(structure(&zigzag()[..4], Extent::First), None);
-        // A price that never moved has no place in its range.
+        // A price that never moved has no position in its range.
         let flat: Vec<_> = (0..6).map(|hour| candle(hour, 5, 5, 5)).collect();
         let shown = structure(&flat, Extent::First).unwrap();
         assert_eq!(shown.range_position_pct, None);

@@ -9,11 +9,10 @@ use crate::{Decimal, Figure, median, percent_change};
 const RATE_PLACES: u32 = 12;
 /// Decimal places of basis points.
 const BPS_PLACES: u32 = 4;
-/// Venues whose mark is further from the middle than so many percent list another coin of that
-/// name.
+/// A venue whose mark is further from the middle than this lists another coin of that name.
 const SAME_COIN_PCT: i64 = 20;
 
-/// One coin, with what each venue says of it.
+/// One coin, with each venue's reading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SymbolMarket {
     /// The coin.
@@ -22,9 +21,9 @@ pub struct SymbolMarket {
     pub venues: Vec<VenueReading>,
     /// Over the venues that list the same coin.
     pub aggregate: Aggregate,
-    /// Highest less lowest funding for eight hours, in basis points; of one venue there is none.
+    /// Highest less lowest funding for eight hours, in basis points; `None` with a single venue.
     pub spread_bps: Option<Figure>,
-    /// Venues whose price is that of another coin of the same name; they are in no aggregate.
+    /// Venues whose price belongs to another coin of the same name. No aggregate includes them.
     pub conflicting: Vec<Venue>,
 }
 
@@ -40,7 +39,7 @@ pub struct Aggregate {
 }
 
 impl SymbolMarket {
-    /// What `venues` say of `symbol`. A venue counts once: the first reading of it.
+    /// The market of `symbol` at `venues`. The first reading of each venue counts.
     #[must_use]
     pub fn new(symbol: impl Into<String>, mut venues: Vec<VenueReading>) -> Self {
         venues.sort_by_key(|reading| reading.venue);
@@ -107,8 +106,8 @@ fn spread_bps(venues: &[&VenueReading]) -> Option<Figure> {
     Some(Figure(spread.round_dp(BPS_PLACES)))
 }
 
-/// Venues that list another coin under this name, told by the price. Of two that differ neither is
-/// known to be right.
+/// Venues that list another coin under this name, judged by the price. Of two venues that differ,
+/// neither is known to be right.
 fn conflicting(venues: &[VenueReading]) -> Vec<Venue> {
     let marks: Vec<_> = venues
         .iter()
@@ -130,18 +129,18 @@ fn conflicting(venues: &[VenueReading]) -> Vec<Venue> {
         .collect()
 }
 
-/// By what the coins of an overview are ranked, and which cannot be.
+/// The figure that ranks the coins of an overview, and the coins without a rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RankedBy {
     /// The figure.
     pub by: &'static str,
-    /// The venues whose open interest is counted before the first coins are chosen. A coin that is
-    /// large at another venue only may be missing from them.
+    /// The venues whose open interest counts when the first coins are chosen. A coin that is large
+    /// at another venue only may be missing.
     pub venues: Vec<Venue>,
-    /// Coins that a venue lists and that have no place in the ranking: no venue that lists them
-    /// states an open interest that counts. The first by name.
+    /// Coins without a place in the ranking: no venue that lists them states an open interest that
+    /// counts. The first ones by name.
     pub unranked: Vec<String>,
-    /// How many those are.
+    /// The number of all such coins.
     pub unranked_total: usize,
 }
 
@@ -149,7 +148,7 @@ pub struct RankedBy {
 const MAX_UNRANKED: usize = 100;
 
 impl RankedBy {
-    /// Of the coins of an overview.
+    /// The ranking information of an overview.
     #[must_use]
     pub fn over(markets: &[SymbolMarket]) -> Self {
         let counted = markets
@@ -173,8 +172,8 @@ impl RankedBy {
     }
 }
 
-/// The `most` coins with the highest open interest in dollars. Equal ones are in the order of their
-/// names; those without any come last.
+/// The `most` coins with the highest open interest in dollars. Equal coins are ordered by name;
+/// coins without any come last.
 #[must_use]
 pub fn top_by_open_interest(mut markets: Vec<SymbolMarket>, most: usize) -> Vec<SymbolMarket> {
     markets.sort_by(|one, other| {
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_in_no_aggregate() {
+    fn an_unknown_value_enters_no_aggregate() {
         let mut blind = reading(Venue::Okx, "0.01", 8, "1", "100");
         blind.open_interest = None;
         let market = SymbolMarket::new(
@@ -297,7 +296,7 @@ mod tests {
         let markets = [
             SymbolMarket::new("BTC", vec![reading(Venue::Okx, "0.0001", 8, "9", "1")]),
             SymbolMarket::new("ONLY", vec![listed]),
-            // Two that contradict each other: nobody knows how large it is.
+            // Two readings that contradict each other: the true size is unknown.
             SymbolMarket::new(
                 "LUNA",
                 vec![

@@ -8,10 +8,10 @@ use crate::{Decimal, Figure, percent_change};
 /// Decimal places of a change in percent.
 const PCT_PLACES: u32 = 4;
 
-/// What the venue states of one market; funding is per hour, open interest in coins.
+/// The venue's data about one market; funding is per hour, open interest is in coins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerpContext {
-    /// The coin, with the dex as a prefix where others deployed it: `xyz:TSLA`.
+    /// The coin, with the dex as a prefix for dexes of other deployers: `xyz:TSLA`.
     pub coin: String,
     /// The dex; empty for the venue's own.
     pub dex: String,
@@ -35,7 +35,7 @@ pub struct PerpContext {
     pub volume_24h: Option<Decimal>,
 }
 
-/// A market as it is answered.
+/// A market in the form of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PerpMarket {
     /// The coin, with its dex as a prefix.
@@ -62,12 +62,12 @@ pub struct PerpMarket {
     pub change_24h_pct: Option<Figure>,
     /// Highest leverage.
     pub max_leverage: u32,
-    /// Whether it is no longer traded: its prices are the last ones and say nothing of today.
+    /// Whether it is no longer traded: its prices are the last ones and say nothing about today.
     pub delisted: bool,
 }
 
 impl PerpContext {
-    /// The funding rate; `None` when it is not stated or not believable.
+    /// The funding rate; `None` when it is missing or not credible.
     #[must_use]
     pub fn hourly_funding(&self, source: &'static str) -> Option<Funding> {
         Funding::new(self.funding?, FundingInterval::HOUR, None, source).ok()
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stated_is_nothing_known() {
+    fn an_absent_value_is_unknown() {
         let market = PerpMarket::from(&PerpContext::default());
         let known = [
             market.mark,

@@ -1,4 +1,4 @@
-//! What one venue says of one perpetual.
+//! One venue's reading of one perpetual.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub enum Venue {
 }
 
 impl Venue {
-    /// Its name in answers.
+    /// Its name in an answer.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -53,30 +53,30 @@ pub struct VenueReading {
     pub venue: Venue,
     /// The venue's name of the contract.
     pub contract: String,
-    /// What longs pay.
+    /// The funding rate.
     pub funding: Option<Funding>,
     /// Open positions.
     pub open_interest: Option<OpenInterest>,
-    /// Accounts that are long against those that are short, as this venue counts them.
+    /// Long accounts against short accounts, as this venue counts them.
     pub long_short: Option<LongShort>,
     /// Mark price of one coin, in dollars.
     pub mark_px: Option<Figure>,
-    /// What the venue was asked for and did not give.
+    /// Parts that the venue did not provide.
     #[serde(skip)]
     pub missing: Vec<Missing>,
 }
 
-/// A coin, and what one venue says of its perpetual.
+/// A coin, and one venue's reading of its perpetual.
 pub type CoinReading = (String, VenueReading);
 
-/// A part of a [`VenueReading`] that could not be had.
+/// An unavailable part of a [`VenueReading`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Which part.
     pub part: Part,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The source that did not give it.
+    /// The source that did not provide it.
     pub source: &'static str,
 }
 
@@ -115,24 +115,24 @@ pub struct OpenInterest {
     pub usd: Option<Figure>,
 }
 
-/// Accounts that are long against those that are short. Venues count differently, so ratios of two
-/// venues are never averaged.
+/// Long accounts against short accounts. Venues count differently, so ratios of two venues are
+/// never averaged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LongShort {
-    /// Long accounts for each short one.
+    /// Long accounts for each short account.
     pub accounts_ratio: Figure,
     /// Share of long accounts, 0 to 100.
     pub long_pct: Figure,
     /// Share of short accounts, 0 to 100.
     pub short_pct: Figure,
-    /// The period that was counted, in the venue's words.
+    /// The counted period, in the venue's words.
     pub period: &'static str,
     /// The end of that period.
     pub as_of: Timestamp,
 }
 
 impl VenueReading {
-    /// Nothing known yet of `contract`.
+    /// A reading of `contract` without any part.
     #[must_use]
     pub fn empty(venue: Venue, contract: &str) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl VenueReading {
         }
     }
 
-    /// A reading per unit of `contract` turned into one per coin.
+    /// Converts a reading per unit of `contract` into one per coin.
     #[must_use]
     pub fn per_coin(mut self, contract: &Contract) -> Self {
         if contract.coins == Decimal::ONE {
@@ -165,7 +165,7 @@ impl VenueReading {
         self
     }
 
-    /// Lists a part that could not be had.
+    /// Adds a part that is unavailable.
     pub fn lacks(&mut self, part: Part, reason: impl Into<String>, source: &'static str) {
         self.missing.push(Missing {
             part,
@@ -189,7 +189,7 @@ impl OpenInterest {
         Self::stated(Some(base), usd)
     }
 
-    /// As a venue states it in both units. `None` when it states neither, or one below zero.
+    /// From a venue's figures in both units. `None` when it states neither, or one below zero.
     #[must_use]
     pub fn stated(base: Option<Decimal>, usd: Option<Decimal>) -> Option<Self> {
         let negative =
@@ -205,7 +205,7 @@ impl OpenInterest {
 }
 
 impl LongShort {
-    /// From long accounts for each short one. `None` below zero.
+    /// From the long accounts for each short account. `None` below zero.
     #[must_use]
     pub fn from_ratio(ratio: Decimal, period: &'static str, as_of: Timestamp) -> Option<Self> {
         if ratio.is_sign_negative() && !ratio.is_zero() {
@@ -215,7 +215,7 @@ impl LongShort {
         Self::new(ratio, long, period, as_of)
     }
 
-    /// From shares, 0 to 1, of long and short accounts. `None` when they do not make a whole.
+    /// From the shares, 0 to 1, of long and short accounts. `None` when their sum is not 1.
     #[must_use]
     pub fn from_shares(
         long: Decimal,
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(OpenInterest::stated(None, None), None);
         assert_eq!(OpenInterest::stated(Some(of("1")), Some(of("-1"))), None);
         assert!(OpenInterest::stated(Some(of("0")), None).is_some());
-        // Too large to value: the coins are still known.
+        // Too large to value: the amount in coins is still known.
         let huge = OpenInterest::from_base(Decimal::MAX, Some(of("2"))).unwrap();
         assert_eq!(huge.usd, None);
     }
@@ -289,7 +289,7 @@ mod tests {
             ),
             ("20", "80")
         );
-        // Percent instead of fractions, shares of something else, nobody short.
+        // Percent instead of fractions, shares of something else, and no short account.
         for (long, short) in [
             ("45.58", "54.42"),
             ("0.3", "0.3"),

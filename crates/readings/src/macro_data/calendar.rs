@@ -1,7 +1,7 @@
 //! When markets are open, when their daily values are made, and when those are published.
 //!
-//! Holidays follow the published rules of the exchanges. A closure that no rule knows (a day of
-//! mourning) makes a value look a day older than expected: wrong on the careful side.
+//! Holidays follow the published rules of the exchanges. An irregular closure (a day of mourning)
+//! makes a value look a day older than expected, which errs on the careful side.
 
 use std::sync::LazyLock;
 
@@ -12,12 +12,12 @@ use jiff::{
 };
 use serde::Serialize;
 
-/// Zones as rules, so that no zone database is needed.
+/// Time zones as rules, so that no zone database is needed.
 static NEW_YORK: LazyLock<TimeZone> = LazyLock::new(|| zone("EST5EDT,M3.2.0,M11.1.0"));
 static CHICAGO: LazyLock<TimeZone> = LazyLock::new(|| zone("CST6CDT,M3.2.0,M11.1.0"));
 static FRANKFURT: LazyLock<TimeZone> = LazyLock::new(|| zone("CET-1CEST,M3.5.0,M10.5.0/3"));
 
-/// Days that are looked back for a session: more than the longest closure.
+/// The most days to search back for a session: more than the longest closure.
 const LOOK_BACK_DAYS: usize = 40;
 
 fn zone(rule: &str) -> TimeZone {
@@ -39,12 +39,12 @@ pub enum Market {
     /// Currencies: Sunday 17:00 to Friday 17:00 in New York, but not at Christmas and New Year; the
     /// ECB's rates are of 14:15 in Frankfurt and published at 16:00.
     Currencies,
-    /// Shares and indices as perpetuals reference them, day and night from Sunday 20:00 to Friday
+    /// Shares and indices as perpetuals follow them: day and night from Sunday 20:00 to Friday
     /// 20:00 in New York, without the holidays of the exchanges.
     EquitiesDayAndNight,
-    /// Metals and energy as futures trade: Sunday 18:00 to Friday 17:00 in New York with a break
-    /// from 17:00 to 18:00, not at New Year, Good Friday and Christmas. On other holidays and short
-    /// days of the exchanges they halt early, each contract at its own time: none is taken for open
+    /// Metals and energy as futures: Sunday 18:00 to Friday 17:00 in New York with a break from
+    /// 17:00 to 18:00, not at New Year, Good Friday and Christmas. On other holidays and short days
+    /// of the exchanges each contract halts early at its own time: all of them count as closed
     /// after 13:00.
     CommodityFutures,
 }
@@ -55,7 +55,7 @@ pub enum Market {
 pub enum MarketState {
     /// It is in session.
     Open,
-    /// It is not: the last value stands until it opens.
+    /// It is closed: the last value holds until it opens.
     Closed,
 }
 
@@ -105,8 +105,8 @@ impl Market {
         }
     }
 
-    /// [`Self::valued_at`] for a value that a source states: a weekday that the rules take for a
-    /// holiday has the usual time. A weekend has none.
+    /// [`Self::valued_at`] for a value that a source states: a weekday that is a holiday by the
+    /// rules has the usual time. A weekend has none.
     #[must_use]
     pub fn stated_at(self, date: Date) -> Option<Timestamp> {
         if is_weekend(date) {
@@ -132,7 +132,7 @@ impl Market {
         self.valued_at(published.nth(lag)?)
     }
 
-    /// The day, as the market counts days, that `time` belongs to.
+    /// The market's own date of `time`.
     #[must_use]
     pub fn date_of(self, time: Timestamp) -> Date {
         let zone = match self {
@@ -195,31 +195,31 @@ pub fn new_york_date(time: Timestamp) -> Date {
     new_york(time).0
 }
 
-/// The time of a clock in Chicago; `None` for one that the change to summer time skips.
+/// A local time in Chicago; `None` for one that the change to summer time skips.
 #[must_use]
 pub fn chicago_time(clock: DateTime) -> Option<Timestamp> {
     at(&CHICAGO, clock)
 }
 
-/// The time of a clock in New York; `None` for one that the change to summer time skips.
+/// A local time in New York; `None` for one that the change to summer time skips.
 pub(super) fn new_york_time(clock: DateTime) -> Option<Timestamp> {
     at(&NEW_YORK, clock)
 }
 
-/// How US shares are traded on a day.
+/// The session of US shares on a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UsSession {
     /// As usual.
     Usual,
     /// Until 13:00.
     Short,
-    /// Not at all, although it is no weekend.
+    /// No session, on a weekday.
     Holiday,
-    /// Not at all.
+    /// No session, on a weekend.
     Weekend,
 }
 
-/// How US shares are traded on `date`.
+/// The session of US shares on `date`.
 pub(super) fn us_session(date: Date) -> UsSession {
     if is_weekend(date) {
         UsSession::Weekend
@@ -277,8 +277,8 @@ fn futures_rest(date: Date) -> bool {
     rules.contains(&Some(date))
 }
 
-/// The session of currencies from 17:00 of one day to 17:00 of the next belongs to the next; at
-/// Christmas and New Year hardly anybody quotes.
+/// The session of currencies from 17:00 of one day to 17:00 of the next belongs to the next. At
+/// Christmas and New Year there are hardly any quotes.
 fn is_quiet_session(date: Date, clock: Time) -> bool {
     let session = if clock >= time(17, 0, 0, 0) {
         date.tomorrow()
@@ -310,7 +310,7 @@ fn us_holiday(date: Date) -> bool {
     rules.contains(&Some(date))
 }
 
-/// Days on which bonds rest and shares do not. Veterans Day is not moved from a Saturday.
+/// Days on which bonds do not trade and shares do. Veterans Day is not moved from a Saturday.
 fn bond_holiday(date: Date) -> bool {
     let year = date.year();
     let veterans = observed(year, 11, 11).filter(|day| day.day() >= 11);
@@ -332,7 +332,7 @@ fn early_close(date: Date) -> bool {
     friday == Some(date) || [(7, 3), (12, 24)].contains(&(date.month(), date.day()))
 }
 
-/// The day on which a date is kept: Friday before a Saturday, Monday after a Sunday.
+/// The observed day of a holiday: Friday before a Saturday, Monday after a Sunday.
 fn observed(year: i16, month: i8, day: i8) -> Option<Date> {
     let date = Date::new(year, month, day).ok()?;
     match date.weekday() {

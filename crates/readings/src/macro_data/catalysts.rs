@@ -1,6 +1,6 @@
-//! What is scheduled for the next days: decisions of the Federal Reserve, days on which US markets
-//! are closed or close early, and expiries of options. Every entry is of a published calendar or
-//! rule; what no calendar names is not guessed.
+//! Scheduled events of the next days: decisions of the Federal Reserve, days on which US markets
+//! are closed or close early, and expiries of options. Every entry comes from a published calendar
+//! or rule; nothing is guessed.
 
 use jiff::{
     SignedDuration, Timestamp, ToSpan,
@@ -33,23 +33,23 @@ const FOMC: [Date; 16] = [
 const FOMC_URL: &str = "https://www.federalreserve.gov/monetarypolicy/fomccalendars.htm";
 const EXCHANGE_URL: &str = "https://www.nyse.com/markets/hours-calendars";
 const EXPIRY_URL: &str = "https://docs.deribit.com";
-/// Furthest that is looked ahead, in days.
+/// The longest look ahead, in days.
 const MOST_DAYS: usize = 60;
 
-/// Something that is scheduled.
+/// A scheduled event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Catalyst {
-    /// When.
+    /// Its time.
     pub at: Timestamp,
-    /// What kind of thing.
+    /// Its kind.
     pub kind: CatalystKind,
-    /// In words.
+    /// Its title.
     pub title: &'static str,
-    /// The calendar or the rule that says so.
+    /// The calendar or the rule that it comes from.
     pub source_url: &'static str,
 }
 
-/// What kind of thing is scheduled.
+/// The kind of a scheduled event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CatalystKind {
@@ -63,19 +63,20 @@ pub enum CatalystKind {
     OptionsExpiry,
 }
 
-/// How far ahead is looked, and how far what is told reaches. Holidays and expiries follow rules
-/// and have no end; decisions are known as far as they were announced.
+/// The extent of the calendar. Holidays and expiries follow rules and have no end; decisions are
+/// known as far as they were announced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CalendarReach {
-    /// The end of the days that are looked ahead.
+    /// The end of the days that were searched.
     pub until: Timestamp,
-    /// The last decision of the Federal Reserve that was announced: later ones are not known.
+    /// The last announced decision of the Federal Reserve. Later ones are unknown.
     pub fomc_known_until: Option<String>,
-    /// Whether no decision can be missing: all of the days are before that last one.
+    /// Whether no decision can be missing, because all of the days are before the last announced
+    /// one.
     pub complete: bool,
 }
 
-/// How far [`upcoming`] reaches with the same arguments.
+/// The extent of [`upcoming`] for the same arguments.
 #[must_use]
 pub fn reach(now: Timestamp, days: usize) -> CalendarReach {
     let last = FOMC.iter().max();
@@ -92,7 +93,7 @@ fn end(now: Timestamp, days: usize) -> Option<Timestamp> {
     now.checked_add(SignedDuration::from_hours(days * 24)).ok()
 }
 
-/// What is scheduled within `days` after `now`, earliest first.
+/// The events within `days` after `now`, earliest first.
 #[must_use]
 pub fn upcoming(now: Timestamp, days: usize) -> Vec<Catalyst> {
     let days = days.min(MOST_DAYS);
@@ -193,7 +194,7 @@ mod tests {
             "2026-06-17T18:00:00Z".to_owned(),
             CatalystKind::FomcDecision
         )));
-        // What is over is not ahead.
+        // A past event is not upcoming.
         assert!(told("2026-12-09T19:00:00Z", 1).is_empty());
     }
 
@@ -209,7 +210,7 @@ mod tests {
             of("2026-11-21T01:02:00Z"),
             until("2026-12-05T01:02:00Z", true)
         );
-        // Up to the day of the last decision everything is known, and nothing beyond it.
+        // Up to the day of the last announced decision everything is known, and nothing beyond it.
         assert_eq!(
             of("2027-11-24T12:00:00Z"),
             until("2027-12-08T12:00:00Z", true)

@@ -39,7 +39,7 @@ pub fn derived_index(rates: &DollarRates) -> Option<Decimal> {
         (rates.usdsek, thousandths(42)),
         (rates.usdchf, thousandths(36)),
     ];
-    // One exponential of a sum of logarithms loses less than six powers.
+    // One exponential of a sum of logarithms is more precise than six powers.
     let mut exponent = Decimal::new(5_014_348_112, 8).checked_ln()?;
     for (rate, weight) in weighted {
         exponent = exponent.checked_add(rate.checked_ln()?.checked_mul(weight)?)?;
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn known_values() {
         assert_eq!(index(["1"; 6]).as_deref(), Some("50.1435"));
-        // Computed with 50 digits elsewhere.
+        // Computed with 50 digits by another program.
         let of_2026 = [
             "1.159904424",
             "156.21",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_of_a_rate_that_is_none() {
+    fn an_invalid_rate_gives_no_index() {
         for wrong in ["0", "-1"] {
             assert_eq!(index([wrong, "1", "1", "1", "1", "1"]), None);
         }

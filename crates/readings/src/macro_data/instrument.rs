@@ -1,4 +1,4 @@
-//! What is read: symbols, units, markets, and how late each value may be.
+//! The instruments: symbols, units, markets, and how late each value may be.
 
 use serde::Serialize;
 
@@ -21,15 +21,15 @@ pub enum Unit {
     UsdPerPound,
     /// Dollars for a million British thermal units.
     UsdPerMmbtu,
-    /// The second currency of the symbol for one of the first.
+    /// The amount of the symbol's second currency for one unit of the first.
     Rate,
 }
 
-/// What a value is taken from.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// An index as its maker computes it.
+    /// An index as its provider computes it.
     Index,
     /// A par yield of the treasury's curve.
     ParYield,
@@ -43,20 +43,20 @@ pub enum Basis {
     PerpetualOracle,
 }
 
-/// One value of the world.
+/// An instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instrument {
     /// Its symbol in answers.
     pub symbol: &'static str,
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// Its unit.
     pub unit: Unit,
-    /// The market that makes it.
+    /// The market that determines its value.
     pub market: Market,
     /// Other symbols that mean it.
     aliases: &'static [&'static str],
-    /// Lowest and highest value that is believed, in thousandths.
+    /// Lowest and highest credible value, in thousandths.
     bounds: (i64, i64),
 }
 
@@ -80,7 +80,7 @@ macro_rules! instruments {
     };
 }
 
-// Bounds are in thousandths and wide: they tell a wrong unit or a broken answer, not a crash.
+// Bounds are in thousandths and wide: they detect a wrong unit or a broken answer, not a crash.
 instruments! {
     SP500: "SP500", "S&P 500", Points, UsEquities, 100_000..100_000_000, ["SPX", "^GSPC", "GSPC"];
     NASDAQ: "NASDAQ", "Nasdaq Composite", Points, UsEquities, 100_000..500_000_000, ["NASDAQCOM", "^IXIC", "IXIC"];
@@ -114,7 +114,7 @@ pub fn instruments() -> &'static [Instrument] {
 }
 
 impl Instrument {
-    /// The instrument that `symbol` means, by its own symbol or another one for it.
+    /// The instrument with this symbol or alias.
     #[must_use]
     pub fn find(symbol: &str) -> Option<&'static Self> {
         let key = SymbolKey::new(symbol)?;
@@ -123,7 +123,7 @@ impl Instrument {
             .find(|instrument| means(&instrument.symbol) || instrument.aliases.iter().any(&means))
     }
 
-    /// What its values are taken from, unless a source says otherwise.
+    /// The usual origin of its values.
     #[must_use]
     pub fn basis(&self) -> Basis {
         match (self.market, self.unit) {
@@ -135,7 +135,7 @@ impl Instrument {
         }
     }
 
-    /// Whether `value` can be of this instrument and in its unit.
+    /// Whether `value` is credible for this instrument and its unit.
     #[must_use]
     pub fn believes(&self, value: Decimal) -> bool {
         let (low, high) = self.bounds;

@@ -1,4 +1,4 @@
-//! One value with its unit, its time and how it stands.
+//! One value with its unit, its time and its state.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -8,11 +8,11 @@ use crate::{Decimal, Figure, percent_change};
 
 /// Decimal places of a change.
 const CHANGE_PLACES: u32 = 4;
-/// In an open market a value that is made all the time may be so old.
+/// The age, in seconds, that a continuously updated value may have in an open market.
 const LIVE_SECONDS: i64 = 45 * 60;
-/// How long a value keeps in any case: the time between two looks at a source.
+/// The age that a value may have in any case: the time between two requests to a source.
 const LEAST_SECONDS: u64 = 300;
-/// How far ahead of us a clock may be.
+/// How far a source's clock may be ahead of ours, in seconds.
 const FUTURE_SECONDS: i64 = 300;
 
 /// A value as a source states it.
@@ -24,10 +24,10 @@ pub struct Observation {
     pub previous: Option<Decimal>,
     /// The time of the value.
     pub as_of: Timestamp,
-    /// Which source.
+    /// The source.
     pub source: &'static str,
-    /// How long after the market a source that follows it publishes, in minutes. Of one that does
-    /// not, the calendar says how far behind it is.
+    /// The publication delay, in minutes, of a source that follows the market. For other sources
+    /// the calendar gives the delay.
     pub delayed_minutes: u32,
     /// How many sessions the source is usually behind.
     pub lag_sessions: usize,
@@ -35,56 +35,56 @@ pub struct Observation {
     pub live: bool,
 }
 
-/// A value with everything that is needed to judge it.
+/// A value with everything needed to judge it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reading {
     /// Its symbol.
     pub symbol: &'static str,
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// The value.
     pub value: Figure,
     /// Its unit.
     pub unit: Unit,
-    /// What it is taken from.
+    /// Its origin.
     pub basis: Basis,
-    /// The contract that it is the price of, as its source names it.
+    /// The contract whose price it is, by the source's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contract: Option<&'static str>,
     /// Change from the session before, in percent of that value.
     pub change_pct: Option<Figure>,
-    /// The same of a yield, in basis points.
+    /// Change of a yield from the session before, in basis points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change_bp: Option<Figure>,
     /// The time of the value.
     pub as_of: Timestamp,
     /// Whether its market is open now.
     pub market_state: MarketState,
-    /// Whether a newer value should have been had. A closed market is not stale.
+    /// Whether a newer value should be available. A closed market is not stale.
     pub stale: bool,
-    /// Which source.
+    /// The source.
     pub source: &'static str,
-    /// How many minutes the value is behind its market: behind the newest value that the market has
-    /// made, and where the source follows the open market, behind the present.
+    /// How many minutes the value is behind the newest value of its market; for a source that
+    /// follows the open market, behind the present.
     pub delayed_minutes: u32,
-    /// `direct`, or `derived` for what is computed here.
+    /// `direct`, or `derived` for a value that is computed here.
     pub method: &'static str,
-    /// Up to which age the value counts as fresh, by the calendar of its market.
+    /// The age up to which the value counts as fresh, by the calendar of its market.
     #[serde(skip)]
     pub fresh_seconds: u64,
 }
 
-/// A value that cannot be of its instrument: out of all bounds, or of the future.
+/// The value is impossible for its instrument: out of all bounds, or of the future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a value that cannot be one of this instrument")]
 pub struct Implausible;
 
 impl Reading {
-    /// What `observation` says of `instrument`, judged at `now`.
+    /// The reading of `instrument` from `observation`, judged at `now`.
     ///
     /// # Errors
     ///
-    /// [`Implausible`]. A previous value that cannot be one is left out.
+    /// [`Implausible`]. An impossible previous value is left out.
     pub fn new(
         instrument: &'static Instrument,
         observation: &Observation,
@@ -127,7 +127,7 @@ impl Reading {
         })
     }
 
-    /// The same, taken from this contract.
+    /// The reading, marked as the price of this contract.
     #[must_use]
     pub fn of_contract(self, basis: Basis, contract: &'static str) -> Self {
         Self {
@@ -137,7 +137,7 @@ impl Reading {
         }
     }
 
-    /// The same, computed here from what the source has.
+    /// The reading, marked as computed here.
     #[must_use]
     pub fn derived(self) -> Self {
         Self {
@@ -147,9 +147,9 @@ impl Reading {
     }
 }
 
-/// How far a value is behind its market. A source that does not follow it is behind by the time
-/// between its value and the newest one that the market has made: days, for a source that publishes
-/// once a week.
+/// How far a value is behind its market. A source that does not follow the market is behind by the
+/// time between its value and the market's newest one: days, for a source that publishes once a
+/// week.
 fn delayed_minutes(instrument: &Instrument, observation: &Observation, now: Timestamp) -> u32 {
     if observation.live {
         return observation.delayed_minutes;
@@ -161,7 +161,7 @@ fn delayed_minutes(instrument: &Instrument, observation: &Observation, now: Time
     u32::try_from(behind).unwrap_or(0)
 }
 
-/// The age that a value may have: in an open market a short one if the source follows it, otherwise
+/// The age that a value may have: a short one in an open market that the source follows, otherwise
 /// the time since the last value that must have been published.
 fn fresh_seconds(instrument: &Instrument, observation: &Observation, now: Timestamp) -> u64 {
     let market = instrument.market;
@@ -178,16 +178,17 @@ fn fresh_seconds(instrument: &Instrument, observation: &Observation, now: Timest
     let since = expected.map_or(0, |expected| now.duration_since(expected).as_secs());
     // A live value stops some minutes before or after the official close.
     let slack = if observation.live { LIVE_SECONDS } else { 0 };
-    // Every value keeps for a moment after it was judged: until the answer is written and read.
+    // Every value stays fresh for a moment after it was judged: until the answer is written and
+    // read.
     u64::try_from(since.saturating_add(slack))
         .unwrap_or(0)
         .saturating_add(LEAST_SECONDS)
 }
 
-/// A second source's view of a value. It checks, it does not replace.
+/// A second source's value. It checks the reading and does not replace it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CrossCheck {
-    /// Which value.
+    /// The symbol of the checked value.
     pub symbol: &'static str,
     /// The second source.
     pub source: &'static str,
@@ -195,16 +196,16 @@ pub struct CrossCheck {
     pub value: Figure,
     /// Its time.
     pub as_of: Timestamp,
-    /// The contract that it is the price of, as the source names it.
+    /// The contract whose price it is, by the source's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contract: Option<&'static str>,
-    /// How far it is from the reading, in percent; sources of different days differ by the market's
-    /// own movement.
+    /// The difference from the reading, in percent. Sources of different days differ by the
+    /// market's own movement.
     pub difference_pct: Option<Figure>,
 }
 
 impl CrossCheck {
-    /// What `source` says of the value that `reading` has.
+    /// Compares the value of `source` with `reading`.
     #[must_use]
     pub fn new(reading: &Reading, source: &'static str, value: Decimal, as_of: Timestamp) -> Self {
         Self {
@@ -276,7 +277,8 @@ mod tests {
         let stale = |as_of: &str, now: &str| reading(&Instrument::VIX, &live(as_of), now).stale;
         assert!(!stale("2026-11-20T15:30:00Z", "2026-11-20T16:00:00Z"));
         assert!(stale("2026-11-20T15:00:00Z", "2026-11-20T16:00:00Z"));
-        // After the open the value of the day before stands for a while: the source is delayed.
+        // After the open, the value of the day before stays for a while, because the source is
+        // delayed.
         assert!(!stale("2026-11-19T21:15:00Z", "2026-11-20T14:40:00Z"));
         assert!(stale("2026-11-19T21:15:00Z", "2026-11-20T16:00:00Z"));
         // The last tick a minute before the official close is the value of the weekend.
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_values_are_refused() {
         let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
         let of = |value: &str, as_of: &str| {
             Reading::new(&Instrument::VIX, &observed(value, None, as_of), now)
@@ -340,7 +342,7 @@ mod tests {
         assert!(of("17", "2026-11-21T01:06:00Z").is_ok());
         assert_eq!(of("17", "2026-11-21T01:08:00Z"), Err(Implausible));
         assert_eq!(of("0", "2026-11-20T21:00:00Z"), Err(Implausible));
-        // A previous value that cannot be one: no change is claimed.
+        // An impossible previous value: no change is stated.
         let odd = observed("17", Some("0"), "2026-11-20T21:15:00Z");
         let reading = Reading::new(&Instrument::VIX, &odd, now).unwrap();
         assert_eq!((reading.change_pct, reading.change_bp), (None, None));

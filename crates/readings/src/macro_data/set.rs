@@ -1,4 +1,4 @@
-//! All readings together, as they are answered.
+//! All readings together, in the form of an answer.
 
 use jiff::{Timestamp, civil::Date};
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub struct MacroData {
     pub commodities: Vec<Reading>,
     /// Exchange rates.
     pub fx: Vec<Reading>,
-    /// What a second source says of some of them.
+    /// A second source's values for some of them.
     pub cross_checks: Vec<CrossCheck>,
 }
 
@@ -62,8 +62,8 @@ pub struct Yields {
     pub curve_date: Option<Date>,
 }
 
-/// The slope of the curve: ten years less two years, in basis points. `None` when they are of
-/// different times: the difference of two days is no slope.
+/// The slope of the curve: ten years less two years, in basis points. `None` when the two have
+/// different times, because the difference between two days is no slope.
 #[must_use]
 pub fn spread_bp(two: &Reading, ten: &Reading) -> Option<Figure> {
     if two.as_of != ten.as_of {
@@ -106,7 +106,7 @@ impl MacroData {
             .find(|reading| reading.symbol == instrument.symbol)
     }
 
-    /// Without everything but `instrument`.
+    /// Keeps only `instrument`.
     #[must_use]
     pub fn only(mut self, instrument: &Instrument) -> Self {
         let symbol = instrument.symbol;
@@ -142,8 +142,8 @@ impl MacroData {
         self
     }
 
-    /// Up to which age all of it counts as fresh at `now`: the age that the oldest reading may have
-    /// when none is stale, and otherwise less than the stalest one has.
+    /// The age up to which the whole set counts as fresh at `now`: the allowed age of the oldest
+    /// reading when none is stale, and otherwise less than the age of the stalest one.
     #[must_use]
     pub fn fresh_seconds(&self) -> u64 {
         let stale = self.readings().filter(|reading| reading.stale);

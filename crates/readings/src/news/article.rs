@@ -1,44 +1,44 @@
-//! An article, as a source tells it.
+//! An article, as a source describes it.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{publisher::Publisher, sentiment::Tone, url::canonical_url};
 
-/// How far in the future a publication time may lie: clocks differ.
+/// How far in the future a publication time may lie, because clocks differ.
 pub const FUTURE_TOLERANCE_SECONDS: i64 = 300;
-/// Older articles are no news.
+/// Older articles are not news.
 pub const WINDOW_HOURS: i64 = 72;
 
-/// An article, as a source tells it. Its text is not kept: only what points to it.
+/// An article, as a source describes it. Its text is not kept, only a reference to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Article {
-    /// Who published it.
+    /// Its publisher.
     pub publisher: Publisher,
-    /// The source that told us of it, for example `okx.news`.
+    /// The source that lists it, for example `okx.news`.
     pub via: String,
     /// Its title, as plain text.
     pub title: String,
-    /// Where it stands: see [`canonical_url`].
+    /// Its address, in the form of [`canonical_url`].
     pub url: String,
-    /// When it was published; `None` when no source says so credibly, and then `date_flag` says
-    /// why.
+    /// Its time of publication; `None` when no source states a credible one, and `date_flag` then
+    /// has the reason.
     pub published_at: Option<Timestamp>,
-    /// What was wrong with the time.
+    /// The problem with the time.
     pub date_flag: Option<DateFlag>,
     /// Symbols of tokens that the source connects with it.
     pub symbols: Vec<String>,
-    /// Words under which the source files it.
+    /// The source's categories.
     pub categories: Vec<String>,
-    /// How important the source calls it.
+    /// The source's rating of its importance.
     pub importance: Option<Importance>,
-    /// The source's own labels of its tone, one for each token or one for all.
+    /// The source's labels of its tone, one for each token or one for all.
     pub tones: Vec<Tone>,
-    /// The source's own weight of the publisher, 0 … 100.
+    /// The source's weight of the publisher, 0 … 100.
     pub weight: Option<u8>,
 }
 
-/// How important a source calls an article.
+/// A source's rating of an article's importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Importance {
@@ -50,19 +50,19 @@ pub enum Importance {
     High,
 }
 
-/// What is wrong with a publication time.
+/// The problem with a publication time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DateFlag {
-    /// The source gives none, or none that can be read.
+    /// The source states none, or an unreadable one.
     Unparsable,
     /// It lies more than [`FUTURE_TOLERANCE_SECONDS`] in the future.
     InFuture,
 }
 
 impl Article {
-    /// An article with what every source gives; `None` when the title is empty or the address is
-    /// none.
+    /// An article with the members that every source has; `None` when the title is empty or the
+    /// address is invalid.
     #[must_use]
     pub fn new(via: &str, publisher: Publisher, title: String, url: &str) -> Option<Self> {
         if title.trim().is_empty() {
@@ -83,9 +83,8 @@ impl Article {
         })
     }
 
-    /// The same with a publication time, judged at `now`. One that lies a little in the future is
-    /// now; one that lies further ahead is not believed, because it would stand at the top for as
-    /// long as it likes.
+    /// Sets the publication time, judged at `now`. A time slightly in the future counts as now. A
+    /// time further ahead is rejected, because it would keep the article at the top.
     #[must_use]
     pub fn published(mut self, time: Option<Timestamp>, now: Timestamp) -> Self {
         let tolerance = SignedDuration::from_secs(FUTURE_TOLERANCE_SECONDS);
@@ -97,7 +96,8 @@ impl Article {
         self
     }
 
-    /// Whether it is young enough to be news at `now`; one without a time may be.
+    /// Whether it is young enough to be news at `now`. An article without a time counts as young
+    /// enough.
     #[must_use]
     pub fn is_news(&self, now: Timestamp) -> bool {
         let window = SignedDuration::from_hours(WINDOW_HOURS);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_title_or_no_address_is_no_article() {
+    fn an_entry_without_title_or_address_is_no_article() {
         let of = |title: &str, url: &str| Article::new("x", Publisher::of("x"), title.into(), url);
         assert!(of(" ", "https://a.example/1").is_none());
         assert!(of("Title", "javascript:alert(1)").is_none());

@@ -1,5 +1,5 @@
-//! The digest of a snapshot: ranked headlines and a brief made of counts and titles. Nothing in it
-//! is written that no source said.
+//! The digest of a snapshot: ranked headlines, and a brief of counts and titles. It contains only
+//! facts from sources.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub struct FearGreed {
     pub value: u8,
     /// Its band.
     pub label: FearGreedBand,
-    /// The day it is of.
+    /// Its day.
     pub as_of: Timestamp,
 }
 
@@ -81,17 +81,17 @@ impl FearGreedBand {
     }
 }
 
-/// What a snapshot of the news holds.
+/// The digest of a news snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest {
     /// The market in a few sentences.
     pub brief: Brief,
     /// The heaviest stories.
     pub headlines: Vec<Headline>,
-    /// How many stories there are.
+    /// The number of stories.
     #[serde(default)]
     pub headlines_total: usize,
-    /// Every article that was young enough, for those who look for a topic or a token.
+    /// Every article that was young enough, for searches by topic or token.
     pub articles: Vec<Article>,
 }
 
@@ -102,17 +102,17 @@ pub struct Brief {
     pub text: String,
     /// The tone of all headlines.
     pub sentiment: Sentiment,
-    /// The fear and greed index; `None` when its source has none of this day or the day before.
+    /// The fear and greed index; `None` when its source has none of the day or the day before.
     pub fear_greed: Option<FearGreed>,
 }
 
-/// Too little for a digest.
+/// There is too little for a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{headlines} headlines from {sources} sources, at least 5 from 2 are needed")]
 pub struct TooThin {
-    /// Stories that were found.
+    /// The number of stories.
     pub headlines: usize,
-    /// Sources that told of them.
+    /// The number of sources that list them.
     pub sources: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Many reports of one event made into one story.
+//! Merges several reports of one event into one story.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use jiff::SignedDuration;
 
 use super::{article::Article, title::TitleTokens, url::same_article_key};
 
-/// Two titles further apart in time than this are two stories.
+/// Two titles further apart in time than this belong to two stories.
 pub const DUPLICATE_HOURS: i64 = 48;
-/// From this likeness in percent on two titles tell the same.
+/// From this likeness on, in percent, two titles report the same event.
 pub const SAME_TITLE_PCT: usize = 60;
 
 /// One event: the earliest report of it and the later ones.
@@ -46,7 +46,7 @@ impl Story {
         names
     }
 
-    /// Compared with the first report alone: a chain of likenesses may end at another event.
+    /// Compares with the first report only: a chain of similar titles may end at another event.
     fn tells(&self, article: &Article, tokens: &TitleTokens) -> bool {
         let near = match (self.first.published_at, article.published_at) {
             (Some(ours), Some(theirs)) => {
@@ -59,8 +59,8 @@ impl Story {
     }
 }
 
-/// The stories that `articles` tell, the earliest first, those without a time last. Whatever order
-/// the sources answered in, the result is the same.
+/// The stories of `articles`, the earliest first, those without a time last. The result does not
+/// depend on the order of the sources.
 pub(super) fn stories(mut articles: Vec<Article>) -> Vec<Story> {
     articles.sort_by(|a, b| {
         let key = |article: &Article| (article.published_at.is_none(), article.published_at);

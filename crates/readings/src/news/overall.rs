@@ -10,11 +10,11 @@ use crate::Figure;
 /// The tone of all headlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentiment {
-    /// The mean of the headlines' scores, each weighed by its own importance score; −1 … 1.
+    /// The mean of the headlines' scores, weighted by their scores in the ranking; −1 … 1.
     pub score: Figure,
     /// In one word.
     pub label: Tone,
-    /// How the headlines' tones were found.
+    /// The method behind the headlines' tones.
     pub method: SentimentMethod,
 }
 
@@ -27,7 +27,7 @@ pub fn overall(headlines: &[Headline]) -> Option<Sentiment> {
         .all(|headline| headline.sentiment.method == first);
     let (mut sum, mut weights) = (Decimal::ZERO, Decimal::ZERO);
     for headline in headlines {
-        // A story that has faded to nothing still counts a little, so that the mean exists.
+        // A story whose weight has faded to zero still counts a little, so that the mean exists.
         let weight = headline.score.0.max(Decimal::new(1, 4));
         sum = sum.checked_add(headline.sentiment.score.0.checked_mul(weight)?)?;
         weights = weights.checked_add(weight)?;

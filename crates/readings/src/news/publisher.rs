@@ -1,12 +1,12 @@
-//! Who published an article: the sources write one publisher's name in several ways.
+//! Publishers: sources write one publisher's name in several ways.
 
 use serde::{Deserialize, Serialize};
 
 /// Weight of a publisher that is not in the table, 0 … 100.
 const UNKNOWN_WEIGHT: u8 = 40;
 
-/// Publishers: their names, how sources write them, and how much a headline of theirs weighs,
-/// 0 … 100. Publishers with an own newsroom weigh more than those that pass on short notices.
+/// Publishers: their names, their spellings at sources, and the weight of their headlines, 0 … 100.
+/// Publishers with their own newsroom weigh more than those that relay short notices.
 const KNOWN: &[(&str, &[&str], u8)] = &[
     ("CoinDesk", &["coindesk", "coindeskcom"], 70),
     ("The Block", &["theblock", "theblockco"], 70),
@@ -27,14 +27,14 @@ const KNOWN: &[(&str, &[&str], u8)] = &[
     ("Odaily", &["odaily", "odailyflash"], 50),
 ];
 
-/// Who published an article.
+/// The publisher of an article.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Publisher(String);
 
 impl Publisher {
-    /// The publisher that a source calls `name`: its usual name if it is known, otherwise as the
-    /// source has it.
+    /// The publisher that a source calls `name`: its usual name if it is known, otherwise the
+    /// source's spelling.
     #[must_use]
     pub fn of(name: &str) -> Self {
         let usual = known(name).map(|(usual, ..)| usual);
@@ -47,7 +47,7 @@ impl Publisher {
         &self.0
     }
 
-    /// How much a headline of it weighs, 0 … 100.
+    /// The weight of its headlines, 0 … 100.
     #[must_use]
     pub fn weight(&self) -> u8 {
         known(&self.0).map_or(UNKNOWN_WEIGHT, |(.., weight)| weight)
@@ -83,7 +83,7 @@ mod tests {
             ),
             ("Some Blog", 40)
         );
-        // Letters that only look alike are another name.
+        // Letters that only look alike make another name.
         assert_ne!(Publisher::of("СoinDesk").name(), "CoinDesk");
     }
 }

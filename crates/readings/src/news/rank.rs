@@ -16,20 +16,21 @@ use crate::Figure;
 /// One story of the list: an element of `headlines`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headline {
-    /// Place, from 1.
+    /// Rank, from 1.
     pub rank: usize,
     /// The title of the earliest report.
     pub title: String,
-    /// Who reported it first.
+    /// The publisher of the earliest report.
     pub source: String,
-    /// Where that report stands.
+    /// The address of that report.
     pub url: String,
     /// When it was published.
     pub published_at: Option<Timestamp>,
     /// Why there is no `published_at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_at_flag: Option<DateFlag>,
-    /// The highest importance that a source gives it; without one, by how many report it.
+    /// The highest importance that a source states; without one, derived from the number of
+    /// publishers.
     pub importance: Importance,
     /// Publisher × importance × corroboration × exp(−age / 12 h), 0 … 1.
     pub score: Figure,
@@ -41,18 +42,18 @@ pub struct Headline {
     pub also_reported_by: Vec<String>,
 }
 
-/// Headlines with what is known of their making.
+/// Headlines, with the facts behind them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranking {
     /// The headlines, heaviest first.
     pub headlines: Vec<Headline>,
     /// The addresses of all reports behind each headline, in the same order.
     pub reports: Vec<Vec<String>>,
-    /// The sources that told of them, each once.
+    /// The sources of the reports, each once.
     pub sources: BTreeSet<String>,
 }
 
-/// Ranks what `articles` tell at `now`; those that are too old to be news are left out.
+/// Ranks the stories of `articles` at `now`. Articles that are too old to be news are left out.
 #[must_use]
 pub fn rank(articles: Vec<Article>, now: Timestamp) -> Ranking {
     let news: Vec<Article> = articles

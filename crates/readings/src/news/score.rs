@@ -1,5 +1,5 @@
-//! How much a story weighs: publisher, importance, corroboration and age, each a factor between
-//! 0 and 1.
+//! The weight of a story: publisher, importance, corroboration and age, each a factor between 0 and
+//! 1.
 
 use jiff::Timestamp;
 use rust_decimal::{Decimal, MathematicalOps};
@@ -9,12 +9,12 @@ use super::{
     dedupe::Story,
 };
 
-/// After this many hours a story weighs 1/e of what it weighed at first.
+/// After this many hours a story weighs 1/e of its first weight.
 pub const DECAY_HOURS: i64 = 12;
-/// A story without a credible time weighs as one of this age: it is ranked down, never up.
+/// The age that a story without a credible time counts as: it is ranked down, never up.
 pub const UNDATED_HOURS: i64 = 48;
 
-/// What is left out of the series of `exp`.
+/// The remainder at which the series of `exp` stops.
 const TOLERANCE: Decimal = Decimal::from_parts(1, 0, 0, false, 15);
 
 /// `exp(-age / 12 h)`, exact to twelve digits; 1 for no age at all.
@@ -49,12 +49,12 @@ pub(super) fn score(story: &Story, now: Timestamp) -> Decimal {
     })
 }
 
-/// The highest importance that a source gives a story.
+/// The highest importance that a source states for a story.
 pub(super) fn importance_said(story: &Story) -> Option<Importance> {
     story.reports().filter_map(|report| report.importance).max()
 }
 
-/// The importance that is published: the sources' own, otherwise by how many publishers report it.
+/// The published importance: the sources' own, otherwise derived from the number of publishers.
 pub(super) fn importance(story: &Story) -> Importance {
     importance_said(story).unwrap_or_else(|| match story.publishers().len() {
         0 | 1 => Importance::Low,
@@ -74,7 +74,8 @@ fn importance_factor(importance: Option<Importance>) -> Decimal {
     match importance {
         Some(Importance::High) => Decimal::ONE,
         Some(Importance::Medium) => Decimal::new(7, 1),
-        // A source that calls nothing important says less than one that calls this unimportant.
+        // A source that rates nothing as important says less than one that rates this as
+        // unimportant.
         None => Decimal::new(5, 1),
         Some(Importance::Low) => Decimal::new(4, 1),
     }

@@ -1,5 +1,5 @@
-//! The tone of a headline, by a method that is named beside it: what sources label is taken from
-//! them; only titles without a label are read by their words.
+//! The tone of a headline, with the name of its method. Sources' labels count first; only titles
+//! without a label are read by their words.
 
 mod lexicon;
 mod vader;
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::Figure;
 
-/// Between these two a score is neutral; VADER's own bounds.
+/// Scores between minus this and this are neutral; VADER's own bounds.
 const NEUTRAL: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 
 /// A tone in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// Good news, or called bullish.
+    /// Good news, or labelled bullish.
     Positive,
     /// Neither.
     Neutral,
-    /// Bad news, or called bearish.
+    /// Bad news, or labelled bearish.
     Negative,
 }
 
-/// How a tone was found.
+/// The method behind a tone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SentimentMethod {
@@ -32,7 +32,7 @@ pub enum SentimentMethod {
     UpstreamLabels,
     /// From the words of titles: VADER's rules and lexicon, with words of markets added.
     VaderFinanceLexicon,
-    /// Some headlines the one way, some the other.
+    /// Some headlines by one method, some by the other.
     Mixed,
 }
 
@@ -43,7 +43,7 @@ pub struct HeadlineSentiment {
     pub label: Tone,
     /// −1 … 1.
     pub score: Figure,
-    /// How it was found.
+    /// The method.
     pub method: SentimentMethod,
 }
 
@@ -122,7 +122,7 @@ pub fn of_title(title: &str) -> HeadlineSentiment {
 mod tests {
     use super::*;
 
-    /// The four headlines on which VADER's own lexicon fails or falls short.
+    /// Four headlines on which VADER's own lexicon fails or falls short.
     #[test]
     fn the_words_of_markets_are_understood() {
         for (title, label, score) in [

@@ -1,18 +1,18 @@
-//! Titles as sets of words, to see when two of them tell the same.
+//! Titles as sets of words, to detect that two of them report the same event.
 
 use std::collections::BTreeSet;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Words that say nothing about what happened.
+/// Words without information about the event.
 const FILLERS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "but", "by", "for", "from", "has", "have", "in", "into",
     "is", "it", "its", "of", "on", "or", "over", "s", "says", "that", "the", "their", "this", "to",
     "was", "will", "with",
 ];
 
-/// Names of one thing: the first stands for all. A title is about as many things as it has of
-/// these.
+/// Names of one asset: the first stands for all. A title concerns as many assets as it has of these
+/// names.
 const ASSETS: &[&[&str]] = &[
     &["bitcoin", "btc", "xbt"],
     &["ethereum", "eth", "ether"],
@@ -48,7 +48,7 @@ pub fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a title says, as the set of its telling words.
+/// The significant words of a title, as a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TitleTokens {
     words: BTreeSet<String>,
@@ -57,8 +57,8 @@ pub struct TitleTokens {
 }
 
 impl TitleTokens {
-    /// The telling words of `title`: without fillers, in the singular, with the names of one asset
-    /// and the two spellings of "exchange-traded fund" made one.
+    /// The significant words of `title`: without fillers, in the singular, with the names of one
+    /// asset merged, and with the two spellings of "exchange-traded fund" merged.
     #[must_use]
     pub fn of(title: &str) -> Self {
         let all = words(title);
@@ -106,8 +106,8 @@ impl TitleTokens {
         }
     }
 
-    /// Common words in a hundred of all words of both: the Jaccard index in percent, rounded down.
-    /// Two empty titles have nothing in common.
+    /// The Jaccard index of the words in percent, rounded down. Two empty titles have nothing in
+    /// common.
     #[must_use]
     pub fn likeness_pct(&self, other: &Self) -> usize {
         let common = self.words.intersection(&other.words).count();
@@ -115,8 +115,8 @@ impl TitleTokens {
         common.saturating_mul(100).checked_div(all).unwrap_or(0)
     }
 
-    /// Whether the two cannot be about the same event however alike they sound: both name assets
-    /// and none in common, or both carry numbers and none in common.
+    /// Whether the two cannot report the same event, however similar they sound: both name assets
+    /// and share none, or both have numbers and share none.
     #[must_use]
     pub fn contradicts(&self, other: &Self) -> bool {
         fn apart<T: Ord>(ours: &BTreeSet<T>, theirs: &BTreeSet<T>) -> bool {
@@ -126,7 +126,7 @@ impl TitleTokens {
     }
 }
 
-/// Without the plural's `s`; short words and those in `ss`, `us`, `is` keep theirs.
+/// Removes the plural's `s`; short words and those in `ss`, `us`, `is` keep theirs.
 fn singular(word: &str) -> &str {
     match word.strip_suffix('s') {
         Some(stem) if word.len() > 3 && !stem.ends_with(['s', 'u', 'i']) => stem,

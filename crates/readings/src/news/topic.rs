@@ -1,4 +1,4 @@
-//! Topics: what a reader asks for, and the words under which it is found.
+//! Topics: a reader's search, and the phrases that match it.
 
 mod table;
 
@@ -6,7 +6,7 @@ use self::table::TOPICS;
 use super::{article::Article, title::words};
 use crate::symbol::SymbolKey;
 
-/// Something to look for in the news.
+/// A topic to search for in the news.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic {
     terms: Vec<String>,
@@ -38,7 +38,7 @@ impl Topic {
         &self.terms
     }
 
-    /// The phrases that an article's title, categories or symbols carry, as whole words.
+    /// The topic's phrases in an article's title, categories or symbols, as whole words.
     #[must_use]
     pub fn matches(&self, article: &Article) -> Vec<&str> {
         let title = padded(&article.title);
@@ -60,7 +60,7 @@ impl Topic {
     }
 }
 
-/// The known topics of which a text carries a phrase, by their first names.
+/// The known topics with a phrase in a text, by their first names.
 #[must_use]
 pub fn topics_in(text: &str) -> Vec<&'static str> {
     let text = padded(text);
@@ -79,13 +79,13 @@ pub fn topic_named(name: &str) -> Option<&'static str> {
     firsts.find(|first| **first == name).copied()
 }
 
-/// Words with a space around each, so that only whole words are found.
+/// Words with a space around each, so that only whole words match.
 fn padded(text: &str) -> String {
     format!(" {} ", words(text).join(" "))
 }
 
-/// Whether an article is about the token `symbol`: a source says so, or the title carries it as
-/// `$SYM` or as a word in capitals of three letters or more. A title all in capitals says nothing.
+/// Whether an article is about the token `symbol`: a source says so, or the title has it as `$SYM`
+/// or as a word in capitals of at least three letters. A title all in capitals is no evidence.
 #[must_use]
 pub fn mentions_symbol(article: &Article, symbol: &SymbolKey) -> bool {
     if article.symbols.iter().any(|of| symbol.names(of)) {

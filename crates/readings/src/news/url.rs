@@ -2,10 +2,11 @@
 
 use url::Url;
 
-/// Longest address that is taken.
+/// Longest address that is accepted.
 const MAX_LEN: usize = 2048;
 
-/// Parameters that say where a reader came from, not what is read; `utm_…` besides.
+/// Parameters that identify a reader's origin and not the page; parameters that begin with `utm_`
+/// are removed as well.
 const TRACKING: &[&str] = &[
     "fbclid",
     "gclid",
@@ -23,8 +24,8 @@ const TRACKING: &[&str] = &[
 ];
 
 /// `text` as the one spelling of an address: lower-case host, no fragment, no tracking parameters,
-/// no default port. `None` for anything but an `http` or `https` address of a named host: what is
-/// not one must not stand where a reader expects a link.
+/// no default port. `None` for anything but an `http` or `https` address of a named host: other
+/// texts must not appear where a reader expects a link.
 #[must_use]
 pub fn canonical_url(text: &str) -> Option<String> {
     let text = text.trim();
@@ -34,7 +35,7 @@ pub fn canonical_url(text: &str) -> Option<String> {
     let mut url = Url::parse(text).ok()?;
     let web = matches!(url.scheme(), "http" | "https");
     let named = url.host_str().is_some_and(|host| !host.is_empty());
-    // A user name before the host is how a link pretends to lead elsewhere.
+    // A user name before the host lets a link pretend to lead elsewhere.
     if !web || !named || !url.username().is_empty() || url.password().is_some() {
         return None;
     }
@@ -53,8 +54,8 @@ pub fn canonical_url(text: &str) -> Option<String> {
     (canonical.len() <= MAX_LEN).then_some(canonical)
 }
 
-/// What two addresses of one article have in common: neither the scheme, nor `www.`, nor a slash at
-/// the end. `None` for the front page of a host, which is no article's address.
+/// The common part of two addresses of one article: without the scheme, `www.`, and a slash at the
+/// end. `None` for the front page of a host, which is no article's address.
 pub(super) fn same_article_key(canonical: &str) -> Option<String> {
     let (_, rest) = canonical.split_once("://")?;
     let rest = rest.strip_prefix("www.").unwrap_or(rest);
@@ -84,7 +85,7 @@ mod tests {
             of("https://a.example/p?id=7&gclid=1&b=2"),
             "https://a.example/p?id=7&b=2"
         );
-        // What is not tracked stays byte for byte.
+        // The rest stays byte for byte.
         assert_eq!(
             of("https://a.example/p?q=a%20b&c"),
             "https://a.example/p?q=a%20b&c"

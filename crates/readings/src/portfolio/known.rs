@@ -1,11 +1,11 @@
-//! Tokens that are worth looking for when no index can be asked: the dollars and the wrapped coins
-//! of each chain.
+//! Tokens to search when no index is available: the dollar stablecoins and the wrapped coins of
+//! each chain.
 
 use alloy_primitives::{Address, address};
 
 use crate::chain::Network;
 
-/// The tokens to look for on a chain, the wrapped native coin first.
+/// The tokens to search on a chain, the wrapped native coin first.
 #[must_use]
 pub fn tokens(chain_id: u64) -> Vec<Address> {
     let wrapped = Network::by_id(chain_id).map(|network| network.wrapped_native);

@@ -18,7 +18,7 @@ fn holding(asset: Asset, symbol: &str, raw: u64, decimals: u8, price: &str) -> H
     }
 }
 
-/// A chain whose own coin was read as well.
+/// A chain whose own coin was also read.
 fn read(chain_id: u64, mut holdings: Vec<Holding>) -> ChainReading {
     if holdings
         .iter()
@@ -105,7 +105,7 @@ fn a_failed_chain_makes_the_total_partial_and_never_zero() {
 }
 
 #[test]
-fn what_is_not_known_is_named_and_not_counted_as_zero() {
+fn an_unknown_value_is_named_and_not_counted_as_zero() {
     let mut unread = holding(token(1), "A", 0, 6, "1");
     unread.raw = None;
     let mut unpriced = holding(token(2), "B", 5, 0, "1");
@@ -151,7 +151,7 @@ fn a_chain_whose_own_coin_nobody_read_is_not_empty() {
         portfolio(ACCOUNT, vec![reading])
     };
     let usd = |found: &Portfolio| found.chains[0].usd.map(|usd| usd.to_string());
-    // An index that lists nothing has not said that there is nothing.
+    // An index without rows does not prove an empty account.
     let silent = of(Vec::new());
     assert_eq!(silent.chains[0].status, ChainStatus::Partial);
     assert_eq!(silent.chains[0].reasons, ["native_balance_unread"]);
@@ -164,7 +164,7 @@ fn a_chain_whose_own_coin_nobody_read_is_not_empty() {
     assert_eq!(empty.chains[0].status, ChainStatus::Ok);
     assert_eq!(usd(&empty).as_deref(), Some("0"));
     assert!(empty.total_usd_complete);
-    // A balance without a price is not worth nothing.
+    // A balance without a price is not worthless.
     let mut unpriced = holding(Asset::Native, "ETH", 5, 18, "1");
     unpriced.price_usd = None;
     let unpriced = of(vec![unpriced]);
@@ -186,7 +186,7 @@ fn flagged_tokens_are_shown_last_and_not_counted() {
     );
     assert_eq!(found.total_usd.unwrap().to_string(), "0.000001");
     assert_eq!(found.flagged_usd.to_string(), "1000000");
-    // That a flagged token has no price hides nothing.
+    // A flagged token without a price hides nothing.
     assert!(found.total_usd_complete);
     let tokens = found.chains[0].tokens.as_ref().unwrap();
     assert!(tokens[0].dust && !tokens[0].odd_symbol);
@@ -268,7 +268,7 @@ fn the_chain_knows_how_much_and_the_index_what_it_is_worth() {
 }
 
 #[test]
-fn what_the_chain_says_is_gone_an_index_does_not_bring_back() {
+fn a_balance_that_is_zero_on_the_chain_is_not_restored_by_an_index() {
     let spent = holding(token(1), "A", 0, 6, "1");
     let merged = merge(vec![spent], vec![holding(token(1), "A", 9, 6, "1")]);
     let found = portfolio(ACCOUNT, vec![read(1, merged)]);
@@ -290,7 +290,7 @@ fn a_balance_in_whole_units_alone_is_valued() {
         (&shown["tokens"][0]["amount"], &shown["tokens"][0]["raw"]),
         (&json!("1.5"), &json!(null))
     );
-    // Atoms that a node read count before what an index says in whole units.
+    // A node's atoms take precedence over an index's whole units.
     let merged = merge(vec![holding(token(1), "A", 7, 6, "1")], vec![whole.clone()]);
     assert_eq!(
         (merged[0].raw, merged[0].amount),

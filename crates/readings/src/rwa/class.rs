@@ -18,21 +18,21 @@ pub enum AssetClass {
     Fx,
 }
 
-/// What an asset is.
+/// The classification of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classification {
     /// A real-world asset with a public market.
     Asset(AssetClass),
-    /// A company without a public market: no price of it can be checked.
+    /// A company without a public market: its price cannot be checked.
     Private,
-    /// A crypto asset, which is no real-world one.
+    /// A crypto asset, not a real-world one.
     Crypto,
-    /// Nobody says.
+    /// It is unknown.
     Unknown,
 }
 
 impl AssetClass {
-    /// Its name in answers.
+    /// Its name in an answer.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,8 +54,8 @@ impl AssetClass {
     }
 }
 
-/// Assets by the name after the dex, for markets that the venue has no category for. It lists what
-/// is well known and nothing that could be two things.
+/// Assets by the name after the dex, for markets without a category at the venue. It lists
+/// well-known names only, and none that is ambiguous.
 const KNOWN: [(AssetClass, &[&str]); 4] = [
     (
         AssetClass::Equities,
@@ -109,8 +109,7 @@ const KNOWN: [(AssetClass, &[&str]); 4] = [
 /// Companies without a public market that are traded as perpetuals.
 const PRIVATE: [&str; 3] = ["SPACEX", "OPENAI", "ANTHROPIC"];
 
-/// What `coin` (`"dex:NAME"`) is: by the venue's category if it has one that is known, otherwise by
-/// name.
+/// The class of `coin` (`"dex:NAME"`): by the venue's category if that is known, otherwise by name.
 #[must_use]
 pub fn classify(coin: &str, categories: &[(String, String)]) -> Classification {
     let category = categories
@@ -163,7 +162,7 @@ mod tests {
             ("vntl:TSLA".to_owned(), "preipo".to_owned()),
         ];
         let of = |coin: &str| classify(coin, &categories);
-        // A miner that is called like the metal.
+        // A miner with the metal's name.
         assert_eq!(of("xyz:GOLD"), Classification::Asset(AssetClass::Equities));
         assert_eq!(
             of("flx:GOLD"),

@@ -15,14 +15,14 @@ use crate::{
 /// Decimal places of basis points.
 const BPS_PLACES: u32 = 2;
 
-/// Whether the market that an oracle follows is open, by the calendar of its class. Nobody asked
-/// the oracle.
+/// Whether the market behind an oracle is open, by the calendar of its class. The oracle itself is
+/// not asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OracleState {
     /// Its market is open.
     Open,
-    /// Its market is closed: the oracle stands still, and the distance of a perpetual from it is no
+    /// Its market is closed: the oracle stands still, so a perpetual's distance from it is no
     /// premium.
     MarketClosed,
 }
@@ -38,8 +38,8 @@ pub struct RwaRow {
     pub mark: Figure,
     /// Price of the oracle.
     pub oracle: Figure,
-    /// Mark over oracle; `null` while the market behind the oracle is closed, and when nobody
-    /// trades.
+    /// Mark over oracle; `null` while the market behind the oracle is closed, and when there is no
+    /// trading.
     pub premium_bps: Option<Figure>,
     /// Funding of a year without compounding, in percent.
     pub funding_apr_pct: Option<Figure>,
@@ -49,12 +49,12 @@ pub struct RwaRow {
     pub volume_24h_usd: Option<Figure>,
     /// Change of the mark price in 24 hours.
     pub change_24h_pct: Option<Figure>,
-    /// Whether the market that the oracle follows is open.
+    /// Whether the market behind the oracle is open.
     pub oracle_state: OracleState,
-    /// What that rests on: always `calendar`, the trading hours and holidays of the class. The
+    /// The basis of that state: always `calendar`, the trading hours and holidays of the class. The
     /// oracle itself is not asked.
     pub oracle_state_basis: &'static str,
-    /// What makes the mark a weak price: `no_volume`, `volume_unknown`, `one_sided_book`.
+    /// Weaknesses of the mark: `no_volume`, `volume_unknown`, `one_sided_book`.
     pub labels: Vec<&'static str>,
 }
 
@@ -71,17 +71,17 @@ pub struct Tokenized {
     pub fx: Vec<RwaRow>,
 }
 
-/// A reading that is left out because it would have to be made up.
+/// A reading that is left out, because it would have to be invented.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Omitted {
     /// Its place below `data`.
     pub field: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Omitted {
-    /// What is left out, and why.
+    /// A left-out reading with its reason.
     #[must_use]
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Omitted {
     }
 }
 
-/// The macro readings that the pulse does not do without.
+/// The macro readings that the pulse requires.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MacroCore {
     /// Yield of ten years.
@@ -105,7 +105,7 @@ pub struct MacroCore {
 }
 
 impl MacroCore {
-    /// Whether two of its three readings are there: ten years, two years or the curve, and VIX.
+    /// Whether two of its three readings are present: ten years, two years or the curve, and VIX.
     #[must_use]
     pub fn is_enough(&self) -> bool {
         let curve = self.us2y.is_some() || self.spread_2s10s_bp.is_some();
@@ -137,7 +137,7 @@ impl Tokenized {
 }
 
 /// The real-world assets among `markets` at `now`, and everything that is left out. Delisted
-/// markets and crypto assets are not part of it.
+/// markets and crypto assets are excluded.
 #[must_use]
 pub fn tokenized(
     markets: &[PerpContext],
@@ -202,7 +202,7 @@ pub fn tokenized(
     (rows, omitted)
 }
 
-/// `None` without a mark and an oracle: there is no price to tell.
+/// `None` without a mark and an oracle: there is no price to state.
 fn row(market: &PerpContext, class: AssetClass, now: Timestamp) -> Option<RwaRow> {
     let (mark, oracle) = (market.mark?, market.oracle?);
     let oracle_state = match class.market().state(now) {

@@ -1,42 +1,41 @@
-//! What a verdict rests on.
+//! The basis of a verdict.
 
 use serde::Serialize;
 
 use super::{Check, Concentration, Judgement, Scan, TradeSide, Traded, Trades};
 
-/// What a verdict over a contract rests on: who looked, and for how much of what there is to look
-/// for.
+/// The basis of a verdict over a contract: the scanners, and how many of the checks they made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Basis {
     /// The scanners that had finished.
     pub scanners: Vec<&'static str>,
-    /// Checks that somebody made.
+    /// Checks with a result.
     pub checks_made: usize,
-    /// Checks that there are.
+    /// All checks.
     pub checks_total: usize,
-    /// Severe checks that no finished scan made, worst first: while there is one, the verdict is
+    /// Severe checks that no finished scan made, worst first. While there is one, the verdict is
     /// not `safe`.
     pub severe_unknown: Vec<Check>,
-    /// What a vetting rests on beside the contract.
+    /// The basis of a vetting beyond the contract.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub market: Option<MarketBasis>,
 }
 
-/// What a vetting rests on beside the contract.
+/// The basis of a vetting beyond the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MarketBasis {
-    /// Holders that the concentration counts; null when it could not be told.
+    /// Holders in the concentration; null when it is unknown.
     pub holders_counted: Option<usize>,
-    /// Whether those are the ten largest, or all.
+    /// Whether these are the ten largest holders, or all of them.
     pub holders_complete: bool,
-    /// Sizes in dollars of which a sale was quoted.
+    /// Sizes in dollars with a quoted sale.
     pub sales_quoted_usd: Vec<String>,
-    /// Sizes in dollars at which buying and selling at once was quoted.
+    /// Sizes in dollars with a quoted round trip.
     pub round_trips_quoted_usd: Vec<String>,
 }
 
 impl Basis {
-    /// Of the verdict over a contract.
+    /// The basis of the verdict over a contract.
     #[must_use]
     pub fn of(scans: &[Scan], judgement: &Judgement) -> Self {
         let made = |check: &Check| scans.iter().any(|scan| scan.finding(*check).is_some());
@@ -52,8 +51,7 @@ impl Basis {
         }
     }
 
-    /// With what a vetting rests on beside the contract; `holder_count` is how many holders there
-    /// are.
+    /// Adds the basis of a vetting; `holder_count` is the number of all holders.
     #[must_use]
     pub fn with_market(
         self,

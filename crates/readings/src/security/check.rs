@@ -1,4 +1,4 @@
-//! The checks that are made of a contract and its market.
+//! The checks of a contract and its market.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::{Serialize, Serializer};
 
 use super::RiskLevel;
 
-/// Declares the checks: their names and how bad each one is.
+/// Declares the checks: their names and severities.
 macro_rules! checks {
     ($( $variant:ident, $name:literal, $severity:ident, $doc:literal; )+) => {
-        /// One risk that is looked for. `true` always means that the risk is there.
+        /// One risk that scanners look for. `true` always means that the risk is present.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Check {
             $( #[doc = $doc] $variant, )+
@@ -19,19 +19,19 @@ macro_rules! checks {
             /// Every check, worst first.
             pub const ALL: [Self; [$( $name ),+].len()] = [$( Self::$variant ),+];
 
-            /// Its name in answers.
+            /// Its name in an answer.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $( Self::$variant => $name ),+ }
             }
 
-            /// How bad it is when it is true.
+            /// Its severity when it is true.
             #[must_use]
             pub const fn severity(self) -> RiskLevel {
                 match self { $( Self::$variant => RiskLevel::$severity ),+ }
             }
 
-            /// What it means when it is true.
+            /// Its meaning when it is true.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $( Self::$variant => $doc ),+ }
@@ -80,8 +80,8 @@ checks! {
 }
 
 impl Check {
-    /// The checks without which nobody should call a token safe: each is a way to take or to lock
-    /// what a holder has.
+    /// The checks that a safe token requires: each is about a way to take or lock a holder's
+    /// tokens.
     pub const SEVERE: [Self; 7] = [
         Self::CannotSellAll,
         Self::HiddenOwner,

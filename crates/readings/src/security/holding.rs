@@ -1,4 +1,4 @@
-//! Who holds a token, and how much of it is in few hands.
+//! The holders of a token, and how concentrated they are.
 
 use std::{
     cmp::Reverse,
@@ -12,22 +12,22 @@ use serde::Serialize;
 use super::{RiskLevel, Scan, Sign};
 use crate::Figure;
 
-/// How many holders the concentration is told of.
+/// How many holders the concentration covers.
 const TOP: usize = 10;
-/// Shares of one holder in two lists may differ by this factor before one of them is wrong.
+/// Shares of one holder in two lists may differ by this factor. Beyond it, one of them is wrong.
 const AGREEMENT: Decimal = Decimal::from_parts(3, 0, 0, false, 0);
-/// Smaller shares, in percent, are not compared: dust moves.
+/// Smaller shares, in percent, are not compared, because small balances change often.
 const COMPARED_PCT: Decimal = Decimal::ONE;
-/// Rounding of the single shares can lift their sum this far above the whole, in percent.
+/// How far rounding can lift the sum of the shares, in percent.
 const WHOLE_PCT: Decimal = Decimal::from_parts(1005, 0, 0, false, 1);
 
-/// Addresses that nobody has the key of and that are used to burn.
+/// Addresses without a known key that are used to burn tokens.
 const BURNS: [Address; 2] = [
     address!("000000000000000000000000000000000000dEaD"),
     address!("dEAD000000000000000042069420694206942069"),
 ];
-/// Below are the zero address, precompiled contracts and system addresses: what is sent there
-/// stays.
+/// Lower addresses are the zero address, precompiled contracts and system addresses: tokens sent
+/// there stay there.
 const SYSTEM_BELOW: u64 = 0x1_0000;
 
 /// One holder.
@@ -37,23 +37,23 @@ pub struct Holder {
     pub address: Address,
     /// Its share of the supply in percent, 0 to 100.
     pub share_pct: Figure,
-    /// What it is, when the source says so.
+    /// Its kind, when the source states it.
     pub kind: Option<HolderKind>,
 }
 
-/// A holder that is not somebody who could sell.
+/// A holder that cannot sell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HolderKind {
-    /// Nobody can move what it holds.
+    /// No account can move its balance.
     Burn,
     /// A pool of an exchange on the chain.
     Pool,
-    /// What it holds is locked for a time.
+    /// Its balance is locked for a time.
     Locker,
 }
 
-/// How much is in few hands.
+/// The concentration of the holders.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Holding {
     /// The figure, if the lists allow one.
@@ -67,17 +67,18 @@ pub struct Holding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Concentration {
     /// Share of the ten largest holders in percent of the supply, without burned, pooled and locked
-    /// tokens; of all that are listed when those are fewer.
+    /// tokens; the share of all listed holders when they are fewer than ten.
     pub top10_pct: Figure,
-    /// How many holders that is: below ten the figure is a lower bound unless there are no more.
+    /// The number of these holders. Below ten the figure is a lower bound, unless there are no more
+    /// holders.
     pub counted: usize,
-    /// What was left out, largest first.
+    /// Holders that were left out, largest first.
     pub excluded: Vec<Excluded>,
 }
 
 impl Concentration {
     /// Whether the figure is a lower bound: fewer than ten holders were counted, and there are more
-    /// than were listed, or nobody says how many there are.
+    /// holders than were listed, or their number is unknown.
     #[must_use]
     pub fn is_lower_bound(&self, holder_count: Option<u64>) -> bool {
         let listed = self.counted.saturating_add(self.excluded.len());
@@ -91,14 +92,15 @@ impl Concentration {
 pub struct Excluded {
     /// Its address, with checksum.
     pub address: String,
-    /// Why.
+    /// The reason.
     pub kind: HolderKind,
     /// Its share of the supply in percent.
     pub share_pct: Figure,
 }
 
 impl HolderKind {
-    /// What a label of a source says: exchanges label pools, lock services their contracts.
+    /// The kind that a source's label means: exchanges label pools, lock services label their
+    /// contracts.
     #[must_use]
     pub fn of_label(label: &str, is_contract: bool) -> Option<Self> {
         let label = label.to_ascii_lowercase();
@@ -106,7 +108,7 @@ impl HolderKind {
         if says(&["black hole", "null address", "burn", "dead address"]) {
             return Some(Self::Burn);
         }
-        // A label can be given to anybody; only code holds by rule.
+        // Any account can get a label; only code is bound to hold.
         if !is_contract {
             return None;
         }
@@ -135,7 +137,7 @@ impl HolderKind {
         says(&pools).then_some(Self::Pool)
     }
 
-    /// Whether nobody can move what lies at `address`.
+    /// Whether no account can move the balance of `address`.
     #[must_use]
     pub fn is_burn(address: Address) -> bool {
         BURNS.contains(&address)
@@ -144,8 +146,8 @@ impl HolderKind {
 }
 
 impl Holding {
-    /// The concentration over the lists of all `scans` and `further` lists. `pools` are further
-    /// addresses known to be pools.
+    /// The concentration over the lists of all `scans` and the `further` lists. `pools` are further
+    /// known pools.
     #[must_use]
     pub fn of(scans: &[Scan], further: &[Holder], pools: &BTreeSet<Address>) -> Self {
         let known_pools = scans.iter().flat_map(|scan| &scan.liquidity.pools);
@@ -221,9 +223,9 @@ impl Holding {
         }
     }
 
-    /// What the shares of the largest holders and of the creator (in percent) say against a token:
-    /// half in ten hands, a fifth or half in the creator's; and that the largest holders are not
-    /// known, where `holder_count` says how many holders there are.
+    /// The signs of the shares of the largest holders and of the creator (in percent): half of the
+    /// supply with ten holders, a fifth or half with the creator, and unknown largest holders.
+    /// `holder_count` is the number of holders.
     #[must_use]
     pub fn signs(&self, creator_pct: Option<Figure>, holder_count: Option<u64>) -> Vec<Sign> {
         let half = Decimal::from(50);
@@ -268,8 +270,8 @@ fn sum(mut shares: impl Iterator<Item = Decimal>) -> Option<Decimal> {
     shares.try_fold(Decimal::ZERO, |sum, share| sum.checked_add(share))
 }
 
-/// Whether two shares of one holder cannot both be right: the mark of a share that is read as a
-/// percentage by one and as a fraction by the other.
+/// Whether two shares of one holder cannot both be right, as when one source states a percentage
+/// and the other a fraction.
 fn disagree(a: Decimal, b: Decimal) -> bool {
     let (less, more) = (a.min(b), a.max(b));
     more > COMPARED_PCT && less.checked_mul(AGREEMENT).is_none_or(|bound| more > bound)
@@ -347,7 +349,7 @@ mod tests {
         );
         holders.reverse();
         assert_eq!(concentration(&holders, &[]).concentration.unwrap(), found);
-        // The same row twice is one holder.
+        // A repeated row is one holder.
         holders.extend(holders.clone());
         assert_eq!(concentration(&holders, &[]).concentration.unwrap(), found);
     }

@@ -1,17 +1,17 @@
-//! How bad a risk is.
+//! The severity of a risk.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-/// How bad a risk is, mildest first.
+/// The severity of a risk, mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RiskLevel {
-    /// Nothing that a decision should hang on.
+    /// No decision should depend on it.
     Low,
-    /// Somebody could do harm later: a supply that can grow, an owner, a list of the blocked.
+    /// Harm is possible later: the supply can grow, there is an owner, or a block list.
     Medium,
-    /// Harm is likely, or its ground is laid.
+    /// Harm is likely, or prepared.
     High,
     /// Money that goes in does not come out.
     Critical,
@@ -21,8 +21,8 @@ impl RiskLevel {
     /// Every level, mildest first.
     pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Critical];
 
-    /// The level that a scanner states in its word. A word that is missing or that is not one of
-    /// its four is [`RiskLevel::High`]: nobody knows what it was to say.
+    /// The level that a scanner's word means. A missing or unknown word is [`RiskLevel::High`],
+    /// because its meaning is unknown.
     #[must_use]
     pub fn stated(word: Option<&str>) -> Self {
         let word = word.map(|word| word.trim().to_ascii_uppercase());
@@ -34,7 +34,7 @@ impl RiskLevel {
         }
     }
 
-    /// Points that a risk of this level takes from the score.
+    /// Points that a risk of this level subtracts from the score.
     #[must_use]
     pub const fn penalty(self) -> u32 {
         match self {
@@ -57,8 +57,8 @@ impl RiskLevel {
     }
 }
 
-/// The level of a tax in percent: none at zero, [`RiskLevel::Medium`] below 10, [`RiskLevel::High`]
-/// below 50, [`RiskLevel::Critical`] from there on.
+/// The level of a tax in percent: `None` at zero, [`RiskLevel::Medium`] below 10,
+/// [`RiskLevel::High`] below 50, and [`RiskLevel::Critical`] from there on.
 #[must_use]
 pub fn tax_level(pct: Decimal) -> Option<RiskLevel> {
     if pct <= Decimal::ZERO {

@@ -1,4 +1,4 @@
-//! The merged scan, as it is answered.
+//! The merged scan, in the form of an answer.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::Figure;
 /// Most pools that are listed.
 const MAX_POOLS: usize = 20;
 
-/// Everything that the scanners say of one token, with the verdict first.
+/// All findings of the scanners about one token, with the verdict first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SecurityReport {
     /// The token, with checksum.
@@ -26,11 +26,11 @@ pub struct SecurityReport {
     pub verdict: Verdict,
     /// 0 to 100, higher is better; null while the verdict is `unknown`.
     pub score: Option<u32>,
-    /// The worst that was found; null while the verdict is `unknown`.
+    /// The highest level that was found; null while the verdict is `unknown`.
     pub risk_level: Option<RiskLevel>,
-    /// What the verdict rests on.
+    /// The basis of the verdict.
     pub rests_on: Basis,
-    /// Which rules judged.
+    /// The version of the rules.
     pub rules_version: &'static str,
     /// The risks that were found, worst first.
     pub flags: Vec<&'static str>,
@@ -40,17 +40,17 @@ pub struct SecurityReport {
     pub checks: BTreeMap<Check, CheckReading>,
     /// The taxes.
     pub taxes: Taxes,
-    /// Who owns the contract.
+    /// The ownership of the contract.
     pub ownership: OwnershipReport,
-    /// Where it trades.
+    /// The markets of the token.
     pub liquidity: LiquidityReport,
-    /// Who holds it.
+    /// The holders of the token.
     pub holders: HoldersReport,
     /// The sources of the scans.
     pub sources: Vec<&'static str>,
 }
 
-/// Texts that the token gives itself. Untrusted.
+/// The token's own texts. Untrusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TokenReport {
     /// Its name.
@@ -64,12 +64,12 @@ pub struct TokenReport {
 /// One check over all scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckReading {
-    /// Whether the risk is there; null when nobody could tell.
+    /// Whether the risk is present; null when no source could tell.
     pub value: Option<bool>,
-    /// Who says so.
+    /// The source of that value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'static str>,
-    /// Who says otherwise.
+    /// The source that disagrees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disputed_by: Option<&'static str>,
 }
@@ -83,27 +83,27 @@ pub struct Taxes {
     pub sell_pct: Option<Figure>,
 }
 
-/// Who owns the contract.
+/// The ownership of the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwnershipReport {
-    /// Whether ownership was given up.
+    /// Whether ownership was renounced.
     pub renounced: Option<bool>,
     /// The owner, with checksum.
     pub owner: Option<String>,
-    /// What the owner holds, in percent of the supply.
+    /// The owner's share of the supply, in percent.
     pub owner_pct: Option<Figure>,
-    /// Who created the contract, with checksum.
+    /// The creator of the contract, with checksum.
     pub creator: Option<String>,
 }
 
-/// Where it trades.
+/// The markets of the token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LiquidityReport {
     /// Whether there is a pool.
     pub in_dex: Option<bool>,
     /// The pools, largest first.
     pub pools: Vec<PoolReport>,
-    /// How many pools are known; [`Self::pools`] has the largest ones.
+    /// The number of known pools; [`Self::pools`] has the largest ones.
     #[serde(skip)]
     pub pools_total: usize,
     /// Share of the liquidity that is locked or burned, in percent; the lower one where sources
@@ -122,18 +122,19 @@ pub struct PoolReport {
     pub liquidity_usd: Option<Figure>,
 }
 
-/// Who holds it.
+/// The holders of the token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HoldersReport {
-    /// How many.
+    /// The number of holders.
     pub count: Option<u64>,
     /// Share of the ten largest in percent, without burned, pooled and locked tokens.
     pub top10_pct: Option<Figure>,
-    /// How many holders that is; below ten, because no more are listed, it is a lower bound.
+    /// The number of holders in that share; below ten it is a lower bound, because no more are
+    /// listed.
     pub top10_counted: Option<usize>,
-    /// What the creator holds, in percent of the supply.
+    /// The creator's share of the supply, in percent.
     pub creator_pct: Option<Figure>,
-    /// What was left out.
+    /// Holders that were left out.
     pub excluded: Vec<Excluded>,
 }
 
@@ -172,7 +173,7 @@ impl SecurityReport {
         }
     }
 
-    /// What one check came to.
+    /// The result of one check.
     #[must_use]
     pub fn check(&self, check: Check) -> Option<bool> {
         self.checks.get(&check).and_then(|reading| reading.value)
@@ -180,7 +181,7 @@ impl SecurityReport {
 }
 
 impl CheckReading {
-    /// Over scans that are sorted by source.
+    /// Merges scans that are sorted by source.
     fn over(scans: &[&Scan], check: Check) -> Self {
         let says = |value: bool| {
             let scan = scans.iter().find(|scan| scan.finding(check) == Some(value));
@@ -278,7 +279,7 @@ impl HoldersReport {
         let found = holding.concentration.as_ref();
         Self {
             count: scans.iter().find_map(|scan| scan.holder_count),
-            // Of nobody there is no share: all that is listed was left out.
+            // An empty list has no share: every listed holder was left out.
             top10_pct: found
                 .filter(|found| found.counted > 0)
                 .map(|found| found.top10_pct),

@@ -1,4 +1,4 @@
-//! What one scanner says of one token.
+//! One scanner's findings about one token.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,15 @@ use rust_decimal::Decimal;
 use super::{Check, Holder, RiskLevel};
 use crate::{Figure, token::market::TokenOrigin};
 
-/// One scanner's view of one token. What it does not state is absent: unknown, not `false`.
+/// One scanner's findings about one token. A fact that it does not state is absent: unknown, not
+/// `false`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Scan {
     /// The source, for example `okx.token-scan`.
     pub source: &'static str,
     /// Whether the scanner had finished.
     pub complete: bool,
-    /// The level that it states itself, if it is one that does.
+    /// Its own level, if the scanner states one.
     pub rating: Option<Rating>,
     /// The checks that it made.
     pub findings: BTreeMap<Check, bool>,
@@ -25,29 +26,29 @@ pub struct Scan {
     pub sell_tax_pct: Option<Figure>,
     /// The token's own texts.
     pub token: TokenText,
-    /// Who owns the contract.
+    /// The ownership of the contract.
     pub ownership: Ownership,
-    /// Where it trades.
+    /// The markets of the token.
     pub liquidity: Liquidity,
     /// Number of holders.
     pub holder_count: Option<u64>,
     /// Its largest holders, in no particular order.
     pub holders: Vec<Holder>,
-    /// What its creator holds, in percent of the supply, 0 to 100.
+    /// The creator's share of the supply in percent, 0 to 100.
     pub creator_pct: Option<Figure>,
 }
 
 /// A level that a scanner states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rating {
-    /// The level; [`RiskLevel::High`] when it could not be read.
+    /// The level; [`RiskLevel::High`] when it is unreadable.
     pub level: RiskLevel,
     /// Whether it was one of the scanner's words.
     pub readable: bool,
 }
 
 impl Rating {
-    /// What a scanner that states a level says in `word`.
+    /// The rating in `word`, of a scanner that states a level.
     #[must_use]
     pub fn read(word: Option<&str>) -> Self {
         let level = RiskLevel::stated(word);
@@ -59,7 +60,7 @@ impl Rating {
     }
 }
 
-/// Texts that the token gives itself. Untrusted: shown, never interpreted.
+/// The token's own texts. Untrusted: shown, never interpreted.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct TokenText {
     /// Its name.
@@ -70,18 +71,18 @@ pub struct TokenText {
     pub total_supply: Option<Figure>,
 }
 
-/// Who owns the contract.
+/// The ownership of the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Ownership {
-    /// The owner; the zero address when ownership was given up.
+    /// The owner; the zero address when ownership was renounced.
     pub owner: Option<Address>,
-    /// What the owner holds, in percent of the supply, 0 to 100.
+    /// The owner's share of the supply in percent, 0 to 100.
     pub owner_pct: Option<Figure>,
-    /// Who created the contract.
+    /// The creator of the contract.
     pub creator: Option<Address>,
 }
 
-/// Where it trades.
+/// The markets of the token.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Liquidity {
     /// Whether there is a pool at all.
@@ -104,9 +105,9 @@ pub struct Pool {
 }
 
 impl Scan {
-    /// What a market says against a token by where it is from: that it is a honeypot, that its
-    /// creator emptied other pools, that it is a risk. Only what speaks against it, since a market
-    /// that says nothing has not looked: `None` when that is nothing.
+    /// A market's negative findings about a token's origin: it is a honeypot, its creator emptied
+    /// other pools, or it is a risk. Only negative findings count, because a market without a
+    /// finding may not have looked: `None` when there are none.
     #[must_use]
     pub fn of_origin(source: &'static str, origin: &TokenOrigin) -> Option<Self> {
         let tagged = |tag: &str| {
@@ -139,14 +140,14 @@ impl Scan {
         (!scan.is_empty()).then_some(scan)
     }
 
-    /// What it says of one check.
+    /// The result of one check.
     #[must_use]
     pub fn finding(&self, check: Check) -> Option<bool> {
         self.findings.get(&check).copied()
     }
 
-    /// Whether it says enough to rule a honeypot out: it is complete, looked for one and found
-    /// none, and either rates the token as a whole or also saw the source and the tax on a sale.
+    /// Whether the scan rules out a honeypot: it is complete, looked for one and found none, and
+    /// either rates the token as a whole or also saw the source code and the tax on a sale.
     #[must_use]
     pub fn clears(&self) -> bool {
         let saw_enough = self.rating.is_some_and(|rating| rating.readable)
@@ -154,8 +155,8 @@ impl Scan {
         self.complete && self.finding(Check::Honeypot) == Some(false) && saw_enough
     }
 
-    /// Whether it says nothing at all of the contract. That nobody owns it is no scan: a scanner
-    /// that has lost its data writes an empty owner, too.
+    /// Whether the scan has no finding about the contract. A missing owner is no finding, because a
+    /// scanner without data also writes an empty owner.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut findings = self.findings.keys();
@@ -164,7 +165,7 @@ impl Scan {
     }
 }
 
-/// A tax in percent; `None` of what cannot be one.
+/// A tax in percent; `None` for an impossible one.
 pub(crate) fn pct(figure: Option<Figure>) -> Option<Decimal> {
     let pct = figure?.get();
     (Decimal::ZERO..=Decimal::ONE_HUNDRED)
@@ -239,7 +240,7 @@ mod tests {
             BTreeMap::from([(Check::Honeypot, true), (Check::LinkedToRugPulls, true)])
         );
         assert!(rugged.rating.is_none() && !rugged.clears());
-        // Beside a scan that sees nothing it turns the verdict; alone it never clears a token.
+        // Beside a scan without findings it decides the verdict; alone it never clears a token.
         let verdict = |scans: &[Scan]| crate::security::Judgement::of(scans).verdict;
         let clean = scan(Some("LOW"));
         assert_eq!(

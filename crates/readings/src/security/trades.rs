@@ -1,4 +1,4 @@
-//! Whether a token can be bought and sold, found out with live quotes.
+//! Whether a token can be bought and sold, according to live quotes.
 
 use alloy_primitives::U256;
 use rust_decimal::Decimal;
@@ -7,56 +7,56 @@ use serde::{Serialize, Serializer};
 use super::{RiskLevel, Sign};
 use crate::{Figure, percent_change};
 
-/// A way there and back that loses more, in percent, tells no price.
+/// A round trip that loses more than this, in percent, gives no price.
 const AGREEMENT_PCT: Decimal = Decimal::TEN;
 
-/// Which way.
+/// The direction of a trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TradeSide {
-    /// Dollars into the token.
+    /// Dollars to the token.
     Buy,
-    /// The token into dollars.
+    /// The token to dollars.
     Sell,
 }
 
-/// What came of asking for a quote.
+/// The result of asking for a quote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Traded {
-    /// There is a way.
+    /// There is a route.
     Quoted(Quoted),
-    /// The exchange answered that there is none.
+    /// The exchange answered that there is no route.
     NoRoute,
-    /// Nobody knows: the reason.
+    /// It is unknown, for this reason.
     Unavailable(String),
 }
 
 /// A quote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Quoted {
-    /// What goes in, in the unit of what is paid.
+    /// The paid amount, in the unit of the paid token.
     #[serde(serialize_with = "digits")]
     pub amount_in_atoms: U256,
-    /// What comes out, in the unit of what is received.
+    /// The received amount, in the unit of the received token.
     #[serde(serialize_with = "digits")]
     pub amount_out_atoms: U256,
-    /// Effect on the price in percent as the exchange states it; negative is a loss.
+    /// Effect on the price in percent, as the exchange states it; negative is a loss.
     pub price_impact_pct: Option<Figure>,
-    /// Pools on the way, when they are stated.
+    /// Pools on the route, when they are stated.
     pub hops: Option<usize>,
     /// Whether the exchange itself calls the token a honeypot.
     #[serde(skip)]
     pub honeypot: Option<bool>,
-    /// The unit of what is received, when it is stated.
+    /// The unit of the received token, when it is stated.
     #[serde(skip)]
     pub received_decimals: Option<u8>,
 }
 
-/// Both ways at one size. The sale is of what the purchase would give; where nothing can be bought,
-/// of an amount that is worth about as much.
+/// Both directions at one size. The sale is of the purchase's output. Where the token cannot be
+/// bought, the sale is of an amount worth about as much.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Dollars that go in.
+    /// The size in dollars.
     pub usd: u32,
     /// The purchase.
     pub buy: Traded,
@@ -69,12 +69,12 @@ pub struct Probe {
 pub struct Trades {
     /// The probes.
     pub probes: Vec<Probe>,
-    /// Atoms of one dollar in the token that is paid with.
+    /// Atoms of one dollar in the token that pays.
     pub atoms_per_usd: u64,
 }
 
 impl Probe {
-    /// One side.
+    /// The trade in one direction.
     #[must_use]
     pub fn side(&self, side: TradeSide) -> &Traded {
         match side {
@@ -83,13 +83,13 @@ impl Probe {
         }
     }
 
-    /// What is lost by buying and selling at once, in percent; negative is a gain.
+    /// The loss of buying and selling at once, in percent; negative is a gain.
     #[must_use]
     pub fn round_trip_loss_pct(&self) -> Option<Decimal> {
         let (Traded::Quoted(buy), Traded::Quoted(sell)) = (&self.buy, &self.sell) else {
             return None;
         };
-        // Only a sale of just what was bought is a round trip.
+        // Only a sale of exactly the purchased amount is a round trip.
         if sell.amount_in_atoms != buy.amount_out_atoms {
             return None;
         }
@@ -102,8 +102,8 @@ impl Probe {
 }
 
 impl Trades {
-    /// Whether the token can be traded this way: `Some(false)` only when the exchange has answered
-    /// at every size that it cannot.
+    /// Whether the token can be traded in this direction: `Some(false)` only when the exchange
+    /// answered at every size that it cannot.
     #[must_use]
     pub fn possible(&self, side: TradeSide) -> Option<bool> {
         let mut outcomes = self.probes.iter().map(|probe| probe.side(side));
@@ -132,7 +132,7 @@ impl Trades {
         self.quotes().filter_map(|(_, quote)| quote.hops).max()
     }
 
-    /// Dollars that one token costs by the smallest purchase, when the token's unit is stated.
+    /// The price of one token in dollars by the smallest purchase, when the token's unit is stated.
     #[must_use]
     pub fn buy_price_usd(&self) -> Option<Decimal> {
         let (_, quote) = self.quotes().find(|(side, _)| *side == TradeSide::Buy)?;
@@ -143,9 +143,9 @@ impl Trades {
             .checked_div(decimal(quote.amount_out_atoms)?)
     }
 
-    /// Dollars that one token brings when what the smallest purchase gives is sold again, when the
-    /// token's unit is stated. `None` where the way there and back loses more than ten percent:
-    /// nobody can say then what it is worth.
+    /// The proceeds of one token in dollars when the output of the smallest purchase is sold again,
+    /// when the token's unit is stated. `None` where the round trip loses more than ten percent,
+    /// because the token's value is then unknown.
     #[must_use]
     pub fn traded_price_usd(&self) -> Option<Decimal> {
         let probe = self.probes.first()?;
@@ -161,16 +161,16 @@ impl Trades {
             .checked_div(decimal(sell.amount_in_atoms)?)
     }
 
-    /// What trading shows against the token:
+    /// The signs of trading against the token:
     ///
     /// | sign | when | level |
     /// |---|---|---|
     /// | `honeypot` | the exchange calls it one | critical |
-    /// | `cannot_sell` | it can be bought, and there is no way to sell it | critical |
-    /// | `not_traded` | there is no way to buy it and none to sell it | medium |
-    /// | `round_trip_loss` | a purchase, sale of $10 loses 3, 10, 50 % | medium, high, critical |
-    /// | `thin_market` | the same for the largest size loses 10, 50 % | medium, high |
-    /// | `thin_market` | a larger purchase, sale finds no way, a smaller one does | medium, high |
+    /// | `cannot_sell` | it can be bought, and there is no route to sell it | critical |
+    /// | `not_traded` | there is no route to buy it and none to sell it | medium |
+    /// | `round_trip_loss` | a round trip of $10 loses 3, 10, 50 % | medium, high, critical |
+    /// | `thin_market` | a round trip of the largest size loses 10, 50 % | medium, high |
+    /// | `thin_market` | a larger purchase, sale has no route, a smaller one has | medium, high |
     #[must_use]
     pub fn signs(&self) -> Vec<Sign> {
         let mut signs = Vec::new();
@@ -223,7 +223,7 @@ impl Trades {
         signs
     }
 
-    /// Whether the exchange has a way for a small size and answered that it has none for a larger
+    /// Whether the exchange has a route for a small size and answered that it has none for a larger
     /// one.
     fn ends_below_the_largest(&self, side: TradeSide) -> bool {
         let mut outcomes = self.probes.iter().map(|probe| probe.side(side));
@@ -243,8 +243,8 @@ impl Trades {
     }
 }
 
-/// How many atoms of a token of so many decimals are worth `usd` dollars at `price_usd` for a whole
-/// one; rounded down, and never none.
+/// The number of atoms of a token with these decimals that are worth `usd` dollars at `price_usd`
+/// for a whole token; rounded down, but at least one.
 #[must_use]
 pub fn atoms_worth(usd: u32, price_usd: Decimal, decimals: u8) -> Option<U256> {
     let tokens = Decimal::from(usd).checked_div(price_usd)?;
@@ -260,8 +260,8 @@ pub fn one_token(decimals: u8) -> Option<U256> {
     U256::from(10).checked_pow(U256::from(decimals))
 }
 
-/// An amount as a decimal. Amounts beyond 28 digits lose their last digits: what is computed of
-/// them is a ratio.
+/// An amount as a decimal. Amounts beyond 28 digits lose their last digits: only ratios are
+/// computed from them.
 fn decimal(atoms: U256) -> Option<Decimal> {
     atoms.to_string().parse().ok()
 }

@@ -6,27 +6,27 @@ use serde::Serialize;
 
 use super::{Check, RiskLevel, Scan, scan::pct, tax_level};
 
-/// Points that each severe check which is not ruled out takes from the highest score.
+/// Points that each severe check that is not ruled out subtracts from the highest score.
 pub const SEVERE_STEP: u32 = 8;
 
-/// What to think of a token.
+/// The verdict about a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It was looked at, and nothing speaks against it.
+    /// It was checked, and no finding is against it.
     Safe,
-    /// Somebody could do harm with it later.
+    /// Harm is possible later.
     Caution,
-    /// Nobody could rule out that it is a trap.
+    /// It is not ruled out that the token is a trap.
     Unknown,
     /// Do not buy it.
     Danger,
 }
 
-/// A risk that was found, by its name in `flags`.
+/// A found risk, by its name in `flags`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sign {
-    /// How bad it is.
+    /// Its severity.
     pub level: RiskLevel,
     /// Its name.
     pub name: &'static str,
@@ -39,18 +39,18 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// 0 to 100, higher is better; none while the verdict is [`Verdict::Unknown`].
     pub score: Option<u32>,
-    /// The worst that was found; none while the verdict is [`Verdict::Unknown`].
+    /// The highest level that was found; none while the verdict is [`Verdict::Unknown`].
     pub risk_level: Option<RiskLevel>,
-    /// Every risk that was found, worst first, each once.
+    /// Every found risk, worst first, each once.
     pub signs: Vec<Sign>,
     /// Severe checks that no finished scan made, worst first.
     pub severe_unknown: Vec<Check>,
-    /// The highest score that the severe checks leave.
+    /// The highest score that the severe checks allow.
     ceiling: u32,
 }
 
 impl Judgement {
-    /// Judges what the scanners say of one token; their order does not matter.
+    /// Judges the scanners' findings about one token; their order does not matter.
     #[must_use]
     pub fn of(scans: &[Scan]) -> Self {
         let cleared = scans.iter().any(Scan::clears)
@@ -66,7 +66,7 @@ impl Judgement {
         Self::from_signs(signs, cleared, RiskLevel::Low, severe)
     }
 
-    /// This verdict with further `signs`; `cleared` says whether a honeypot is still ruled out.
+    /// Adds further `signs` to this verdict; `cleared` says whether a honeypot is still ruled out.
     pub(super) fn and(&self, signs: impl IntoIterator<Item = Sign>, cleared: bool) -> Self {
         let all = self.signs.iter().copied().chain(signs);
         let cleared = cleared && self.verdict != Verdict::Unknown;
@@ -120,17 +120,17 @@ impl Judgement {
         }
     }
 
-    /// The names of what was found, worst first.
+    /// The names of the found risks, worst first.
     #[must_use]
     pub fn flags(&self) -> Vec<&'static str> {
         self.signs.iter().map(|sign| sign.name).collect()
     }
 }
 
-/// What the severe checks leave of a verdict.
+/// The effect of the severe checks on a verdict.
 #[derive(Clone, Debug)]
 struct Severe {
-    /// Those that no finished scan made.
+    /// The severe checks that no finished scan made.
     unknown: Vec<Check>,
     /// The highest score.
     ceiling: u32,
@@ -157,7 +157,7 @@ impl Severe {
     }
 }
 
-/// What one scanner holds against the token.
+/// The signs in one scanner's findings.
 fn signs(scan: &Scan) -> impl Iterator<Item = Sign> {
     let found = scan.findings.iter().filter(|(_, found)| **found);
     let checks = found.map(|(check, _)| Sign {

@@ -3,20 +3,20 @@
 use super::{Holding, Judgement, RiskLevel, Scan, Sign, TradeSide, Trades};
 use crate::Figure;
 
-/// A verdict over contract, holders and market together.
+/// A verdict over the contract, the holders and the market together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vetting {
-    /// Over all of it.
+    /// The verdict over all three.
     pub judgement: Judgement,
-    /// Over the contract alone.
+    /// The verdict over the contract only.
     pub contract: Judgement,
 }
 
 /// Judges a token by its contract, its holders (with its creator's share in percent, and their
 /// number) and its market.
 ///
-/// It is never better than the verdict over the contract alone, and never `safe` while no sale was
-/// quoted, a way there and back was not quoted, or the largest holders are not known.
+/// The verdict is never better than the verdict over the contract only. It is never `safe` without
+/// a quoted sale, a quoted round trip, and known largest holders.
 #[must_use]
 pub fn vet(
     scans: &[Scan],
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::security::{Basis, Check, Holder, Probe, Quoted, Rating, Traded, Verdict};
 
-    /// A scan that made every severe check, and these.
+    /// A scan that made every severe check, with these findings.
     fn scan(word: &str, findings: &[(Check, bool)]) -> Scan {
         let severe = Check::SEVERE.map(|check| (check, false));
         Scan {
@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    /// Two holders, of whom the first has this share.
+    /// Two holders; the first has this share.
     fn holders(share: &str) -> Holding {
         let holder = |byte, share: &str| Holder {
             address: Address::repeat_byte(byte),
@@ -136,13 +136,13 @@ mod tests {
             verdict(clean(), &few, &market(sold(1))),
             (Verdict::Danger, vec!["round_trip_loss"])
         );
-        // Nobody could try: that is not safe, and it is not danger.
+        // A trade that could not be tried is neither safe nor dangerous.
         let down = Traded::Unavailable("upstream_timeout".to_owned());
         assert_eq!(
             verdict(clean(), &few, &market(down)),
             (Verdict::Caution, vec!["loss_not_shown", "sale_not_shown"])
         );
-        // That it can be sold today does not rule out a honeypot that nobody looked for.
+        // A sale today does not rule out a honeypot that no scanner looked for.
         assert_eq!(
             verdict(scan("LOW", &[]), &few, &fine),
             (Verdict::Unknown, vec![])
@@ -168,7 +168,7 @@ mod tests {
         }
         let none = without(&Check::SEVERE);
         assert_eq!((none.verdict, none.score), (Verdict::Caution, Some(44)));
-        // A scan that had not finished has not made them either.
+        // An unfinished scan has not made them either.
         let partial = Scan {
             complete: false,
             source: "goplus.token-security",
@@ -179,7 +179,7 @@ mod tests {
             .retain(|check, _| !Check::SEVERE.contains(check));
         let judged = vet(&[bare.clone(), partial], &few, None, Some(2), &fine).judgement;
         assert_eq!((judged.verdict, judged.score), (Verdict::Caution, Some(44)));
-        // What is found is a sign of its own, and no better than what is not known.
+        // A found risk is a sign of its own, and no better than an unknown one.
         let mut found = bare;
         found.findings.insert(Check::Blacklist, true);
         let judged = vet(&[found], &few, None, Some(2), &fine).judgement;

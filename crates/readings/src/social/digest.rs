@@ -1,4 +1,4 @@
-//! What opinion leaders said within a day, and how that differs from the day before: topics,
+//! The statements of opinion leaders within a day, and the change from the day before: topics,
 //! stances and claims, each with the posts behind it, in our own words.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,21 +33,21 @@ pub struct PostDigest {
     pub authors: usize,
     /// Whether every post of the window was read.
     pub complete: bool,
-    /// What was talked about, most authors first.
+    /// The topics, most authors first.
     pub topics: Vec<Topic>,
-    /// Who is for and against which token, most authors first.
+    /// The authors for and against each token, most authors first.
     pub stances: Vec<Stance>,
-    /// What was stated, in our own words, most authors first.
+    /// The claims, in our own words, most authors first.
     pub claims: Vec<Statement>,
-    /// Lists that were cut, with the number of their rows.
+    /// The full lengths of the lists.
     pub shown_of: ShownOf,
-    /// How the day before was; `null` when its posts are not all there.
+    /// The change from the day before; `null` when its posts are incomplete.
     pub change: Option<Change>,
-    /// Whose posts stand behind it, without `@`.
+    /// The accounts behind the digest, without `@`.
     pub voices: Vec<String>,
 }
 
-/// How many rows there are of what is shown.
+/// The full lengths of the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ShownOf {
     /// Of topics.
@@ -65,15 +65,15 @@ pub struct Topic {
     pub topic: String,
     /// Posts about it.
     pub posts: usize,
-    /// Who posts about it.
+    /// Authors who post about it.
     pub authors: usize,
-    /// Posts about it on the day before; `null` when that is not known.
+    /// Posts about it on the day before; `null` when that is unknown.
     pub posts_yesterday: Option<usize>,
-    /// At least one.
+    /// At least one post.
     pub evidence_urls: Vec<String>,
 }
 
-/// Who is for and against a token.
+/// The authors for and against a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stance {
     /// The token's symbol.
@@ -82,16 +82,16 @@ pub struct Stance {
     pub score: Figure,
     /// In one word.
     pub label: MoodLabel,
-    /// Authors who are for it.
+    /// Authors in favour of it.
     pub bullish: Vec<String>,
-    /// Authors who are against it.
+    /// Authors against it.
     pub bearish: Vec<String>,
-    /// Authors who name it without leaning.
+    /// Authors who name it neutrally.
     pub neutral: Vec<String>,
-    /// The mean tone of the day before; `null` when nothing was posted about it or that is not
-    /// known.
+    /// The mean tone of the day before; `null` when there were no posts about it, or when that is
+    /// unknown.
     pub score_yesterday: Option<Figure>,
-    /// At least one.
+    /// At least one post.
     pub evidence_urls: Vec<String>,
 }
 
@@ -100,33 +100,33 @@ pub struct Stance {
 pub struct Statement {
     /// One sentence in our own words.
     pub claim: String,
-    /// What is stated.
+    /// The kind of the claim.
     pub kind: ClaimKind,
-    /// The token that it is about.
+    /// The token of the claim.
     pub symbol: Option<String>,
-    /// Who states it.
+    /// The authors who state it.
     pub authors: Vec<String>,
-    /// At least one.
+    /// At least one post.
     pub evidence_urls: Vec<String>,
 }
 
-/// The day against the day before.
+/// The change from the day before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// Posts of the day before.
     pub posts_yesterday: usize,
     /// The mean tone of all posts that name a token.
     pub tone: Option<Figure>,
-    /// The same of the day before.
+    /// The mean tone of the day before.
     pub tone_yesterday: Option<Figure>,
-    /// Topics and tokens of the day that nobody posted about on the day before.
+    /// Topics and tokens of the day without a post on the day before.
     pub new: Vec<String>,
-    /// The opposite.
+    /// Topics and tokens of the day before without a post on the day.
     pub gone: Vec<String>,
 }
 
 /// The digest of the day up to `now`, with the first rows of its lists or all of them; `None` when
-/// no post of it says anything.
+/// none of its posts has content.
 #[must_use]
 pub fn digest(read: &Posts, now: Timestamp, extent: Extent) -> Option<PostDigest> {
     let since = now.checked_sub(DAY).unwrap_or(Timestamp::MIN);
@@ -216,7 +216,7 @@ fn stances(today: &[&Post], yesterday: Option<&[&Post]>) -> Vec<Stance> {
     let before = yesterday.map(scores).unwrap_or_default();
     let rows = scores(today).into_iter().filter_map(|(symbol, of)| {
         let score = score_of(&of)?;
-        // An author's own mean says where the author stands.
+        // An author's stance is the mean of the author's own posts.
         let mut by_author: BTreeMap<String, Vec<Decimal>> = BTreeMap::new();
         for (post, score) in &of {
             let author = by_author.entry(post.handle.to_ascii_lowercase());
@@ -270,12 +270,12 @@ fn statements(today: &[&Post]) -> Vec<Statement> {
         }
     });
     let mut rows: Vec<Statement> = rows.collect();
-    // Among equals what happened comes before who is for what.
+    // Among equals, events come before stances.
     rows.sort_by_key(|row| (std::cmp::Reverse(row.authors.len()), row.kind));
     rows
 }
 
-/// `@a tells of …`, `@a, @b and 3 more each: tells of …`.
+/// `@a …` with one author, `each of @a, @b and 3 more …` with several.
 fn sentence(claim: &Claim, authors: &[String]) -> String {
     let named: Vec<String> = authors
         .iter()

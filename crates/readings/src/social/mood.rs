@@ -1,4 +1,4 @@
-//! The tone of what is posted about a token.
+//! The tone of posts about a token.
 
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use crate::{Figure, symbol::SymbolKey};
 
-/// From this balance on a mood leans: as far as a headline's tone must.
+/// The balance from which on a mood is not neutral: the same threshold as for a headline's tone.
 const LEANING: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 
-/// The tones of all tokens that a source ranks, over one window.
+/// The tones of all tokens in a source's ranking, over one window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mood {
-    /// The window, as the source names it, for example `24h`.
+    /// The window, by the source's name, for example `24h`.
     pub window: String,
     /// The source's own time.
     pub as_of: Timestamp,
@@ -23,7 +23,7 @@ pub struct Mood {
 /// The tone of one token. Counts are of posts and articles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolMood {
-    /// Its symbol, as the source writes it.
+    /// Its symbol, in the source's spelling.
     pub symbol: String,
     /// How often it was mentioned.
     pub mentions: u64,
@@ -35,11 +35,11 @@ pub struct SymbolMood {
     pub bullish_ratio: Option<Figure>,
     /// Share of bearish mentions, 0 … 1.
     pub bearish_ratio: Option<Figure>,
-    /// How it went within the window, oldest first.
+    /// The trend within the window, oldest first.
     pub trend: Vec<TrendPoint>,
 }
 
-/// One stretch of a window.
+/// One section of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TrendPoint {
     /// When it begins.
@@ -66,7 +66,7 @@ pub enum MoodLabel {
 
 impl Mood {
     /// The mood about one symbol. `None` when the source does not rank it, and when two of its rows
-    /// bear the symbol: then nobody can say which token is meant.
+    /// have the symbol, because the meant token is then unknown.
     #[must_use]
     pub fn of(&self, symbol: &SymbolKey) -> Option<&SymbolMood> {
         let mut found = self

@@ -1,4 +1,4 @@
-//! The sentiment of opinion leaders: what each of them posted, judged post by post.
+//! The sentiment of opinion leaders: the posts of each, judged one by one.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{Figure, mean};
 
 /// The window of a sentiment.
 const WINDOW: SignedDuration = SignedDuration::from_hours(24);
-/// Fewer leaders with an opinion are no sentiment of the leaders.
+/// Fewer leaders with an opinion make no sentiment.
 pub const LEAST_LEADERS: usize = 3;
 /// Most posts that are named as evidence of one leader's opinion.
 const EVIDENCE: usize = 3;
@@ -26,17 +26,17 @@ const METHOD: &str = "each post's tone per token that it names, by VADER's rules
 /// `data` of the route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Opinions {
-    /// Over which time.
+    /// The window.
     pub window: &'static str,
-    /// How many of the leaders could be read.
+    /// The extent of the data.
     pub coverage: Coverage,
-    /// How the scores come about.
+    /// How the scores are computed.
     pub method: &'static str,
     /// The mean of the leaders' scores.
     pub overall: Opinion,
-    /// Tokens that more leaders are for than against, by symbol.
+    /// Tokens with more leaders in favour than against, by symbol.
     pub bullish: Vec<String>,
-    /// The opposite.
+    /// Tokens with more leaders against than in favour.
     pub bearish: Vec<String>,
     /// Each token that leaders have an opinion of, most leaders first.
     pub by_token: Vec<TokenOpinion>,
@@ -44,7 +44,7 @@ pub struct Opinions {
     pub leaders: Vec<Leader>,
 }
 
-/// How many of the leaders could be read.
+/// The extent of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// Accounts that are known.
@@ -70,29 +70,29 @@ pub struct Opinion {
     pub label: MoodLabel,
 }
 
-/// What leaders think of one token.
+/// The leaders' opinion of one token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TokenOpinion {
     /// Its symbol.
     pub symbol: String,
-    /// The mean of the leaders' scores of it.
+    /// The mean of the leaders' scores for it.
     pub score: Figure,
     /// In one word.
     pub label: MoodLabel,
     /// Leaders with an opinion of it.
     pub leaders: usize,
-    /// Of these, for it.
+    /// Of these, in favour.
     pub bullish: usize,
     /// Of these, against it.
     pub bearish: usize,
 }
 
-/// What one leader thinks.
+/// One leader's opinion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Leader {
     /// The account's name on X, without `@`.
     pub handle: String,
-    /// How many follow it.
+    /// The number of its followers.
     pub followers: Option<u64>,
     /// Posts within the window that name a token.
     pub posts: usize,
@@ -106,7 +106,7 @@ pub struct Leader {
     pub evidence_urls: Vec<String>,
 }
 
-/// What one leader thinks of one token.
+/// One leader's opinion of one token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeaderToken {
     /// Its symbol.
@@ -117,8 +117,8 @@ pub struct LeaderToken {
     pub label: MoodLabel,
 }
 
-/// The opinions of the most followed accounts: of those whose posts were read, and of those whom
-/// `talking` names besides. `None` when fewer than [`LEAST_LEADERS`] of them have one.
+/// The opinions of the most followed accounts: of those whose posts were read, and of the accounts
+/// in `talking`. `None` when fewer than [`LEAST_LEADERS`] of them have one.
 #[must_use]
 pub fn opinions(read: &Posts, talking: &[TokenVoices], now: Timestamp) -> Option<Opinions> {
     let since = now.checked_sub(WINDOW).unwrap_or(Timestamp::MIN);
@@ -167,7 +167,7 @@ pub fn opinions(read: &Posts, talking: &[TokenVoices], now: Timestamp) -> Option
     })
 }
 
-/// The most followed accounts, each once, with their followers; and how many there are.
+/// The most followed accounts, each once, with their followers; and the number of all accounts.
 fn most_followed(read: &Posts, talking: &[TokenVoices]) -> (Vec<(String, Option<u64>)>, usize) {
     let listed = read.posts.iter().map(|post| (&post.handle, post.followers));
     let voices = talking.iter().flat_map(|token| &token.voices);
@@ -317,7 +317,7 @@ mod tests {
                 complete: true
             }
         );
-        // The post of the day before is in no score.
+        // No score contains the post of the day before.
         let third = told
             .leaders
             .iter()

@@ -1,5 +1,5 @@
-//! What a post says, taken from its text: which tokens, which topics, which stance, which claims.
-//! The text itself is not kept: it is not ours to sell.
+//! The content of a post, extracted from its text: tokens, topics, stances and claims. The text
+//! itself is not kept, because it is not ours to sell.
 
 mod claim;
 
@@ -14,30 +14,30 @@ use crate::{
     news::{of_title, topic_named, topics_in},
 };
 
-/// Words in capitals that are symbols of tokens when they stand in a post.
+/// Words in capitals that count as token symbols in a post.
 const SYMBOLS: &[&str] = &[
     "BTC", "ETH", "SOL", "XRP", "BNB", "ADA", "DOGE", "TRX", "AVAX", "LINK", "LTC", "HYPE", "SUI",
     "TON", "ARB", "AAVE", "UNI", "USDT", "USDC", "OKB", "PEPE", "SHIB", "NEAR",
 ];
-/// Most symbols that are taken of a post.
+/// Most symbols of a post that are read.
 const MOST: usize = 5;
-/// Longest symbol behind a `$`.
+/// Longest symbol after a `$`.
 const LONGEST: usize = 12;
 
-/// A post of a leader: where it is, how it did and what it says.
+/// A leader's post: its address, its reach and its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
-    /// Who posted, without `@`.
+    /// The author, without `@`.
     pub handle: String,
-    /// How many follow the account.
+    /// The number of the account's followers.
     pub followers: Option<u64>,
-    /// Where the post is.
+    /// The address of the post.
     pub url: String,
     /// When it was posted.
     pub at: Timestamp,
     /// Likes, reposts, replies and quotes together.
     pub reactions: Option<u64>,
-    /// What it says.
+    /// Its content.
     pub content: Content,
 }
 
@@ -46,25 +46,25 @@ pub struct Post {
 pub struct Posts {
     /// Newest first.
     pub posts: Vec<Post>,
-    /// Every post from this time on is there; earlier ones may be missing.
+    /// All posts from this time on are present; earlier ones may be missing.
     pub covered_from: Timestamp,
 }
 
-/// What a text says.
+/// The content of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// Tokens that it names, with the tone of the clauses that name each, −1 … 1.
     pub stances: Vec<(String, Figure)>,
-    /// Topics that it is about, by their names.
+    /// Its topics, by their names.
     #[serde(deserialize_with = "known_topics")]
     pub topics: Vec<&'static str>,
-    /// What it states.
+    /// Its claims.
     pub claims: Vec<Claim>,
 }
 
 impl Content {
-    /// Reads a text, clause by clause: "BTC looks strong, ETH weak" is for one and against the
-    /// other. A clause without a tone of its own has that of the whole text when the text names no
+    /// Reads a text clause by clause: "BTC looks strong, ETH weak" is in favour of one and against
+    /// the other. A clause without a tone gets the tone of the whole text when the text names no
     /// other token.
     #[must_use]
     pub fn read(text: &str) -> Self {
@@ -111,7 +111,7 @@ impl Content {
     }
 }
 
-/// Topics by their names; one that is not known any more is left out.
+/// Topics by their names; an unknown name is left out.
 fn known_topics<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<&'static str>, D::Error> {
     let names: Vec<String> = Vec::deserialize(deserializer)?;
     Ok(names.iter().filter_map(|name| topic_named(name)).collect())
@@ -151,7 +151,7 @@ fn end_of_clause(text: &str) -> usize {
     text.len()
 }
 
-/// Symbols of tokens in a text, in the order in which they stand there.
+/// Token symbols in a text, in their order.
 fn symbols_in(text: &str) -> Vec<String> {
     let mut symbols: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -199,13 +199,13 @@ mod tests {
         assert_eq!(label("BTC"), MoodLabel::Bullish);
         assert_eq!(label("SOL"), MoodLabel::Bearish);
         assert_eq!(label("ETH"), MoodLabel::Neutral);
-        // With one token in it, the whole text is about that token.
+        // With a single token, the whole text is about that token.
         let read = Content::read("$SUI. This is a disaster");
         assert_eq!(MoodLabel::of(read.stances[0].1.0), MoodLabel::Bearish);
     }
 
     #[test]
-    fn what_was_read_can_be_kept_without_the_text() {
+    fn a_read_post_can_be_kept_without_its_text() {
         let read = Content::read("BTC looks strong, ETF inflows hit $1.5. $SOL is weak");
         let kept = serde_json::to_string(&read).unwrap();
         assert!(!kept.contains("looks"), "{kept}");

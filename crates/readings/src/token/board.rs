@@ -1,4 +1,4 @@
-//! The market board of a chain: its tokens with their prices, and what moved.
+//! The market board of a chain: its tokens with their prices, and the movers.
 
 use alloy_primitives::Address;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::{Decimal, Figure};
 
 /// Rows of each list of movers.
 const MOVERS: usize = 3;
-/// A token with fewer dollars in its pools moves by accident.
+/// The price of a token with fewer dollars in its pools moves by accident.
 const LEAST_LIQUIDITY_USD: Decimal = Decimal::from_parts(10_000, 0, 0, false, 0);
 
 /// A row of the board.
@@ -23,17 +23,17 @@ pub struct BoardRow {
     pub market: TokenMarket,
 }
 
-/// What rose and what fell the most within a day.
+/// The largest gains and losses within a day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Movers {
-    /// What rose, the largest change first.
+    /// The largest gains first.
     pub gainers: Vec<Mover>,
-    /// What fell, the largest change first.
+    /// The largest losses first.
     pub losers: Vec<Mover>,
-    /// How many rose; the first of them are the gainers.
+    /// The number of all tokens that rose; the gainers are the first of them.
     #[serde(skip)]
     pub risen: usize,
-    /// How many fell; the first of them are the losers.
+    /// The number of all tokens that fell; the losers are the first of them.
     #[serde(skip)]
     pub fallen: usize,
 }
@@ -50,7 +50,7 @@ pub struct Mover {
     pub change_24h_pct: Figure,
 }
 
-/// How much of the board stands on data.
+/// How much of the board is based on data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// Curated tokens.
@@ -68,25 +68,25 @@ pub struct Board {
     pub chain_id: u64,
     /// Curated tokens in their order, then others by liquidity.
     pub tokens: Vec<BoardRow>,
-    /// What moved. Tokens worth a dollar and tokens with hardly any liquidity are left out.
+    /// The movers. Stablecoins and tokens with hardly any liquidity are left out.
     pub movers: Movers,
     /// Dollars traded within a day, over the rows with a volume; `None` when there is none. A swap
-    /// between two of the tokens is in the volume of both, and counts twice here.
+    /// between two of the tokens is in the volume of both and counts twice here.
     pub total_volume_24h_usd: Option<Figure>,
-    /// How much of it stands on data.
+    /// How much of it is based on data.
     pub coverage: Coverage,
 }
 
 impl Coverage {
-    /// Whether fewer than half of the curated tokens have a price: no board, then.
+    /// Whether fewer than half of the curated tokens have a price, which is too little for a board.
     #[must_use]
     pub fn is_too_small(&self) -> bool {
         self.curated_priced.saturating_mul(2) < self.curated
     }
 }
 
-/// The board of chain 196 from `markets`. Markets of tokens that are not curated take their symbol
-/// from `symbol_of`; those without one are left out.
+/// The board of chain 196 from `markets`. Other than curated tokens take their symbol from
+/// `symbol_of`; those without one are left out.
 #[must_use]
 pub fn board(
     chain_id: u64,
@@ -279,7 +279,7 @@ mod tests {
             .collect();
         let board = board(196, markets, symbol_of);
         assert!(!board.coverage.is_too_small());
-        // No volume is not a volume of zero, and no change is no move.
+        // A missing volume is not zero, and a missing change is no move.
         assert_eq!(board.total_volume_24h_usd, None);
         assert!(board.movers.gainers.is_empty() && board.movers.losers.is_empty());
     }

@@ -8,17 +8,17 @@ use serde::Serialize;
 use super::larger_first;
 use crate::{Decimal, Figure, median, percent_change, symbol::SymbolKey};
 
-/// Most other coins that are named beside the one that was chosen.
+/// Most alternatives that are named beside the chosen coin.
 pub const MAX_ALTERNATIVES: usize = 10;
 
-/// Perpetuals whose mark is further from a coin's price, in percent of it, are of another coin of
-/// that name.
+/// Perpetuals whose mark differs more than this from a coin's price, in percent of it, belong to
+/// another coin of that name.
 const SAME_COIN_PCT: Decimal = Decimal::from_parts(20, 0, 0, false, 0);
 
-/// A coin: the core of what there is to say about a symbol.
+/// A coin: the main facts about a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Coin {
-    /// The catalogue's own name of it; `chain:address` for a token that only exchanges know.
+    /// The catalogue's id; `chain:address` for a token that only exchanges list.
     pub id: String,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
@@ -42,17 +42,17 @@ pub struct Coin {
     pub change_30d_pct: Option<Figure>,
     /// Coins in circulation.
     pub circulating_supply: Option<Figure>,
-    /// Coins that can ever be.
+    /// The largest possible supply.
     pub max_supply: Option<Figure>,
     /// The highest price so far.
     pub ath: Option<AllTimeHigh>,
-    /// Place by market capitalisation, from 1; `None` for what is not ranked.
+    /// Rank by market capitalisation, from 1; `None` for an unranked coin.
     pub rank: Option<u32>,
-    /// Where it is a token; empty for a coin of its own chain, `None` when nobody said.
+    /// Its token contracts; empty for the native coin of a chain, `None` when that is unknown.
     pub contracts: Option<Vec<Contract>>,
     /// Other coins with the same symbol, the highest ranked first.
     pub alternatives: Vec<Alternative>,
-    /// How many other coins have the symbol; [`Self::alternatives`] has the first of them.
+    /// The number of other coins with the symbol; [`Self::alternatives`] has the first of them.
     #[serde(skip)]
     pub alternatives_total: usize,
     /// When the catalogue last updated it.
@@ -76,23 +76,23 @@ pub struct AllTimeHigh {
 /// A contract of a coin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Contract {
-    /// The chain, where it is an EVM chain that has a number here.
+    /// The chain's id, for a supported EVM chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain_id: Option<u64>,
-    /// The chain as the catalogue calls it.
+    /// The chain, by the catalogue's name.
     pub platform: String,
-    /// The address as its chain writes it; with checksum on EVM chains.
+    /// The address in its chain's spelling; with checksum on EVM chains.
     pub address: String,
 }
 
 /// Another coin with the same symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Alternative {
-    /// The catalogue's own name of it.
+    /// The catalogue's id.
     pub id: String,
     /// Its name. Untrusted text without control characters.
     pub name: String,
-    /// Place by market capitalisation, from 1.
+    /// Rank by market capitalisation, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// Dollars for one whole coin.
@@ -104,7 +104,7 @@ pub struct Alternative {
 }
 
 impl Coin {
-    /// It with `others` as its alternatives, the first of them by name.
+    /// Sets `others` as its alternatives, the first of them by name.
     #[must_use]
     pub(super) fn beside(mut self, others: impl ExactSizeIterator<Item = Self>) -> Self {
         self.alternatives_total = others.len();
@@ -124,8 +124,8 @@ impl Coin {
             .find(|contract| contract.chain_id == Some(chain_id))
     }
 
-    /// Whether perpetuals with these marks (dollars for one coin) can be of this coin: a symbol
-    /// alone does not say so, a price does. `None` while one side has no price.
+    /// Whether perpetuals with these marks (dollars for one coin) can belong to this coin. A symbol
+    /// alone does not prove it, a price does. `None` while one side has no price.
     #[must_use]
     pub fn is_marked_at(&self, marks: &[Decimal]) -> Option<bool> {
         let price = self.price_usd?.get();
@@ -133,7 +133,7 @@ impl Coin {
         Some(change.is_some_and(|change| change.abs() <= SAME_COIN_PCT))
     }
 
-    /// Whether the catalogue says that it is a coin of its own chain and nowhere a token.
+    /// Whether the catalogue says that it is the native coin of a chain and nowhere a token.
     #[must_use]
     pub fn has_no_contract(&self) -> bool {
         self.contracts.as_ref().is_some_and(Vec::is_empty)
@@ -141,7 +141,7 @@ impl Coin {
 }
 
 /// The coin of `found` that `query` means: the highest ranked one with exactly this symbol. The
-/// others are its alternatives. `None` when no symbol is the same.
+/// others become its alternatives. `None` when no symbol is equal.
 #[must_use]
 pub fn choose(query: &SymbolKey, found: Vec<Coin>) -> Option<Coin> {
     let mut named: Vec<Coin> = found
@@ -155,7 +155,7 @@ pub fn choose(query: &SymbolKey, found: Vec<Coin>) -> Option<Coin> {
     Some(chosen.beside(named))
 }
 
-/// The best rank first, then the larger market and the larger volume; what is not ranked last.
+/// The best rank first, then the larger market and the larger volume; unranked coins last.
 fn order(a: &Coin, b: &Coin) -> Ordering {
     let place = |coin: &Coin| coin.rank.unwrap_or(u32::MAX);
     place(a)
@@ -177,7 +177,7 @@ impl From<Coin> for Alternative {
     }
 }
 
-/// The EVM chain that a catalogue calls `platform`.
+/// The EVM chain with this name at a catalogue.
 #[must_use]
 pub fn chain_of(platform: &str) -> Option<u64> {
     Some(match platform {
@@ -196,7 +196,7 @@ pub fn chain_of(platform: &str) -> Option<u64> {
     })
 }
 
-/// A coin of which nothing but its names is known.
+/// A coin with names only.
 #[must_use]
 pub fn unpriced(id: String, symbol: String, name: String) -> Coin {
     Coin {

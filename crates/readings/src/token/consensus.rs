@@ -1,4 +1,4 @@
-//! One price out of several sources: a second source checks the first.
+//! One price from several sources: a second source checks the first.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -7,14 +7,14 @@ use crate::{Decimal, Figure, median};
 
 /// Sources that differ by more than this much of the lower one do not confirm each other.
 pub const TOLERANCE_PCT: Decimal = Decimal::TWO;
-/// Sources that differ by more than this much of the lower one contradict each other: unless most
+/// Sources that differ by more than this much of the lower one contradict each other. Unless most
 /// of them agree, there is no price.
 pub const CONTRADICTION_PCT: Decimal = Decimal::from_parts(5, 0, 0, false, 0);
-/// A price that was observed longer ago confirms nothing about now.
+/// An older price confirms nothing about now.
 pub const MAX_AGE_SECONDS: i64 = 600;
-/// A source that is less sure of its own price (0 to 1) confirms nothing.
+/// A price with a lower certainty (0 to 1) by its own source confirms nothing.
 const LEAST_CERTAINTY: Decimal = Decimal::from_parts(8, 0, 0, false, 1);
-/// Pools with fewer dollars can be moved by anybody.
+/// Anybody can move the price of pools with fewer dollars.
 const LEAST_LIQUIDITY_USD: Decimal = Decimal::ONE_THOUSAND;
 /// Digits of a price that is computed from two others.
 const DERIVED_DIGITS: u32 = 15;
@@ -22,12 +22,12 @@ const DERIVED_DIGITS: u32 = 15;
 /// A source's price of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Quote {
-    /// Which source.
+    /// The source.
     pub source: &'static str,
     /// Dollars for one whole token, above zero.
     pub price_usd: Figure,
-    /// When the source observed it; `None` when it does not say, and then it confirms nothing. Of a
-    /// pool the time after which the last trade was.
+    /// When the source observed it; `None` when it states no time, and then it confirms nothing.
+    /// For a pool, the earliest possible time of the last trade.
     #[serde(
         serialize_with = "super::written",
         skip_serializing_if = "Option::is_none"
@@ -36,24 +36,24 @@ pub struct Quote {
     /// Dollars in the pools behind the price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub liquidity_usd: Option<Figure>,
-    /// How sure the source is of it, 0 to 1.
+    /// The source's own certainty, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certainty_ratio: Option<Figure>,
 }
 
-/// Why a price alone is a weak one.
+/// Why a single price is weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weakness {
     /// It was observed too long ago.
     Old,
-    /// Nobody says when it was observed.
+    /// Its time is unknown.
     Untimed,
-    /// The source itself is not sure.
+    /// The source itself is uncertain.
     Unsure,
     /// There is hardly any liquidity behind it.
     Thin,
-    /// Nobody lists it: it is what a small trade would bring.
+    /// No source lists it: it is the result of a small trade.
     Traded,
 }
 
@@ -63,8 +63,7 @@ pub enum Weakness {
 pub enum Confidence {
     /// All sources agree within [`TOLERANCE_PCT`]; there are at least two.
     Confirmed,
-    /// Sources differ by more. The price is that of most of them where most agree, otherwise the
-    /// median.
+    /// Sources differ by more. If most of them agree, their price counts; otherwise the median.
     Disputed,
     /// Sources differ by more than [`CONTRADICTION_PCT`] and most do not agree: there is no price.
     Contradicted,
@@ -72,7 +71,7 @@ pub enum Confidence {
     SingleSource,
 }
 
-/// The price that several sources give together.
+/// The common price of several sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consensus {
     /// Dollars for one whole token; `None` when the sources contradict each other.
@@ -83,14 +82,15 @@ pub struct Consensus {
     pub confidence: Confidence,
     /// The quotes that count, the preferred one first.
     pub used: Vec<Quote>,
-    /// Distance of the highest from the lowest in percent of the lowest; `None` of one quote.
+    /// Difference between the highest and the lowest in percent of the lowest; `None` for one
+    /// quote.
     pub spread_pct: Option<Figure>,
-    /// Why the only price is a weak one.
+    /// Why the only price is weak.
     pub weakness: Option<Weakness>,
 }
 
 impl Consensus {
-    /// What a small trade would bring, where no source lists a price.
+    /// The result of a small trade, where no source lists a price.
     #[must_use]
     pub fn traded(quote: Quote) -> Self {
         Self {
@@ -105,7 +105,7 @@ impl Consensus {
 }
 
 impl Quote {
-    /// Why it confirms nothing at `now`.
+    /// Why the quote confirms nothing at `now`.
     #[must_use]
     pub fn weakness(&self, now: Timestamp) -> Option<Weakness> {
         let age = |as_of: Timestamp| now.duration_since(as_of).as_secs();
@@ -126,9 +126,9 @@ impl Quote {
     }
 }
 
-/// The price that `quotes` give together, the preferred source first; `None` of nothing.
+/// The common price of `quotes`, the preferred source first; `None` without a quote.
 ///
-/// While the sources agree, or most of them do, the preferred one's own digits are the price. Weak
+/// While all or most of the sources agree, the preferred one's own digits are the price. Weak
 /// quotes count only when there is no other.
 #[must_use]
 pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
@@ -177,7 +177,7 @@ pub fn agree(quotes: &[Quote], now: Timestamp) -> Option<Consensus> {
     })
 }
 
-/// The preferred quote of those, more than half of all, that agree with each other.
+/// The preferred quote among more than half of all quotes that agree with each other.
 fn of_most(quotes: &[Quote]) -> Option<&Quote> {
     let agreeing = |quote: &&Quote| {
         let close = |other: &&Quote| {
@@ -189,8 +189,8 @@ fn of_most(quotes: &[Quote]) -> Option<&Quote> {
     quotes.iter().find(agreeing)
 }
 
-/// Distance of the highest from the lowest in percent of the lowest. What overflows is as far apart
-/// as can be.
+/// Difference between the highest and the lowest in percent of the lowest. An overflow counts as
+/// the greatest difference.
 fn spread_pct(prices: &[Decimal]) -> Option<Decimal> {
     let (low, high) = (prices.iter().min()?, prices.iter().max()?);
     Some(crate::percent_change(*low, *high).unwrap_or(Decimal::MAX))
@@ -271,12 +271,12 @@ mod tests {
             (two.price_usd, two.source, two.confidence),
             (None, None, Confidence::Contradicted)
         );
-        // Both are shown, with how far they are apart.
+        // Both are shown, with their difference.
         assert_eq!(two.used.len(), 2);
         assert_eq!(two.spread_pct.unwrap().to_string(), "9900");
         assert_eq!(price(&prices(&["100", "105"])), "102.5");
         assert_eq!(price(&prices(&["100", "105.01"])), "none");
-        // Three that all differ are no better than two.
+        // Three quotes that all differ are no better than two.
         assert_eq!(price(&prices(&["1", "50", "100"])), "none");
         assert_eq!(price(&prices(&["1", "50", "50.5"])), "50");
     }
@@ -362,7 +362,7 @@ mod tests {
                 Some(price) => prop_assert!(low <= price && price <= high),
                 None => prop_assert_eq!(consensus.confidence, Confidence::Contradicted),
             }
-            // Nothing is made up between prices that contradict each other.
+            // No price is invented between prices that contradict each other.
             if consensus.source.is_none() && consensus.price_usd.is_some() {
                 prop_assert!(consensus.spread_pct.unwrap().get() <= CONTRADICTION_PCT);
             }

@@ -1,4 +1,4 @@
-//! The tokens of chain 196 that a reader of its market expects to see.
+//! The tokens of chain 196 that readers of its market expect.
 
 use alloy_primitives::{Address, address};
 
@@ -7,14 +7,14 @@ use alloy_primitives::{Address, address};
 pub struct Curated {
     /// Its contract.
     pub address: Address,
-    /// Its symbol as its issuer writes it.
+    /// Its symbol in its issuer's spelling.
     pub symbol: &'static str,
-    /// Whether it is meant to be worth a dollar.
+    /// Whether it is a dollar stablecoin.
     pub stable: bool,
 }
 
 /// The curated tokens of chain 196, November 2026: the assets of its lending market (address book
-/// of Aave) and USDC. The native coin is represented by its wrapper, which is what pools hold.
+/// of Aave) and USDC. The native coin is represented by its wrapper, which pools hold.
 pub const XLAYER: [Curated; 10] = [
     listed(address!("e538905cf8410324e03A5A23C1c177a474D59b2b"), "WOKB"),
     stable(

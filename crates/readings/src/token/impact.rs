@@ -1,4 +1,4 @@
-//! What a trade costs in the deepest pool of a token, by its size.
+//! The cost of a trade in the deepest pool of a token, by its size.
 
 use serde::Serialize;
 
@@ -10,16 +10,16 @@ pub const SIZES_USD: [u32; 3] = [1_000, 10_000, 100_000];
 /// Digits after the point of a percentage.
 const PLACES: u32 = 4;
 
-/// How much of a trade's worth the deepest pool keeps, by size.
+/// The share of a trade's value that the deepest pool keeps, by size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolImpact {
     /// The pair.
     pub pair: String,
-    /// What is computed.
+    /// The method of the computation.
     pub method: &'static str,
     /// Dollars on the smaller side of the pool.
     pub side_usd: Figure,
-    /// What that is taken from: `reserves` as the source states them, or `half_of_liquidity`.
+    /// The basis of that value: `reserves` as the source states them, or `half_of_liquidity`.
     pub side_basis: &'static str,
     /// A row for each size.
     pub sizes: Vec<SizeImpact>,
@@ -30,11 +30,11 @@ pub struct PoolImpact {
 pub struct SizeImpact {
     /// Its size in dollars.
     pub usd: u32,
-    /// What is got less than at the price before the trade, in percent of the size.
+    /// The shortfall against the price before the trade, in percent of the size.
     pub loss_pct: Figure,
 }
 
-/// The rule, as it is published with the figures.
+/// The rule, published with the figures.
 const METHOD: &str =
     "loss_pct = 100 * usd / (usd + side_usd): constant product of the deepest pool, without fees";
 
@@ -63,8 +63,8 @@ pub fn pool_impact<'a>(pairs: impl IntoIterator<Item = &'a DexPair>) -> Option<P
     })
 }
 
-/// Dollars on the side that has fewer of them. Sides are far from equal where liquidity is
-/// concentrated: the smaller one runs out first.
+/// Dollars on the smaller side. Sides are far from equal where liquidity is concentrated: the
+/// smaller one runs out first.
 fn smaller_side(pair: &DexPair) -> Option<(Decimal, &'static str)> {
     let stated = || {
         let usd = pair.price_usd?.get();
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(losses(&impact), ["0.0999", "0.9901", "9.0909"]);
         assert_eq!(pool_impact(&[pair("0", None)]), None);
         assert_eq!(pool_impact(&[]), None);
-        // A side that is empty is no side.
+        // An empty side does not count.
         assert_eq!(pool_impact(&[pair("9", Some(("0", "9")))]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What a market tells of a token.
+//! A token's market data.
 
 use alloy_primitives::Address;
 use jiff::Timestamp;
@@ -41,12 +41,12 @@ pub struct TokenMarket {
     pub txs_24h: Option<u64>,
 }
 
-/// A token of a ranking of what is traded or talked about, in the order of the ranking.
+/// A token of a ranking by trades or mentions, in the order of the ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HotToken {
     /// Its chain.
     pub chain_id: u64,
-    /// Its contract as its chain writes it: not every chain of a ranking has 20-byte addresses.
+    /// Its contract in its chain's spelling: not every chain of a ranking has 20-byte addresses.
     pub contract: String,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
@@ -64,7 +64,7 @@ pub struct HotToken {
     pub traders_24h: Option<u64>,
     /// Accounts that hold it.
     pub holders: Option<u64>,
-    /// What the ten largest holders have of the supply, 0 to 100.
+    /// The share of the ten largest holders in the supply, 0 to 100.
     pub top10_hold_pct: Option<Figure>,
     /// The ranking's own level of risk: 1 low, 2 medium, 3 medium to high, 4 and 5 high.
     pub risk_level: Option<u8>,
@@ -77,31 +77,31 @@ impl HotToken {
         self.contract.parse().ok()
     }
 
-    /// Whether the ranking calls it a high risk.
+    /// Whether the ranking rates it as a high risk.
     #[must_use]
     pub fn is_high_risk(&self) -> bool {
         self.risk_level.is_some_and(|level| level >= 4)
     }
 }
 
-/// What is known of a token's origin and of who holds it.
+/// The facts about a token's origin and holders.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct TokenOrigin {
-    /// The account that made it.
+    /// The account that created it.
     pub creator: Option<Address>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Option<Timestamp>,
     /// The source's own level of risk: 1 low to 5 high.
     pub risk_level: Option<u8>,
-    /// What the ten largest holders have of the supply, 0 to 100.
+    /// The share of the ten largest holders in the supply, 0 to 100.
     pub top10_hold_pct: Option<Figure>,
-    /// What its maker has of the supply, 0 to 100.
+    /// The creator's share of the supply, 0 to 100.
     pub creator_hold_pct: Option<Figure>,
-    /// What accounts of a suspicious kind have of the supply, 0 to 100.
+    /// The share of suspicious accounts in the supply, 0 to 100.
     pub suspicious_hold_pct: Option<Figure>,
-    /// Liquidity that was burned and cannot be taken out, 0 to 100.
+    /// The share of liquidity that was burned and cannot be withdrawn, 0 to 100.
     pub lp_burned_pct: Option<Figure>,
-    /// Tokens that its maker made before.
+    /// The creator's earlier tokens.
     pub creator_tokens: Option<u64>,
     /// Of these, those that ended as a rug pull.
     pub creator_rug_pulls: Option<u64>,
@@ -112,7 +112,7 @@ pub struct TokenOrigin {
 /// One pool of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenPool {
-    /// Both tokens as the source names them. Untrusted text without control characters.
+    /// Both tokens, by the source's names. Untrusted text without control characters.
     pub name: String,
     /// The exchange.
     pub protocol: String,
@@ -120,6 +120,6 @@ pub struct TokenPool {
     pub address: Option<Address>,
     /// Dollars in it.
     pub liquidity_usd: Option<Figure>,
-    /// What a trade pays to the pool, in percent.
+    /// The pool's fee for a trade, in percent.
     pub fee_pct: Option<Figure>,
 }

@@ -1,4 +1,4 @@
-//! Pairs of decentralised exchanges: what they say of a token's price, and of tokens by symbol.
+//! Pairs of decentralised exchanges: their data about a token's price, and about tokens by symbol.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Decimal, Figure, symbol::SymbolKey};
 
-/// A token that is known by its pools alone needs this many dollars in them: anybody can open a
+/// A token that only its pools know needs this many dollars in them, because anybody can open a
 /// pool for a token with a well-known symbol.
 const LEAST_LIQUIDITY_USD: Decimal = Decimal::from_parts(50_000, 0, 0, false, 0);
 /// Digits of a price that is computed from two others.
@@ -19,13 +19,13 @@ const DERIVED_DIGITS: u32 = 15;
 /// One pair of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DexPair {
-    /// The chain as the source calls it.
+    /// The chain, by the source's name.
     pub platform: String,
     /// The pair's own address.
     pub pair: String,
-    /// What is priced.
+    /// The priced token.
     pub base: DexToken,
-    /// What it is priced in.
+    /// The token that the price is expressed in.
     pub quote: DexToken,
     /// Dollars for one whole base token.
     pub price_usd: Option<Figure>,
@@ -39,8 +39,8 @@ pub struct DexPair {
     pub quote_reserve: Option<Figure>,
     /// Dollars traded within a day.
     pub volume_24h_usd: Option<Figure>,
-    /// Within how many seconds before the source looked the pair was traded last, by the shortest
-    /// window in which there was a trade or a volume; `None` when none is known.
+    /// The shortest window, in seconds before the source's observation, with a trade or a volume;
+    /// `None` when there is none.
     pub traded_within_seconds: Option<u64>,
     /// Change of the base token's price over an hour, in percent.
     pub change_1h_pct: Option<Figure>,
@@ -55,7 +55,7 @@ pub struct DexPair {
 /// One side of a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DexToken {
-    /// Its contract as its chain writes it; with checksum on EVM chains.
+    /// Its contract in its chain's spelling; with checksum on EVM chains.
     pub address: String,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
@@ -87,7 +87,7 @@ fn traded_at(within_seconds: Option<u64>, seen: Timestamp) -> Option<Timestamp> 
     seen.checked_sub(SignedDuration::from_secs(within)).ok()
 }
 
-/// What the source of pairs calls an EVM chain whose tokens are scanned.
+/// The source's name of an EVM chain whose tokens are scanned.
 #[must_use]
 pub fn platform_of(chain_id: u64) -> Option<&'static str> {
     Some(match chain_id {
@@ -104,7 +104,7 @@ pub fn platform_of(chain_id: u64) -> Option<&'static str> {
 }
 
 /// The price of the token at `address` on `platform`, from the pair with the most dollars in it.
-/// Where the token is what others are priced in, its price follows from theirs.
+/// Where the token is the quote token of its pairs, its price follows from theirs.
 #[must_use]
 pub fn spot(platform: &str, address: &str, pairs: &[DexPair]) -> Option<DexPrice> {
     pairs
@@ -115,8 +115,8 @@ pub fn spot(platform: &str, address: &str, pairs: &[DexPair]) -> Option<DexPrice
 }
 
 impl DexPair {
-    /// The time up to which nobody is known to have traded in it, where the source looked at
-    /// `seen`: its price is that old at most. `None` when no window has a trade.
+    /// The earliest possible time of its last trade, for an observation at `seen`: its price is at
+    /// most that old. `None` when no window has a trade.
     #[must_use]
     pub fn traded_at(&self, seen: Timestamp) -> Option<Timestamp> {
         traded_at(self.traded_within_seconds, seen)
@@ -141,14 +141,14 @@ impl DexPair {
     }
 }
 
-/// The token of `pairs` with exactly the symbol `query` that has the most dollars in its pools,
-/// with the price of the deepest one and the volume of all; other tokens of the symbol are its
-/// alternatives. Tokens with little liquidity, those whose deepest pool nobody is known to have
-/// traded within a day, and imitations are left out. None is ranked: a pool says nothing about who
-/// is meant by a symbol.
+/// The token of `pairs` with exactly the symbol `query` and the most dollars in its pools, with the
+/// price of the deepest pool and the volume of all; other tokens of the symbol are its
+/// alternatives. Tokens with little liquidity, tokens without a known trade in their deepest pool
+/// within a day, and imitations are left out. None has a rank, because a pool does not say which
+/// token a symbol means.
 ///
-/// The source looked at `seen`. The coin is as old as the last trade can be: that its pool was read
-/// now says nothing of when anybody paid the price.
+/// `seen` is the time of the source's observation. The coin is as old as the last trade can be: a
+/// read of the pool now does not say when that price was last paid.
 #[must_use]
 pub fn deepest(query: &SymbolKey, pairs: &[DexPair], seen: Timestamp) -> Option<Coin> {
     let mut tokens: BTreeMap<(&str, &str), Vec<&DexPair>> = BTreeMap::new();
@@ -171,7 +171,7 @@ pub fn deepest(query: &SymbolKey, pairs: &[DexPair], seen: Timestamp) -> Option<
 /// A token by its pairs, and the dollars in its pools.
 fn coin(pairs: &[&DexPair], seen: Timestamp) -> Option<(Figure, Coin)> {
     let deepest = pairs.iter().max_by_key(|pair| pair.liquidity_usd)?;
-    // A price that nobody is known to have paid of late is none.
+    // A price without a known recent trade does not count.
     let traded = deepest.traded_at(seen)?;
     let liquidity = sum(pairs, |pair| pair.liquidity_usd)?;
     if liquidity.get() < LEAST_LIQUIDITY_USD {
@@ -197,7 +197,7 @@ fn coin(pairs: &[&DexPair], seen: Timestamp) -> Option<(Figure, Coin)> {
     Some((liquidity, coin))
 }
 
-/// The sum of what is known; `None` of nothing.
+/// The sum of the known figures; `None` when there are none.
 fn sum(pairs: &[&DexPair], of: impl Fn(&DexPair) -> Option<Figure>) -> Option<Figure> {
     pairs
         .iter()
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_are_priced_in_is_priced_by_them() {
+    fn a_quote_token_is_priced_by_its_pairs() {
         let pairs = [pair(("0xa", "WOKB"), "118.30", "118.42", Some("5000"))];
         let price = spot("xlayer", "0xusd", &pairs).unwrap();
         assert_eq!(price.price_usd.to_string(), "0.998986657659179");

@@ -1,4 +1,4 @@
-//! Tokens that a search found, the ones that are most likely meant first.
+//! The tokens that a search found, the likeliest ones first.
 
 use std::cmp::Ordering;
 
@@ -14,7 +14,7 @@ pub struct FoundToken {
     /// Its contract.
     #[serde(serialize_with = "checksummed")]
     pub address: Address,
-    /// Its symbol as it writes it. Untrusted text without control characters.
+    /// Its own symbol. Untrusted text without control characters.
     pub symbol: String,
     /// Its name. Untrusted text without control characters.
     pub name: Option<String>,
@@ -30,28 +30,28 @@ pub struct FoundToken {
     pub liquidity_usd: Option<Figure>,
     /// Accounts that hold it.
     pub holders: Option<u64>,
-    /// Whether the source recognises it; `None` when it does not say.
+    /// Whether the source recognises it; `None` when it does not state that.
     pub verified: Option<bool>,
 }
 
-/// One page of what a search found, in the source's order.
+/// One page of a search result, in the source's order.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct FoundPage {
     /// The tokens, each once.
     pub tokens: Vec<FoundToken>,
-    /// Where the next page begins, as the source calls it; `None` at the end.
+    /// The source's cursor of the next page; `None` at the end.
     pub next_cursor: Option<String>,
 }
 
-/// How a found token's symbol stands to what was asked for.
+/// How a found token's symbol compares with the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Likeness {
     /// The same symbol.
     Exact,
-    /// Another symbol, or the name matched.
+    /// Another symbol; or its name matched.
     Partial,
-    /// It looks like plain letters and is written with others.
+    /// It looks like plain letters, but it is written with others.
     Imitation,
 }
 
@@ -61,14 +61,13 @@ pub struct RankedToken {
     /// The token.
     #[serde(flatten)]
     pub token: FoundToken,
-    /// How its symbol stands to the search.
+    /// How its symbol compares with the search.
     #[serde(rename = "match")]
     pub likeness: Likeness,
 }
 
-/// `found` in the order in which it should be read: the exact symbol before others, verified before
-/// unverified, more liquidity and more holders first. Imitations come last, whatever they say of
-/// themselves.
+/// `found` in reading order: the exact symbol before others, verified before unverified, more
+/// liquidity and more holders first. Imitations come last, whatever their other data.
 #[must_use]
 pub fn rank(query: &SymbolKey, found: Vec<FoundToken>) -> Vec<RankedToken> {
     let mut ranked: Vec<RankedToken> = found
@@ -82,7 +81,7 @@ pub fn rank(query: &SymbolKey, found: Vec<FoundToken>) -> Vec<RankedToken> {
     ranked
 }
 
-/// How `symbol` stands to what was asked for.
+/// How `symbol` compares with the search.
 #[must_use]
 pub fn likeness(query: &SymbolKey, symbol: &str) -> Likeness {
     if is_imitation(symbol) {
@@ -94,8 +93,8 @@ pub fn likeness(query: &SymbolKey, symbol: &str) -> Likeness {
     }
 }
 
-/// Whether a symbol is written with letters of another alphabet that look like those of ours, so
-/// that it reads as a symbol which it is not. `USD₮0` is none: its `₮` is read as `T` everywhere.
+/// Whether a symbol uses letters of another alphabet that look like Latin ones, so that it reads as
+/// another symbol. `USD₮0` is not one: its `₮` is read as `T` everywhere.
 #[must_use]
 pub fn is_imitation(symbol: &str) -> bool {
     let Some(key) = SymbolKey::new(symbol) else {
@@ -123,7 +122,7 @@ fn looks_latin(c: char) -> bool {
     const CHEROKEE: &str = "ᎪᎬᎫᏔᎳᎷᎻᎢᏚᎠᏞᏒᏟᏦᏢᏴᏃᏀᏙᏩ";
     const OTHERS: &str = "ƖȜꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓪꓫꓬꓮꓰꓲꓳꓴ₮₳₿ⵔⵏƐƧƦƲØŁĐŦĦ";
     [CYRILLIC, GREEK, ARMENIAN, CHEROKEE, OTHERS].iter().any(|set| set.contains(c))
-        // Accents on a letter of ours, composed or not, hide well in a short symbol.
+        // Accents on a Latin letter, composed or not, are easy to miss in a short symbol.
         || matches!(c, 'À'..='Ö' | 'Ù'..='Ý' | 'Ā'..='Ž' | 'Ơ' | 'Ư' | 'Ǎ'..='Ǜ' | 'Ḁ'..='Ỹ' | '\u{300}'..='\u{36f}')
 }
 
@@ -187,7 +186,7 @@ mod tests {
         assert_eq!(likeness(&usdt0, "USDT"), Likeness::Partial);
         let chinese = SymbolKey::new("币安人生").unwrap();
         assert_eq!(likeness(&chinese, "币安人生"), Likeness::Exact);
-        // Invisible and full-width forms are folded away before anything is compared.
+        // Invisible and full-width forms are folded before the comparison.
         assert_eq!(likeness(&usdt0, "ＵＳＤＴ０"), Likeness::Exact);
     }
 

@@ -1,4 +1,4 @@
-//! What is trending: the coins that several rankings name at once.
+//! Trending coins: those that several rankings name at once.
 
 mod excluded;
 mod words;
@@ -17,16 +17,16 @@ pub const MAX_ROWS: usize = 3;
 /// percent of the lower one.
 const SAME_COIN_PCT: Decimal = Decimal::TEN;
 
-/// A coin that many look for, in the order of the ranking.
+/// A coin that many people search for, in the order of the ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchedCoin {
-    /// The catalogue's own name of it, safe as a part of a URL.
+    /// The catalogue's id, safe as a part of a URL.
     pub id: String,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
     /// Its name. Untrusted text without control characters.
     pub name: String,
-    /// Place by market capitalisation, from 1.
+    /// Rank by market capitalisation, from 1.
     pub rank: Option<u32>,
     /// Dollars for one whole coin, above zero.
     pub price_usd: Option<Figure>,
@@ -38,10 +38,10 @@ pub struct SearchedCoin {
     pub volume_24h_usd: Option<Figure>,
 }
 
-/// A symbol that many talk about, in the order of the ranking.
+/// A symbol that is mentioned often, in the order of the ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MentionedSymbol {
-    /// The symbol. Which coin it means is not said.
+    /// The symbol. The source does not say which coin it means.
     pub symbol: String,
     /// Mentions within a day.
     pub mentions: u64,
@@ -54,18 +54,18 @@ pub struct MentionedSymbol {
 /// The rankings that answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rankings<'a> {
-    /// What is looked for.
+    /// The most searched coins.
     pub searched: Option<&'a [SearchedCoin]>,
-    /// What is traded on exchanges without an operator.
+    /// The most traded tokens of decentralised exchanges.
     pub hot: Option<&'a [HotToken]>,
-    /// What is talked about.
+    /// The most mentioned symbols.
     pub mentioned: Option<&'a [MentionedSymbol]>,
 }
 
 /// A trending coin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TrendingRow {
-    /// Place in this answer, from 1.
+    /// Rank in this answer, from 1.
     pub rank: usize,
     /// Its symbol. Untrusted text without control characters.
     pub symbol: String,
@@ -79,13 +79,13 @@ pub struct TrendingRow {
     pub market_cap_usd: Option<Figure>,
     /// Dollars traded within a day.
     pub volume_24h_usd: Option<Figure>,
-    /// In how many rankings it is.
+    /// The number of rankings that name it.
     pub named_by: usize,
-    /// What each ranking says of it.
+    /// A sentence for each ranking that names it.
     pub why: Vec<String>,
-    /// What speaks against it.
+    /// Its risks.
     pub risks: Vec<&'static str>,
-    /// Where to read on.
+    /// Links for further reading.
     pub links: BTreeMap<&'static str, String>,
 }
 
@@ -97,11 +97,10 @@ struct Candidate<'a> {
     mentioned: Option<(usize, &'a MentionedSymbol)>,
 }
 
-/// The coins that most rankings name, the first [`MAX_ROWS`] or all of them, and how many are named
-/// at all; among equals the better places. Bitcoin, what is meant to be worth a dollar, wrapped and
-/// staked forms, imitations and tokens of a high risk are left out. A symbol that is only talked
-/// about is no coin, and what is said of a symbol is not said of a token of an exchange that bears
-/// it.
+/// The coins that most rankings name, the first [`MAX_ROWS`] or all of them, and the number of all
+/// named coins; among equals the better ranks come first. Bitcoin, stablecoins, wrapped and staked
+/// forms, imitations and tokens of a high risk are left out. A symbol with mentions only is not a
+/// coin. Mentions of a symbol do not count for a token of an exchange with that symbol.
 #[must_use]
 pub fn trending(rankings: Rankings<'_>, extent: Extent) -> (Vec<TrendingRow>, usize) {
     let mut found = candidates(rankings);
@@ -131,7 +130,7 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
             .searched
             .is_some_and(|(_, coin)| !same_coin(coin, token));
         if apart || candidate.hot.is_some() {
-            // Another token with the symbol of a coin that is there already.
+            // Another token with the symbol of a coin that is already listed.
             others.push(Candidate {
                 hot: Some((place, token)),
                 ..Candidate::default()
@@ -143,8 +142,8 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
     for (place, mention) in numbered(rankings.mentioned) {
         let key = SymbolKey::new(&mention.symbol);
         let candidate = key.and_then(|key| by_symbol.get_mut(&key));
-        // Mentions are counted by symbol: they are of the coin that a catalogue lists under it,
-        // never of a token of an exchange that bears it.
+        // Mentions are counted by symbol. They count for the coin that a catalogue lists under it,
+        // never for a token of an exchange with that symbol.
         if let Some(candidate) = candidate.filter(|candidate| candidate.searched.is_some()) {
             candidate.mentioned.get_or_insert((place, mention));
         }
@@ -152,7 +151,7 @@ fn candidates(rankings: Rankings<'_>) -> Vec<Candidate<'_>> {
     by_symbol.into_values().chain(others).collect()
 }
 
-/// Elements with their places from 1.
+/// Elements with their ranks from 1.
 fn numbered<T>(ranking: Option<&[T]>) -> impl Iterator<Item = (usize, &T)> {
     ranking
         .unwrap_or_default()
@@ -166,7 +165,7 @@ fn admitted(symbol: &str, name: Option<&str>) -> Option<SymbolKey> {
     (!search::is_imitation(symbol) && !is_excluded(&key, name)).then_some(key)
 }
 
-/// Whether both are the same coin: a symbol alone does not say so, a price does.
+/// Whether both are the same coin. A symbol alone does not prove it, a price does.
 fn same_coin(coin: &SearchedCoin, token: &HotToken) -> bool {
     let prices = coin.price_usd.zip(token.price_usd);
     prices.is_some_and(|(a, b)| {
@@ -175,11 +174,11 @@ fn same_coin(coin: &SearchedCoin, token: &HotToken) -> bool {
     })
 }
 
-/// More rankings first, then the better mean place, then the larger market.
+/// More rankings first, then the better mean rank, then the larger market.
 fn order(a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
     let mean = |candidate: &Candidate<'_>| {
         let places = candidate.places();
-        // Of equally many places the sum compares as the mean does.
+        // With equally many ranks, the sum compares like the mean.
         (
             std::cmp::Reverse(places.len()),
             places.iter().sum::<usize>(),
@@ -212,7 +211,7 @@ impl Candidate<'_> {
         self.of(|coin| coin.market_cap_usd, |token| token.market_cap_usd)
     }
 
-    /// A figure of the catalogue, otherwise of the exchanges.
+    /// A figure of the catalogue, otherwise one of the exchanges.
     fn of(
         &self,
         coin: impl Fn(&SearchedCoin) -> Option<Figure>,

@@ -56,12 +56,12 @@ mod abi {
     }
 }
 
-/// One, in the millionths that fractions are read in.
+/// One, in the millionths of fractions.
 const ONE: u64 = 1_000_000;
 /// The aggregator's own share of the gross input: 25 basis points.
 const AGGREGATOR: u64 = 2_500;
 
-/// A recorded quote: two legs, the first of which pays the aggregator and then the integrator.
+/// A recorded quote with two legs; the first one pays the aggregator and then the integrator.
 #[derive(Clone, Debug)]
 pub(crate) struct Quote {
     answer: Value,
@@ -69,12 +69,12 @@ pub(crate) struct Quote {
     fees: forwardERC20FeesCall,
     exchange: snwapCall,
     account: Address,
-    /// What the exchange is paid and gives.
+    /// The paid and the received amount of the exchange.
     rate: (U256, U256),
 }
 
 impl Quote {
-    /// The recording, when it has that shape and its calldata is the one way to write it.
+    /// The recording, when it has that shape and its calldata is canonical.
     pub(super) fn read(answer: Value) -> Option<Self> {
         let data = hex::decode(text(&answer, "/transactionRequest/data")?).ok()?;
         let call = swapTokensMultipleV3ERC20ToERC20Call::abi_decode(&data).ok()?;
@@ -100,8 +100,8 @@ impl Quote {
         })
     }
 
-    /// The quote for another account, amount, slippage, integrator and fee. What the recording gets
-    /// wrong stays wrong: a receiver other than its account is kept.
+    /// The quote for another account, amount, slippage, integrator and fee. Errors of the recording
+    /// stay: a receiver other than its account is kept.
     pub(super) fn answer(&self, query: &BTreeMap<String, String>) -> Option<String> {
         let gross = digits(query.get("fromAmount")?)?;
         let account: Address = query.get("fromAddress")?.parse().ok()?;

@@ -71,7 +71,7 @@ async fn the_lending_market_is_read_by_the_adapter_as_the_real_one() {
     );
     let position = u64::try_from(held(&chain, xlayer::A_USDG, user)).unwrap();
     assert!(position.abs_diff(100_000_000) <= 1, "{position}");
-    // A paused reserve takes no deposits: it is no market.
+    // A paused reserve takes no deposits, so it is no market.
     let pause = AavePool::setPausedCall {
         asset: USDG,
         on: true,

@@ -1,5 +1,4 @@
-//! Quotes and readings through the real adapters, and what becomes of them on the chains of
-//! dev-chain.
+//! Quotes and readings through the real adapters, and their effects on the chains of dev-chain.
 
 #![allow(
     clippy::unwrap_used,
@@ -49,7 +48,7 @@ fn ask(chain: &DevChain, method: &str, params: &Value) -> Value {
     }
 }
 
-/// Sends a call of an account that needs no signature; the hash, or why it was refused.
+/// Sends a call of an account that needs no signature; returns the hash or the refusal.
 pub(crate) fn send(
     chain: &DevChain,
     from: Address,
@@ -64,7 +63,7 @@ pub(crate) fn send(
     }
 }
 
-/// Approves `spender`, which has to succeed.
+/// Approves `spender`; panics on failure.
 pub(crate) fn approve(
     chain: &DevChain,
     from: Address,

@@ -102,7 +102,7 @@ async fn a_quote_that_became_too_good_reverts_and_a_hostile_router_does_not() {
         held(&chain, WOKB, user),
         U256::from(400_000_000_000_000_000_u64)
     );
-    // Too late.
+    // After the deadline.
     let late = okx.swap(&request).await.unwrap().value;
     chain.advance_time(601);
     let said = send(&chain, user, late.to, &late.data).unwrap_err();

@@ -1,4 +1,4 @@
-//! The probe that a server runs beside its callers.
+//! The probe that a server runs in the background.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ fn adapter(url: String, change: impl FnOnce(&mut SourceConfig)) -> Coingecko {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_probes_soon_after_its_start_and_once_in_the_period() {
-    // Nobody is asked for one that is switched off, so that no connection waits while the clock
+    // No connection is open for an adapter that is switched off, so none waits while the clock
     // stands still.
     let adapter = adapter("http://127.0.0.1:1".to_owned(), |config| {
         config.enabled = false

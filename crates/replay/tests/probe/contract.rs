@@ -1,12 +1,12 @@
-//! Every member of every recorded answer is dropped, renamed and retyped, one at a time, under the
-//! real adapters. From what becomes of the readings `forms.json` is written (`UPDATE_FORMS=1`), by
-//! which the probe names what has changed.
+//! Drops, renames and retypes every member of every recorded answer, one at a time, under the real
+//! adapters. The changes of the readings give `forms.json` (`UPDATE_FORMS=1`), by which the probe
+//! names what has changed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use data_sources::{
-    probe::{Answer, Exchange, Form, Heard, Kind, Member, Row, Shape, State, form_key, rows},
+    probe::{Exchange, Form, Heard, Kind, Member, ProbeReading, Row, Shape, State, form_key, rows},
     transport::Transport,
 };
 use replay::{Recordings, ReplayServer};
@@ -20,9 +20,9 @@ use super::{
     world::{World, now},
 };
 
-/// What one changed answer led to.
+/// The effect of one changed answer.
 struct Outcome {
-    answer: Option<Answer>,
+    answer: Option<ProbeReading>,
     rows: Vec<Row>,
 }
 
@@ -68,7 +68,7 @@ struct Found {
     wrong: BTreeMap<(String, String), Vec<String>>,
 }
 
-/// Each question is asked of a world of its own, in which nothing is kept yet.
+/// Each question has a world of its own with empty caches.
 async fn heard() -> Vec<((usize, usize), Heard)> {
     let replay = ReplayServer::start(Recordings::embedded().unwrap())
         .await
@@ -190,7 +190,7 @@ async fn examine(
     merge(known, form);
 }
 
-/// Two questions may have the same form of answer: what either rests on counts.
+/// Two questions may have the same form of answer: the form holds what either needs.
 fn merge(known: &mut Form, form: Form) {
     for (path, member) in form.members {
         known.unread.remove(&path);
@@ -296,7 +296,7 @@ async fn every_changed_member_is_named_or_harmless() {
     );
 }
 
-/// Whether a row is not `ok` and says where the member was.
+/// Whether a row is not `ok` and names the member's place.
 fn names(row: &Row, path: &str) -> bool {
     let at = |change: &data_sources::probe::Change| change.path == path;
     row.state >= State::Changed && row.changes.iter().any(at)

@@ -1,10 +1,9 @@
-//! What a reading says that the reading of the unchanged answer does not say.
+//! The part of a reading that the reading of the unchanged answer does not have.
 
 use std::collections::BTreeSet;
 
-/// Members without which, or with another kind of which, a reading says something else than that
-/// something is missing: the beginning of the source, the path or its last member, and why that is
-/// right.
+/// Members whose loss or change of kind makes a reading say something other than that something is
+/// missing: the beginning of the source, the path or its last member, and why that is right.
 pub(crate) const REVIEWED: [(&str, &str, &str); 13] = [
     (
         "sourcify.abi",
@@ -73,8 +72,8 @@ pub(crate) const REVIEWED: [(&str, &str, &str); 13] = [
     ),
 ];
 
-/// The answer with the details of positions: where one of these cannot be read, positions are told
-/// by platform instead.
+/// The answer with the details of positions: where a detail cannot be read, the reading lists
+/// positions by platform instead.
 const DETAIL: &str = "okx.defi /api/v6/defi/user/asset/platform/detail";
 #[rustfmt::skip]
 const OF_DETAIL: [&str; 35] = [
@@ -115,7 +114,7 @@ const OF_DETAIL: [&str; 35] = [
     "$.data[].walletIdPlatformDetailList[].networkHoldVoList[].investTokenBalanceVoList[].totalValue",
 ];
 
-/// Every member that was looked at.
+/// Every reviewed member.
 pub(crate) fn all_reviewed() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let of_detail = OF_DETAIL
         .iter()
@@ -123,13 +122,12 @@ pub(crate) fn all_reviewed() -> impl Iterator<Item = (&'static str, &'static str
     REVIEWED.into_iter().chain(of_detail)
 }
 
-/// Whether a path is the one that was looked at, or ends with the member that was.
+/// Whether a path is a reviewed one, or ends with a reviewed member.
 pub(crate) fn is_at(path: &str, looked_at: &str) -> bool {
     path == looked_at || (looked_at.starts_with('.') && path.ends_with(looked_at))
 }
 
-/// A path that is empty would look at every member of a source, and none would be noticed that
-/// reads as something else.
+/// An empty path would review every member of a source and hide every change in it.
 #[test]
 fn every_reviewed_member_is_named() {
     for (source, path, why) in all_reviewed() {
@@ -144,15 +142,15 @@ fn every_reviewed_member_is_named() {
     ));
 }
 
-/// Whether a change of this member was looked at.
+/// Whether a change of this member is reviewed.
 pub(crate) fn reviewed(name: &str, path: &str) -> bool {
     let mut known = all_reviewed();
     known.any(|(source, at, _)| name.starts_with(source) && is_at(path, at))
 }
 
 /// Words and values of a reading that the reading of the unchanged answer does not have, or has
-/// elsewhere. Words that say that something is missing, and values that the changed answer itself
-/// states, are none.
+/// elsewhere. Words that report something missing, and values that the changed answer itself
+/// states, do not count.
 pub(crate) fn news(base: &str, told: &str) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !(c.is_alphanumeric() || ".-_$₮".contains(c)))
@@ -173,7 +171,7 @@ pub(crate) fn news(base: &str, told: &str) -> Vec<String> {
     new.into_iter().take(4).cloned().collect()
 }
 
-/// A number as short as it can be written.
+/// A number in its shortest form.
 fn plain(word: &str) -> String {
     let number = word.parse::<f64>().is_ok() && word.contains('.');
     match number {
@@ -182,7 +180,7 @@ fn plain(word: &str) -> String {
     }
 }
 
-/// Words of a reading that lacks something, or of what a mutation put in its place.
+/// Whether the word only reports something missing, or is the mutation's own.
 fn says_nothing(word: &str) -> bool {
     let source = word.split_once('.').is_some_and(|(upstream, call)| {
         [upstream, call]

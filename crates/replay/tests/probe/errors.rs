@@ -1,4 +1,4 @@
-//! What can go wrong with an upstream: each has its own word.
+//! The failures of an upstream: each has its own word.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -40,7 +40,7 @@ async fn answering(response: ResponseTemplate, change: impl FnOnce(&mut SourceCo
     rows(server.uri(), change).await
 }
 
-/// The first source of the adapter that was asked at all, and the exit code.
+/// The first source of the adapter that was asked, and the exit code.
 fn first(rows: &[Row]) -> (State, Option<bool>, Option<bool>, u8) {
     let row = &rows[0];
     let text = table(rows);
@@ -111,7 +111,7 @@ async fn rows_of_a_closed_port() -> Vec<Row> {
 }
 
 #[tokio::test]
-async fn nothing_switched_on_is_said() {
+async fn a_probe_without_any_enabled_source_says_so() {
     let rows = rows("http://127.0.0.1:1".to_owned(), |config| {
         config.enabled = false
     })
@@ -135,8 +135,7 @@ async fn a_spent_quota_asks_nobody() {
 
 type New<T> = fn(&Transport, SourceConfig, Arc<dyn Clock>) -> Result<T, TransportError>;
 
-/// The rows of a model's upstream that answers everything alike, and the addresses that were asked
-/// for.
+/// The rows of a model whose upstream gives one answer to everything, and the requested addresses.
 async fn model<T: Probed>(new: New<T>, response: ResponseTemplate) -> (Vec<Row>, Vec<String>) {
     let server = MockServer::start().await;
     Mock::given(any())
@@ -157,8 +156,7 @@ async fn model<T: Probed>(new: New<T>, response: ResponseTemplate) -> (Vec<Row>,
     (rows, paths.collect())
 }
 
-/// The list of models costs nothing: a wrong key is found out, and nothing is drawn or written for
-/// it.
+/// The list of models is free of charge: it reveals a wrong key without a paid request.
 #[tokio::test]
 async fn a_wrong_key_of_a_model_is_found_out_for_nothing() {
     let recorded = |file: &str| {
@@ -199,7 +197,7 @@ async fn a_wrong_key_of_a_model_is_found_out_for_nothing() {
         assert_eq!(of_models[0].state, State::KeyRefused, "{name}: {rows:?}");
         assert_eq!(of_models[0].authenticated, Some(false), "{name}");
         assert_eq!(exit_code(&rows), 2, "{name}");
-        // What costs money is not asked, and stands there.
+        // The probe does not make paid requests, and lists them as such.
         let unasked = rows.iter().filter(|row| row.state == State::NotAsked);
         assert_eq!(unasked.count(), rows.len() - 1, "{name}: {rows:?}");
         assert!(!table(&rows).contains("5ec2e7"), "{name}");
@@ -211,7 +209,7 @@ async fn a_wrong_key_of_a_model_is_found_out_for_nothing() {
         (rows[0].state, rows[0].authenticated),
         (State::Ok, Some(true))
     );
-    // There is no such list here: nothing is asked.
+    // This provider has no such list, so the probe asks nothing.
     let (rows, asked) = model(Perplexity::new, status(401)).await;
     assert!(asked.is_empty());
     assert!(

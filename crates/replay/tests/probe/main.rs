@@ -1,4 +1,4 @@
-//! The probe against recordings: as they are, and with every member dropped, renamed and retyped.
+//! The probe against recordings: unchanged, and with every member dropped, renamed and retyped.
 
 #![allow(
     clippy::unwrap_used,
@@ -41,7 +41,7 @@ async fn found() -> Vec<Row> {
     rows
 }
 
-/// What no recording answers: feeds that nobody recorded, and a series that needs a key.
+/// The sources without a recording: feeds that nobody recorded, and a series that needs a key.
 const UNRECORDED: [&str; 5] = [
     "rss.decrypt",
     "rss.blockworks",

@@ -1,4 +1,4 @@
-//! Documents with one member changed, wherever it stands.
+//! Documents with one member changed at each of its places.
 
 use data_sources::probe::Kind;
 use serde_json::{Map, Value, json};
@@ -97,7 +97,7 @@ fn member(members: &mut Map<String, Value>, name: &str, rest: &[Step], mutation:
     }
 }
 
-/// A value of another kind that comes as near as it can.
+/// A value of another kind, as close as possible.
 fn retyped(value: &Value, kind: Kind) -> Value {
     match (kind, value) {
         (Kind::Null, _) => Value::Null,

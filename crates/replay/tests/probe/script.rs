@@ -1,4 +1,4 @@
-//! A server that answers each request as it was answered before, one of them with another body.
+//! A server that replays recorded answers, one of them with another body.
 
 use std::{
     collections::BTreeMap,
@@ -49,7 +49,7 @@ impl Script {
     }
 }
 
-/// Nodes are told apart by their questions alone: their address is not noted.
+/// Only the question tells nodes apart, because recordings omit their addresses.
 fn key_of(exchange: &Exchange) -> String {
     let sent = exchange.sent.as_deref().unwrap_or_default();
     match &exchange.base {

@@ -1,4 +1,4 @@
-//! Every adapter, connected to recordings or to what stands in for them.
+//! Every adapter, connected to recordings or to stand-ins.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -50,7 +50,7 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_second(i64::try_from(replay::RECORDED_AT).unwrap()).unwrap()
 }
 
-/// Every adapter, with its upstreams at `root`: the host is the first segment of every path there.
+/// Every adapter, with its upstreams at `root`: the first segment of every path there is the host.
 pub(crate) struct World {
     plain: Vec<Box<dyn Probed + Send + Sync>>,
     lifi: Lifi,

@@ -1,4 +1,4 @@
-//! What all operations share: `meta`, errors, the 402 answer, headers.
+//! The parts that all operations share: `meta`, errors, the 402 answer, headers.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -45,8 +45,8 @@ pub(super) fn paid(route: &Route, network: Network, offering: &Offering) -> Json
     operation
 }
 
-/// What registries read: the structured form, and beside it `pricingMode` and `network` for readers
-/// of the flat form that the service document declares.
+/// The payment data for registries: the structured form, and in addition `pricingMode` and
+/// `network` for readers of the older flat form.
 fn payment_info(route: &Route, network: Network) -> Json {
     json!({
         "price": {"mode": "fixed", "currency": "USD", "amount": route.price.to_string()},
@@ -74,8 +74,8 @@ fn description(route: &Route, unserved: Option<&Unserved>) -> String {
     text
 }
 
-/// A parameter object of OpenAPI. Only what the example call has carries an example: taken
-/// together, the examples of an operation are a call that is served.
+/// A parameter object of OpenAPI. Only parameters of the example call carry an example: together
+/// the examples of an operation are a call that is served.
 pub(super) fn query_parameter(parameter: &Parameter, shown: bool) -> Json {
     let mut object = json!({
         "name": parameter.name,
@@ -131,7 +131,7 @@ fn success(route: &Route, status: u16) -> Json {
         _ => "paid for",
     };
     if let (202, Some(data)) = (status, data.as_object_mut()) {
-        // What is not over has no end yet.
+        // An unfinished action has no end yet.
         data.remove("ended_at");
         if data.contains_key("status") {
             data.insert("status".to_owned(), "in_progress".into());

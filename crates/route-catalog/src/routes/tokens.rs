@@ -12,7 +12,7 @@ const TOKEN: Parameter = Parameter::required(
     "Token contract on X Layer.",
 );
 
-/// Service document 2.2.
+/// A swap quote with calldata.
 pub(crate) const SWAP: Route = Route {
     operation: Operation::Swap,
     method: Method::Post,

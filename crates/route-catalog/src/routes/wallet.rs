@@ -29,8 +29,8 @@ const PRODUCT_ID: Parameter = Parameter::optional(
     "One product of the protocol.",
 );
 
-/// EIP-3009 `TransferWithAuthorization` from the payer to its own sub-wallet, in the form in which
-/// the scheme `exact` writes one.
+/// EIP-3009 `TransferWithAuthorization` from the payer to its own sub-wallet, in the form of the
+/// scheme `exact`.
 pub(super) const PRINCIPAL_AUTH: Parameter = Parameter::optional(
     "principal_auth",
     Rule::Object(&[
@@ -81,8 +81,8 @@ pub(super) const PRINCIPAL_AUTH: Parameter = Parameter::optional(
     "Brings what the sub-wallet lacks, at least the shortfall, from the payer (EIP-3009).",
 );
 
-/// What an action answers with, as `api-server` renders an intent: its operation, its transactions,
-/// its result.
+/// The answer of an action, as `api-server` renders an intent: its operation, its transactions, its
+/// result.
 macro_rules! action {
     ($operation:literal, [$($before:literal),*], $result:literal) => {
         concat!(

@@ -225,7 +225,7 @@ fn text_rules() -> impl Strategy<Value = Rule> {
 
 proptest! {
     #[test]
-    fn whatever_is_accepted_reads_back_the_same(rule in text_rules(), text in "\\PC{0,30}|[0-9.$, ]{1,20}|0x[0-9a-fA-F]{1,64}|1[0-9]{12}") {
+    fn an_accepted_value_reads_back_the_same(rule in text_rules(), text in "\\PC{0,30}|[0-9.$, ]{1,20}|0x[0-9a-fA-F]{1,64}|1[0-9]{12}") {
         if let Ok(value) = rule.read_text(&text) {
             prop_assert_eq!(rule.read_text(&value.to_string()), Ok(value));
         }

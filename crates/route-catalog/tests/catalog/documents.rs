@@ -168,7 +168,7 @@ fn partial() -> Catalog {
 }
 
 #[test]
-fn what_is_not_served_is_told_apart_by_machines() {
+fn machines_can_tell_unserved_routes_apart() {
     let catalog = partial();
     let swap = &catalog.openapi()["paths"]["/swap"]["post"];
     assert_eq!(swap["tags"], json!(["paid", "tokens", "unavailable"]));

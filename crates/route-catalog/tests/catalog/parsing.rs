@@ -1,4 +1,4 @@
-//! Parameters of requests: what is taken, what is refused, and how it is named.
+//! Parameters of requests: the accepted values, and the names of the refusals.
 
 use alloy_primitives::{U256, address};
 use proptest::prelude::*;

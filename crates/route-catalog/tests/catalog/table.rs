@@ -1,8 +1,8 @@
-//! The table against the service document.
+//! The table against the published prices.
 
 use route_catalog::{COMMON_QUERY, Constraint, Counts, Operation, Parameter, Route, Rule};
 
-/// Service document 4.1, both tables, in its order.
+/// The published prices, in the order of the table.
 const PRICES: &str = "
 POST /swap 0.01
 GET /market-alpha 0.005

@@ -1,4 +1,4 @@
-//! Whatever a facilitator answers: a payment is valid or settled only when every word of the answer
+//! Any answer of a facilitator: a payment is valid or settled only when every member of the answer
 //! says so.
 
 use alloy_primitives::hex;
@@ -25,7 +25,7 @@ fn payment(scheme: &str) -> Payment {
     Payment::restore(payload.as_bytes(), requirements.as_bytes()).unwrap()
 }
 
-/// A value that a member may have: often a good one.
+/// A possible value of a member, often a good one.
 fn value() -> impl Strategy<Value = Value> {
     let texts = prop::sample::select(vec![
         "",
@@ -59,7 +59,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// An answer in which any members are as they should be, others something else, or missing.
+/// An answer in which some members are good, some are wrong, and some are missing.
 fn answer(good: Value) -> impl Strategy<Value = Value> {
     let good: Map<String, Value> = good.as_object().unwrap().clone();
     let members: Vec<_> = good
@@ -86,7 +86,7 @@ fn statuses() -> impl Strategy<Value = u16> {
     prop_oneof![4 => Just(200), 1 => prop::sample::select(vec![201, 299, 300, 400, 402, 500, 502])]
 }
 
-/// Absent, null and empty are all the same to a facilitator.
+/// A facilitator treats absent, null and empty alike.
 fn none(value: &Value) -> bool {
     value.is_null() || value == ""
 }
@@ -144,7 +144,7 @@ proptest! {
         if let Answer::Final(Settlement::Settled(receipt)) = &answered {
             prop_assert_eq!(receipt.transaction.as_str(), said["transaction"].as_str().unwrap_or_default());
         }
-        // What says that it was not taken says so itself, and is no gateway's error.
+        // A rejection must state it, and must not be a gateway's error.
         if let Answer::Final(Settlement::Rejected { .. }) = &answered {
             prop_assert!(said["success"] == false, "{} {}", status, said);
         }

@@ -1,4 +1,4 @@
-//! The contract interfaces that are called and the events that are read.
+//! The contract functions that are called, and the events that are read.
 
 #![allow(missing_docs, reason = "the interface is the documentation")]
 
@@ -30,7 +30,7 @@ sol! {
         function isValidSignature(bytes32 hash, bytes signature) external view returns (bytes4);
     }
 
-    /// What precedes the suffix of an ERC-6492 signature.
+    /// The fields before the suffix of an ERC-6492 signature.
     struct Erc6492 {
         address factory;
         bytes factoryCalldata;

@@ -1,4 +1,4 @@
-//! The machine's clock, and whether the chain's agrees with it.
+//! The machine's clock, and the check that the chain's clock agrees with it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,16 +7,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::Head;
 use crate::Cause;
 
-/// How far the machine's clock and the chain's may be apart, in seconds. Windows of payments are
-/// judged by the one and settled by the other.
+/// How many seconds the machine's clock and the chain's may differ. Payment windows are judged by
+/// the machine's clock and settled by the chain's.
 const TOLERANCE_SECONDS: u64 = 30;
 
-/// A clock that tells unix seconds.
+/// A clock in Unix seconds.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
 
 impl Clock {
-    /// A clock that asks this function.
+    /// A clock that calls this function.
     #[must_use]
     pub fn new(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
@@ -46,9 +46,9 @@ impl fmt::Debug for Clock {
 
 /// Compares the times of blocks with the machine's clock.
 ///
-/// A block from the future is a contradiction at any time. An old one is not: a chain that nobody
-/// uses makes no blocks. But a block that the previous look did not see is younger than that look,
-/// so its time is compared with the time of that look.
+/// A block from the future is always a contradiction. An old block is not, because an unused chain
+/// makes no blocks. But a block that the previous check did not see is younger than that check, so
+/// its time is compared with the time of that check.
 #[derive(Debug, Default)]
 pub(crate) struct HeadWatch {
     last: Mutex<Option<Look>>,
@@ -58,14 +58,14 @@ pub(crate) struct HeadWatch {
 struct Look {
     /// The newest block.
     number: u64,
-    /// The machine's clock at that time.
+    /// The machine's clock at that moment.
     now: u64,
-    /// The machine's clock and the block's time, where they contradict each other.
+    /// The machine's clock and the block's time, when they contradict each other.
     apart: Option<(u64, u64)>,
 }
 
 impl HeadWatch {
-    /// Whether the last look was at this second.
+    /// Whether the last check was in this second.
     pub(crate) fn looked_at(&self, now: u64) -> bool {
         self.lock().is_some_and(|last| last.now == now)
     }
@@ -78,7 +78,8 @@ impl HeadWatch {
         let late = |previous: Look| time.saturating_add(TOLERANCE_SECONDS) < previous.now;
         let apart = match *last {
             _ if ahead => Some((now, time)),
-            // No new block says nothing new, except that what was ahead has been reached.
+            // Without a new block there is no new information, except that the clock may have
+            // reached a block that was ahead.
             Some(previous) if previous.number == number => {
                 previous.apart.filter(|(machine, block)| block < machine)
             }
@@ -88,7 +89,7 @@ impl HeadWatch {
         *last = Some(Look { number, now, apart });
     }
 
-    /// What the last look has found.
+    /// The result of the last check.
     pub(crate) fn verdict(&self) -> Result<(), Cause> {
         match self.lock().and_then(|last| last.apart) {
             None => Ok(()),
@@ -107,8 +108,8 @@ mod tests {
 
     use super::*;
 
-    /// Looks at blocks (number, time) at times of the machine's clock; whether the last look found
-    /// a contradiction.
+    /// Checks blocks (number, time) at times of the machine's clock. Returns whether the last check
+    /// found a contradiction.
     fn apart(looks: &[(u64, u64, u64)]) -> bool {
         let watch = HeadWatch::default();
         for &(number, time, now) in looks {
@@ -123,7 +124,7 @@ mod tests {
     fn a_block_from_the_future_is_a_contradiction() {
         assert!(!apart(&[(1, 1030, 1000)]));
         assert!(apart(&[(1, 1031, 1000)]));
-        // The machine's clock is put right.
+        // The machine's clock is corrected.
         assert!(!apart(&[(1, 1031, 1000), (1, 1031, 1031)]));
     }
 
@@ -131,7 +132,7 @@ mod tests {
     fn an_idle_chain_is_none() {
         assert!(!apart(&[(1, 1000, 90_000), (1, 1000, 99_000)]));
         assert!(!apart(&[(1, 1000, 90_000), (2, 90_100, 90_101)]));
-        // Made at some time between two looks that are far apart.
+        // The block was made at some time between two checks that are far apart.
         assert!(!apart(&[(1, 1000, 1000), (2, 5000, 9000)]));
     }
 

@@ -1,4 +1,4 @@
-//! Which accounts have code, asked once and kept for a while.
+//! A cache of which accounts have code.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,23 +10,24 @@ use tokio::time::Instant;
 
 use crate::Cause;
 
-/// The accounts that are remembered; the one that was asked for longest ago is forgotten first.
+/// How many accounts are kept. The one that was asked for longest ago is dropped first.
 const ACCOUNTS: usize = 4_096;
 
-/// A contract stays one, and a delegation that ends is found by the token.
+/// How long "has code" is kept: a contract stays one, and the token notices the end of a
+/// delegation.
 const KEEP_CODE: Duration = Duration::from_secs(300);
 
-/// An account may get code at any time.
+/// How long "no code" is kept: an account may get code at any time.
 const KEEP_NO_CODE: Duration = Duration::from_secs(30);
 
-/// A node that fails is not asked again at once.
+/// How long a failure is kept: a node that fails is not asked again at once.
 const KEEP_FAILURE: Duration = Duration::from_secs(2);
 
 pub(crate) struct CodeCache {
     accounts: Mutex<LruCache<Address, Arc<Entry>>>,
 }
 
-/// One look-up: under way, or answered at a time.
+/// One look-up: running, or answered at a time.
 type Entry = OnceCell<(Instant, Result<bool, Cause>)>;
 
 impl Default for CodeCache {
@@ -38,7 +39,8 @@ impl Default for CodeCache {
 }
 
 impl CodeCache {
-    /// Whether the account has code; `ask` is run when that is not known, once for all who wait.
+    /// Whether the account has code. `ask` runs when that is unknown, once for all concurrent
+    /// callers.
     pub(crate) async fn get<F>(&self, account: Address, ask: F) -> Result<bool, Cause>
     where
         F: Future<Output = Result<bool, Cause>>,
@@ -75,12 +77,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::Call;
+    use crate::RemoteCall;
 
     const PAYER: Address = Address::repeat_byte(1);
 
     fn down() -> Cause {
-        let call = Call::Rpc("eth_getCode");
+        let call = RemoteCall::Rpc("eth_getCode");
         Cause::Unreachable { call }
     }
 
@@ -111,14 +113,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_remembered_is_bounded() {
+    async fn the_cache_is_bounded() {
         let cache = CodeCache::default();
         for number in 0..=ACCOUNTS {
             let account = Address::left_padding_from(&number.to_be_bytes());
             cache.get(account, async { Ok(false) }).await.unwrap();
         }
         assert_eq!(cache.accounts.lock().unwrap().len(), ACCOUNTS);
-        // The first one is forgotten.
+        // The first entry was dropped.
         assert_eq!(cache.get(Address::ZERO, async { Ok(true) }).await, Ok(true));
     }
 }

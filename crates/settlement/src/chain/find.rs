@@ -1,4 +1,4 @@
-//! What became of a payment, by what stands in canonical blocks.
+//! Finds the outcome of a payment in canonical blocks.
 
 use alloy_primitives::{B256, U256};
 use x402_wire::{Authorization, AuthorizationKey, Payment};
@@ -7,16 +7,16 @@ use super::proof::{Purpose, of_logs};
 use super::{ChainReader, Head, Proof, RpcFault, TransactionOutcome};
 use crate::{Cause, Receipt};
 
-/// How far the chain's clock must be past `validBefore`, in seconds, before an unused authorization
-/// is given up: a reorganisation may replace the last blocks by earlier ones.
+/// How many seconds the chain's clock must be past `validBefore` before an unused authorization
+/// counts as expired, because a reorganisation may replace the last blocks by earlier ones.
 const EXPIRY_MARGIN_SECONDS: u64 = 30;
 
-/// What the chain says about a payment that may have been settled.
+/// The chain's state of a payment that may have been settled.
 #[derive(Debug, Clone)]
 pub enum Finding {
     /// Settled, by the transaction of the receipt.
     Settled(Receipt),
-    /// The authorization is used or cancelled, and the money did not come to us.
+    /// The authorization is used or cancelled, and we did not get the money.
     Spent,
     /// The authorization is unused and can still be used.
     Open,
@@ -25,11 +25,11 @@ pub enum Finding {
 }
 
 impl ChainReader {
-    /// What became of a payment, read from the chain: from the named transaction first, then from
-    /// the state of the authorization and the logs of its use.
+    /// The outcome of a payment on the chain: from the named transaction first, then from the state
+    /// of the authorization and the logs of its use.
     ///
     /// # Errors
-    /// When the chain cannot be read, or the use is not in the logs.
+    /// When the chain cannot be read, or the logs do not contain the use.
     pub async fn find(
         &self,
         payment: &Payment,
@@ -101,8 +101,8 @@ impl ChainReader {
         Ok(outcome.is_some_and(|outcome| shown(&purpose, &outcome) == Proof::Spent))
     }
 
-    /// What a transaction proves; `None` when it is not in a canonical block. One that failed has
-    /// left no trace.
+    /// The proof in a transaction; `None` when it is not in a canonical block. A failed transaction
+    /// proves nothing.
     pub(crate) async fn prove(
         &self,
         payment: &Payment,
@@ -112,9 +112,9 @@ impl ChainReader {
         Ok(outcome.map(|outcome| proof(payment, &outcome)))
     }
 
-    /// What a transaction did; `None` until it stands in a canonical block with the configured
-    /// number of blocks above it. A receipt alone is not enough: nodes hand out receipts of blocks
-    /// that are only proposed, and such a block may never become one.
+    /// The outcome of a transaction; `None` until it is in a canonical block with the configured
+    /// number of blocks after it. A receipt alone is not enough: nodes return receipts of blocks
+    /// that are only proposed, and such a block may never become canonical.
     pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, Cause> {
         let (outcome, head) = tokio::join!(self.rpc().outcome(hash), self.rpc().head());
         let outcome = outcome.map_err(RpcFault::cause)?;

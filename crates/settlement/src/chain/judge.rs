@@ -1,4 +1,4 @@
-//! Judging a payment before the work: its authorization, its payer's balance, and its signature
+//! Judges a payment before the work: its authorization, its payer's balance, and its signature
 //! where the payer has code.
 
 use alloy_eips::BlockId;
@@ -11,23 +11,23 @@ use super::signature::{EIP1271_MAGIC, unwrap_6492};
 use super::{ChainReader, RpcFault, calldata};
 use crate::{Cause, Verification};
 
-/// What the chain's state says about a payment.
+/// The chain's state of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// Why the payment is not good.
+    /// Why the payment is refused.
     pub(crate) refusal: Option<Reason>,
-    /// The payer has code, so what its signature is worth is for the token to say.
+    /// The payer has code, so the token judges its signature.
     pub(crate) has_code: bool,
 }
 
 impl ChainReader {
-    /// What the chain says about a payment before the work: the authorization is unused (which a
-    /// simulation does not show for every token), the payer has `committed` and this payment's
-    /// amount, and the signature is the payer's. Of an `aggr_deferred` payment only the
-    /// authorization's state is looked at.
+    /// Judges a payment on the chain before the work: the authorization is unused (which a
+    /// simulation does not show for every token), the payer's balance covers `committed` and this
+    /// payment's amount, and the signature is the payer's. For an `aggr_deferred` payment only the
+    /// authorization's state is checked.
     ///
-    /// The key of an account without code signs for itself. When the payer has code, the token
-    /// decides, as it will when the payment is settled: the transfer is simulated.
+    /// An account without code is judged by its key. When the payer has code, the token decides, as
+    /// it will at the settlement: the transfer is simulated.
     pub async fn verify(&self, payment: &Payment, committed: U256) -> Verification {
         let judged = async {
             let State { refusal, has_code } = self.state(payment, committed).await?;
@@ -127,7 +127,7 @@ impl ChainReader {
         })
     }
 
-    /// What is wrong with the signature; `None` when nothing is, as far as payer and key can tell.
+    /// The defect of the signature; `None` when payer and key show none.
     async fn examine_signature(&self, payment: &Payment) -> Result<Option<Reason>, Cause> {
         let wallet = payment.payer();
         if !self.has_code(wallet).await? {
@@ -150,8 +150,7 @@ impl ChainReader {
     }
 }
 
-/// What is wrong with the signature of a payer without code: a wallet that is still to be deployed
-/// has none.
+/// The defect of a signature whose payer has no code. A wallet that is not deployed yet has none.
 fn key_signature(judged: &Result<SignatureStanding, x402_wire::Invalid>) -> Option<Reason> {
     match judged {
         Ok(SignatureStanding::Recovered | SignatureStanding::Session) => None,

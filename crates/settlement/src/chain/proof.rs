@@ -1,4 +1,4 @@
-//! What the logs of one transaction prove about a payment.
+//! The proof of a payment in the logs of one transaction.
 
 use alloy_primitives::{Address, B256, U256};
 use alloy_rpc_types_eth::Log;
@@ -7,18 +7,18 @@ use x402_wire::{Authorization, AuthorizationKey, Payment};
 
 use super::abi::Eip3009::{AuthorizationCanceled, AuthorizationUsed, Transfer};
 
-/// What the logs of one transaction prove about a payment.
+/// The proof of a payment in the logs of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// The authorization was used, and by that the exact amount moved from the payer to the seller.
+    /// The authorization was used, and its use moved the exact amount from the payer to the seller.
     Paid,
     /// The authorization was used or cancelled without paying the seller.
     Spent,
-    /// Nothing about this authorization.
+    /// The logs contain nothing about this authorization.
     Nothing,
 }
 
-/// The transfer that an authorization is for.
+/// The transfer that an authorization allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Purpose {
     asset: Address,
@@ -29,7 +29,7 @@ pub(crate) struct Purpose {
 }
 
 impl Purpose {
-    /// What a payment pays.
+    /// The transfer of a payment.
     pub(crate) fn of(payment: &Payment) -> Self {
         let requirements = payment.requirements();
         Self {
@@ -41,7 +41,7 @@ impl Purpose {
         }
     }
 
-    /// What an authorization says that it pays.
+    /// The transfer that an authorization states.
     pub(crate) fn named(key: &AuthorizationKey, authorization: &Authorization) -> Self {
         Self {
             asset: key.asset,
@@ -56,8 +56,8 @@ impl Purpose {
 /// Reads the logs of one transaction, in their order.
 ///
 /// A successful status proves nothing: some tokens answer a used authorization with an event and
-/// return. And a transaction may hold several authorizations, so the transfer must be the one that
-/// belongs to this: EIP-3009 tokens log the use and its transfer next to each other.
+/// return. A transaction may also use several authorizations, so the transfer must belong to this
+/// one: EIP-3009 tokens log the use and its transfer next to each other.
 pub(crate) fn of_logs(purpose: &Purpose, logs: &[Log]) -> Proof {
     let events: Vec<Event> = logs
         .iter()
@@ -89,11 +89,11 @@ pub(crate) fn of_logs(purpose: &Purpose, logs: &[Log]) -> Proof {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
-    /// An authorization was used: this payment's, or another.
+    /// An authorization was used: this payment's or another one.
     Used { ours: bool },
     /// This payment's authorization was cancelled.
     Cancelled,
-    /// Tokens moved: exactly as this payment wants it, or otherwise.
+    /// Tokens moved: exactly this payment's transfer, or another one.
     Transfer { ours: bool },
 }
 
@@ -245,7 +245,7 @@ mod tests {
     }
 
     /// The payer signs the nonce twice, once for a transfer to itself, and pays another call in the
-    /// same transaction: that transfer must not count for both.
+    /// same transaction: the transfer must not count for both.
     #[test]
     fn the_transfer_of_another_authorization_is_not_borrowed() {
         let asset = payment().requirements().asset;

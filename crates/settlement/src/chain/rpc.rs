@@ -1,5 +1,5 @@
-//! JSON-RPC over the crate's own HTTP client: answers are bounded, and neither the endpoint (which
-//! may hold a key) nor a body ever reaches a log or an error.
+//! JSON-RPC over the crate's own HTTP client. Answers are bounded. Neither the endpoint (which may
+//! hold a key) nor a body ever appears in a log or an error.
 
 mod endpoints;
 mod fault;
@@ -24,9 +24,9 @@ use self::endpoints::{Endpoint, InOrder};
 pub(crate) use self::fault::RpcFault;
 use self::fault::fault;
 use crate::http::Http;
-use crate::{Call, Cause, Malformation, SettlementError};
+use crate::{Cause, Malformation, RemoteCall, SettlementError};
 
-/// The longest JSON-RPC answer in bytes; receipts and log lists are the longest that are asked for.
+/// The longest JSON-RPC answer in bytes; receipts and log lists are the longest requested ones.
 const MAX_RPC_BODY: usize = 4 * 1024 * 1024;
 
 const BLOCK: &str = "eth_getBlockByNumber";
@@ -34,19 +34,19 @@ const BLOCK: &str = "eth_getBlockByNumber";
 /// The nodes of the chain.
 #[derive(Clone)]
 pub(crate) struct Rpc {
-    /// The first one that answers.
+    /// Reads from the first one that answers.
     provider: RootProvider,
     each: Arc<[Each]>,
 }
 
-/// One of them.
+/// One node.
 #[derive(Clone)]
 struct Each {
     endpoint: Arc<Endpoint>,
     provider: RootProvider,
 }
 
-/// A block, mostly the newest one, as far as it is needed here.
+/// The members of a block that are used here. It is mostly the newest block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Head {
@@ -68,7 +68,7 @@ impl Head {
         self.timestamp.to()
     }
 
-    /// `None` for a block that is still made.
+    /// `None` for a block that is still being made.
     pub(crate) fn hash(&self) -> Option<B256> {
         self.hash
     }
@@ -78,13 +78,13 @@ impl Head {
     }
 }
 
-/// A transaction's receipt, as far as it is needed here: chains add members and transaction types
-/// of their own.
+/// The members of a transaction's receipt that are used here. Chains add their own members and
+/// transaction types.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TransactionOutcome {
     pub(crate) transaction_hash: B256,
-    /// Who sent it.
+    /// The sender.
     #[serde(default)]
     pub(crate) from: Option<Address>,
     #[serde(default)]
@@ -108,7 +108,7 @@ impl TransactionOutcome {
 }
 
 impl Rpc {
-    /// Over endpoints in the order in which they are asked.
+    /// Uses endpoints in the order in which they are asked.
     pub(crate) fn new(
         http: &Http,
         urls: &[SecretString],
@@ -144,7 +144,7 @@ impl Rpc {
         })
     }
 
-    /// The same endpoints for transactions that are sent from here.
+    /// The same endpoints, for sending transactions.
     pub(crate) fn sending_nodes(&self) -> Vec<tx_sender::RpcNode> {
         let endpoints = self.each.iter().map(|each| Arc::clone(&each.endpoint));
         endpoints
@@ -152,8 +152,8 @@ impl Rpc {
             .collect()
     }
 
-    /// Asks each endpoint that has not said yet which chain it serves. Those that do not answer are
-    /// not used until they have.
+    /// Asks each unconfirmed endpoint which chain it serves. An endpoint is not used before it has
+    /// answered.
     pub(crate) async fn confirm(&self, expected: u64) -> Result<(), Cause> {
         let mut failure = None;
         for Each { endpoint, provider } in self.each.iter() {
@@ -173,7 +173,7 @@ impl Rpc {
         }
     }
 
-    /// An endpoint is known to serve the chain.
+    /// Whether any endpoint is confirmed to serve the chain.
     fn is_confirmed(&self) -> bool {
         self.each.iter().any(|each| each.endpoint.is_confirmed())
     }
@@ -265,7 +265,7 @@ async fn request<P: RpcSend, R: RpcRecv>(
 
 fn decoded<C: SolCall>(data: &[u8]) -> Result<C::Return, RpcFault> {
     C::abi_decode_returns_validate(data).map_err(|_| {
-        let (call, detail) = (Call::Rpc("eth_call"), Malformation::RpcResult);
+        let (call, detail) = (RemoteCall::Rpc("eth_call"), Malformation::RpcResult);
         RpcFault::Lost(Cause::Malformed { call, detail })
     })
 }

@@ -1,4 +1,4 @@
-//! Finding the transaction that has used an authorization.
+//! Finds the transaction that used an authorization.
 
 use alloy_primitives::{Address, B256, U256};
 use alloy_rpc_types_eth::Filter;
@@ -7,20 +7,20 @@ use x402_wire::{AuthorizationKey, MAX_WINDOW_SECONDS};
 
 use super::abi::Eip3009::{AuthorizationCanceled, AuthorizationUsed};
 use super::rpc::{Head, Rpc, RpcFault};
-use crate::{Call, Cause, Malformation};
+use crate::{Cause, Malformation, RemoteCall};
 
-/// Where the transaction is searched for that has used an authorization (`eth_getLogs`).
+/// How the transaction that used an authorization is searched for (`eth_getLogs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogSearch {
-    /// Blocks in one request. A node that refuses as many is asked for fewer.
+    /// Blocks in one request. A node that refuses that many is asked for fewer.
     pub blocks_per_request: u64,
     /// The searched time in seconds, counted back from the end of the authorization. Blocks are
-    /// found by their times: a chain may make one a second, or five.
+    /// found by their times, because block times differ between chains.
     pub seconds: u64,
 }
 
 impl Default for LogSearch {
-    /// The longest life of an accepted authorization, and ten minutes for clocks that differ.
+    /// The longest life of an accepted authorization, plus ten minutes for differing clocks.
     fn default() -> Self {
         Self {
             blocks_per_request: 2_000,
@@ -29,10 +29,11 @@ impl Default for LogSearch {
     }
 }
 
-/// The fewest blocks that a node is asked for before its refusal is taken as one.
+/// The fewest blocks in a request whose refusal counts as a refusal.
 const MIN_BLOCKS: u64 = 16;
 
-/// A block is found by its time this exactly; the search reads so many blocks too many.
+/// The precision, in blocks, of finding a block by its time. The search reads that many blocks more
+/// than needed.
 const PRECISION: u64 = 64;
 
 impl LogSearch {
@@ -56,7 +57,7 @@ impl LogSearch {
         let begin = valid_before
             .saturating_to::<u64>()
             .saturating_sub(self.seconds);
-        // A cancellation has no end, so the newest block is the last.
+        // A cancellation has no end time, so the search ends with the newest block.
         let oldest = block_at(rpc, begin, head).await?;
         let mut width = self.blocks_per_request.max(1);
         let mut to = head.number();
@@ -64,7 +65,7 @@ impl LogSearch {
             let from = to.saturating_sub(width.saturating_sub(1)).max(oldest);
             match rpc.logs(&base.clone().from_block(from).to_block(to)).await {
                 Ok(logs) => {
-                    // Nodes that ignore a filter exist: whatever is found is judged by its receipt
+                    // Some nodes ignore a filter: the receipt of any found transaction is judged
                     // later.
                     if let Some(hash) = logs.iter().rev().find_map(|log| log.transaction_hash) {
                         return Ok(Some(hash));
@@ -89,7 +90,7 @@ async fn block_at(rpc: &Rpc, time: u64, head: &Head) -> Result<u64, Cause> {
     let is_before = async |number: u64| {
         let block = rpc.block(number).await.map_err(RpcFault::cause)?;
         let missing = Cause::Malformed {
-            call: Call::Rpc("eth_getBlockByNumber"),
+            call: RemoteCall::Rpc("eth_getBlockByNumber"),
             detail: Malformation::RpcResult,
         };
         Ok::<_, Cause>(block.ok_or(missing)?.timestamp() < time)
@@ -97,7 +98,8 @@ async fn block_at(rpc: &Rpc, time: u64, head: &Head) -> Result<u64, Cause> {
     if head.timestamp() < time {
         return Ok(head.number());
     }
-    // Back in steps that double, then the middle between a block before and one not before.
+    // Goes back in doubling steps, then bisects between a block before the time and one not before
+    // it.
     let (mut high, mut step) = (head.number(), PRECISION);
     let mut low = loop {
         let low = high.saturating_sub(step);

@@ -1,12 +1,11 @@
-//! Signatures that only the chain can judge: contract wallets (EIP-1271), also wrapped as ERC-6492
-//! has it.
+//! Signatures that only the chain can judge: contract wallets (EIP-1271), also wrapped by ERC-6492.
 
 use alloy_primitives::{B256, Bytes, FixedBytes, b256};
 use alloy_sol_types::SolValue;
 
 use super::abi::Erc6492;
 
-/// What `isValidSignature` returns for a valid one.
+/// The result of `isValidSignature` for a valid signature.
 pub(crate) const EIP1271_MAGIC: FixedBytes<4> = FixedBytes([0x16, 0x26, 0xba, 0x7e]);
 
 /// The suffix of a signature that carries the deployment of its wallet.
@@ -14,8 +13,8 @@ const ERC6492_SUFFIX: B256 =
     b256!("0x6492649264926492649264926492649264926492649264926492649264926492");
 
 /// The signature for the wallet itself: the inner one when it is wrapped. The wrapped deployment is
-/// never executed; a wallet that exists needs none, and no factory is trusted to make one. `None`
-/// when the wrapping cannot be read.
+/// never executed: an existing wallet needs none, and no factory is trusted. `None` when the
+/// wrapping cannot be read.
 pub(crate) fn unwrap_6492(signature: &Bytes) -> Option<Bytes> {
     let Some(wrapped) = signature.strip_suffix(ERC6492_SUFFIX.as_slice()) else {
         return Some(signature.clone());

@@ -7,17 +7,17 @@ use x402_wire::Reason;
 use crate::answer::{clip, clip_message};
 use crate::http::Reply;
 use crate::reason::{Weight, weight};
-use crate::{Call, Cause, Malformation};
+use crate::{Cause, Malformation, RemoteCall};
 
-/// Codes that say that the message itself was not accepted: an empty parameter, a wrong parameter.
+/// Codes of a refused message: an empty parameter, a wrong parameter.
 const PARAMETER_CODES: [&str; 2] = ["50014", "51000"];
 
-/// What the broker answered.
+/// The broker's answer.
 #[derive(Debug)]
 pub(crate) enum Opened {
     /// The protocol message.
     Data(Box<RawValue>),
-    /// A refusal of the payment itself; nothing was done with it.
+    /// A refusal of the payment itself: the broker did nothing with it.
     Refused {
         reason: Reason,
         message: Option<String>,
@@ -33,7 +33,7 @@ struct Envelope {
     error_message: Option<String>,
 }
 
-/// A string in the documents, an integer in the broker's own SDK.
+/// A string in the documentation, an integer in the broker's own SDK.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Code {
@@ -51,8 +51,8 @@ impl Code {
 }
 
 /// Opens an answer. Everything but a protocol message or a named refusal of the payment is a cause:
-/// the call failed, and nothing is known about the payment.
-pub(crate) fn open(call: Call, reply: &Reply) -> Result<Opened, Cause> {
+/// the call failed, and the state of the payment is unknown.
+pub(crate) fn open(call: RemoteCall, reply: &Reply) -> Result<Opened, Cause> {
     let Ok(envelope) = serde_json::from_slice::<Envelope>(&reply.body) else {
         return Err(crate::answer::not_protocol(call, reply));
     };
@@ -96,7 +96,7 @@ pub(crate) fn open(call: Call, reply: &Reply) -> Result<Opened, Cause> {
     }
 }
 
-/// The reason behind an error code that is about the payment and not about the call.
+/// The reason for an error code that concerns the payment and not the call.
 fn refusal(code: &str) -> Option<Reason> {
     if PARAMETER_CODES.contains(&code) {
         return Some(Reason::InvalidPayload);
@@ -111,7 +111,7 @@ mod tests {
 
     fn opened(status: u16, body: &'static str) -> Result<Opened, Cause> {
         open(
-            Call::Settle,
+            RemoteCall::Settle,
             &Reply {
                 status,
                 body: body.into(),
@@ -158,7 +158,7 @@ mod tests {
             ),
         ] {
             let expected = Cause::Broker {
-                call: Call::Settle,
+                call: RemoteCall::Settle,
                 code: code.to_owned(),
             };
             assert_eq!(opened(status, body).unwrap_err(), expected, "{body}");
@@ -189,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_envelope_is_named_by_its_status() {
+    fn an_answer_without_an_envelope_is_named_by_its_status() {
         let status = Cause::Status {
-            call: Call::Settle,
+            call: RemoteCall::Settle,
             status: 502,
         };
         assert_eq!(opened(502, "<html>").unwrap_err(), status);
         let malformed = Cause::Malformed {
-            call: Call::Settle,
+            call: RemoteCall::Settle,
             detail: Malformation::Json,
         };
         for body in [

@@ -1,4 +1,4 @@
-//! Request signing of the OKX API: HMAC-SHA256 over the exact bytes that are sent.
+//! Request signing of the OKX API: HMAC-SHA256 over the exact bytes of the request.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ impl OkxCredentials {
         parts
             .into_iter()
             .filter_map(|(name, value)| {
-                // Checked by `check`, so that nothing is ever left out here.
+                // `check` has verified it, so no header is left out here.
                 let mut value = HeaderValue::from_str(value).ok()?;
                 value.set_sensitive(true);
                 Some((HeaderName::from_static(name), value))
@@ -79,7 +79,7 @@ impl OkxCredentials {
 
 /// `OK-ACCESS-SIGN`: base64 of the HMAC of timestamp, method, path with query, and body.
 fn sign(secret: &SecretString, timestamp: &str, method: &str, path: &str, body: &str) -> String {
-    // HMAC takes keys of any length, so this has one outcome.
+    // HMAC accepts keys of any length, so this cannot fail.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()) else {
         return String::new();
     };
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_secret_is_printed() {
+    fn no_secret_is_printed() {
         let credentials = credentials("secret-of-the-test");
         let printed = format!(
             "{credentials:?} {:?}",

@@ -1,4 +1,4 @@
-//! What the account that pays the gas has, and what gas costs now.
+//! The balance of the account that pays the gas, and the present gas price.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use tx_sender::{Fees, Market};
 use crate::chain::{Head, Rpc, RpcFault};
 use crate::{Cause, observe};
 
-/// How old a reading may be. Paid calls come in crowds, and none of them needs its own.
+/// How old a reading may be. Paid calls come in bursts, and they share one reading.
 const KEEP: Duration = Duration::from_secs(1);
 
-/// The last reading; an account without any coins is one, too.
+/// The last reading. An empty account also counts as a reading.
 #[derive(Debug, Default)]
 pub(super) struct Funds {
     last: Mutex<Option<(Instant, Result<GasState, Cause>)>>,
@@ -28,7 +28,7 @@ pub(super) struct GasState {
 }
 
 impl GasState {
-    /// How many settlements of so much gas the account can pay.
+    /// How many settlements with this gas the account can pay.
     pub(super) fn settlements(&self, gas: u64) -> u64 {
         let each = U256::from(self.fees.most()).saturating_mul(U256::from(gas));
         self.balance
@@ -38,8 +38,8 @@ impl GasState {
 }
 
 impl Funds {
-    /// The account's balance and the present fee. The balance is asked first: without one nothing
-    /// else matters.
+    /// The account's balance and the present fee. The balance is asked first: without one the fee
+    /// does not matter.
     pub(super) async fn read(&self, rpc: &Rpc, account: Address) -> Result<GasState, Cause> {
         let mut last = self.last.lock().await;
         if let Some((at, reading)) = &*last
@@ -61,7 +61,7 @@ impl Funds {
     }
 }
 
-/// What gas costs now, for estimates; the sender looks for itself when it sends.
+/// The present gas price, for estimates. The sender reads it again when it sends.
 async fn market(rpc: &Rpc, head: &Head) -> Result<Market, Cause> {
     let Some(base) = head.base_fee() else {
         let price = rpc.gas_price().await.map_err(RpcFault::cause)?;
@@ -69,7 +69,7 @@ async fn market(rpc: &Rpc, head: &Head) -> Result<Market, Cause> {
     };
     let tip = match rpc.priority_fee().await {
         Ok(tip) => tip,
-        // Not every node has the method; its gas price is base fee and tip.
+        // Not every node has the method; the gas price of such a node is base fee plus tip.
         Err(RpcFault::Refused(_)) => rpc
             .gas_price()
             .await

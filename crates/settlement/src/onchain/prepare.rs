@@ -1,5 +1,5 @@
-//! The looks before the work and before sending: would the token accept the payment, at what gas,
-//! and can our account pay for it in time?
+//! The checks before the work and before sending: whether the token would accept the payment, at
+//! what gas, and whether our account can pay for it in time.
 
 use std::sync::atomic::Ordering;
 
@@ -15,19 +15,19 @@ use crate::chain::{Finding, RpcFault, State, calldata};
 use crate::reason::{Weight, is_used, may_have_settled, weight};
 use crate::{Cause, Settlement};
 
-/// What stands in the way of sending.
+/// An obstacle to sending.
 pub(super) enum Obstacle {
     /// The payment would not settle.
     Refused {
         reason: Reason,
         message: Option<String>,
     },
-    /// It cannot be told, or not be paid for.
+    /// It cannot be judged, or its gas cannot be paid.
     Unreadable(Cause),
 }
 
 impl OnchainSettler {
-    /// The look before the work. `now` is unix seconds.
+    /// The check before the work. `now` is in Unix seconds.
     pub(super) async fn examine(
         &self,
         payment: &Payment,
@@ -43,7 +43,7 @@ impl OnchainSettler {
             self.estimate(payment, &input, funds.fees),
         );
         let State { refusal, has_code } = state?;
-        // The reading names the cause better than the estimate.
+        // The chain's state names the cause better than the estimate.
         if let Some(reason) = refusal {
             return Err(reason.into());
         }
@@ -51,11 +51,11 @@ impl OnchainSettler {
         gas.map(drop)
     }
 
-    /// The last look before sending: the authorization is unused, and the token would accept it
+    /// The last check before sending: the authorization is unused, and the token would accept it
     /// now.
     pub(super) async fn prepare(&self, payment: &Payment) -> Result<Request, Obstacle> {
         let input = self.input(payment)?;
-        // This one has begun itself.
+        // This settlement counts itself as begun.
         let others = self.open.load(Ordering::Relaxed).saturating_sub(1);
         let funds = self.affordable(others).await?;
         self.chain.confirm_for(payment).await?;
@@ -69,7 +69,7 @@ impl OnchainSettler {
             return Err(Reason::InvalidExactEvmNonceAlreadyUsed.into());
         }
         let gas = gas?;
-        // A quarter more: balances and storage may differ a little when the block is made.
+        // A quarter more, because balances and storage may differ slightly in the real block.
         let gas_limit = gas.saturating_add(gas / 4).min(self.policy.gas_cap);
         let end = payment.authorization().valid_before;
         Ok(Request {
@@ -77,18 +77,19 @@ impl OnchainSettler {
             value: U256::ZERO,
             input,
             gas_limit,
-            // The account's cap as it is configured whenever the transaction is looked after, not
-            // as it is now.
+            // Uses the account's configured cap at the time of each later check, not the present
+            // one.
             max_fee_per_gas: None,
-            // The token refuses the authorization from then on, and would take the gas for that.
+            // The token refuses the authorization from then on, and the transaction would still
+            // cost gas.
             not_after: Some(end.saturating_to()),
             confirmations: Some(self.chain.confirmations()),
         })
     }
 
-    /// The outcome when the last look refuses and nothing is sent. Where the words fit a payment
-    /// that is taken already, by an earlier attempt or by somebody who had the authorization first,
-    /// the chain decides.
+    /// The outcome when the last check refuses and nothing is sent. Where the refusal also fits a
+    /// payment that is already taken, by an earlier attempt or by another holder of the
+    /// authorization, the chain decides.
     pub(super) async fn refused_unsent(
         &self,
         payment: &Payment,
@@ -104,7 +105,7 @@ impl OnchainSettler {
             Ok(Finding::Settled(receipt)) => {
                 unknown(Some(receipt.transaction), Cause::UsedElsewhere)
             }
-            // Two nodes behind one address, of which one lags.
+            // Two nodes may share one address, and one of them is behind.
             Ok(Finding::Open) if may_have_settled(&reason) => unknown(None, inconclusive(&reason)),
             Ok(Finding::Spent) => Settlement::rejected(Reason::Cancelled),
             Ok(Finding::Open | Finding::Expired) => rejected(reason),
@@ -112,12 +113,12 @@ impl OnchainSettler {
         }
     }
 
-    /// What the account has and what gas costs.
+    /// The account's balance and the gas price.
     pub(super) async fn funds(&self) -> Result<GasState, Cause> {
         self.funds.read(self.chain.rpc(), self.address()).await
     }
 
-    /// The account can pay for one settlement beside `others` that have begun.
+    /// Whether the account can pay for one settlement beside `others` that have begun.
     pub(super) async fn affordable(&self, others: usize) -> Result<GasState, Cause> {
         let funds = self.funds().await?;
         let others = u64::try_from(others).unwrap_or(u64::MAX);
@@ -134,7 +135,7 @@ impl OnchainSettler {
         }
     }
 
-    /// The settlements that wait to be sent leave in time for this one.
+    /// Whether the waiting settlements leave in time for this one.
     fn in_time(&self, payment: &Payment, now: u64) -> Result<(), Cause> {
         let left = payment.authorization().valid_before;
         let left = left.saturating_sub(U256::from(now));
@@ -176,7 +177,7 @@ impl OnchainSettler {
             .to(payment.requirements().asset)
             .input(input.clone().into())
             .gas_limit(cap);
-        // Whatever the call runs sees the gas price of the transaction.
+        // The called code sees the gas price of the transaction.
         let request = match fees {
             Fees::Dynamic { max, tip } => {
                 request.max_fee_per_gas(max).max_priority_fee_per_gas(tip)

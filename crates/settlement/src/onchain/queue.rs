@@ -1,4 +1,4 @@
-//! The settlements that wait for their turn to be sent, and how long that takes.
+//! The settlements that wait to be sent, and an estimate of the waiting time.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What sending one transaction is taken to need before the first one was sent.
+/// The assumed time for sending one transaction, before the first one was sent.
 const FIRST_GUESS: Duration = Duration::from_millis(500);
 
-/// The waiting settlements and the pace at which they leave.
+/// The waiting settlements, and the pace at which they leave.
 #[derive(Debug)]
 pub(super) struct Queue {
     waiting: AtomicUsize,
-    /// A running mean of the time between two that leave, in microseconds.
+    /// A running mean of the time between two departures, in microseconds.
     pace: AtomicU64,
     /// When the last one left.
     left: Mutex<Option<Instant>>,
@@ -30,13 +30,13 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// Stands in the queue until dropped.
+    /// Occupies a place in the queue until dropped.
     pub(super) fn enter(&self) -> Place<'_> {
         Place::take(&self.waiting)
     }
 
-    /// One that came at `since` was sent now, or not. Several may wait for the same answer, so that
-    /// the time since the last one left is what it took.
+    /// Records that a settlement that entered at `since` left. Several may wait for the same
+    /// answer, so the time since the last departure counts.
     pub(super) fn left(&self, since: Instant) {
         let now = Instant::now();
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,12 +51,12 @@ impl Queue {
         self.pace.store(mean, Ordering::Relaxed);
     }
 
-    /// How many wait, the one that is being sent included.
+    /// How many are waiting, the one that is being sent included.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// How long a settlement that comes now waits before it is sent.
+    /// How long a new settlement waits before it is sent.
     pub(super) fn delay(&self) -> Duration {
         let waiting = u32::try_from(self.waiting()).unwrap_or(u32::MAX);
         let pace = Duration::from_micros(self.pace.load(Ordering::Relaxed));
@@ -64,7 +64,7 @@ impl Queue {
     }
 }
 
-/// One more in a counter, until dropped.
+/// Adds one to a counter until dropped.
 pub(super) struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {

@@ -13,19 +13,19 @@ use x402_wire::Payment;
 use super::OnchainSettler;
 use super::queue::Place;
 use crate::chain::RECEIPT;
-use crate::{Call, Cause, ChainReader, GasPolicy, Settlement, Timeouts};
+use crate::{Cause, ChainReader, GasPolicy, RemoteCall, Settlement, Timeouts};
 
-/// How often one payment may be tried. An attempt that a cancellation or somebody else's
-/// transaction has ended is followed by another one; the authorization is the same, and its token
-/// accepts it once.
+/// How often one payment may be tried. A cancellation or another party's transaction can end an
+/// attempt, and then another one follows. The authorization is the same, and its token accepts it
+/// once.
 const MAX_ATTEMPTS: u32 = 100;
 
-/// How many polls a transaction waits before the same bytes go to the node again.
+/// How many polls a transaction waits before the same bytes are sent again.
 const RESEND_POLLS: u32 = 10;
 
-const SEND: Call = Call::Rpc("eth_sendRawTransaction");
+const SEND: RemoteCall = RemoteCall::Rpc("eth_sendRawTransaction");
 
-/// The sender of our account's transactions on the chain of the reader.
+/// The sender of our account's transactions on the reader's chain.
 pub(super) fn sender(
     chain: &ChainReader,
     signer: Arc<dyn TransactionSigner>,
@@ -49,18 +49,18 @@ pub(super) fn sender(
         },
     };
     let options = Options {
-        // The records are this process's alone: whoever had the lane has ended.
+        // Only this process uses the records, so any earlier holder of the lane has ended.
         takeover: Takeover::AtOnce,
         ..Options::default()
     };
     Sender::new(records, vec![network], vec![signer], options)
 }
 
-/// What the records say about a payment.
+/// The records' state of a payment.
 pub(super) enum Known {
-    /// There is an attempt that can still take effect, or has.
+    /// An attempt that can still take effect, or has taken effect.
     Attempt(Box<Record>),
-    /// None: the key of the next one.
+    /// There is no such attempt; the key of the next one.
     Next(String),
 }
 
@@ -72,8 +72,8 @@ impl OnchainSettler {
         }
     }
 
-    /// The last attempt at the payment. One that was abandoned, or whose nonce somebody else has
-    /// used, is none.
+    /// The last attempt at the payment. An abandoned one, or one whose nonce another transaction
+    /// used, does not count.
     pub(super) async fn known(&self, payment: &Payment) -> Result<Known, Cause> {
         let payment = payment.key();
         for attempt in 0..MAX_ATTEMPTS {
@@ -89,12 +89,12 @@ impl OnchainSettler {
         Err(Cause::Held(Box::new(Hold::Elsewhere)))
     }
 
-    /// Makes the request durable, and follows it.
+    /// Records the request durably, and follows it.
     pub(super) async fn send(&self, payment: &Payment, key: &str, request: Request) -> Settlement {
         let (place, since) = (self.queue.enter(), Instant::now());
         match self.sender.submit(key, self.lane(), request).await {
             Ok(watch) => self.follow(payment, watch, Some((place, since))).await,
-            // The record may be there all the same, and its transaction on its way.
+            // The record may exist nevertheless, and its transaction may be pending.
             Err(error) => Settlement::Unknown {
                 transaction: None,
                 cause: records(error),
@@ -102,7 +102,7 @@ impl OnchainSettler {
         }
     }
 
-    /// Follows an attempt that was begun before.
+    /// Follows an earlier attempt.
     pub(super) async fn resume(&self, payment: &Payment, record: &Record) -> Settlement {
         match self.sender.watch(&record.key).await {
             Ok(watch) => self.follow(payment, watch, None).await,
@@ -113,8 +113,8 @@ impl OnchainSettler {
         }
     }
 
-    /// Waits until the attempt counts, cannot begin, or takes too long. The sender works on whoever
-    /// follows.
+    /// Waits until the attempt counts, cannot begin, or takes too long. The sender makes progress
+    /// while a caller follows.
     async fn follow(
         &self,
         payment: &Payment,
@@ -140,8 +140,8 @@ impl OnchainSettler {
                 None if Instant::now() >= deadline => return self.late(payment, &record).await,
                 None => {}
             }
-            // It is over, and the node did not answer or is behind: that is read again soon, and
-            // then less often.
+            // The attempt is over, and the node did not answer or is behind: it is read again soon,
+            // and then less often.
             let pause = if record.state.is_outcome() {
                 let pause = soon;
                 soon = soon.saturating_mul(2).min(poll);
@@ -162,7 +162,7 @@ impl OnchainSettler {
         }
     }
 
-    /// What the record says about the settlement; `None` while it says nothing.
+    /// The settlement's outcome according to the record; `None` while the record is not decisive.
     async fn judge(&self, payment: &Payment, record: &Record, waited: bool) -> Option<Settlement> {
         match record.state {
             State::Sealed(inclusion) | State::Failed(inclusion) => {
@@ -176,14 +176,14 @@ impl OnchainSettler {
                     }
                 }
             }
-            // It was closed before it had a nonce.
+            // It was closed before it got a nonce.
             State::Abandoned(None) => Some(Settlement::NotSent {
                 cause: self.held().unwrap_or(Cause::Pending {
                     call: SEND,
                     state: "not sent".to_owned(),
                 }),
             }),
-            // The nonce was used for something else. The authorization may have been seen.
+            // Another transaction used the nonce. The authorization may be public.
             State::Abandoned(Some(_)) | State::Replaced(_) => Some(Settlement::Unknown {
                 transaction: record.hash().map(|hash| hash.to_string()),
                 cause: Cause::Pending {
@@ -202,19 +202,19 @@ impl OnchainSettler {
         }
     }
 
-    /// The records of our account cannot be written, so that they do not say what the chain shows.
+    /// Whether the records of our account cannot be written, so that they do not reflect the chain.
     fn records_fail(&self) -> bool {
         matches!(self.sender.status(self.lane()).hold, Some(Hold::Store(_)))
     }
 
-    /// What the chain shows of the last transaction of a record, whatever the record says of it.
+    /// The chain's state of the last transaction of a record, whatever the record says.
     async fn shown(&self, payment: &Payment, record: &Record) -> Option<Settlement> {
         let outcome = self.chain.outcome(record.hash()?).await.ok()??;
         Some(self.conclude(payment, &outcome).await)
     }
 
-    /// Nothing has decided in time. What has no nonce is not sent any more; everything else goes
-    /// on.
+    /// There was no decision in time. A request without a nonce is not sent any more; everything
+    /// else continues.
     async fn late(&self, payment: &Payment, record: &Record) -> Settlement {
         let cause = Cause::Timeout {
             call: RECEIPT,
@@ -232,17 +232,18 @@ impl OnchainSettler {
         }
     }
 
-    /// Takes a request back that has no nonce yet; whether it is certain that nothing was sent.
+    /// Withdraws a request that has no nonce yet. Returns whether it is certain that nothing was
+    /// sent.
     async fn withdraw(&self, record: &Record) -> bool {
         let closed = self.sender.cancel(&record.key).await;
         closed.is_ok_and(|record| record.state == State::Abandoned(None))
     }
 
-    /// What holds our account's transactions.
+    /// The hold on our account's transactions.
     fn held(&self) -> Option<Cause> {
         let hold = self.sender.status(self.lane()).hold?;
         Some(match hold {
-            // It keeps nothing else waiting.
+            // It blocks nothing else.
             Hold::OutcomeUnknown { .. } => return None,
             Hold::NoGas {
                 account, balance, ..
@@ -254,7 +255,7 @@ impl OnchainSettler {
             },
             Hold::Nodes(NodeFault::Unreachable) => Cause::Unreachable { call: SEND },
             Hold::Nodes(NodeFault::Lost { method }) => Cause::Interrupted {
-                call: Call::Rpc(method),
+                call: RemoteCall::Rpc(method),
             },
             Hold::Nodes(NodeFault::OtherChain { expected, observed }) => {
                 Cause::Chain { expected, observed }

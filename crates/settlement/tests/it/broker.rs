@@ -1,4 +1,4 @@
-//! The OKX broker: envelope, credentials, and what its answers mean.
+//! The OKX broker: envelope, credentials, and the meaning of its answers.
 
 use alloy_primitives::U256;
 use base64::Engine as _;
@@ -45,7 +45,7 @@ pub(crate) fn settled(status: &str) -> String {
     )
 }
 
-/// Signs what arrived once more.
+/// Computes the signature of a received request again.
 fn signature(seen: &Seen) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(b"the-secret").unwrap();
     let message = [
@@ -214,7 +214,7 @@ async fn deferred_payments_are_settled_without_a_transaction() {
         (receipt.transaction.as_str(), receipt.status.as_deref()),
         ("", Some("success"))
     );
-    // Not broadcast, so there is nothing to wait for.
+    // It was not broadcast, so there is nothing to wait for.
     assert_eq!(
         stage.bodies(SETTLE),
         [facilitator::request_body(&payment, None)]
@@ -256,7 +256,7 @@ async fn without_a_connection_nothing_is_sent() {
 }
 
 #[test]
-fn nothing_secret_is_printed_and_bad_credentials_are_refused() {
+fn no_secret_is_printed_and_bad_credentials_are_refused() {
     let network = Network::evm(196);
     let broker = Okx::new("https://u:the-secret@h", credentials(), network, timeouts()).unwrap();
     assert!(!format!("{broker:?}").contains("the-"), "{broker:?}");

@@ -1,4 +1,4 @@
-//! The broker's states: what is polled, what is final, and what stays open.
+//! The broker's states: which are polled, which are final, and which stay open.
 
 use settlement::{Reconciliation, Settlement, Settler};
 

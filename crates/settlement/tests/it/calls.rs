@@ -1,4 +1,4 @@
-//! What the payer or a stranger does on chain by themselves.
+//! Transactions of the payer or a stranger themselves.
 
 use alloy_consensus::{SignableTransaction, TxLegacy};
 use alloy_eips::eip2718::Encodable2718;
@@ -82,13 +82,13 @@ pub(crate) fn cancel(chain: &DevChain, draft: &Draft) -> B256 {
     send(chain, requirements.asset, call.abi_encode())
 }
 
-/// Somebody sends an authorization with the draft's nonce: the draft's own, or one that pays
-/// another.
+/// A stranger sends an authorization with the draft's nonce: the draft's own, or one that pays
+/// another account.
 pub(crate) fn transfer(chain: &DevChain, draft: &Draft, to: Address) -> B256 {
     send(chain, draft.requirements().asset, transfer_input(draft, to))
 }
 
-/// Somebody sends the draft's spent authorization to a token that reverts.
+/// A stranger sends the draft's spent authorization to a token that reverts.
 pub(crate) fn transfer_in_vain(chain: &DevChain, draft: &Draft) -> B256 {
     let input = transfer_input(draft, PAYEE.address);
     let sent = attempt(chain, draft.requirements().asset, input);

@@ -1,7 +1,7 @@
-//! What counts as having happened: canonical blocks, and nothing that somebody says of them.
+//! Facts on the chain: only canonical blocks count, and no party's statement about them.
 
 use alloy_primitives::{B256, U256};
-use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, Fault, PAYEE, Reply, RpcServer};
+use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, PAYEE, Reply, RpcServer};
 use serde_json::{Value, json};
 use settlement::{
     Cause, ChainOptions, ChainReader, Clock, Facilitator, Finding, Readiness, Settlement, Settler,
@@ -23,7 +23,7 @@ fn composed(stage: &Stage, server: &RpcServer, timeouts: Timeouts) -> WithChain<
     WithChain::new(backend, Some(reader(server)), timeouts)
 }
 
-/// Waits for a receipt a short time only.
+/// Waits for a receipt only briefly.
 fn hasty() -> Timeouts {
     Timeouts {
         receipt: impatient().receipt,
@@ -51,7 +51,7 @@ fn receipt(chain: &DevChain, hash: B256) -> Value {
     serde_json::from_slice::<Value>(&body).unwrap()["result"].take()
 }
 
-/// Nobody is served for a hash that a facilitator has made up.
+/// A transaction hash that a facilitator invented serves no caller.
 #[tokio::test]
 async fn a_transaction_that_never_shows_is_unknown() {
     let chain = builder().build().unwrap();
@@ -63,7 +63,7 @@ async fn a_transaction_that_never_shows_is_unknown() {
     let outcome = composed.settle(&payment).await;
     let (hash, cause) = unknown(&outcome);
     assert_eq!((hash, cause.code()), (Some(HASH), "timeout"));
-    // It is believed as little the next time, and ends with its window.
+    // It counts as little the next time, and ends with its window.
     let outcome = composed.reconcile(&payment, hash, NOW).await;
     assert_eq!(outcome.outcome(), "undecided");
     chain.advance_time(330);
@@ -85,12 +85,12 @@ async fn a_transaction_is_waited_for_until_it_is_in_a_block() {
         [stage::json(settled().replace(HASH, &sent.to_string()))],
     );
     // The node does not show it at first, and then fails.
-    chain.inject(Fault::new(RECEIPT, result(&Value::Null)).times(2));
-    chain.inject(Fault::new(
+    chain.inject(InjectedFault::new(RECEIPT, result(&Value::Null)).times(2));
+    chain.inject(InjectedFault::new(
         "eth_call",
         result(&json!(format!("{:#066x}", 0))),
     ));
-    chain.inject(Fault::new(RECEIPT, BadAnswer::Close));
+    chain.inject(InjectedFault::new(RECEIPT, BadAnswer::Close));
     let outcome = composed.settle(&draft.sign()).await;
     let Settlement::Settled(receipt) = outcome else {
         panic!("{outcome:?}")
@@ -98,7 +98,7 @@ async fn a_transaction_is_waited_for_until_it_is_in_a_block() {
     assert_eq!(receipt.transaction, sent.to_string());
 }
 
-/// The money came, by another transaction than the one that was named.
+/// The money came by another transaction than the named one.
 #[tokio::test]
 async fn a_payment_that_another_transaction_made_has_that_one_in_its_receipt() {
     let chain = builder().build().unwrap();
@@ -121,7 +121,7 @@ async fn a_payment_that_another_transaction_made_has_that_one_in_its_receipt() {
     assert_eq!(unknown(&outcome).1.code(), "malformed");
 }
 
-/// A receipt of a block that is only proposed, or that has been replaced.
+/// A receipt of a block that is only proposed, or that was replaced.
 #[tokio::test]
 async fn a_receipt_counts_when_its_block_is_canonical() {
     let chain = builder().build().unwrap();
@@ -143,7 +143,7 @@ async fn a_receipt_counts_when_its_block_is_canonical() {
             "/settle",
             [stage::json(settled().replace(HASH, &hash.to_string()))],
         );
-        chain.inject(Fault::new(RECEIPT, result(&bad)).times(100_000));
+        chain.inject(InjectedFault::new(RECEIPT, result(&bad)).times(100_000));
         let composed = composed(&stage, &server, hasty());
         let outcome = composed.settle(&ours).await;
         assert_eq!(
@@ -151,12 +151,12 @@ async fn a_receipt_counts_when_its_block_is_canonical() {
             Some(hash.to_string().as_str()),
             "{bad}"
         );
-        // What failed in such a block has not failed.
+        // A failure in such a block does not count.
         let mut failed = bad.clone();
         failed["status"] = json!("0x0");
         failed["from"] = json!(settler(&server).address());
         chain.clear_faults();
-        chain.inject(Fault::new(RECEIPT, result(&failed)).times(100_000));
+        chain.inject(InjectedFault::new(RECEIPT, result(&failed)).times(100_000));
         let outcome = settler_with(&server, hasty())
             .reconcile(&payment, Some(&hash.to_string()), NOW)
             .await;
@@ -212,15 +212,15 @@ async fn an_authorization_is_void_when_a_canonical_block_is_past_its_end() {
     elsewhere.network = Network::evm(1);
     assert_eq!(composed.is_void(&elsewhere, end).await, Ok(false));
     // A node that cannot read the state as of that block says nothing.
-    chain.inject(Fault::new("eth_call", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_call", BadAnswer::Close));
     assert!(composed.is_void(&unused, end).await.is_err());
     let alone = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
     let alone = WithChain::new(alone, None, timeouts());
     assert_eq!(alone.is_void(&unused, end).await, Ok(false));
 }
 
-/// An authorization that was cancelled, or used for another transfer, can never make its own.
-/// Nobody has to wait for its end.
+/// An authorization that was cancelled, or used for another transfer, can never make its own. No
+/// caller has to wait for its end.
 #[tokio::test]
 async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
     let chain = builder().build().unwrap();
@@ -254,16 +254,16 @@ async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
         assert_eq!(composed.is_spent(&foreign, &authorization).await, Ok(false));
         // A node that cannot show the use says nothing.
         for method in ["eth_getBlockByNumber", "eth_call", "eth_getLogs", RECEIPT] {
-            chain.inject(Fault::new(method, BadAnswer::Close));
+            chain.inject(InjectedFault::new(method, BadAnswer::Close));
             let unreadable = composed.is_spent(&key, &authorization).await;
             assert!(unreadable.is_err(), "{method}");
         }
-        chain.inject(Fault::new("eth_getLogs", result(&json!([]))));
+        chain.inject(InjectedFault::new("eth_getLogs", result(&json!([]))));
         assert_eq!(composed.is_spent(&key, &authorization).await, Ok(false));
     }
 }
 
-/// In a block that is only proposed, or that has been replaced, nothing was cancelled.
+/// In a block that is only proposed, or that was replaced, a cancellation does not count.
 #[tokio::test]
 async fn a_cancellation_counts_when_its_block_is_canonical() {
     let chain = builder().build().unwrap();

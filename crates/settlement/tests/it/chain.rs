@@ -3,8 +3,8 @@
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::SolValue;
 use dev_chain::{
-    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, DevChainBuilder, Fault, PAYEE, Reuse, RpcServer,
-    TokenSpec, USDC as USDC_ADDRESS, USDG as USDG_ADDRESS, USDT0 as USDT0_ADDRESS,
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, DevChainBuilder, InjectedFault, PAYEE, Reuse,
+    RpcServer, TokenSpec, USDC as USDC_ADDRESS, USDG as USDG_ADDRESS, USDT0 as USDT0_ADDRESS,
 };
 use settlement::{
     AnySettler, Cause, ChainOptions, ChainReader, Clock, LogSearch, SettlementConfig, Timeouts,
@@ -57,9 +57,9 @@ async fn the_configured_assets_are_confirmed_once() {
     let server = serve(&chain).await;
     let reader = reader(&server);
     reader.confirm().await.unwrap();
-    // From here on nothing would be answered.
+    // From here on no request would be answered.
     for method in ["eth_chainId", "eth_getCode", "eth_call"] {
-        chain.inject(Fault::new(method, BadAnswer::Close).times(100));
+        chain.inject(InjectedFault::new(method, BadAnswer::Close).times(100));
     }
     reader.confirm().await.unwrap();
 }
@@ -131,7 +131,7 @@ async fn another_chain_is_refused_at_the_start() {
 async fn an_endpoint_that_is_down_at_the_start_is_asked_again() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
-    chain.inject(Fault::new("eth_chainId", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_chainId", BadAnswer::Close));
     let reader = reader(&server);
     assert_eq!(reader.confirm().await.unwrap_err().code(), "interrupted");
     assert_eq!(
@@ -201,7 +201,7 @@ async fn a_node_that_does_not_answer_makes_it_unavailable() {
         let server = serve(&chain).await;
         let reader = reader(&server);
         reader.confirm().await.unwrap();
-        chain.inject(Fault::new("eth_call", answer.clone()).times(2));
+        chain.inject(InjectedFault::new("eth_call", answer.clone()).times(2));
         let Verification::Unavailable { cause } = reader.verify(&payment(USDT0), U256::ZERO).await
         else {
             panic!("{answer:?}");
@@ -211,7 +211,7 @@ async fn a_node_that_does_not_answer_makes_it_unavailable() {
     }
 }
 
-/// A wallet contract at [`WALLET`] that the buyer signs for.
+/// A wallet contract at [`WALLET`] that the buyer's key signs for.
 fn wallet_draft() -> Draft {
     Draft {
         from: WALLET,
@@ -256,7 +256,7 @@ async fn a_contract_wallet_is_asked_about_its_signature() {
         reader.verify(&bad, U256::ZERO).await,
         invalid(Reason::InvalidExactEvmPayloadSignature)
     );
-    // Too long for the wallet: it reverts or denies, and either is a refusal.
+    // Too long for the wallet: it reverts or denies, and both are refusals.
     let long = draft.with_signature(&[7; 130]);
     assert_eq!(
         reader.verify(&long, U256::ZERO).await,

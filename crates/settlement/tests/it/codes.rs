@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
-use settlement::{AssetFault, Call, Cause, Malformation, Mode, SettlementError};
+use settlement::{AssetFault, Cause, Malformation, Mode, RemoteCall, SettlementError};
 use x402_wire::Network;
 
 fn faults() -> Vec<AssetFault> {
@@ -57,7 +57,7 @@ fn configuration_errors() {
 
 #[test]
 fn causes() {
-    let call = Call::Settle;
+    let call = RemoteCall::Settle;
     let detail = Malformation::Json;
     let text = || "text".to_owned();
     let mut causes = vec![
@@ -66,9 +66,11 @@ fn causes() {
             after: Duration::from_secs(35),
         },
         Cause::Unreachable { call },
-        Cause::Interrupted { call: Call::Verify },
+        Cause::Interrupted {
+            call: RemoteCall::Verify,
+        },
         Cause::Oversize {
-            call: Call::Supported,
+            call: RemoteCall::Supported,
             limit: 262_144,
         },
         Cause::Status { call, status: 502 },
@@ -79,7 +81,7 @@ fn causes() {
             observed: text(),
         },
         Cause::Pending {
-            call: Call::SettleStatus,
+            call: RemoteCall::SettleStatus,
             state: text(),
         },
         Cause::Broker {
@@ -87,7 +89,7 @@ fn causes() {
             code: "50011".to_owned(),
         },
         Cause::Rpc {
-            call: Call::Rpc("eth_call"),
+            call: RemoteCall::Rpc("eth_call"),
             code: -32000,
             message: text(),
         },

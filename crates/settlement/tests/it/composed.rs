@@ -1,7 +1,9 @@
-//! A facilitator whose word is compared with the chain.
+//! A facilitator whose statements are compared with the chain.
 
 use alloy_primitives::U256;
-use dev_chain::{BUYER, BadAnswer, DEV_ACCOUNTS, Fault, PAYEE, RpcServer, USDC as USDC_ADDRESS};
+use dev_chain::{
+    BUYER, BadAnswer, DEV_ACCOUNTS, InjectedFault, PAYEE, RpcServer, USDC as USDC_ADDRESS,
+};
 use settlement::{
     ChainOptions, ChainReader, Facilitator, Readiness, Settlement, Settler, Verification, WithChain,
 };
@@ -74,9 +76,9 @@ async fn both_have_to_agree() {
         "{verification:?}"
     );
 
-    // The chain cannot be read: its refusal may be missing, so nothing is served.
+    // The chain cannot be read, and its refusal may be missing, so no caller is served.
     stage.plays("/verify", [json(VALID)]);
-    chain.inject(Fault::new("eth_call", BadAnswer::Close).times(2));
+    chain.inject(InjectedFault::new("eth_call", BadAnswer::Close).times(2));
     let verification = composed.verify(&payment(USDT0), U256::ZERO, NOW).await;
     assert!(
         matches!(verification, Verification::Unavailable { .. }),
@@ -106,7 +108,7 @@ async fn a_receipt_is_compared_with_its_transaction() {
     let draft = Draft::new(USDC);
     let payment = draft.sign();
 
-    // A transaction that paid for something else.
+    // A transaction of another payment.
     let foreign = transfer(&chain, &Draft::new(USDC).nonce(9), PAYEE.address).to_string();
     stage.plays("/settle", [json(settled().replace(HASH, &foreign))]);
     let outcome = composed.settle(&payment).await;
@@ -120,8 +122,8 @@ async fn a_receipt_is_compared_with_its_transaction() {
     assert_eq!((receipt.transaction, receipt.payer), (own, BUYER.address));
 }
 
-/// The facilitator holds the authorization, whatever it says: only the chain ends it. The buyer
-/// must not be asked to pay again for what it has paid, or may still pay.
+/// The facilitator holds the authorization, whatever it answers: only the chain ends it. The buyer
+/// must not be asked to pay again for a payment that it has made, or may still make.
 #[tokio::test]
 async fn a_refusal_is_looked_up() {
     for (reason, open) in [
@@ -140,7 +142,7 @@ async fn a_refusal_is_looked_up() {
         let composed = composed(&stage, &server);
         stage.plays("/settle", vec![json(refused(reason, "")); 5]);
 
-        // Unused as far as this node knows, which may be behind the facilitator's.
+        // Unused, as far as this node knows; it may be behind the facilitator's.
         let unused = Draft::new(USDC).nonce(1);
         let outcome = composed.settle(&unused.sign()).await;
         if open {
@@ -160,7 +162,7 @@ async fn a_refusal_is_looked_up() {
         let outcome = composed.settle(&cancelled.sign()).await;
         assert_eq!(rejection(outcome).as_str(), "cancelled");
 
-        chain.inject(Fault::new("eth_getBlockByNumber", BadAnswer::Close));
+        chain.inject(InjectedFault::new("eth_getBlockByNumber", BadAnswer::Close));
         let outcome = composed.settle(&unused.sign()).await;
         assert_eq!(unknown(&outcome).1.code(), "interrupted", "{reason}");
 
@@ -171,7 +173,7 @@ async fn a_refusal_is_looked_up() {
     }
 }
 
-/// What was refused is open until the chain ends it, however often and with whatever reason it is
+/// A refused payment is open until the chain ends it, however often and for whatever reason it is
 /// refused.
 #[tokio::test]
 async fn a_refusal_ends_nothing_while_the_authorization_can_be_used() {
@@ -200,7 +202,7 @@ async fn a_refusal_ends_nothing_while_the_authorization_can_be_used() {
     assert_eq!(stage.bodies("/settle").len(), refusals.len());
 }
 
-/// A facilitator that reports success when it has broadcast, and a transaction that then fails.
+/// A facilitator that reports success at the broadcast, and a transaction that then fails.
 #[tokio::test]
 async fn a_receipt_of_a_failed_transaction_is_no_payment() {
     let chain = builder().build().unwrap();
@@ -216,7 +218,7 @@ async fn a_receipt_of_a_failed_transaction_is_no_payment() {
     let outcome = composed.settle(&payment).await;
     let (hash, cause) = unknown(&outcome);
     assert_eq!((hash, cause.code()), (Some(failed.as_str()), "malformed"));
-    // The facilitator says the same again, and it still has not happened.
+    // The facilitator repeats it, and the payment still has not happened.
     let outcome = composed.reconcile(&payment, hash, NOW).await;
     assert_eq!(outcome.outcome(), "undecided");
     chain.advance_time(330);
@@ -235,7 +237,8 @@ async fn an_unreachable_facilitator_is_sent_nothing() {
     assert_eq!(not_sent(&outcome).code(), "unreachable");
 }
 
-/// A contract wallet's signature can be made up: the facilitator hears of it once the chain agrees.
+/// A contract wallet's signature can be invented: the facilitator is asked only after the chain
+/// agrees.
 #[tokio::test]
 async fn a_signature_for_the_chain_is_shown_to_the_chain_first() {
     let wallet = DEV_ACCOUNTS[5].address;
@@ -256,7 +259,7 @@ async fn a_signature_for_the_chain_is_shown_to_the_chain_first() {
         composed.verify(&forged, U256::ZERO, NOW).await,
         invalid(Reason::InvalidExactEvmPayloadSignature)
     );
-    chain.inject(Fault::new("eth_call", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_call", BadAnswer::Close));
     let good = draft.with_signature(&wrap_6492(&draft.signature()));
     let verification = composed.verify(&good, U256::ZERO, NOW).await;
     assert!(
@@ -342,7 +345,7 @@ async fn readiness_needs_both() {
     let kinds = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"}]}"#;
     stage.plays("/supported", [json(kinds)]);
     let composed = composed(&stage, &server);
-    chain.inject(Fault::new("eth_chainId", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_chainId", BadAnswer::Close));
     assert!(matches!(
         composed.readiness().await,
         Readiness::NotReady { .. }

@@ -1,9 +1,9 @@
-//! Several endpoints of one chain, of which one is dead, silent, behind, or lies.
+//! Several endpoints of one chain, of which one is dead, silent, behind, or wrong.
 
 use std::time::Duration;
 
 use alloy_primitives::{U256, hex};
-use dev_chain::{BadAnswer, DevChain, Fault, GAS_PAYER, PAYEE, RpcServer};
+use dev_chain::{BadAnswer, DevChain, GAS_PAYER, InjectedFault, PAYEE, RpcServer};
 use settlement::{
     AnySettler, Cause, ChainReader, Finding, GasPolicy, Mode, OnchainSettler, Settlement,
     SettlementConfig, SettlementError, Settler,
@@ -15,7 +15,7 @@ use crate::chain::{builder, options, serve};
 use crate::onchain::paid;
 use crate::payments::{Draft, NOW, PRICE, USDC, payment, terms, timeouts};
 
-/// Nothing listens there.
+/// No server listens there.
 const DEAD: &str = "http://127.0.0.1:9";
 
 fn reader(urls: &[String]) -> ChainReader {
@@ -80,7 +80,7 @@ async fn a_question_that_is_not_answered_is_put_once_more() {
     .into_iter()
     .enumerate()
     {
-        chain.inject(Fault::new(method, BadAnswer::Never));
+        chain.inject(InjectedFault::new(method, BadAnswer::Never));
         let began = Instant::now();
         settles(&chain, &settler, u8::try_from(nonce).unwrap() + 1).await;
         assert!(began.elapsed() < Duration::from_secs(6), "{method}");
@@ -94,7 +94,7 @@ async fn an_endpoint_that_is_behind_is_asked_last() {
         chain.mine();
     }
     let settler = settler(&[first.url(), second.url()]);
-    // To the one that is behind the payment would look unused afterwards.
+    // By the lagging endpoint, the payment would look unused afterwards.
     let payment = payment(USDC);
     let outcome = settler.settle(&payment).await;
     let Settlement::Settled(receipt) = outcome else {
@@ -116,7 +116,7 @@ fn contradicted(found: Result<Finding, Cause>) {
     }
 }
 
-/// The other one has no block of the number, and is too far behind to be asked first.
+/// The other endpoint has no block of the number, and is too far behind to be asked first.
 #[tokio::test]
 async fn one_endpoint_far_ahead_on_a_fork_proves_nothing() {
     let (chain, first, fork, second) = pair().await;
@@ -129,7 +129,7 @@ async fn one_endpoint_far_ahead_on_a_fork_proves_nothing() {
     for urls in [[first.url(), second.url()], [second.url(), first.url()]] {
         let reader = reader(&urls);
         reader.confirm().await.unwrap();
-        // The one that is behind is not put aside for it.
+        // The lagging endpoint is not deprioritised for it.
         for _ in 0..3 {
             contradicted(reader.find(&draft.sign(), Some(&sent)).await);
         }
@@ -141,7 +141,7 @@ async fn one_endpoint_far_ahead_on_a_fork_proves_nothing() {
     assert!(matches!(found, Ok(Finding::Open)), "{found:?}");
 }
 
-/// Each has a block of the number, and not the same.
+/// Each has a different block of the number.
 #[tokio::test]
 async fn a_block_that_another_endpoint_contradicts_proves_nothing() {
     let (chain, first, fork, second) = pair().await;
@@ -156,7 +156,7 @@ async fn a_block_that_another_endpoint_contradicts_proves_nothing() {
     assert!(matches!(found, Ok(Finding::Settled(_))), "{found:?}");
 }
 
-/// One calls an authorization unused that was used: nobody is told to sign another one.
+/// One endpoint reports a used authorization as unused: no payer may sign another one.
 #[tokio::test]
 async fn an_authorization_is_void_by_all_endpoints_or_not_at_all() {
     let chain = builder().build().unwrap();
@@ -181,7 +181,7 @@ async fn an_authorization_is_void_by_all_endpoints_or_not_at_all() {
         status: 200,
         body: unused.into_bytes(),
     };
-    liar.inject(Fault::new("eth_call", unused).times(100));
+    liar.inject(InjectedFault::new("eth_call", unused).times(100));
     for settler in &settlers {
         let void = settler.is_void(&payment.key(), end).await;
         assert_eq!(void.unwrap_err().code(), "nodes_contradict");
@@ -219,7 +219,7 @@ async fn an_endpoint_of_another_chain_is_refused_at_the_start() {
     assert!(connected.is_ok());
 }
 
-/// What is over for good and as old as the caller says is gone, and nothing else.
+/// Records that are finally over and as old as requested are dropped, and no others.
 #[tokio::test]
 async fn old_transactions_are_forgotten() {
     let chain = builder().build().unwrap();
@@ -228,7 +228,7 @@ async fn old_transactions_are_forgotten() {
     settles(&chain, &settler, 1).await;
     let payment = Draft::new(USDC).nonce(1).sign();
     let key = format!("settlement/{}/0", payment.key());
-    // Its block may still be taken back.
+    // Its block may still be removed.
     settler.forget(u64::MAX).await;
     assert!(settler.sender().find(&key).await.unwrap().is_some());
     for _ in 0..70 {

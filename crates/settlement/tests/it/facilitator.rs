@@ -1,4 +1,4 @@
-//! A plain x402 v2 facilitator: what its answers mean.
+//! A plain x402 v2 facilitator: the meaning of its answers.
 
 use alloy_primitives::U256;
 use dev_chain::BUYER;
@@ -323,7 +323,7 @@ async fn reconciling_sends_the_identical_settlement_again() {
     );
 }
 
-/// Each of these is what a payment looks like that was taken by the first attempt.
+/// A payment that the first attempt has taken could cause each of these.
 #[tokio::test]
 async fn a_refusal_that_fits_an_earlier_success_decides_nothing() {
     for reason in [

@@ -172,13 +172,13 @@ async fn redirects_are_not_followed() {
     assert!(elsewhere.seen().is_empty());
 }
 
-/// Bound and dropped: a port on which nobody listens.
+/// Bound and dropped: a port without a listener.
 pub(crate) async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())
 }
 
-/// No byte has left, so the authorization is untouched. Everything later is unknown.
+/// No byte was sent, so the authorization is untouched. Every later failure is unknown.
 #[tokio::test]
 async fn without_a_connection_nothing_is_sent() {
     let down = Facilitator::new(&nobody().await, Network::evm(196), timeouts()).unwrap();
@@ -197,7 +197,7 @@ async fn without_a_connection_nothing_is_sent() {
     );
 }
 
-/// The other side takes the connection and says nothing, so that the TLS handshake does not end.
+/// The other side accepts the connection and stays silent, so the TLS handshake does not end.
 #[tokio::test]
 async fn a_connection_that_is_not_established_in_time_has_sent_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -211,7 +211,7 @@ async fn a_connection_that_is_not_established_in_time_has_sent_nothing() {
     assert_eq!(not_sent(&outcome).code(), "unreachable");
 }
 
-/// The second request of a pending settlement finds nobody: the first was sent all the same.
+/// The second request of a pending settlement finds no server: the first was sent nevertheless.
 #[tokio::test]
 async fn a_pending_settlement_stays_open_when_the_facilitator_goes_down() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

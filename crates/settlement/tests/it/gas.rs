@@ -1,9 +1,10 @@
-//! What a settlement of our own may cost: payers whose code burns gas, an account that is empty, a
-//! full queue.
+//! The limits of our own settlements' cost: payers whose code burns gas, an empty account, a full
+//! queue.
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
 use dev_chain::{
-    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, Fault, GAS_PAYER, RpcServer, USDC as USDC_ADDRESS,
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, GAS_PAYER, InjectedFault, RpcServer,
+    USDC as USDC_ADDRESS,
 };
 use settlement::{
     GasPolicy, OnchainSettler, Readiness, Reconciliation, Settlement, Settler, Verification,
@@ -17,7 +18,7 @@ use crate::stage::{Stage, json};
 
 const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
 
-/// A wallet that calls everything valid where the expression is zero, and burns all gas elsewhere:
+/// A wallet that accepts every signature where the expression is zero, and burns all gas otherwise:
 /// `if (expression == 0) return EIP1271_MAGIC; while (true) {}`.
 fn wallet_by(expression: &[u8]) -> Bytes {
     let endless = u8::try_from(expression.len()).unwrap() + 4;
@@ -28,10 +29,10 @@ fn wallet_by(expression: &[u8]) -> Bytes {
     code.into()
 }
 
-/// Answers by the price of the gas.
+/// Depends on the price of the gas.
 const GASPRICE: [u8; 1] = [0x3a];
 
-/// Answers by the time of the block: `TIMESTAMP > NOW`.
+/// Depends on the time of the block: `TIMESTAMP > NOW`.
 const LATER: [u8; 7] = hex!("636b00df004211");
 
 fn chain_with(wallet: Bytes) -> DevChain {
@@ -68,7 +69,7 @@ fn unavailable(verification: Verification) -> &'static str {
     }
 }
 
-/// A call that pays nothing for its gas is not what will be settled.
+/// A call that pays nothing for its gas is not the settlement.
 #[tokio::test]
 async fn a_wallet_that_is_valid_only_where_gas_is_free_costs_nothing() {
     let chain = chain_with(wallet_by(&GASPRICE));
@@ -91,8 +92,8 @@ async fn a_wallet_that_is_valid_only_where_gas_is_free_costs_nothing() {
     assert_eq!(chain.native_balance(GAS_PAYER.address), before);
 }
 
-/// It passes every look and burns in the block: that costs the cap at most, and it is not tried
-/// again.
+/// It passes every check and burns gas in the block: that costs at most the cap, and it is not
+/// tried again.
 #[tokio::test]
 async fn a_wallet_that_burns_in_the_block_is_paid_for_once() {
     let chain = builder()
@@ -130,7 +131,7 @@ async fn a_wallet_that_burns_in_the_block_is_paid_for_once() {
     assert!(!sent.success && sent.gas_used <= GasPolicy::default().gas_cap);
     assert_eq!(reason, Reason::InvalidExactEvmPayloadSignature);
 
-    // Neither after a crash in which only the hash was kept.
+    // Nor after a crash in which only the hash was kept.
     for _ in 0..2 {
         let outcome = settler.reconcile(&payment, Some(&transaction), NOW).await;
         assert!(
@@ -172,7 +173,7 @@ async fn a_settlement_above_the_cap_is_refused_before_the_work_and_before_sendin
     assert!(chain.transactions().is_empty());
 }
 
-/// An estimate leaves room, the cap takes it back.
+/// The estimate adds room, and the cap bounds it.
 #[tokio::test]
 async fn no_transaction_may_use_more_than_the_cap() {
     let chain = builder().build().unwrap();
@@ -249,7 +250,7 @@ async fn payers_with_code_can_be_switched_off() {
     );
 }
 
-/// An empty account is found by its balance alone, and not asked for again by every caller.
+/// The balance alone shows an empty account, and not every caller asks for it again.
 #[tokio::test]
 async fn an_empty_account_refuses_the_work_after_one_call() {
     let node = Stage::open().await;
@@ -317,13 +318,13 @@ async fn an_account_that_pays_for_one_settlement_begins_no_second() {
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
 }
 
-/// A node that is shown settlements and does not answer.
+/// A node that gets settlements and does not answer.
 #[tokio::test]
 async fn a_queue_that_outlasts_the_payment_is_not_joined() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
     let settler = std::sync::Arc::new(settler(&server));
-    chain.inject(Fault::new("eth_sendRawTransaction", BadAnswer::Never).times(100));
+    chain.inject(InjectedFault::new("eth_sendRawTransaction", BadAnswer::Never).times(100));
     let ending = |seconds| {
         let draft = Draft {
             valid_before: NOW + 300,
@@ -341,7 +342,7 @@ async fn a_queue_that_outlasts_the_payment_is_not_joined() {
         let (settler, payment) = (settler.clone(), Draft::new(USDC).nonce(nonce).sign());
         waiting.spawn(async move { settler.settle(&payment).await });
     }
-    // Eight that wait at half a second each.
+    // Eight that wait half a second each.
     let refused = async {
         loop {
             let verification = settler.verify(&payment, U256::ZERO, now).await;
@@ -352,7 +353,7 @@ async fn a_queue_that_outlasts_the_payment_is_not_joined() {
         }
     };
     assert_eq!(unavailable(refused.await), "settlement_queue_too_long");
-    // One that is valid for longer has the time.
+    // A payment that is valid for longer has the time.
     let (payment, now) = ending(60);
     assert_eq!(
         settler.verify(&payment, U256::ZERO, now).await,

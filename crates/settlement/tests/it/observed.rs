@@ -1,10 +1,10 @@
-//! What operators see: metrics of the calls, and no log line that a caller can cause at will.
+//! The operators' view: metrics of the calls, and no log line that a caller can cause at will.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, DEV_ACCOUNTS, Fault};
+use dev_chain::{BadAnswer, DEV_ACCOUNTS, InjectedFault};
 use metrics::{
     Counter, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
 };
@@ -86,7 +86,7 @@ async fn every_call_is_timed_with_its_outcome() {
     settler.verify(&payment, U256::ZERO, NOW).await;
     settler.settle(&payment).await;
     settler.settle(&payment).await;
-    chain.inject(Fault::new("eth_getBlockByNumber", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_getBlockByNumber", BadAnswer::Close));
     settler
         .is_void(&payment.key(), U256::ZERO)
         .await
@@ -166,12 +166,12 @@ async fn invalid_payments_write_no_line_above_debug() {
         let verification = settler.verify(&payment, U256::ZERO, NOW).await;
         assert_eq!(verification.outcome(), "invalid");
     }
-    chain.inject(Fault::new("eth_call", BadAnswer::Close));
+    chain.inject(InjectedFault::new("eth_call", BadAnswer::Close));
     let forged = Draft::new(USDC).with_signature(&[7; 130]);
     let verification = settler.verify(&forged, U256::ZERO, NOW).await;
     assert_eq!(verification.outcome(), "unavailable");
     assert_eq!(*loud.0.lock().unwrap(), [""; 0]);
-    // The subscriber hears what there is to hear.
+    // The subscriber receives such events.
     stage.plays("/verify", [with_status(500, "")]);
     settler.verify(&payment(USDC), U256::ZERO, NOW).await;
     assert_eq!(loud.0.lock().unwrap().len(), 1);

@@ -1,4 +1,4 @@
-//! Settling by ourselves, on an EVM in this process.
+//! Our own settlement, on an EVM in this process.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::chain::{builder, invalid, reader_with, serve, wrap_6492};
 use crate::facilitator::unknown;
 use crate::payments::{Draft, NOW, PRICE, USDC, USDG, USDT0, deferred, payment, terms, timeouts};
 
-/// What one gas can cost at most on the chain of these tests: twice its base fee, and its tip.
+/// The highest price of a unit of gas on the chain of these tests: twice its base fee, plus its
+/// tip.
 pub(crate) const FEE: u128 = 41_000_000;
 
 const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
@@ -71,7 +72,7 @@ async fn a_payment_is_verified_and_settled_in_every_asset() {
     }
 }
 
-/// A spent authorization of USDG does not revert, so that only its state tells.
+/// A spent authorization of USDG does not revert, so only its state shows it.
 #[tokio::test]
 async fn a_used_authorization_is_refused_in_every_asset() {
     for asset in [USDT0, USDC, USDG] {
@@ -89,7 +90,7 @@ async fn a_used_authorization_is_refused_in_every_asset() {
             verification,
             invalid(Reason::InvalidExactEvmNonceAlreadyUsed)
         );
-        // Settled once already: not for us to claim, and not for the caller to pay again.
+        // It was settled before: we must not claim it, and the caller must not pay again.
         let second = settler.settle(&payment).await;
         let (hash, cause) = unknown(&second);
         assert_eq!(hash, Some(receipt.transaction.as_str()));
@@ -134,7 +135,7 @@ async fn an_authorization_that_is_used_in_between_moves_nothing_twice() {
 }
 
 #[tokio::test]
-async fn what_would_revert_is_named_and_not_sent() {
+async fn a_reverting_payment_is_named_and_not_sent() {
     let poor = DEV_ACCOUNTS[4];
     let expired = Draft {
         valid_before: NOW,
@@ -254,7 +255,7 @@ async fn readiness_needs_the_right_chain_and_gas() {
     else {
         panic!("{ready:?}")
     };
-    // What the account has, by the cap and twice the base fee and the tip.
+    // The account's balance, by the cap and by twice the base fee plus the tip.
     let each = U256::from(200_000_u64) * U256::from(FEE);
     let expected = chain.native_balance(GAS_PAYER.address) / each;
     assert_eq!(U256::from(left), expected);
@@ -332,8 +333,7 @@ async fn the_mode_needs_its_endpoint_and_its_key() {
     assert!(!format!("{settler:?}").contains(&key[2..]), "{settler:?}");
 }
 
-/// The account is the signer's, whoever holds its key, and its signatures are the ones that are
-/// sent.
+/// The account is the signer's, whoever holds its key, and its signatures are the sent ones.
 #[tokio::test]
 async fn a_signer_that_is_no_key_in_the_configuration_pays_the_gas() {
     let chain = builder().build().unwrap();

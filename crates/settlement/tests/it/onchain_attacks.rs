@@ -1,4 +1,4 @@
-//! A chain that shows what is not there, takes back what was, and costs more than it did.
+//! A chain that shows blocks that are never made, removes blocks, and raises its fees.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn pause() {
 
 /// Its receipt shows before its block exists, and then vanishes.
 #[tokio::test]
-async fn nothing_is_settled_on_a_preconfirmed_receipt() {
+async fn no_payment_is_settled_on_a_preconfirmed_receipt() {
     for fate in [Fate::Dropped, Fate::Waiting] {
         let chain = builder().mining(Mining::Manual).build().unwrap();
         let server = serve(&chain).await;
@@ -43,8 +43,8 @@ async fn nothing_is_settled_on_a_preconfirmed_receipt() {
         let reconciled = settler.reconcile(&payment, Some(&hash), NOW).await;
         assert_eq!(reconciled.outcome(), "undecided", "{fate:?}");
 
-        // The account is not stuck: the same transaction comes into a block, and the next one
-        // behind it.
+        // The account is not stuck: the same transaction reaches a block, and the next one after
+        // it.
         chain.drop_preconfirmed(fate);
         let next = Draft::new(USDC).nonce(2).sign();
         let mine = async {
@@ -62,7 +62,7 @@ async fn nothing_is_settled_on_a_preconfirmed_receipt() {
     }
 }
 
-/// What was answered as settled comes back by the same bytes, whoever asks or does not.
+/// A settled payment is mined again with the same bytes, whether or not a caller asks.
 #[tokio::test]
 async fn a_settlement_whose_block_is_taken_back_is_sent_again_as_it_is() {
     for depth in 1..=5 {
@@ -83,7 +83,7 @@ async fn a_settlement_whose_block_is_taken_back_is_sent_again_as_it_is() {
             }
             chain.reorganise(depth, fate);
             assert_eq!(paid(&chain, &payment), U256::ZERO);
-            // Somebody pays: the lane is looked at, as it is every few seconds.
+            // A payment comes in: the lane is checked, as it is every few seconds.
             let next = Draft::new(USDC).nonce(2).sign();
             let mine = async {
                 while chain.transactions().len() < 2 {
@@ -103,8 +103,8 @@ async fn a_settlement_whose_block_is_taken_back_is_sent_again_as_it_is() {
     }
 }
 
-/// Above the cap nothing new begins, by name; what is on its way waits, and nothing is sent under
-/// another number.
+/// Above the cap no new settlement begins, and the cause is named; a pending one waits, and nothing
+/// is sent under another nonce.
 #[tokio::test]
 async fn a_spike_above_the_cap_is_named_and_ends() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
@@ -116,7 +116,7 @@ async fn a_spike_above_the_cap_is_named_and_ends() {
     chain.set_base_fee(200_000_000_000);
     chain.mine();
     let next = Draft::new(USDC).nonce(2).sign();
-    // For up to a second the fee counts that was read last; the node refuses that one.
+    // For up to a second the last read fee counts; the node refuses that one.
     let cause = loop {
         let Settlement::NotSent { cause } = settler.settle(&next).await else {
             panic!("sent above the cap")
@@ -140,7 +140,8 @@ async fn a_spike_above_the_cap_is_named_and_ends() {
     assert_eq!(paid(&chain, &payment), U256::from(PRICE));
 }
 
-/// Forty at once share the looks at the chain, and none waits for another one's receipt.
+/// Forty concurrent settlements share the checks of the chain, and none waits for another one's
+/// receipt.
 #[tokio::test]
 async fn many_settlements_are_on_their_way_at_once() {
     let chain = builder().mining(Mining::Manual).build().unwrap();

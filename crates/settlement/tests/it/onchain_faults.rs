@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::{U256, hex};
 use dev_chain::{
-    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, Fault, Mining, Reply, USDC as USDC_ADDRESS,
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, Mining, Reply, USDC as USDC_ADDRESS,
 };
 use serde_json::json;
 use settlement::{Reconciliation, Settlement, Settler};
@@ -25,13 +25,13 @@ fn error(message: &str) -> BadAnswer {
     }
 }
 
-/// The node broadcasts and the answer is lost, or it is lost on the way: the same bytes are sent
-/// again, and what counts is the block.
+/// The node broadcasts and its answer is lost, or the request is lost on the way: the same bytes
+/// are sent again, and the block counts.
 #[tokio::test]
 async fn a_lost_answer_changes_nothing() {
     for fault in [
-        Fault::new(SEND, BadAnswer::Close),
-        Fault::new(SEND, BadAnswer::Close).after(),
+        InjectedFault::new(SEND, BadAnswer::Close),
+        InjectedFault::new(SEND, BadAnswer::Close).after(),
     ] {
         let chain = builder().build().unwrap();
         let server = serve(&chain).await;
@@ -68,22 +68,22 @@ async fn a_node_that_refuses_to_be_asked_leaves_it_unsent() {
         let server = serve(&chain).await;
         let settler = settler(&server);
         settler.chain().confirm().await.unwrap();
-        chain.inject(Fault::new(method, error("rate limited")));
+        chain.inject(InjectedFault::new(method, error("rate limited")));
         let outcome = settler.settle(&payment(USDC)).await;
         assert_eq!(not_sent(&outcome).code(), "rpc_refused", "{method}");
         assert!(chain.transactions().is_empty());
 
-        // An earlier attempt may have been sent, so that reconciling decides nothing by this.
+        // An earlier attempt may have been sent, so this does not decide the reconciliation.
         if method == "eth_estimateGas" {
-            chain.inject(Fault::new(method, error("rate limited")));
+            chain.inject(InjectedFault::new(method, error("rate limited")));
             let outcome = settler.reconcile(&payment(USDC), None, NOW).await;
             assert_eq!(outcome.outcome(), "undecided");
         }
     }
 }
 
-/// Whatever a node says when it is shown a transaction, before or after it has taken it: it is no
-/// verdict about the payment. The payer is charged once, for one answer, by one transaction.
+/// No error of a node that was shown a transaction, before or after it accepted it, is a verdict
+/// about the payment. The payer is charged once, for one answer, by one transaction.
 #[tokio::test]
 async fn no_refusal_of_a_transaction_that_was_shown_is_a_verdict() {
     for message in [
@@ -97,7 +97,7 @@ async fn no_refusal_of_a_transaction_that_was_shown_is_a_verdict() {
         for after in [false, true] {
             let chain = builder().build().unwrap();
             let server = serve(&chain).await;
-            let fault = Fault::new(SEND, error(message));
+            let fault = InjectedFault::new(SEND, error(message));
             chain.inject(if after { fault.after() } else { fault });
             let payment = payment(USDC);
             let outcome = settler(&server).settle(&payment).await;
@@ -122,7 +122,7 @@ async fn an_own_transaction_that_failed_is_named_as_such() {
             tokio::task::yield_now().await;
         }
         let ours = chain.waiting()[0];
-        // The node forgets ours, so that the other one comes first.
+        // The node drops ours, so the other one comes first.
         move_money_away(&chain);
         assert!(chain.evict(ours));
         while chain.transactions().len() < 2 {
@@ -143,7 +143,7 @@ async fn an_own_transaction_that_failed_is_named_as_such() {
     assert_eq!((transaction, reason), (hash, Reason::InsufficientFunds));
 }
 
-/// The buyer gives all of its USD Coin to somebody else.
+/// The buyer gives all of its USD Coin to another account.
 fn move_money_away(chain: &DevChain) {
     let all = chain.balance_of(USDC_ADDRESS, BUYER.address).unwrap();
     let to = DEV_ACCOUNTS[7].address.into_word();
@@ -174,7 +174,7 @@ async fn a_receipt_that_does_not_come_is_unknown_and_then_found() {
     let (hash, cause) = unknown(&outcome);
     assert_eq!((hash, cause.code()), (Some(waiting.as_str()), "timeout"));
 
-    // It waits for its block, so that a second transaction would only burn gas.
+    // It waits for its block, so a second transaction would only waste gas.
     let outcome = settler.reconcile(&payment, hash, NOW).await;
     assert_eq!(outcome.outcome(), "undecided");
     assert_eq!(chain.waiting().len(), 1);
@@ -205,7 +205,7 @@ async fn an_evicted_transaction_is_replaced_without_a_gap() {
         }
     };
     let next = Draft::new(USDC).nonce(2).sign();
-    // The lost one goes out again under its own number, and the next one behind it.
+    // The lost transaction is sent again under its own nonce, and the next one after it.
     let (outcome, ()) = tokio::join!(settler.settle(&next), mine);
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
     assert_eq!(chain.transactions()[0].hash.to_string(), hash);
@@ -215,7 +215,7 @@ async fn an_evicted_transaction_is_replaced_without_a_gap() {
 async fn numbers_that_are_taken_are_skipped() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
-    // Two settlers of one key: each believes to know the next number.
+    // Two settlers of one key: each assumes that it knows the next number.
     let (first, second) = (settler(&server), settler(&server));
     for nonce in 1..=6 {
         let settler = if nonce % 2 == 0 { &first } else { &second };
@@ -232,7 +232,7 @@ async fn numbers_that_are_taken_are_skipped() {
 async fn a_transaction_that_the_node_already_has_is_waited_for() {
     let chain = builder().build().unwrap();
     let server = serve(&chain).await;
-    chain.inject(Fault::new(SEND, error("already known")).after());
+    chain.inject(InjectedFault::new(SEND, error("already known")).after());
     let outcome = settler(&server).settle(&payment(USDC)).await;
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
 }
@@ -241,8 +241,8 @@ async fn a_transaction_that_the_node_already_has_is_waited_for() {
 async fn receipts_are_asked_for_through_failures() {
     let chain = builder().receipt_delay(3).build().unwrap();
     let server = serve(&chain).await;
-    chain.inject(Fault::new(RECEIPT, BadAnswer::Close));
-    chain.inject(Fault::new(
+    chain.inject(InjectedFault::new(RECEIPT, BadAnswer::Close));
+    chain.inject(InjectedFault::new(
         RECEIPT,
         BadAnswer::Raw {
             status: 502,
@@ -261,7 +261,7 @@ async fn without_a_priority_fee_method_the_gas_price_tells() {
         code: -32601,
         message: "method not found".to_owned(),
     };
-    chain.inject(Fault::new("eth_maxPriorityFeePerGas", missing));
+    chain.inject(InjectedFault::new("eth_maxPriorityFeePerGas", missing));
     let outcome = settler(&server).settle(&payment(USDC)).await;
     assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
 }

@@ -1,5 +1,4 @@
-//! What the records of our account's transactions say, and what the configuration says of them
-//! later.
+//! What the records of our account's transactions say, and how a later configuration changes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +19,7 @@ async fn pause() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
-/// A cap that is raised counts for what waits already.
+/// Raising a cap also applies to requests that wait already.
 #[tokio::test]
 async fn a_raised_cap_frees_what_waits() {
     let chain = builder().mining(Mining::Manual).build().unwrap();
@@ -44,7 +43,7 @@ async fn a_raised_cap_frees_what_waits() {
     };
     let outcome = settler(50_000_000, brief).await.settle(&payment).await;
     assert_eq!(unknown(&outcome).1.code(), "timeout");
-    // The market rises above the cap, and the node forgets what is too cheap.
+    // The market rises above the cap, and the node drops the transactions that are too cheap.
     chain.set_base_fee(60_000_000);
     for hash in chain.waiting() {
         assert!(chain.evict(hash));

@@ -30,7 +30,7 @@ pub(crate) fn terms() -> Terms {
     }
 }
 
-/// Long enough for a loaded machine, short enough between polls.
+/// Long enough for a loaded machine, with short intervals between polls.
 pub(crate) fn timeouts() -> Timeouts {
     let long = Duration::from_secs(20);
     Timeouts {
@@ -116,7 +116,7 @@ impl Draft {
             .digest(self.requirements().domain_separator())
     }
 
-    /// 65 bytes, as the key signs.
+    /// The key's signature, 65 bytes.
     pub(crate) fn signature(&self) -> Bytes {
         let signer = PrivateKeySigner::from_bytes(&self.key).unwrap();
         signer
@@ -145,7 +145,7 @@ impl Draft {
     }
 }
 
-/// A good payment in an asset.
+/// A valid payment in an asset.
 pub(crate) fn payment(asset: usize) -> Payment {
     Draft::new(asset).sign()
 }

@@ -1,7 +1,7 @@
-//! Deciding a payment whose outcome was lost, from the chain.
+//! Decides from the chain how a payment ended whose outcome was lost.
 
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, Fault, PAYEE, RpcServer};
+use dev_chain::{BadAnswer, DEV_ACCOUNTS, DevChain, InjectedFault, PAYEE, RpcServer};
 use settlement::{
     ChainOptions, ChainReader, DECISION_MARGIN_SECONDS, Facilitator, Finding, LogSearch,
     Reconciliation, Settler, WithChain,
@@ -34,7 +34,7 @@ fn reason(outcome: Reconciliation) -> Reason {
     }
 }
 
-/// Blocks of other people's business, so that a search has to go back.
+/// Adds blocks of unrelated transactions, so that a search has to go back.
 fn pass_blocks(chain: &DevChain, count: usize) {
     for _ in 0..count {
         chain.mine();
@@ -59,7 +59,7 @@ async fn a_payment_that_went_through_is_found_without_asking_the_facilitator() {
     }
 }
 
-/// The hash that a facilitator names may be of any transaction at all.
+/// A facilitator may name the hash of any transaction at all.
 #[tokio::test]
 async fn a_wrong_hash_is_only_a_hint() {
     let chain = builder().build().unwrap();
@@ -91,7 +91,7 @@ async fn a_cancelled_authorization_has_not_paid() {
     assert!(stage.seen().is_empty());
 }
 
-/// The payer signs the nonce twice and sends the money elsewhere.
+/// The payer signs two transfers with one nonce and uses the other one to pay somebody else.
 #[tokio::test]
 async fn a_nonce_that_paid_somebody_else_has_not_paid_us() {
     let chain = builder().build().unwrap();
@@ -114,7 +114,7 @@ async fn a_use_that_the_logs_do_not_show_is_undecidable_in_the_end() {
     let stage = Stage::open().await;
     let draft = Draft::new(USDC);
     transfer(&chain, &draft, PAYEE.address);
-    // The blocks of the authorization's last minute are searched.
+    // The search covers the blocks of the authorization's last minute.
     for _ in 0..300 {
         chain.advance_time(1);
         chain.mine();
@@ -144,7 +144,7 @@ async fn a_use_that_the_logs_do_not_show_is_undecidable_in_the_end() {
     }
 }
 
-/// The time that is searched is the authorization's, however many blocks it has.
+/// The search is bounded by the authorization's time, however many blocks that time has.
 #[tokio::test]
 async fn a_use_is_found_by_its_time_whatever_number_of_blocks_follow() {
     let chain = builder().build().unwrap();
@@ -186,14 +186,14 @@ async fn a_node_that_refuses_wide_searches_is_asked_for_fewer_blocks() {
         code: -32005,
         message: wide,
     };
-    chain.inject(Fault::new("eth_getLogs", refusal.clone()).times(3));
+    chain.inject(InjectedFault::new("eth_getLogs", refusal.clone()).times(3));
     let found = reader.find(&draft.sign(), None).await.unwrap();
     assert!(
         matches!(&found, Finding::Settled(receipt) if receipt.transaction == sent),
         "{found:?}"
     );
 
-    chain.inject(Fault::new("eth_getLogs", refusal).times(50));
+    chain.inject(InjectedFault::new("eth_getLogs", refusal).times(50));
     assert_eq!(
         reader.find(&draft.sign(), None).await.unwrap_err().code(),
         "rpc_refused"
@@ -206,7 +206,7 @@ async fn an_unused_authorization_is_settled_through_the_backend() {
     let server = serve(&chain).await;
     let stage = Stage::open().await;
     let draft = Draft::new(USDC);
-    // A facilitator that has not sent it yet, and then has.
+    // The facilitator has not sent the payment yet, and then has.
     stage.plays(
         "/settle",
         [Act::Close, json(refused("transaction_failed", ""))],
@@ -233,7 +233,8 @@ async fn an_unused_authorization_is_given_up_by_the_chains_own_clock() {
     stage.plays("/settle", [Act::Close, Act::Close]);
     let composed = composed(&stage, &server);
     let payment = Draft::new(USDC).sign();
-    // Our clock may be wrong; the chain's decides. At the end itself there is still a margin.
+    // Our clock may be wrong, so the chain's clock decides. At the end of the validity itself there
+    // is still a margin.
     for (advance, settles) in [(0, 1), (300, 2)] {
         chain.advance_time(advance);
         chain.mine();
@@ -297,7 +298,7 @@ async fn a_chain_that_cannot_be_read_decides_nothing() {
         "eth_getLogs",
         "eth_getTransactionReceipt",
     ] {
-        chain.inject(Fault::new(method, BadAnswer::Close));
+        chain.inject(InjectedFault::new(method, BadAnswer::Close));
         let outcome = composed.reconcile(&draft.sign(), None, NOW).await;
         assert_eq!(outcome.outcome(), "undecided", "{method}");
     }

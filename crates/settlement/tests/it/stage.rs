@@ -1,4 +1,4 @@
-//! An HTTP server that plays a script: good answers, bad ones, and none.
+//! An HTTP server that plays a script: good answers, bad answers and no answers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What is done with one request.
+/// What the server does with one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
     /// A complete answer.
@@ -18,11 +18,11 @@ pub(crate) enum Act {
     },
     /// A redirect to this place.
     Redirect(String),
-    /// The connection is closed without a byte.
+    /// Closes the connection without a byte.
     Close,
-    /// The head and half of the body, then the connection is closed.
+    /// Sends the head and half of the body, then closes the connection.
     CutOff(String),
-    /// Nothing, on a connection that stays open.
+    /// Sends nothing and keeps the connection open.
     Hang,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn with_status(status: u16, body: impl Into<String>) -> Act {
     }
 }
 
-/// A request as it came.
+/// A request as it arrived.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) method: String,
@@ -78,7 +78,7 @@ impl Stage {
         format!("http://{}", self.address)
     }
 
-    /// Adds what is done with the next requests to a path (without query).
+    /// Adds what the server does with the next requests to a path (without query).
     pub(crate) fn plays(&self, path: &str, acts: impl IntoIterator<Item = Act>) {
         let mut script = self.script.lock().unwrap();
         script.acts.entry(path.to_owned()).or_default().extend(acts);
@@ -162,7 +162,7 @@ async fn connection(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
             }
             Act::Hang => std::future::pending().await,
         };
-        // A client that has seen enough may be gone.
+        // The client may have seen enough and be gone.
         if stream.write_all(head.as_bytes()).await.is_err()
             || stream.write_all(body.as_bytes()).await.is_err()
         {

@@ -1,8 +1,8 @@
-//! Payers with code: contract wallets, and keys' accounts that have delegated (EIP-7702).
+//! Payers with code: contract wallets, and accounts of keys that have delegated (EIP-7702).
 
 use alloy_primitives::{Address, Bytes, U256, address, hex};
 use dev_chain::{
-    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, DevChainBuilder, Fault, USDC as USDC_ADDRESS,
+    BUYER, BadAnswer, DEV_ACCOUNTS, DevChain, DevChainBuilder, InjectedFault, USDC as USDC_ADDRESS,
 };
 use settlement::{Facilitator, Settlement, Settler, Verification, WithChain};
 use x402_wire::{Network, Reason};
@@ -14,7 +14,7 @@ use crate::stage::{Stage, json};
 
 const WALLET: Address = address!("0x00000000000000000000000000000000000a11e7");
 
-/// Calls everything valid: `return EIP1271_MAGIC`.
+/// Accepts every signature: `return EIP1271_MAGIC`.
 const CREDULOUS: [u8; 16] = hex!("631626ba7e60e01b60005260206000f3");
 
 fn with_wallet(asset: Address) -> DevChainBuilder {
@@ -28,7 +28,7 @@ fn delegated_to(code: Address) -> Bytes {
     [&[0xef, 0x01, 0x00], code.as_slice()].concat().into()
 }
 
-/// 65 bytes of the wallet's owner, as wallets with one owner write them.
+/// A signature of 65 bytes by the wallet's owner, as wallets with one owner write them.
 #[tokio::test]
 async fn a_wallets_65_bytes_are_shown_to_the_wallet_and_sent_as_bytes() {
     let chain = with_wallet(USDC_ADDRESS).build().unwrap();
@@ -69,7 +69,7 @@ async fn a_wallets_65_bytes_are_shown_to_the_wallet_and_sent_as_bytes() {
     );
 }
 
-/// What a forged signature in the name of a key's account costs: one look-up for all of them.
+/// Forged signatures in the name of one key's account cost one look-up altogether.
 #[tokio::test]
 async fn forgeries_in_one_name_cost_one_look_up() {
     let chain = with_wallet(USDC_ADDRESS).build().unwrap();
@@ -80,16 +80,16 @@ async fn forgeries_in_one_name_cost_one_look_up() {
     assert_eq!(composed.accepts_wallet(WALLET).await, Ok(true));
     assert_eq!(composed.accepts_wallet(BUYER.address).await, Ok(false));
 
-    // From here on no look-up is answered.
-    chain.inject(Fault::new("eth_getCode", BadAnswer::Close).times(1_000));
+    // From here on the node answers no look-up.
+    chain.inject(InjectedFault::new("eth_getCode", BadAnswer::Close).times(1_000));
     for _ in 0..100 {
         assert_eq!(composed.accepts_wallet(BUYER.address).await, Ok(false));
     }
     let down = composed.accepts_wallet(PAYER_UNSEEN).await.unwrap_err();
     chain.clear_faults();
-    // A failure is remembered for a moment, too.
+    // A failure is remembered for a moment too.
     assert_eq!(composed.accepts_wallet(PAYER_UNSEEN).await, Err(down));
-    // A forgery that comes this far is refused by the signature alone.
+    // The signature alone is enough to refuse a forgery that comes this far.
     let forged = Draft {
         key: DEV_ACCOUNTS[5].key,
         ..Draft::new(USDC)
@@ -104,8 +104,8 @@ async fn forgeries_in_one_name_cost_one_look_up() {
 
 const PAYER_UNSEEN: Address = address!("0x00000000000000000000000000000000000000aa");
 
-/// These tokens ask the code of an account that has some, its own key notwithstanding, so a
-/// signature that recovers to the payer is good or not by what it has delegated to.
+/// These tokens ask the code of an account that has code, even if the account has a key. So the
+/// delegate decides whether a signature that recovers to the payer is valid.
 #[tokio::test]
 async fn a_delegated_account_pays_as_the_token_will_judge() {
     let code = DEV_ACCOUNTS[8].address;
@@ -131,16 +131,16 @@ async fn a_delegated_account_pays_as_the_token_will_judge() {
         assert_eq!(judged, expected);
         let judged = settler.verify(&payment, U256::ZERO, NOW).await;
         assert_eq!(judged, expected);
-        // Whatever was said is what the token does.
+        // The token does what the check predicted.
         let outcome = settler.settle(&payment).await;
         assert_eq!(outcome.outcome() == "settled", accepted, "{outcome:?}");
         assert_eq!(chain.transactions().len(), usize::from(accepted));
     }
 }
 
-/// What else is in flight of a payer is money that it has not.
+/// A payer cannot spend money again that is committed to its other payments in flight.
 #[tokio::test]
-async fn what_a_payer_has_committed_elsewhere_is_not_covered_twice() {
+async fn funds_committed_elsewhere_cover_no_second_payment() {
     let chain = with_wallet(USDC_ADDRESS).build().unwrap();
     let server = serve(&chain).await;
     let stage = Stage::open().await;

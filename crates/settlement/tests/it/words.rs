@@ -1,4 +1,5 @@
-//! The words of facilitators and brokers: which of them end a settlement, and what is kept of them.
+//! The words of facilitators and brokers: which of them end a settlement, and what the settlement
+//! keeps of them.
 
 use settlement::{DECISION_MARGIN_SECONDS, Reconciliation, Settlement, Settler};
 
@@ -52,9 +53,9 @@ async fn a_success_with_a_reason_for_its_failure_is_not_believed() {
     assert_eq!((hash, cause.code()), (Some(HASH), "contradiction"));
 }
 
-/// What a facilitator says ends up in headers, logs and the ledger.
+/// The facilitator's words end up in headers, logs and the ledger.
 #[tokio::test]
-async fn what_a_facilitator_says_is_short_and_ascii() {
+async fn a_facilitators_words_are_short_and_ascii() {
     let long = "\u{20ac}x".repeat(3_000);
     let body = settled().replace(
         r#""success":true"#,
@@ -80,7 +81,7 @@ async fn what_a_facilitator_says_is_short_and_ascii() {
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["extensions"]["note"], "€ \" €");
 
-    // The hash of a deferred payment may be anything, so anything is bounded.
+    // The hash of a deferred payment may be anything, so its length is bounded.
     let stage = Stage::open().await;
     let stored = format!(
         r#"{{"success":true,"transaction":"{long}","network":"eip155:196","status":"{long}"}}"#
@@ -101,7 +102,7 @@ async fn what_a_facilitator_says_is_short_and_ascii() {
     assert_eq!(message.unwrap().chars().count(), 300);
 }
 
-/// It is also what a payment looks like that somebody else has sent first.
+/// A payment that somebody else has sent first looks the same.
 #[tokio::test]
 async fn already_used_is_unknown_without_a_chain() {
     for reason in [
@@ -118,7 +119,7 @@ async fn already_used_is_unknown_without_a_chain() {
 }
 
 #[tokio::test]
-async fn what_nothing_has_decided_when_the_window_is_over_is_undecidable() {
+async fn an_open_payment_is_undecidable_after_the_window() {
     let end = NOW + 300 + DECISION_MARGIN_SECONDS;
     for (payment, body) in [
         (payment(USDT0), refused("nonce_used", "")),
@@ -134,7 +135,7 @@ async fn what_nothing_has_decided_when_the_window_is_over_is_undecidable() {
                 assert_eq!(transaction.as_deref(), Some(HASH));
             }
         }
-        // What is decided late is decided.
+        // A late decision counts.
         let stage = Stage::open().await;
         stage.plays("/settle", [json(settled())]);
         let outcome = client(&stage).reconcile(&payment, None, end).await;
@@ -142,8 +143,7 @@ async fn what_nothing_has_decided_when_the_window_is_over_is_undecidable() {
     }
 }
 
-/// The broker says the same in its envelope, in an error code of it, or by the state of a
-/// transaction.
+/// The broker says the same in its envelope, in an error code or by the state of a transaction.
 #[tokio::test]
 async fn a_brokers_words_mean_the_same() {
     for word in ["settled", "Confirmed", "completed"] {

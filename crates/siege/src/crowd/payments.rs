@@ -12,7 +12,7 @@ use crate::world::BURNING_WALLETS;
 
 type Acted = Result<Attacker, SiegeError>;
 
-/// A payment in the name of somebody with money, signed by somebody else.
+/// A payment in the name of an account with money, signed by another key.
 async fn in_the_name_of_another(attacker: &mut Attacker) -> Result<Option<Signed>, SiegeError> {
     let forger = Wallet::draw(&mut attacker.chance)?;
     let rich = attacker.field.rich.clone();
@@ -36,7 +36,7 @@ pub(super) async fn forged(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A form that only contract wallets write, so that only a chain can judge it.
+/// A form of signature that only contract wallets write, so that only a chain can judge it.
 pub(super) async fn forged_long(mut attacker: Attacker) -> Acted {
     if let Some(forged) = in_the_name_of_another(&mut attacker).await? {
         let bytes: [u8; 66] = attacker.chance.bytes();
@@ -45,8 +45,8 @@ pub(super) async fn forged_long(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A payment of a wallet that calls everything valid and burns the gas of whoever settles it. Its
-/// signatures are as long as those of an account, or longer.
+/// A payment of a wallet that accepts every signature and burns the settler's gas. Its signatures
+/// are as long as those of an account, or longer.
 pub(super) async fn burning(mut attacker: Attacker) -> Acted {
     let forger = Wallet::draw(&mut attacker.chance)?;
     let field = attacker.field.clone();
@@ -69,8 +69,8 @@ pub(super) async fn burning(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A promise of the broker's (`aggr_deferred`) that the broker does not know of. Where nobody lists
-/// the scheme it is not offered.
+/// A broker's promise (`aggr_deferred`) that the broker does not know. Where the scheme is not
+/// listed, it is not offered.
 pub(super) async fn deferred(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let field = attacker.field.clone();
@@ -110,7 +110,7 @@ pub(super) async fn throw_away(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// What somebody else pays with, for a request of the attacker's own.
+/// Another buyer's payment, for a request of the attacker's own.
 pub(super) async fn elsewhere(mut attacker: Attacker) -> Acted {
     let field = attacker.field.clone();
     if let Some(payment) = field.somebodys(&mut attacker.chance) {
@@ -127,7 +127,7 @@ pub(super) async fn elsewhere(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// What somebody else pays with, at the same time, for the same request: it buys nothing more.
+/// Another buyer's payment, at the same time, for the same request: it buys nothing more.
 pub(super) async fn same(mut attacker: Attacker) -> Acted {
     let field = attacker.field.clone();
     if let Some(payment) = field.somebodys(&mut attacker.chance) {
@@ -136,7 +136,7 @@ pub(super) async fn same(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// The authorization of somebody else under another signature.
+/// Another buyer's authorization under another signature.
 pub(super) async fn resigned(mut attacker: Attacker) -> Acted {
     let field = attacker.field.clone();
     if let Some(payment) = field.somebodys(&mut attacker.chance) {
@@ -163,7 +163,7 @@ pub(super) async fn fifty(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Thirty payments at once of an account that can pay one of them.
+/// Thirty concurrent payments of an account that can pay one of them.
 pub(super) async fn poor(mut attacker: Attacker) -> Acted {
     let poor = attacker.field.poor.clone();
     let Some(wallet) = attacker.chance.pick(&poor) else {
@@ -189,7 +189,7 @@ async fn at_once(attacker: &Attacker, payments: impl IntoIterator<Item = Signed>
     while sent.join_next().await.is_some() {}
 }
 
-/// The same payment identifier with payment after payment.
+/// The same payment identifier with different payments.
 pub(super) async fn identifiers(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {
@@ -202,7 +202,7 @@ pub(super) async fn identifiers(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// An address that nobody has seen.
+/// An unused address.
 pub(super) fn new_token(chance: &mut Chance) -> String {
     let number = U256::from_be_bytes(chance.bytes::<32>());
     let digits = format!("{number:064x}");

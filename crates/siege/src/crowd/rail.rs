@@ -1,6 +1,6 @@
-//! Attacks on the agent rail, and what an honest agent asks there.
+//! Attacks on the agent rail, and the requests of an honest agent.
 
-use bench::exchange::Answer;
+use bench::exchange::HttpAnswer;
 use bench::swap;
 use dev_chain::BUYER;
 use http::HeaderValue;
@@ -12,10 +12,10 @@ use crate::field::Attacker;
 
 type Acted = Result<Attacker, SiegeError>;
 
-/// Where the flood comes from: one caller, whatever it opens.
+/// The address of the flood: one caller, however many connections it opens.
 const FLOOD: HeaderValue = HeaderValue::from_static("10.99.0.1");
 
-/// A call of the swap tool for so much of what the recorded quote is for.
+/// A call of the swap tool for this multiple of the recorded quote's amount.
 pub fn swap_call(amount: u64) -> Request {
     let mut arguments: Value = serde_json::from_str(swap::ARGUMENTS).unwrap_or_default();
     if let Some(arguments) = arguments.as_object_mut() {
@@ -33,8 +33,8 @@ fn tool_call(tool: &str, arguments: &Value) -> Request {
     Request::post("/mcp", call.to_string()).with(http::header::ACCEPT, accept)
 }
 
-/// What came of a call of a tool: nothing when it is a plan, otherwise why not.
-pub fn why_no_plan(answer: &Answer) -> Option<String> {
+/// The result of a call of a tool: `None` when it is a plan, otherwise the reason.
+pub fn why_no_plan(answer: &HttpAnswer) -> Option<String> {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let plan = body.pointer("/result/structuredContent");
     let refused = body.pointer("/result/isError").and_then(Value::as_bool) == Some(true);
@@ -49,7 +49,7 @@ pub fn why_no_plan(answer: &Answer) -> Option<String> {
     ))
 }
 
-/// Calls without an end from one address, each for another amount, so that none is known already.
+/// Endless calls from one address, each for another amount, so that none is cached.
 pub(super) async fn flood(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
@@ -58,7 +58,7 @@ pub(super) async fn flood(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Calls of the other tools from the same address, each about something else.
+/// Calls of the other tools from the same address, each with another subject.
 pub(super) async fn other_tools(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
@@ -90,7 +90,7 @@ pub(super) async fn other_tools(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// One call now and then from each of several addresses.
+/// Occasional calls from each of several addresses.
 pub(super) async fn sip(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let amount = attacker.chance.below(900_000_000).saturating_add(1_000_000);
@@ -99,7 +99,7 @@ pub(super) async fn sip(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Bodies that are no messages.
+/// Bodies that are not messages.
 pub(super) async fn malformed(mut attacker: Attacker) -> Acted {
     let rail = attacker.field.rail;
     let body = match attacker.chance.below(5) {

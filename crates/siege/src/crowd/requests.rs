@@ -1,4 +1,4 @@
-//! Attacks with requests: work that ends uncharged, and bytes that are no requests.
+//! Attacks with requests: work that ends uncharged, and bytes that are not requests.
 
 use bench::exchange::PAYMENT_SIGNATURE;
 use http::{HeaderName, HeaderValue};
@@ -12,8 +12,7 @@ use crate::field::Attacker;
 
 type Acted = Result<Attacker, SiegeError>;
 
-/// Calls that are paid for, asked fresh, about things that nobody knows: upstream work without a
-/// charge.
+/// Paid calls for fresh data about unknown subjects: upstream work without a charge.
 pub(super) async fn new_symbols(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {
@@ -34,8 +33,7 @@ pub(super) async fn new_symbols(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Histories of accounts that nobody has asked for yet: the dearest calls of a venue whose limit is
-/// counted by weight.
+/// Histories of new accounts: the most expensive calls of a venue whose limit is counted by weight.
 pub(super) async fn histories(mut attacker: Attacker) -> Acted {
     let rich = attacker.field.rich.clone();
     let Some(wallet) = attacker.chance.pick(&rich) else {
@@ -61,7 +59,7 @@ pub(super) async fn prompts(mut attacker: Attacker) -> Acted {
         format!("/generate-meme?prompt=blocked+{number}"),
     ];
     let target = attacker.chance.pick(&targets).cloned().unwrap_or_default();
-    // Models take their time, and a payment that ends before is refused before any work.
+    // Models take long, and a payment that ends before is refused before any work.
     attacker.valid_seconds = 300;
     if let Some(payment) = attacker.signed(wallet, &target).await? {
         attacker.pay(&payment, &target).await;
@@ -69,7 +67,7 @@ pub(super) async fn prompts(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// Payment headers that are none.
+/// Payment headers that are invalid.
 pub(super) async fn malformed(mut attacker: Attacker) -> Acted {
     let once = |value: HeaderValue| Request::get(CHEAP).with(PAYMENT_SIGNATURE, value);
     let request = match attacker.chance.below(6) {
@@ -83,7 +81,7 @@ pub(super) async fn malformed(mut attacker: Attacker) -> Acted {
             let old = HeaderName::from_static("x-payment");
             Request::get(CHEAP).with(old, garbage(&mut attacker.chance))
         }
-        // Nesting without an end.
+        // Very deep nesting.
         4 => {
             let depth = 2_000;
             let json = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
@@ -121,7 +119,7 @@ pub(super) async fn oversized(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A header value that means nothing: up to 2 kB of letters, digits and signs.
+/// A meaningless header value: up to 2 kB of letters, digits and signs.
 fn garbage(chance: &mut Chance) -> HeaderValue {
     let length = chance.below(2_000);
     let letters = (0..length).filter_map(|_| u8::try_from(chance.below(90)).ok());

@@ -1,4 +1,4 @@
-//! Attacks with connections that say little or nothing.
+//! Attacks with connections that send little or nothing.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn server(attacker: &mut Attacker) -> SocketAddr {
     }
 }
 
-/// Connections that are opened and kept without a word.
+/// Connections that are opened and kept silent.
 pub(super) async fn idle(mut attacker: Attacker) -> Acted {
     let server = server(&mut attacker);
     let mut open = Vec::with_capacity(IDLE);
@@ -41,7 +41,7 @@ pub(super) async fn idle(mut attacker: Attacker) -> Acted {
     Ok(attacker)
 }
 
-/// A head that comes byte by byte.
+/// A head that arrives byte by byte.
 pub(super) async fn slow(mut attacker: Attacker) -> Acted {
     let server = server(&mut attacker);
     let Ok(mut stream) = TcpStream::connect(server).await else {

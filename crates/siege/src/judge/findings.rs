@@ -9,7 +9,7 @@ use super::{Evidence, Finding, Footprint, Tolerance};
 use crate::bank::Charge;
 use crate::payment::Key;
 use crate::record::{End, Purchase, Served};
-use crate::upstreams::{Call, Quota};
+use crate::upstreams::{Quota, UpstreamCall};
 
 pub(super) const CHARGED_ONCE: &str = "an honest purchase is charged at most once";
 pub(super) const CHARGES_ANSWERED: &str = "what was charged to a buyer was answered";
@@ -159,7 +159,7 @@ pub(super) fn one_answer(served: &[Served]) -> Finding {
     }
 }
 
-/// Money that moved is money that the server knows of.
+/// The server knows of all money that moved.
 pub(super) fn charges_known(
     sent: &BTreeSet<Key>,
     charged: &Charged<'_>,
@@ -219,7 +219,7 @@ pub(super) fn owners(
     }
 }
 
-pub(super) fn quotas(calls: &[Call], quotas: &[Quota]) -> Finding {
+pub(super) fn quotas(calls: &[UpstreamCall], quotas: &[Quota]) -> Finding {
     let mut broken = Vec::new();
     let mut most = (0_u64, String::from("none was asked"));
     for quota in quotas {
@@ -229,8 +229,8 @@ pub(super) fn quotas(calls: &[Call], quotas: &[Quota]) -> Finding {
             .map(|call| (call.at, call.weight))
             .collect();
         asked.sort_unstable();
-        // Calls arrive later than they leave, and not all by the same time: a full window is not
-        // exceeded by what arrives at its edge.
+        // Calls arrive later than they leave, and with different delays: arrivals at the edge of a
+        // full window do not exceed it.
         let transit = (quota.window / 50).min(Duration::from_secs(1));
         let seen = heaviest(&asked, quota.window.saturating_sub(transit));
         let family = match quota.family {
@@ -274,8 +274,8 @@ pub(super) fn quotas(calls: &[Call], quotas: &[Quota]) -> Finding {
     }
 }
 
-/// Whether a limit covers a call of its host. A call of which that is not known counts everywhere.
-fn counts_in(call: &Call, quota: &Quota) -> bool {
+/// Whether a limit covers a call of its host. A call without a known family counts everywhere.
+fn counts_in(call: &UpstreamCall, quota: &Quota) -> bool {
     quota.family.is_empty() || call.family.is_empty() || call.family == quota.family
 }
 
@@ -298,16 +298,16 @@ fn heaviest(asked: &[(Duration, u32)], window: Duration) -> u64 {
     most
 }
 
-/// What a call of a model costs a payer's credit, or the newcomers' pool, when it ends uncharged:
-/// the server's default.
+/// The default charge to a payer's credit, or to the newcomers' pool, for a model's call that ends
+/// uncharged.
 pub(super) const MODEL_CALL_MICRO_USD: u64 = 25_000;
 
-/// What a settlement transaction costs that moves no money: the server's default.
+/// The default charge for a settlement transaction that moves no money.
 pub(super) const TRANSACTION_MICRO_USD: u64 = 5_000;
 
-/// Nobody but the crowd asks for models' work or lets transactions fail. What it costs is paid for
-/// by the pool and by what the crowd has paid, for images that were sold among other calls: the
-/// bound is a generous one. Failed transactions are the server's own only where it settles itself.
+/// Only the crowd asks for models' work or causes failing transactions. The pool and the crowd's
+/// own payments cover the cost, including images that were sold among other calls, so the bound is
+/// generous. Failed transactions are the server's own only where it settles itself.
 pub(super) fn idle_work(evidence: &Evidence) -> Finding {
     let honest: BTreeSet<Key> = evidence
         .seen

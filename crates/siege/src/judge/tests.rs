@@ -1,4 +1,4 @@
-//! A made-up siege in which all is well, and one breach of each promise.
+//! An invented siege without a breach, and one breach of each promise.
 
 use alloy_primitives::{Address, B256};
 
@@ -41,7 +41,7 @@ fn served(nonce: u8) -> Served {
     }
 }
 
-/// One purchase that was answered, one that was told to wait, one whose first payment was void.
+/// One answered purchase, one that had to wait, and one whose first payment was void.
 fn peaceful() -> Evidence {
     let seen = Seen {
         purchases: vec![
@@ -100,8 +100,8 @@ fn peaceful() -> Evidence {
 }
 
 /// Ten calls a second.
-fn call(number: u64) -> Call {
-    Call {
+fn call(number: u64) -> UpstreamCall {
+    UpstreamCall {
         host: "a.example".to_owned(),
         family: "",
         at: Duration::from_millis(number * 100),
@@ -110,7 +110,7 @@ fn call(number: u64) -> Call {
     }
 }
 
-/// The promises that are broken when this is changed, each with its breaches.
+/// The promises that are broken after this change, each with its breaches.
 fn broken(change: impl FnOnce(&mut Evidence)) -> Vec<(&'static str, Vec<String>)> {
     let mut evidence = peaceful();
     change(&mut evidence);
@@ -243,34 +243,34 @@ fn a_payment_without_an_owner_is_caught() {
 
 #[test]
 fn a_quota_that_is_exceeded_in_any_window_is_caught() {
-    let broken_by = |extra: Call| broken(|evidence| evidence.calls.push(extra));
-    let one_more = Call {
+    let broken_by = |extra: UpstreamCall| broken(|evidence| evidence.calls.push(extra));
+    let one_more = UpstreamCall {
         at: Duration::from_millis(1_550),
         ..call(0)
     };
     assert_eq!(names(&broken_by(one_more.clone())), [QUOTAS]);
-    let of_another_host = Call {
+    let of_another_host = UpstreamCall {
         host: "b.example".to_owned(),
         ..one_more.clone()
     };
     assert_eq!(broken_by(of_another_host), []);
-    // The eleventh call of a full second is on its way for a shorter time than the first one was.
+    // The eleventh call of a full second travels for a shorter time than the first one.
     let arrives = |at: u64| broken(|evidence| evidence.calls[10].at = Duration::from_millis(at));
     assert_eq!(arrives(985), []);
     assert_eq!(names(&arrives(950)), [QUOTAS]);
-    let later = Call {
+    let later = UpstreamCall {
         at: Duration::from_secs(60),
         ..one_more.clone()
     };
     assert_eq!(broken_by(later.clone()), []);
-    let heavy = Call {
+    let heavy = UpstreamCall {
         weight: 11,
         ..later
     };
     assert_eq!(names(&broken_by(heavy)), [QUOTAS]);
 }
 
-/// What one limit of a host leaves is not there for another one.
+/// The remainder of one limit of a host is not available for another one.
 #[test]
 fn each_limit_of_a_host_is_judged_by_itself() {
     let with = |limits: [u32; 2], families: [&'static str; 2]| {
@@ -291,14 +291,14 @@ fn each_limit_of_a_host_is_judged_by_itself() {
     let broken = with([9, 1], ["one", "two"]);
     assert_eq!(names(&broken), [QUOTAS]);
     assert!(broken[0].1[0].contains("(two): 5 of 1"), "{broken:?}");
-    // Of a call that is none of them nobody can say that it was allowed.
+    // A call without a known limit cannot be shown to be allowed.
     assert_eq!(names(&with([5, 5], ["one", ""])), [QUOTAS]);
 }
 
 #[test]
 fn work_for_nothing_beyond_its_budget_is_caught() {
     let calls = |evidence: &mut Evidence, calls| {
-        let model = |number| Call {
+        let model = |number| UpstreamCall {
             host: "models.example".to_owned(),
             is_model: true,
             ..call(number)
@@ -312,7 +312,7 @@ fn work_for_nothing_beyond_its_budget_is_caught() {
         evidence.failed_transactions = 6;
     };
     assert_eq!(names(&broken(failed)), [IDLE_WORK]);
-    // What the crowd has paid for other calls pays for one more; what buyers have paid does not.
+    // The crowd's payments for other calls cover one more; buyers' payments do not.
     let paid = |evidence: &mut Evidence, nonce| {
         let crowds = Charge {
             amount: 25_000,
@@ -335,7 +335,7 @@ fn servers_that_grow_are_caught() {
     assert_eq!(names(&memory), [api]);
     let descriptors = broken(|evidence| evidence.footprints[0].end.descriptors += 1);
     assert_eq!(names(&descriptors), [api]);
-    // Less is no breach.
+    // Less is not a breach.
     assert_eq!(broken(|evidence| evidence.footprints[0].end.memory = 0), []);
 }
 
@@ -361,7 +361,7 @@ fn an_agent_without_a_plan_is_caught() {
     assert_eq!(names(&broken), [PLANS]);
 }
 
-/// None of none is no promise that was kept.
+/// Zero of zero does not count as a kept promise.
 #[test]
 fn a_siege_without_an_honest_agent_is_caught() {
     let broken = broken(|evidence| evidence.seen.plans.clear());

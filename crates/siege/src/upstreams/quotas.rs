@@ -1,25 +1,24 @@
-//! How often upstreams may be asked.
+//! The limits of upstreams.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use data_sources::{Families, UpstreamSpec};
 
-/// How often a host may be asked.
+/// The limit of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
-    /// Whom.
+    /// The host.
     pub host: String,
-    /// Which of its limits, where it has several; empty for one over everything.
+    /// The limit's name, where the host has several; empty for one over everything.
     pub family: &'static str,
     /// Weight of the calls in any stretch of time of this length.
     pub limit: u32,
-    /// That length.
+    /// The length of that time.
     pub window: Duration,
 }
 
-/// What hosts themselves say that they allow, where they do; otherwise our adapters' own limits
-/// count.
+/// The hosts' published limits, where there are any; otherwise our adapters' own limits count.
 const PUBLISHED: [(&str, u32, u64); 6] = [
     ("api.coingecko.com", 30, 60),
     ("api.gopluslabs.io", 30, 60),
@@ -29,8 +28,8 @@ const PUBLISHED: [(&str, u32, u64); 6] = [
     ("li.quest", 75, 7_200),
 ];
 
-/// Hosts with several limits: what the paths begin with that each of them covers, and its name in
-/// our adapter. The first that fits counts.
+/// Hosts with several limits: the path prefix that each covers, and its name in our adapter. The
+/// first match counts.
 const FAMILIES: [(&str, &str, &str); 10] = [
     ("web3.okx.com", "/api/v6/dex/market/social", "social"),
     ("web3.okx.com", "/api/v6/dex/market", "market"),
@@ -44,8 +43,8 @@ const FAMILIES: [(&str, &str, &str); 10] = [
     ("www.okx.com", "/api/v5/public", "public"),
 ];
 
-/// Upstreams with a quota of a day in the paid API's configuration: the adapter's name, its host,
-/// and the calls. Kills must not make it more.
+/// Upstreams with a daily quota in the paid API's configuration: the adapter's name, its host, and
+/// the calls. Kills must not raise the number of calls.
 pub const DAILY: [(&str, &str, u32); 1] = [("coinpaprika", "api.coinpaprika.com", 60)];
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -62,8 +61,7 @@ pub(super) fn family(target: &str) -> &'static str {
         .map_or("", |(_, _, family)| family)
 }
 
-/// How often each host may be asked: as it says itself, or else as our adapters allow themselves,
-/// each of their limits by itself.
+/// The limit of each host: its published one, or else our adapters' limits, each separately.
 pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
     let mut quotas: BTreeMap<(String, &'static str), Quota> = BTreeMap::new();
     for spec in specs {
@@ -76,7 +74,7 @@ pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
                 Families::EachAddress(_) => {
                     rates.skip(at).take(1).map(|(_, rate)| ("", rate)).collect()
                 }
-                // Some have a limit for each of their hosts, which is then named like the address.
+                // Some adapters have a limit for each of their hosts, named like the address.
                 Families::Groups(_) => rates
                     .filter(|(family, _)| family == key || spec.urls.len() == 1)
                     .map(|(family, rate)| (if family == *key { "" } else { family }, rate))
@@ -84,7 +82,7 @@ pub fn quotas(specs: &[&UpstreamSpec]) -> Vec<Quota> {
             };
             for (family, rate) in rates {
                 let window = Duration::from_secs(rate.seconds.into());
-                // Two adapters may ask the same host; each keeps to its own limit.
+                // Two adapters may ask the same host; each keeps its own limit.
                 let quota = quotas.entry((host.clone(), family)).or_insert(Quota {
                     host: host.clone(),
                     family,
@@ -126,14 +124,13 @@ mod tests {
         let of = |host: &str| quotas.iter().find(|quota| quota.host == host).unwrap();
         assert_eq!(of("api.coingecko.com").limit, 30);
         assert_eq!(of("li.quest").window, Duration::from_secs(7_200));
-        // Each family of one host by itself.
+        // Each family of one host separately.
         let of_okx = |family: &str| {
             let mut of_host = quotas.iter().filter(|quota| quota.host == "web3.okx.com");
             of_host.find(|quota| quota.family == family).unwrap().limit
         };
         assert_eq!((of_okx("market"), of_okx("security")), (240, 60));
-        // Every limit that a host has among others is that of some path, and no path is of a limit
-        // that is none.
+        // Every limit of a host belongs to a path, and no path names a limit that does not exist.
         let mut named: Vec<_> = FAMILIES.iter().map(|(host, _, of)| (*host, *of)).collect();
         let mut limits: Vec<_> = quotas
             .iter()
@@ -143,7 +140,7 @@ mod tests {
         named.sort_unstable();
         limits.sort_unstable();
         assert_eq!(named, limits);
-        // Each address of its own.
+        // Each address has its own limit.
         assert_eq!(of("eth.blockscout.com").limit, 120);
         let daily: Vec<_> = quotas.iter().filter(|quota| quota.window == DAY).collect();
         assert_eq!((daily.len(), daily[0].limit), (1, 60));
@@ -152,7 +149,7 @@ mod tests {
             let urls = spec.unwrap().urls;
             assert!(urls.iter().all(|(_, url)| url.contains(host)), "{host}");
         }
-        // What adapters allow themselves is never more than what hosts allow.
+        // Our adapters' limits are never higher than the hosts' own.
         for spec in Sources::specs() {
             let rates = spec.families.each(spec.urls.iter().map(|(key, _)| *key));
             for ((_, rate), (_, url)) in rates.zip(spec.urls) {

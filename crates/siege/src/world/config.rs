@@ -11,26 +11,26 @@ use super::{POOL_MICRO_USD, REFILL_MICRO_USD};
 use crate::bank::{OTHER_PAYEE, PAYEE};
 use crate::upstreams::DAILY;
 
-/// Where both listen at first: at any port.
+/// The first address of both servers: any port.
 pub(super) const LISTEN: &str = "listen = \"127.0.0.1:0\"";
 
-/// What differs from run to run in the configuration of the paid API.
+/// The variable parts of the paid API's configuration.
 #[derive(Debug)]
 pub(super) struct ApiConfig {
-    /// Who is paid, and in what, as lines of `[payment]`.
+    /// Payee and assets, as lines of `[payment]`.
     pub(super) terms: String,
-    /// Who settles, as lines of `[settlement]`.
+    /// The settler, as lines of `[settlement]`.
     pub(super) settles: String,
     pub(super) rpc: String,
     pub(super) proxy: String,
     pub(super) ledger: PathBuf,
-    /// The file with the key that every upstream takes.
+    /// The file with the key for every upstream.
     pub(super) key: PathBuf,
 }
 
 impl ApiConfig {
-    /// Short time limits and a small pool, so that minutes show what otherwise takes hours.
-    /// Upstreams are live ones to the server: it keeps its budgets.
+    /// Short time limits and a small pool, so that minutes show effects that otherwise take hours.
+    /// The server treats the upstreams as live, so it keeps its budgets.
     pub(super) fn to_toml(&self) -> String {
         let Self {
             terms,
@@ -105,15 +105,14 @@ filter = "off"
     }
 }
 
-/// Who is paid, and in which assets first, after so many kills: payments for the terms before are
-/// known all the same.
+/// Payee and order of assets after this many kills. Payments for earlier terms remain known.
 pub(super) fn terms(kills: u32) -> String {
     let mut assets = Asset::chain_196();
     let payee = match kills % 2 {
         0 => PAYEE,
         _ => OTHER_PAYEE,
     };
-    // All three have to be there.
+    // All three are required.
     if payee == OTHER_PAYEE {
         assets.reverse();
     }
@@ -189,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_outside_this_machine_is_configured() {
+    fn every_configured_address_is_on_this_machine() {
         let api = ApiConfig {
             terms: terms(0),
             settles: "facilitator_url = \"http://127.0.0.1:1\"".to_owned(),

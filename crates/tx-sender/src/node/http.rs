@@ -1,4 +1,4 @@
-//! JSON-RPC over HTTP: bounded answers, no redirects, and no URL in any text, for it may hold a
+//! JSON-RPC over HTTP: bounded answers, no redirects, and no URL in any text, because it may hold a
 //! key.
 
 use std::pin::Pin;
@@ -13,14 +13,14 @@ use thiserror::Error;
 use super::{NodeFault, Transport};
 use crate::observe;
 
-/// The longest answer in bytes. A block with all its transactions is the longest that is asked for.
+/// The longest answer in bytes. The longest requested answer is a block with all its transactions.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
-/// Below the idle time-out of common servers, so that a transaction is not sent into a connection
-/// that the other side is closing.
+/// Below the idle time-out of common servers, so that no transaction goes into a connection that
+/// the other side is closing.
 const POOL_IDLE: Duration = Duration::from_secs(15);
 
-/// An endpoint that cannot be used. Its text is not repeated.
+/// The endpoint cannot be used. Its text is not repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("expected an http or https URL with a host")]
 pub struct InvalidUrl;
@@ -34,7 +34,7 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// An endpoint whose answers are waited for this long.
+    /// An endpoint with this time limit for its answers.
     ///
     /// # Errors
     /// [`InvalidUrl`], also when the system has no usable TLS.
@@ -63,7 +63,7 @@ impl HttpTransport {
 
     async fn post(&self, method: &'static str, body: Vec<u8>) -> Result<Vec<u8>, NodeFault> {
         let lost = |error: reqwest::Error| {
-            // First, because a connection that is not established in time is both.
+            // Checked first, because a connection that is not made in time matches both.
             if error.is_connect() {
                 NodeFault::Unreachable
             } else {
@@ -85,7 +85,7 @@ impl HttpTransport {
             }
             body.extend_from_slice(&chunk);
         }
-        // Some nodes answer errors with an error status and a JSON-RPC body: the body decides.
+        // Some nodes send errors with an error status and a JSON-RPC body: the body decides.
         Ok(body)
     }
 }

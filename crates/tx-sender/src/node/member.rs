@@ -1,4 +1,4 @@
-//! One node among those of a chain, and how well it answers.
+//! One of a chain's nodes, and how well it answers.
 
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ use super::{Head, Node, NodeFault};
 /// How long a node that did not answer is asked last.
 const REST: Duration = Duration::from_secs(10);
 
-/// How long an answer is waited for before the question is put once more: four times what the last
-/// one took, within these bounds, and twice as long after each that did not come in that time.
+/// The time before a question is repeated: four times the duration of the last answer, within these
+/// bounds, and doubled after each answer that took longer.
 const PATIENCE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(500)..=Duration::from_secs(10);
 
@@ -51,9 +51,9 @@ impl Member {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Waits for an answer. A question that is not answered in the time that this node's answers
-    /// take is put once more beside the first: one lost answer does not cost the whole limit of the
-    /// transport, and a slow node is still heard.
+    /// Waits for an answer. A question without an answer in the node's usual time is sent once more
+    /// beside the first: one lost answer does not cost the whole limit of the transport, and a slow
+    /// node is still heard.
     pub(super) async fn wait<T, F>(&self, ask: impl Fn() -> F) -> Result<T, NodeFault>
     where
         F: Future<Output = Result<T, NodeFault>>,
@@ -75,12 +75,12 @@ impl Member {
         self.note(answer)
     }
 
-    /// Asks it last for a while.
+    /// Moves it to the end of the order for a while.
     pub(super) fn rest(&self) {
         self.health().rests_until = Some(Instant::now() + REST);
     }
 
-    /// Notes a failure that is the node's own, and no answer.
+    /// Notes a failure that is the node's own and no answer.
     pub(super) fn note<T>(&self, answer: Result<T, NodeFault>) -> Result<T, NodeFault> {
         self.health().rests_until = match &answer {
             Err(NodeFault::Refused { .. }) => return answer,
@@ -90,7 +90,7 @@ impl Member {
         answer
     }
 
-    /// Whether it has said that it serves the chain.
+    /// Whether it has reported that it serves the chain.
     pub(super) fn is_confirmed(&self) -> bool {
         self.confirmed.load(Ordering::Relaxed)
     }

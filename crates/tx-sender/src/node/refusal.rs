@@ -1,36 +1,36 @@
-//! What a node's refusal of a transaction means.
+//! The meaning of a node's refusal of a transaction.
 
-/// Nodes have hardly any codes for these, only words: those of geth, reth, erigon, nethermind and
+/// Nodes hardly have codes for refusals, only messages: those of geth, reth, erigon, nethermind and
 /// besu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It has the same transaction already.
+    /// The node already has the same transaction.
     Known,
-    /// The nonce is used, by this transaction or by another one.
+    /// The nonce is used, by this transaction or another one.
     NonceUsed,
-    /// It has another transaction with this nonce, and wants both fees raised further.
+    /// The node has another transaction with this nonce, and requires higher fees in both fields.
     Underpriced,
     /// Nonces before this one are missing.
     NonceAhead,
-    /// The account cannot pay.
+    /// The account cannot pay for it.
     NoFunds,
-    /// The fees are below what it takes at the moment.
+    /// The fees are below the node's present minimum.
     FeesTooLow,
-    /// The transaction itself is not one that any node would take.
+    /// No node would accept the transaction.
     Invalid,
-    /// Anything else. It says nothing about the transaction: a gateway that fails or times out may
-    /// have passed it on.
+    /// Any other message. It says nothing about the transaction: a gateway that fails or times out
+    /// may have passed it on.
     Unclear,
 }
 
 impl Refusal {
-    /// Reads a node's words. The code says too little: "nonce too low" comes as -32000 and as
-    /// -32603.
+    /// Reads a node's message. The code is not specific enough: "nonce too low" comes as -32000 and
+    /// as -32603.
     #[must_use]
     pub fn read(message: &str) -> Self {
         let message = message.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        // "unknown transaction type" holds the words "known transaction".
+        // "unknown transaction type" contains the words "known transaction".
         if !has(&["unknown transaction"])
             && has(&[
                 "already known",

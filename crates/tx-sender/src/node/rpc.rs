@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Head, Mined, Node, NodeFault, NodeFuture, Receipt};
 
-/// Carries one JSON-RPC request to a node and its answer back.
+/// Carries one JSON-RPC request to a node, and its answer back.
 pub trait Transport: Send + Sync + 'static {
     /// The answer's body, whatever its status. `method` is for errors and metrics.
     fn exchange(
@@ -21,21 +21,21 @@ pub trait Transport: Send + Sync + 'static {
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>>;
 }
 
-/// A node that is asked through a [`Transport`]. Answers are read strictly where something hangs on
-/// a member, and further members are let pass.
+/// A node that is asked through a [`Transport`]. Members with consequences are read strictly, and
+/// further members are ignored.
 #[derive(Clone)]
 pub struct RpcNode {
     transport: Arc<dyn Transport>,
-    /// The node has refused several calls in one request.
+    /// Whether the node has refused batches.
     one_by_one: Arc<AtomicBool>,
 }
 
 const RECEIPT: &str = "eth_getTransactionReceipt";
 
-/// How many calls go in one request. Public endpoints take a hundred.
+/// How many calls one batch has. Public endpoints accept a hundred.
 const MAX_BATCH: usize = 100;
 
-/// The most characters of a node's words that are kept.
+/// The most characters of a node's message that are kept.
 const MAX_WORDS: usize = 200;
 
 #[derive(Deserialize)]
@@ -54,8 +54,7 @@ struct ErrorObject {
 }
 
 impl ErrorObject {
-    /// Several calls in one request are what is refused: by the code for what is no request, or in
-    /// words.
+    /// Whether a node refuses batches: by the code for an invalid request, or in words.
     fn is_of_batches(&self) -> bool {
         matches!(self.code, -32600 | -32700) || self.message.to_ascii_lowercase().contains("batch")
     }
@@ -103,7 +102,7 @@ struct WireReceipt {
 }
 
 impl WireReceipt {
-    /// `None` when it is another transaction's, or says no block.
+    /// `None` when it belongs to another transaction, or names no block.
     fn of(self, hash: B256) -> Option<Receipt> {
         (self.transaction_hash == hash).then_some(())?;
         Some(Receipt {
@@ -157,7 +156,7 @@ impl RpcNode {
         const METHOD: &str = "eth_getBlockByNumber";
         let block: Option<WireBlock> = self.ask(METHOD, json!([tag, false])).await?;
         let Some(block) = block else { return Ok(None) };
-        // A block that is still made has no hash, and is none.
+        // A block that is still being made has no hash, and does not count.
         let (Some(number), Some(hash)) = (block.number, block.hash) else {
             return Err(NodeFault::Lost { method: METHOD });
         };
@@ -170,7 +169,7 @@ impl RpcNode {
     }
 }
 
-/// An answer among several.
+/// One answer of a batch.
 #[derive(Deserialize)]
 struct Part {
     id: usize,
@@ -179,9 +178,8 @@ struct Part {
 }
 
 impl RpcNode {
-    /// The receipts in one request; `None` from a node that takes no batches. What is no answer to
-    /// several calls, such as text or answers without their numbers, says nothing about a single
-    /// one.
+    /// The receipts in one request; `None` from a node that refuses batches. An answer that is no
+    /// batch, such as text or answers without their ids, says nothing about a single call.
     async fn receipts_at_once(
         &self,
         hashes: &[B256],
@@ -195,7 +193,7 @@ impl RpcNode {
             .exchange(RECEIPT, calls.to_string().into_bytes())
             .await?;
         let Ok(parts) = serde_json::from_slice::<Vec<Part>>(&body) else {
-            // One object is a refusal of the whole.
+            // A single object refuses the whole batch.
             if let Ok(answer) = serde_json::from_slice::<Answer<Value>>(&body)
                 && let Some(error) = answer.error
             {
@@ -210,8 +208,8 @@ impl RpcNode {
             return Ok(None);
         }
         let mut receipts = vec![None; hashes.len()];
-        // In whatever order; what a node says of another transaction than the one with this number
-        // is nothing.
+        // The order does not matter. A receipt of another transaction than the one with this id is
+        // ignored.
         for Part { id, result } in parts {
             if let (Some(receipt), Some(hash)) = (receipts.get_mut(id), hashes.get(id)) {
                 *receipt = result.and_then(|result| result.of(*hash));
@@ -245,7 +243,7 @@ impl Node for RpcNode {
     fn block(&self, number: u64) -> NodeFuture<'_, Option<Head>> {
         Box::pin(async move {
             let block = self.head_by(json!(U64::from(number))).await?;
-            // A node that answers with another block is not believed.
+            // An answer with another block is refused.
             match block {
                 Some(block) if block.number != number => Err(NodeFault::Lost {
                     method: "eth_getBlockByNumber",
@@ -323,7 +321,7 @@ impl Node for RpcNode {
 
     fn send(&self, raw: Bytes) -> NodeFuture<'_, ()> {
         Box::pin(async move {
-            // The hash is computed here; whatever the node calls the transaction changes nothing.
+            // The hash is computed here; the node's own hash is ignored.
             let _: B256 = self.demand("eth_sendRawTransaction", json!([raw])).await?;
             Ok(())
         })

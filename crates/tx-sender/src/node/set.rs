@@ -1,5 +1,5 @@
-//! Several nodes of one chain: asked in a fixed order with health, compared with each other where
-//! it matters.
+//! Several nodes of one chain. They are asked in a fixed order by health, and compared with each
+//! other where it matters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,7 @@ use super::view::View;
 use super::{Head, Node, NodeFault, NodeFuture, Receipt, Refusal};
 use crate::Hold;
 
-/// How many blocks a node may be behind the newest head that any node shows, and still be asked
-/// first.
+/// How many blocks a node may be behind the newest known head and still be asked first.
 const MAX_LAG: u64 = 8;
 
 /// How long the other nodes are waited for after one has answered.
@@ -27,29 +26,29 @@ pub(crate) struct Nodes {
     members: Vec<Arc<Member>>,
 }
 
-/// What the nodes say of a block.
+/// The nodes' view of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Canonical {
     Yes,
     No,
     /// No node has a block of this number.
     Missing,
-    /// One has this block and another one has another.
+    /// One node has this block, and another node has a different one.
     Contradicted,
 }
 
-/// What became of signed bytes that were handed to the nodes.
+/// The delivery of signed bytes to the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Delivery {
     /// A node has them.
     pub(crate) accepted: bool,
     /// A node may have them.
     pub(crate) shown: bool,
-    /// What every node that answered said, in one kind of words.
+    /// The refusal of every node that answered, when all have the same kind.
     pub(crate) refusal: Option<(Refusal, String)>,
-    /// Every node of the chain has answered. Until then the refusal is not about the transaction.
+    /// Whether every node of the chain has answered. Until then the refusal is not final.
     pub(crate) by_all: bool,
-    /// The first failure, where no node has taken the bytes.
+    /// The first failure, when no node has accepted the bytes.
     pub(crate) fault: Option<NodeFault>,
 }
 
@@ -62,7 +61,7 @@ impl Nodes {
         }
     }
 
-    /// The members that serve the chain in their order, those that rest behind the others.
+    /// The members that serve the chain, in their order, with resting ones last.
     fn in_order(&self) -> Vec<Arc<Member>> {
         let confirmed = self.members.iter().filter(|member| member.is_confirmed());
         let mut members: Vec<_> = confirmed.cloned().collect();
@@ -70,19 +69,19 @@ impl Nodes {
         members
     }
 
-    /// Those that do not rest; all, when all do.
+    /// Members that do not rest; all, when all rest.
     fn awake(&self) -> Vec<Arc<Member>> {
         awake(&self.members)
     }
 
-    /// Those of them that have said that they serve the chain.
+    /// Those that have reported that they serve the chain.
     fn confirmed(&self) -> Vec<Arc<Member>> {
         let confirmed = self.members.iter().filter(|member| member.is_confirmed());
         awake(&confirmed.cloned().collect::<Vec<_>>())
     }
 
-    /// Asks each of them the same at once; the answers in their order. Once one has answered, the
-    /// others are waited for a little while only, and rest when they are silent.
+    /// Asks each of them the same question at once. Returns the answers in their order. After the
+    /// first answer, the others are waited for only briefly, and silent ones rest.
     async fn ask_all<T: Send + 'static>(
         members: Vec<Arc<Member>>,
         question: impl for<'a> Fn(&'a Member) -> NodeFuture<'a, T> + Send + Sync + Clone + 'static,
@@ -125,8 +124,8 @@ impl Nodes {
             .collect()
     }
 
-    /// The lane from the first node in order that is not behind the others. While its head is that
-    /// of the `last` view, nothing else is asked.
+    /// The lane's state from the first node in order that is not behind the others. While the
+    /// node's head is the head of the `last` view, nothing else is asked.
     pub(crate) async fn view(&self, account: Address, last: Option<View>) -> Result<View, Hold> {
         let chain_id = self.chain_id;
         let heads = Self::ask_all(self.awake(), move |member| Box::pin(member.head(chain_id)));
@@ -191,11 +190,11 @@ impl Nodes {
         Err(Hold::Nodes(fault))
     }
 
-    /// Compares a member's head with those of the others: each of the two heads must be the other
-    /// node's block of its number, or an ancestor of its head. The heads for which that is known,
+    /// Compares a member's head with the others': each of the two heads must be the other node's
+    /// block of its number, or an ancestor of its head. Returns the heads for which that is known,
     /// and the number of the first block about which two nodes differ.
     ///
-    /// However far a node is ahead, it is not believed against one that has another chain.
+    /// A node that is ahead is still refused when another node has a different chain.
     async fn link(
         member: &Arc<Member>,
         head: Head,
@@ -218,15 +217,14 @@ impl Nodes {
                 Ok(Some(block)) if block.hash == lower.hash => linked.push(other_head.hash),
                 Ok(_) => return Ok((linked, Some(lower.number))),
                 Err(fault) if Arc::ptr_eq(ahead, member) => return Err(fault),
-                // The other one has stopped answering: it says nothing.
+                // The other node has stopped answering, which says nothing.
                 Err(_) => {}
             }
         }
         Ok((linked, None))
     }
 
-    /// Whether the block with this number is the one with this hash, by every node that has one of
-    /// the number.
+    /// Whether the block with this number has this hash, by every node that has one of the number.
     pub(crate) async fn canonical(
         &self,
         view: &View,
@@ -239,7 +237,8 @@ impl Nodes {
         self.canonical_now(number, hash).await
     }
 
-    /// The same as of now, whatever the nodes' heads were when they were last asked for.
+    /// [`Self::canonical`], with the nodes' present blocks instead of those of their last known
+    /// heads.
     pub(crate) async fn canonical_now(&self, number: u64, hash: B256) -> Result<Canonical, Hold> {
         let blocks = Self::ask_all(self.confirmed(), move |member| member.node.block(number));
         let blocks = blocks.await;
@@ -263,7 +262,7 @@ impl Nodes {
         })
     }
 
-    /// The transactions' receipts, each of the first node that has one.
+    /// The transactions' receipts, each from the first node that has it.
     pub(crate) async fn receipts(&self, mut hashes: Vec<B256>) -> Vec<Receipt> {
         let mut found = Vec::new();
         for member in self.confirmed() {
@@ -279,9 +278,9 @@ impl Nodes {
         found
     }
 
-    /// Hands signed bytes to the first node that takes them, or to all. The node of the view comes
-    /// first: the others may be behind. A node that has not said that it serves the chain gets
-    /// nothing.
+    /// Sends signed bytes to the first node that accepts them, or to all nodes. The node of the
+    /// view comes first, because the others may be behind. A node that has not reported that it
+    /// serves the chain gets nothing.
     pub(crate) async fn deliver(&self, view: &View, raw: &Bytes, to_all: bool) -> Delivery {
         let mut delivery = Delivery {
             by_all: true,
@@ -321,7 +320,7 @@ impl Nodes {
     }
 }
 
-/// Those of the members that do not rest; all, when all do.
+/// Members that do not rest; all, when all rest.
 fn awake(members: &[Arc<Member>]) -> Vec<Arc<Member>> {
     let awake = members.iter().filter(|member| !member.rests());
     let awake: Vec<_> = awake.cloned().collect();

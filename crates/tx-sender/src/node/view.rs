@@ -1,4 +1,4 @@
-//! A lane as one node shows it.
+//! A lane's state at one node.
 
 use std::sync::Arc;
 
@@ -10,32 +10,33 @@ use super::{Head, NodeFault};
 use crate::record::NOOP_GAS;
 use crate::{Hold, Inclusion, Market};
 
-/// How many blocks back the user of a nonce is searched for.
+/// How many blocks back the transaction that used a nonce is searched for.
 const MAX_SEARCH: u64 = 1 << 16;
 
-/// What a lane looks like from one node, as of one block. What is asked of it is asked once.
+/// A lane's state at one node, as of one block. Each of its facts is asked for once.
 #[derive(Clone)]
 pub(crate) struct View {
     pub(super) member: Arc<Member>,
     pub(super) account: Address,
     pub(crate) head: Head,
-    /// Every node that answers has this head.
+    /// Whether every answering node has this head.
     pub(super) agreed: bool,
-    /// Heads of other nodes that are known to stand on one chain with this one.
+    /// Heads of other nodes that are known to be on one chain with this one.
     pub(super) linked: Vec<B256>,
-    /// The number of a block about which another node differs: what the blocks say is not believed.
+    /// The number of a block about which another node differs: then the blocks' content is not
+    /// used.
     pub(crate) contradiction: Option<u64>,
-    /// How many of the account's transactions stand in canonical blocks.
+    /// The number of the account's transactions in canonical blocks.
     pub(crate) count: u64,
     pub(super) balance: Arc<OnceCell<U256>>,
     /// The tip, or the gas price of a chain without a base fee.
     pub(super) price: Arc<OnceCell<u128>>,
-    /// The gas of a transfer of nothing to the account itself.
+    /// The gas of an empty transfer to the account itself.
     pub(super) noop_gas: Arc<OnceCell<u64>>,
 }
 
 impl View {
-    /// The account's coins as of the head.
+    /// The account's balance as of the head.
     pub(crate) async fn balance(&self) -> Result<U256, Hold> {
         let balance = self.balance.get_or_try_init(|| {
             let ask = || self.member.node.balance(self.account, self.head.hash);
@@ -44,7 +45,7 @@ impl View {
         balance.await.copied().map_err(Hold::Nodes)
     }
 
-    /// What gas costs as of the head.
+    /// The gas price as of the head.
     pub(crate) async fn market(&self) -> Result<Market, Hold> {
         let node = &self.member.node;
         let asked = self.price.get_or_try_init(|| {
@@ -53,7 +54,8 @@ impl View {
                     return node.gas_price().await;
                 };
                 match node.priority_fee().await {
-                    // Not every node has the method; its gas price is base fee and tip.
+                    // Not every node has the method; the gas price of such a node is base fee plus
+                    // tip.
                     Err(NodeFault::Refused { .. }) => {
                         Ok(node.gas_price().await?.saturating_sub(base))
                     }
@@ -69,9 +71,9 @@ impl View {
         })
     }
 
-    /// The gas that a transfer of nothing to the account itself needs: a quarter more than the
-    /// node's estimate, for chains whose gas also pays for another chain's. What every chain takes
-    /// at least, where the node does not estimate.
+    /// The gas for an empty transfer to the account itself: a quarter more than the node's
+    /// estimate, for chains whose gas also pays for another chain's. Where the node does not
+    /// estimate, the minimum of every chain.
     pub(crate) async fn noop_gas(&self) -> Result<u64, Hold> {
         let gas = self.noop_gas.get_or_try_init(|| {
             let ask = || async {
@@ -87,8 +89,8 @@ impl View {
         gas.await.copied().map_err(Hold::Nodes)
     }
 
-    /// The transaction of the account that has used a nonce below [`count`](Self::count), as the
-    /// blocks show it. `None` when they cannot be read so far back.
+    /// The account's transaction that used a nonce below [`count`](Self::count), according to the
+    /// blocks. `None` when they cannot be read that far back.
     pub(crate) async fn user_of(
         &self,
         account: Address,
@@ -98,7 +100,7 @@ impl View {
         let is_used =
             async |number: u64| Ok::<_, NodeFault>(node.count_at(account, number).await? > nonce);
         let (mut used, mut step) = (self.head.number, 1);
-        // Back in steps that double to a block before it, then the middle between the two.
+        // Goes back in doubling steps to a block before it, then bisects.
         let mut unused = loop {
             if step > MAX_SEARCH {
                 return Ok(None);
@@ -127,7 +129,7 @@ impl View {
             hash: mined.hash,
             number: used,
             block,
-            // Of a transaction that is not ours nobody asks.
+            // The outcome of a foreign transaction does not matter.
             succeeded: true,
         }))
     }

@@ -1,17 +1,16 @@
-//! The moves: each takes the record as it is and gives the record as it will be. Nothing here has
-//! an effect.
+//! The state changes: each takes a record and returns the changed one. Nothing here has an effect.
 
 use thiserror::Error;
 
 use super::{Attempt, Closing, Inclusion, Kind, Record, State};
 
-/// A move that the record's state does not allow.
+/// The record's state does not allow the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a transaction that is {state} cannot be {wanted}")]
 pub struct IllegalMove {
     /// The record's state.
     pub state: &'static str,
-    /// The move.
+    /// The change.
     pub wanted: &'static str,
 }
 
@@ -46,8 +45,7 @@ impl Record {
         }
     }
 
-    /// `claimed → prepared`: the nonce turned out to be used by somebody else before anything was
-    /// signed for it.
+    /// `claimed → prepared`: another transaction used the nonce before anything was signed for it.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -61,7 +59,7 @@ impl Record {
         }
     }
 
-    /// `claimed → signed`, and one more transaction of a nonce that already has some. A request
+    /// `claimed → signed`, or one more transaction for a nonce that already has some. A request
     /// that is being closed is not signed again.
     ///
     /// # Errors
@@ -90,8 +88,8 @@ impl Record {
         }
     }
 
-    /// `signed | broadcast → mined`: one of its transactions stands in a canonical block. One that
-    /// is not its own makes it `replaced`.
+    /// `signed | broadcast → mined`: one of its transactions is in a canonical block. A foreign
+    /// transaction makes it `replaced`.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -128,8 +126,8 @@ impl Record {
         }))
     }
 
-    /// Back to where it was, because its block is not canonical any more: `broadcast`, or `claimed`
-    /// where nothing was signed.
+    /// Back to its earlier state, because its block is not canonical any more: `broadcast`, or
+    /// `claimed` where nothing was signed.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -144,7 +142,7 @@ impl Record {
         }))
     }
 
-    /// An outcome that no reorganisation is expected to reach any more.
+    /// Makes the outcome final: no reorganisation is expected to reach it any more.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -158,12 +156,12 @@ impl Record {
         })
     }
 
-    /// The request is not to take effect any more. What has no nonce is abandoned at once; of what
-    /// has one, the nonce is used for nothing, unless one of its transactions gets into a block
-    /// first.
+    /// The request must not take effect any more. Without a nonce it is abandoned at once. With a
+    /// nonce, a transaction without effect uses the nonce, unless one of its transactions reaches a
+    /// block first.
     ///
     /// # Errors
-    /// [`IllegalMove`] when a block has it already.
+    /// [`IllegalMove`] when a block already has it.
     pub fn close(&self, why: Closing) -> Moved {
         match self.state {
             State::Prepared => Ok(Self {
@@ -180,7 +178,7 @@ impl Record {
     }
 
     /// `claimed → abandoned`: nothing was signed for the nonce, and it is the lane's last one, so
-    /// that nothing waits for it.
+    /// no record waits for it.
     ///
     /// # Errors
     /// [`IllegalMove`].
@@ -298,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_nonce_is_abandoned_at_once_and_what_is_in_a_block_is_not() {
+    fn a_request_is_abandoned_at_once_without_a_nonce_and_never_in_a_block() {
         let abandoned = record().close(Closing::Cancelled).unwrap();
         assert_eq!(
             (abandoned.state, abandoned.is_final),
@@ -352,8 +350,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked of a record, in whatever order: a nonce that bytes were signed for
-        /// never changes, nothing signed is ever forgotten, and a final record stays as it is.
+        /// Any calls on a record, in any order: a nonce with signed bytes never changes, no signed
+        /// bytes are ever lost, and a final record stays unchanged.
         #[test]
         fn no_order_of_moves_loses_anything(moves in prop::collection::vec(0u8..11, 0..40)) {
             let mut record = record();

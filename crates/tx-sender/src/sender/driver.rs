@@ -1,4 +1,4 @@
-//! The task that works one lane, turn by turn.
+//! The task that works on one lane, turn by turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::node::{Delivery, Nodes, View};
 use crate::observe::LaneMetrics;
 use crate::{Fence, Hold, Lane, Policy, Record, StoreError, Takeover, TransactionSigner};
 
-/// How long a lane is leased, in seconds of the wall clock. Who works it without having renewed the
-/// lease finds its writes refused as soon as somebody else has the lane.
+/// How long a lane is leased, in seconds of the wall clock. The writes of a process whose lease has
+/// ended are refused as soon as another process has the lane.
 const LEASE_SECONDS: u64 = 30;
 
 /// How long after a renewal the lease is renewed.
@@ -25,7 +25,7 @@ const RENEW_AFTER: Duration = Duration::from_secs(10);
 /// The longest pause after a turn that could not be finished.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 
-/// One lane at work.
+/// The work on one lane.
 pub(super) struct Driver {
     pub(super) shared: Arc<Shared>,
     pub(super) lane: Lane,
@@ -35,18 +35,18 @@ pub(super) struct Driver {
     pub(super) metrics: LaneMetrics,
     pub(super) paces: Paces,
     pub(super) rhythm: Rhythm,
-    /// The last look at the chain: while its head stays, nothing of it is asked again.
+    /// The last check of the chain: while the head stays, no fact of it is asked for again.
     view: Option<View>,
-    /// A block whose ancestors hold every inclusion of the lane.
+    /// A block whose ancestors contain every inclusion of the lane.
     pub(super) anchor: Option<(u64, B256)>,
-    /// Since when a nonce is missing.
+    /// Since when a nonce has been missing.
     pub(super) gap_since: Option<Instant>,
-    /// What holds the lane, as this turn has found.
+    /// The hold of the lane that this turn has found.
     pub(super) hold: Option<Hold>,
     pub(super) transactions_left: Option<u64>,
-    /// What the account had at the last look, in wei.
+    /// The account's balance at the last check, in wei.
     pub(super) balance: U256,
-    /// Bytes on their way to nodes: record, hash, what became of them.
+    /// Running deliveries: record, hash, result.
     pub(super) sending: JoinSet<(u64, B256, Delivery)>,
     takeover: Takeover,
     fence: Option<Fence>,
@@ -57,9 +57,9 @@ pub(super) struct Driver {
 
 /// Why a turn ended early.
 pub(super) enum Stop {
-    /// Something holds the lane.
+    /// The lane is held.
     Held(Hold),
-    /// A record was changed by a caller meanwhile: the next turn sees it.
+    /// A caller changed a record meanwhile: the next turn reads it.
     Again,
 }
 
@@ -79,7 +79,7 @@ impl From<StoreError> for Stop {
     }
 }
 
-/// What is left to do after a turn.
+/// The remaining work after a turn.
 enum Left {
     Nothing,
     /// Outcomes are watched for a reorganisation.
@@ -118,7 +118,7 @@ impl Driver {
         }
     }
 
-    /// Works the lane until the task is aborted.
+    /// Works on the lane until the task is aborted.
     pub(super) async fn run(mut self, wake: Arc<Notify>) {
         let mut failures: u32 = 0;
         loop {
@@ -138,7 +138,7 @@ impl Driver {
                 }
                 Err(Stop::Again) => {
                     failures = failures.saturating_add(1);
-                    // A conflict that lasts is one with a record that is no longer open.
+                    // A lasting conflict means that a record is no longer open.
                     if failures > 8 {
                         let key = self.lane.to_string();
                         self.hold = Some(Hold::Store(StoreError::Conflict { key }));
@@ -152,7 +152,7 @@ impl Driver {
                 Err(Stop::Held(hold)) => {
                     failures = failures.saturating_add(1);
                     self.anchor = None;
-                    // Whether the lane is still ours is asked before anything else.
+                    // The lease is checked before anything else.
                     self.leased_at = None;
                     self.hold = Some(hold);
                     Some(self.pause(failures))
@@ -168,7 +168,7 @@ impl Driver {
         }
     }
 
-    /// After a failure: short at first, and twice as long after each further one.
+    /// The pause after a failure: short at first, and doubled after each further one.
     fn pause(&self, failures: u32) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.min(16));
         Rhythm::first(&self.policy)
@@ -176,11 +176,11 @@ impl Driver {
             .min(MAX_PAUSE)
     }
 
-    /// One look at everything that is open, and what follows from it.
+    /// One check of all open records, and the resulting actions.
     async fn turn(&mut self) -> Result<Left, Stop> {
         self.hold = None;
-        // Until the lane is ours, somebody else may write: what is read before only tells whether
-        // there is anything to do.
+        // Until the lane is ours, another process may write: an earlier read only shows whether
+        // there is work.
         if !self.is_leased() {
             let records = self.shared.store.live(self.lane).await?;
             if records.is_empty() {
@@ -223,7 +223,7 @@ impl Driver {
         let fence = store
             .acquire(self.lane, holder, now, LEASE_SECONDS, self.takeover)
             .await?;
-        // What was taken at once is only kept by renewing it.
+        // A lane that was taken at once is only kept by renewing its lease.
         self.takeover = Takeover::WhenOver;
         if self.fence != fence {
             self.anchor = None;
@@ -236,7 +236,7 @@ impl Driver {
         }
     }
 
-    /// Nothing is open: another sender may have the lane.
+    /// Nothing is open: another sender may take the lane.
     async fn rest(&mut self) {
         if let Some(fence) = self.fence.take() {
             let given = self
@@ -250,7 +250,7 @@ impl Driver {
         }
     }
 
-    /// Writes records, all or none, and puts what was written in their place.
+    /// Writes records, all or none, and replaces them in memory.
     pub(super) async fn write(
         &mut self,
         records: &mut [Record],
@@ -279,8 +279,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Keeps the first cause that holds the lane in this turn. One that keeps nothing else waiting
-    /// comes after all others.
+    /// Keeps the first hold of this turn. A hold that blocks nothing else has the lowest priority.
     pub(super) fn held(&mut self, hold: Hold) {
         if matches!(self.hold, None | Some(Hold::OutcomeUnknown { .. })) {
             self.hold = Some(hold);
@@ -305,7 +304,7 @@ impl Driver {
         status.transactions_left = self.transactions_left;
     }
 
-    /// Makes known what holds the lane.
+    /// Publishes the lane's hold.
     fn report(&mut self) {
         let code = self.hold.as_ref().map(Hold::code);
         if code != self.reported {
@@ -325,12 +324,12 @@ impl Driver {
         statuses.entry(self.lane).or_default().hold = self.hold.clone();
     }
 
-    /// The nonce of every record that waits for a block or stands in one.
+    /// The nonce of every record that waits for a block or is in one.
     pub(super) fn nonces(records: &[Record]) -> std::collections::BTreeSet<u64> {
         records.iter().filter_map(|record| record.nonce).collect()
     }
 
-    /// Whether a record with an inclusion may be taken for granted up to `number`.
+    /// Whether a record with an inclusion counts as certain up to `number`.
     pub(super) fn is_deep(&self, record: &Record, number: u64, view: &View, more: u64) -> bool {
         let confirmations = record.request.confirmations;
         let confirmations = confirmations.unwrap_or(self.policy.confirmations);

@@ -1,5 +1,5 @@
-//! What the chain says about the lane's records: which blocks are still there, which nonces are
-//! used and by what.
+//! The chain's state of the lane's records: which blocks are still canonical, which nonces are
+//! used, and by which transactions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ use crate::policy::WATCHED_BLOCKS;
 use crate::{Hold, Inclusion, Receipt, Record, State};
 
 impl Driver {
-    /// Brings the records up to what the chain says.
+    /// Updates the records from the chain.
     pub(super) async fn look(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         if let Some(number) = view.contradiction {
             self.anchor = None;
@@ -24,10 +24,10 @@ impl Driver {
         self.settle(view, records).await
     }
 
-    /// Takes back what rests on a block that is not canonical any more.
+    /// Undoes states that depend on a block that is not canonical any more.
     ///
-    /// While the block that was the head at the last check is canonical, so are its ancestors,
-    /// which hold every inclusion: then one call is enough.
+    /// While the head of the last check is canonical, so are its ancestors, which contain every
+    /// inclusion: then one call is enough.
     async fn watch_blocks(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut blocks: BTreeMap<(u64, B256), Canonical> = records
             .iter()
@@ -51,7 +51,7 @@ impl Driver {
             *canonical = self.nodes.canonical(view, *number, *hash).await?;
             match canonical {
                 Canonical::Yes | Canonical::No => {}
-                // The chain is shorter than it was, or the node behind.
+                // The chain is shorter than before, or the node is behind.
                 Canonical::Missing => all_there = false,
                 Canonical::Contradicted => {
                     all_there = false;
@@ -86,9 +86,9 @@ impl Driver {
         Ok(())
     }
 
-    /// Puts the anchor at the head, whose ancestors hold every inclusion that was just found
-    /// canonical. The head was read before that: if the node has turned to another chain meanwhile,
-    /// the inclusions are looked at again in the next turn.
+    /// Moves the anchor to the head, whose ancestors contain every inclusion that was just found
+    /// canonical. The head was read before that: if the node has switched to another chain
+    /// meanwhile, the next turn checks the inclusions again.
     async fn move_anchor(&mut self, view: &View) -> Result<(), Stop> {
         let (number, hash) = (view.head.number, view.head.hash);
         let canonical = self.nodes.canonical_now(number, hash).await?;
@@ -106,7 +106,7 @@ impl Driver {
         let mut changed = Vec::new();
         for record in waiting {
             if record.attempts.is_empty() {
-                // Nothing was ever signed for it: another nonce is as good.
+                // Nothing was ever signed for it, so another nonce is as good.
                 let next = match record.closing {
                     Some(_) => record.withdraw(),
                     None => record.release(),
@@ -114,7 +114,7 @@ impl Driver {
                 changed.extend(next);
                 continue;
             }
-            // The newest is the likeliest.
+            // The newest one is the likeliest.
             let mut attempts = record.attempts.iter().rev();
             match attempts.find_map(|attempt| included.get(&attempt.hash)) {
                 Some(inclusion) => changed.extend(self.included(view, &record, *inclusion)),
@@ -131,7 +131,7 @@ impl Driver {
         self.write(records, changed).await
     }
 
-    /// The record as mined, and as sealed where its block is deep enough already: one write for
+    /// The record as mined, and as sealed when its block is already deep enough: one write for
     /// both.
     fn included(&self, view: &View, record: &Record, inclusion: Inclusion) -> Option<Record> {
         let mined = record.mine(inclusion).ok()?;
@@ -141,9 +141,9 @@ impl Driver {
         Some(mined)
     }
 
-    /// The canonical blocks that hold transactions of these records, by the transaction. A receipt
-    /// alone is not enough: nodes hand out receipts of blocks that are only proposed, and such a
-    /// block may never become one. All receipts are asked for at once, and each block once.
+    /// The canonical blocks with transactions of these records, by transaction. A receipt alone is
+    /// not enough: nodes return receipts of blocks that are only proposed, and such a block may
+    /// never become canonical. All receipts are asked for at once, and each block once.
     async fn own_inclusions(
         &mut self,
         view: &View,
@@ -180,8 +180,8 @@ impl Driver {
         Ok(inclusions.collect())
     }
 
-    /// The record as replaced, when a block shows that a transaction of somebody else has used its
-    /// nonce. That no receipt shows proves nothing.
+    /// The record as replaced, when a block shows that a foreign transaction used its nonce. A
+    /// missing receipt proves nothing.
     async fn foreign_inclusion(
         &mut self,
         view: &View,
@@ -195,7 +195,7 @@ impl Driver {
         let since = *pace.used_since.get_or_insert(now);
         let searched = pace.searched_at;
         if now < searched.unwrap_or(since) + pause {
-            // What the last search has not shown is unknown until the next one.
+            // A result that the last search did not find stays unknown until the next search.
             if searched.is_some() {
                 self.held(Hold::OutcomeUnknown { nonce });
             }
@@ -209,7 +209,7 @@ impl Driver {
                 None
             }
         };
-        // One of ours, whose receipt the node does not show yet, is as unknown as nobody's.
+        // The user may be one of our own transactions whose receipt the node does not show yet.
         let foreign = user.filter(|user| record.hashes().all(|hash| hash != user.hash));
         let Some(user) = foreign else {
             self.held(Hold::OutcomeUnknown { nonce });
@@ -226,15 +226,15 @@ impl Driver {
         Ok(record.mine(user).ok())
     }
 
-    /// Seals what is deep enough, and takes the eye off what no reorganisation is expected to
-    /// reach.
+    /// Seals records that are deep enough, and finishes records that no reorganisation is expected
+    /// to reach.
     async fn settle(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut changed = Vec::new();
         for record in records.iter().filter(|record| !record.is_final) {
             let Some(inclusion) = record.state.inclusion() else {
                 continue;
             };
-            // Only what was found canonical in this turn.
+            // Only blocks that this turn found canonical count.
             if self.anchor != Some((view.head.number, view.head.hash)) {
                 continue;
             }

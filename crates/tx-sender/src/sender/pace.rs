@@ -1,5 +1,5 @@
-//! When a transaction was last looked after, by a clock that cannot be set back. Nothing here is
-//! the truth about a record: a new process begins anew.
+//! When each transaction was last worked on, by a clock that cannot be set back. These are no facts
+//! about a record: a new process starts without them.
 
 use std::collections::HashMap;
 
@@ -8,36 +8,35 @@ use tokio::time::Instant;
 use crate::node::Delivery;
 use crate::{Hold, Record, Refusal};
 
-/// What is remembered of one record while the process lasts.
+/// Facts about one record that last as long as the process.
 #[derive(Debug, Clone)]
 pub(crate) struct Pace {
-    /// How many transactions it had when it was last looked at.
+    /// The number of its transactions at the last check.
     attempts: usize,
     /// Since when the newest one is known.
     pub(crate) newest_since: Instant,
-    /// When its bytes were last handed over; `None`: not yet.
+    /// When its bytes were last sent; `None` if they were not sent yet.
     pub(crate) sent_at: Option<Instant>,
-    /// Since when they are being handed over.
+    /// Since when its bytes are being sent.
     pub(crate) sending_since: Option<Instant>,
-    /// Whether a node has taken them then.
+    /// Whether a node accepted them then.
     pub(crate) accepted: bool,
-    /// How all nodes have refused them then.
+    /// The refusal of all nodes, if they refused them then.
     pub(crate) refusal: Option<Refusal>,
-    /// What that holds the lane with.
+    /// The hold that follows from that.
     pub(crate) hold: Option<Hold>,
-    /// How many steps the next raise takes: nodes that want more than the usual one are met in
-    /// several.
+    /// How many steps the next raise takes, for nodes that require more than one step.
     pub(crate) step: u32,
-    /// Since when its nonce is known to be used while no receipt shows.
+    /// Since when its nonce is known to be used without a visible receipt.
     pub(crate) used_since: Option<Instant>,
-    /// When the blocks were last searched for who has used the nonce.
+    /// When the blocks were last searched for the transaction that used the nonce.
     pub(crate) searched_at: Option<Instant>,
-    /// Since when it could not be raised any more.
+    /// Since when its fees could not be raised any more.
     pub(crate) at_cap_since: Option<Instant>,
 }
 
 impl Pace {
-    /// Whether nodes want higher fees for it.
+    /// Whether nodes require higher fees for it.
     pub(crate) const fn is_outbid(&self) -> bool {
         matches!(
             self.refusal,
@@ -92,7 +91,8 @@ impl Paces {
         }
     }
 
-    /// Its block is gone: the bytes go out at once, and are raised no sooner than new ones.
+    /// Its block is not canonical any more: the bytes are sent at once, and raised no sooner than
+    /// new ones.
     pub(crate) fn reorganised(&mut self, record: &Record) {
         let pace = self.of(record);
         pace.newest_since = Instant::now();
@@ -101,7 +101,7 @@ impl Paces {
         pace.searched_at = None;
     }
 
-    /// Forgets the records that are not among these.
+    /// Drops the records that are not among these.
     pub(crate) fn keep(&mut self, records: &[Record]) {
         self.of
             .retain(|id, _| records.iter().any(|record| record.id == *id));

@@ -1,4 +1,4 @@
-//! When a lane looks at its chain again.
+//! The time of a lane's next check of its chain.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use tokio::time::Instant;
 
 use crate::Policy;
 
-/// Looks in the time of a block.
+/// Checks per block.
 const LOOKS_PER_BLOCK: u32 = 5;
 
-/// The first look after something was handed over comes after this part of the time of a block.
+/// The first check after a transaction was sent comes after this fraction of a block's time.
 const FIRST_PART: u32 = 50;
 
-/// For how many blocks is looked so often.
+/// For how many blocks the checks are that frequent.
 const QUICK_BLOCKS: u32 = 5;
 
-/// The pauses between looks: short after something has happened, then longer, so that a transaction
-/// is seen soon after its block, and a node is not pestered about one that waits for long.
+/// The pauses between checks: short after a change, then longer, so that a transaction's block is
+/// noticed soon, and nodes are not overloaded for a transaction that waits long.
 #[derive(Debug, Default)]
 pub(super) struct Rhythm {
     moved_at: Option<Instant>,
@@ -24,13 +24,13 @@ pub(super) struct Rhythm {
 }
 
 impl Rhythm {
-    /// Something was sent, or has come further.
+    /// Records that a transaction was sent or made progress.
     pub(super) fn moved(&mut self) {
         self.moved_at = Some(Instant::now());
         self.looks = 0;
     }
 
-    /// The pause until the next look.
+    /// The pause until the next check.
     pub(super) fn pause(&mut self, policy: &Policy) -> Duration {
         let quick_for = policy.block_time.saturating_mul(QUICK_BLOCKS);
         let is_quick = self.moved_at.is_some_and(|at| at.elapsed() < quick_for);

@@ -1,4 +1,4 @@
-//! Handing signed bytes to the nodes, and what follows from their words.
+//! Sends signed bytes to the nodes, and handles their answers.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use super::driver::{Driver, Stop};
 use crate::node::{Delivery, View};
 use crate::{Attempt, Closing, Hold, Kind, NodeFault, Record, Refusal, State};
 
-/// How long a delivery may take before the bytes are handed over once more beside it.
+/// How long a delivery may take before the bytes are sent once more beside it.
 const LOST_AFTER: Duration = Duration::from_secs(60);
 
-/// How long a turn waits for the nodes to take what it hands over.
+/// How long a turn waits for the nodes to accept its bytes.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Driver {
-    /// Hands over what no node has, and what waits for long: the same bytes, to all nodes from the
-    /// second time on. A node that does not answer is not waited for. The bytes of a request that
-    /// is not to take effect any more are handed to nobody.
+    /// Sends bytes that no node has, and bytes that wait for long: the same bytes, to all nodes
+    /// from the second time on. A node that does not answer is not waited for. The bytes of a
+    /// request that must not take effect any more go to no node.
     pub(super) async fn send(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
         let mut open: Vec<&Record> = records
             .iter()
@@ -39,7 +39,7 @@ impl Driver {
             };
             let is_recent = |at: Option<Instant>, wait| at.is_some_and(|at| at + wait > now);
             if is_recent(pace.sent_at, wait) || is_recent(pace.sending_since, LOST_AFTER) {
-                // What the nodes said last holds until they are asked again.
+                // The nodes' last answer holds until they are asked again.
                 let hold = pace.hold.clone();
                 hold.into_iter().for_each(|hold| self.held(hold));
                 continue;
@@ -73,7 +73,7 @@ impl Driver {
         self.write(records, changed).await
     }
 
-    /// What follows from a delivery: the record as it will be, if it changes.
+    /// Handles a delivery. Returns the changed record, if it changes.
     fn delivered(&mut self, record: &Record, delivery: &Delivery) -> Option<Record> {
         self.paces.delivered(record, delivery);
         let hold = self.hold_of(record, delivery);
@@ -94,7 +94,7 @@ impl Driver {
         (next != *record).then_some(next)
     }
 
-    /// What a refusal holds the lane with, where it does.
+    /// The hold that follows from a refusal, if there is one.
     fn hold_of(&self, record: &Record, delivery: &Delivery) -> Option<Hold> {
         if delivery.accepted {
             return None;
@@ -105,7 +105,7 @@ impl Driver {
         };
         match &delivery.refusal {
             None => Some(nodes()),
-            // Not all have said so: another one may take it.
+            // Not all nodes refuse it: another one may accept it.
             Some((Refusal::Invalid, _)) if !delivery.by_all => Some(nodes()),
             Some((Refusal::Invalid, words)) if record.closing.is_some() => {
                 let (nonce, message) = (record.nonce.unwrap_or_default(), words.clone());
@@ -120,7 +120,7 @@ impl Driver {
                 code: 0,
                 message: words.clone(),
             })),
-            // Answered by the next look, by a raise, or by what comes before.
+            // The next check, a raise, or an earlier transaction resolves it.
             Some(_) => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Signing: which records need another transaction, at what fees, and what is made of the signer's
+//! Signing: the records that need another transaction, the fees, and the handling of the signer's
 //! answer.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::node::View;
 use crate::record::{cost, noop_cost};
 use crate::{AboveCap, Attempt, Fees, Hold, Kind, Market, Record, Unsigned, first, outbid, signed};
 
-/// A transaction that is to be signed.
+/// A transaction that needs a signature.
 pub(super) struct Draft {
     record: Record,
     kind: Kind,
@@ -22,7 +22,7 @@ pub(super) struct Draft {
 }
 
 impl Driver {
-    /// What is to be signed now.
+    /// The drafts that need a signature now.
     pub(super) fn drafts(
         &mut self,
         view: &View,
@@ -93,7 +93,7 @@ impl Driver {
         let Some(newest) = record.newest() else {
             return Some((kind, first(market, cap)));
         };
-        // A raise is no answer to what is wrong with the request itself.
+        // Higher fees do not help a request that is invalid itself.
         let changes = newest.kind != kind;
         let old = pace.newest_since.elapsed() >= bump_after;
         let too_low = newest.fees.most() < market.least();
@@ -103,9 +103,9 @@ impl Driver {
             .then(|| (kind, outbid(&record.fees(), market, cap, pace.step)))
     }
 
-    /// Nothing can be raised: the same bytes are sent again. That holds the lane only while they
-    /// cannot be mined: below the market, where nodes want more for them than it asks, and where
-    /// they are not what the nonce is to be used for.
+    /// The fees cannot be raised: the same bytes are sent again. That holds the lane only while
+    /// they cannot be mined: below the market, where nodes require higher fees than the market, and
+    /// where they are not the transaction that should use the nonce.
     fn at_cap(&mut self, record: &Record, market: Market, above: AboveCap) {
         let pace = self.paces.of(record);
         let waits = record.newest().is_none_or(|newest| {
@@ -121,8 +121,8 @@ impl Driver {
         }
     }
 
-    /// Has the drafts signed, all at once, and stores the signed bytes before anything is sent.
-    /// What comes back is only believed when it is what was asked for.
+    /// Has the drafts signed, all at once, and stores the signed bytes before any of them is sent.
+    /// An answer counts only when it is the requested transaction.
     pub(super) async fn sign(
         &mut self,
         records: &mut [Record],

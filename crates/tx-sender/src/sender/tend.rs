@@ -1,4 +1,4 @@
-//! What is done about the records that have no outcome: closing, filling gaps, claiming.
+//! The work on records without an outcome: closing, filling missing nonces, claiming nonces.
 
 use alloy_primitives::U256;
 use tokio::time::Instant;
@@ -9,13 +9,14 @@ use crate::record::{NOOP_GAS, cost};
 use crate::{Closing, Hold, Kind, Market, Record, State, first};
 
 impl Driver {
-    /// Does whatever is due.
+    /// Does all due work.
     pub(super) async fn tend(
         &mut self,
         view: &View,
         records: &mut Vec<Record>,
     ) -> Result<(), Stop> {
-        // On which chain nonces are free is not known then. The same bytes cannot do harm.
+        // It is then unknown on which chain nonces are free. Sending the same bytes again is
+        // harmless.
         if view.contradiction.is_some() {
             return self.send(view, records).await;
         }
@@ -40,8 +41,8 @@ impl Driver {
         self.send(view, records).await
     }
 
-    /// Requests whose time is over are not sent any more, and a nonce that nothing was signed for
-    /// and nothing waits behind is given back.
+    /// Closes requests whose time is over, and returns an unused nonce that no later record depends
+    /// on.
     async fn close_what_is_over(
         &mut self,
         view: &View,
@@ -51,7 +52,7 @@ impl Driver {
         let mut changed = Vec::new();
         for record in records.iter() {
             let over = record.closing.is_none() && record.request.is_over(view.head.timestamp);
-            // A filler that did not come to its nonce in the turn that made it.
+            // A filler that did not claim its nonce in the turn that created it.
             let idle = record.is_filler() && record.state == State::Prepared;
             let next = if idle {
                 record.close(Closing::Gap).ok()
@@ -70,8 +71,8 @@ impl Driver {
         self.write(records, changed).await
     }
 
-    /// A nonce that no record has, below one that waits: nothing behind it can be mined. It is
-    /// given to the next request, or after a while to a transaction without effect.
+    /// A nonce without a record, below one that waits, blocks everything behind it. The next
+    /// request gets it, or after a while a transaction without effect.
     async fn fill_gaps(&mut self, view: &View, records: &mut Vec<Record>) -> Result<(), Stop> {
         let nonces = Self::nonces(records);
         let last = nonces.last().copied().unwrap_or(view.count);
@@ -96,8 +97,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The first transaction in line cannot be raised to what the market asks, and another one that
-    /// waits could be mined: the first one's nonce is used for nothing.
+    /// The first transaction in line cannot be raised to the market's price, and another waiting
+    /// one could be mined: a transaction without effect uses the first one's nonce.
     async fn clear_the_way(
         &mut self,
         view: &View,
@@ -123,8 +124,8 @@ impl Driver {
         self.write(records, closed.into_iter().collect()).await
     }
 
-    /// Gives nonces to as many requests as may be on their way: each record claims its own, the
-    /// lowest that is free.
+    /// Assigns nonces to as many requests as may be pending: each record claims the lowest free
+    /// one.
     async fn admit(
         &mut self,
         view: &View,
@@ -132,7 +133,7 @@ impl Driver {
         balance: U256,
         records: &mut [Record],
     ) -> Result<(), Stop> {
-        // What a block has taken already waits for nothing but its receipt.
+        // A transaction in a block only waits for its receipt.
         let outstanding = records
             .iter()
             .filter(|record| record.waits_for_block(view.count));
@@ -183,7 +184,7 @@ impl Driver {
         self.write(records, claimed).await
     }
 
-    /// The most that one gas of such a transaction may cost.
+    /// The highest price of a unit of gas for such a transaction.
     pub(super) fn cap(&self, record: &Record, kind: Kind) -> u128 {
         match kind {
             Kind::Request => {

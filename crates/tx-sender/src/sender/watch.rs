@@ -1,4 +1,4 @@
-//! Following a record.
+//! Watches on records.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,16 +9,16 @@ use tokio::sync::watch;
 use super::Shared;
 use crate::{Record, SenderError};
 
-/// How often the store is asked about a record, whoever works its lane.
+/// How often the store is asked about a record, whichever process works on its lane.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The records that somebody in this process follows.
+/// The records that are watched in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Watchers {
     channels: Mutex<HashMap<String, watch::Sender<Record>>>,
 }
 
-/// A record as it changes.
+/// A watch on a record's changes.
 pub struct Watch {
     shared: Arc<Shared>,
     changes: watch::Receiver<Record>,
@@ -38,7 +38,7 @@ impl Watchers {
         }
     }
 
-    /// Tells those who follow the record.
+    /// Informs the watches of the record.
     pub(crate) fn publish(&self, record: &Record) {
         if let Some(sender) = self.lock().get(&record.key) {
             offer(sender, record);
@@ -50,7 +50,7 @@ impl Watchers {
     }
 }
 
-/// A newer revision replaces an older one, never the other way round.
+/// A newer revision replaces an older one, never the reverse.
 fn offer(sender: &watch::Sender<Record>, record: &Record) {
     sender.send_if_modified(|known| {
         let newer = record.revision > known.revision;
@@ -62,7 +62,7 @@ fn offer(sender: &watch::Sender<Record>, record: &Record) {
 }
 
 impl Watch {
-    /// The record as it was last seen.
+    /// The last known state of the record.
     #[must_use]
     pub fn record(&self) -> Record {
         self.changes.borrow().clone()
@@ -71,14 +71,14 @@ impl Watch {
     /// Waits for the record's next change.
     ///
     /// # Errors
-    /// The store's. The record itself is not affected.
+    /// An error of the store. The record itself is not affected.
     pub async fn changed(&mut self) -> Result<Record, SenderError> {
         loop {
             let changed = tokio::time::timeout(LOOK, self.changes.changed()).await;
             if let Ok(Ok(())) = changed {
                 return Ok(self.changes.borrow_and_update().clone());
             }
-            // Another process may work the lane.
+            // Another process may work on the lane.
             let known = self.record();
             let stored = self.shared.store.get(&known.key).await?;
             if let Some(stored) = stored.filter(|stored| stored.revision > known.revision) {
@@ -90,7 +90,7 @@ impl Watch {
     /// Waits until the record has an outcome ([`State::is_outcome`](crate::State::is_outcome)).
     ///
     /// # Errors
-    /// The store's. The record itself is not affected.
+    /// An error of the store. The record itself is not affected.
     pub async fn outcome(&mut self) -> Result<Record, SenderError> {
         let mut record = self.record();
         while !record.state.is_outcome() {
@@ -100,7 +100,7 @@ impl Watch {
     }
 }
 
-/// With the last one that follows a record its channel goes.
+/// The channel of a record ends with its last watch.
 impl Drop for Watch {
     fn drop(&mut self) {
         let mut channels = self.shared.watchers.lock();

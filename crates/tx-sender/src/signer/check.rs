@@ -1,4 +1,4 @@
-//! Nothing that a signer returns is believed.
+//! Checks every answer of a signer.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use alloy_primitives::{Address, B256, Bytes};
 use super::{TransactionSigner, Unsigned};
 use crate::{Fees, SignError};
 
-/// A signed transaction that is the requested one.
+/// A signed transaction that matches the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// Its hash.
@@ -19,11 +19,11 @@ pub struct Checked {
     pub raw: Bytes,
 }
 
-/// Has a transaction signed for the signer's account: waits for at most `patience`, and believes
-/// only what [`check`] lets pass.
+/// Has a transaction signed for the signer's account. Waits for at most `patience`, and accepts
+/// only an answer that passes [`check`].
 ///
 /// # Errors
-/// What is wrong with the answer, and [`SignError::Unavailable`] when there is none in time.
+/// The defect of the answer, and [`SignError::Unavailable`] when there is none in time.
 pub async fn signed(
     signer: &dyn TransactionSigner,
     asked: &Unsigned,
@@ -34,11 +34,11 @@ pub async fn signed(
     check(&raw, asked, signer.account())
 }
 
-/// Parses what a signer has returned and compares every field with the request. The signature must
-/// be the account's, with the lower `s` (EIP-2).
+/// Parses a signer's answer and compares every field with the request. The signature must be the
+/// account's, with the lower `s` (EIP-2).
 ///
 /// # Errors
-/// What is wrong with it.
+/// The defect of the answer.
 pub fn check(raw: &Bytes, asked: &Unsigned, account: Address) -> Result<Checked, SignError> {
     let signed = TxEnvelope::decode_2718_exact(raw).map_err(|_| SignError::Malformed)?;
     let (kind, max, tip) = match asked.fees {
@@ -77,8 +77,7 @@ pub fn check(raw: &Bytes, asked: &Unsigned, account: Address) -> Result<Checked,
             observed,
         });
     }
-    // The bytes that go out are those of the request with this signature, whatever else the answer
-    // was.
+    // The bytes are those of the request with this signature, whatever else the answer contained.
     let rebuilt = asked.with_signature(*signature);
     if rebuilt != *raw {
         return Err(SignError::OtherField { member: "encoding" });

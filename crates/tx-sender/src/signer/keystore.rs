@@ -11,25 +11,25 @@ use thiserror::Error;
 
 use super::{HashSigner, LocalKey};
 
-/// A key file that cannot be used. Neither path nor content is repeated.
+/// The key file cannot be used. Neither path nor content is repeated.
 #[derive(Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KeyFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("the key file cannot be read: {kind}")]
     Unreadable {
-        /// Why.
+        /// The reason.
         kind: io::ErrorKind,
     },
-    /// Others than its owner may read or write it.
+    /// Other users than its owner may read or write it.
     #[error("the key file has mode {observed:o}, expected {expected:o}")]
     Permissions {
-        /// What it should be.
+        /// The required mode.
         expected: u32,
-        /// What it is.
+        /// The file's mode.
         observed: u32,
     },
-    /// What is in it is no key, or the password does not open it.
+    /// The content is no key, or the password does not open it.
     #[error(transparent)]
     Content(#[from] keystore::KeystoreError),
 }
@@ -46,12 +46,12 @@ impl KeyFileError {
     }
 }
 
-/// Only its owner may read it.
+/// The required mode: only its owner may read and write it.
 const MODE: u32 = 0o600;
 
 impl LocalKey {
-    /// The key of an encrypted file. Takes as long as the file's own parameters ask for, a second
-    /// or so: call it at the start, and not on a thread that serves others.
+    /// The key of an encrypted file. It takes as long as the file's own parameters require, about a
+    /// second: call it at the start, and not on a thread that serves requests.
     ///
     /// # Errors
     /// [`KeyFileError`].

@@ -9,12 +9,12 @@ use thiserror::Error;
 use super::{SignFuture, TransactionSigner, Unsigned};
 use crate::SignError;
 
-/// Text that is no private key. It is not repeated.
+/// The text is no private key. It is not repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("expected a private key of 32 bytes as hexadecimal digits")]
 pub struct InvalidKey;
 
-/// Anything that signs 32 bytes as an Ethereum key does: a key in the process, and the services for
+/// A signer that signs 32 bytes as an Ethereum key does: a key in the process, and the services for
 /// which alloy has a client.
 #[derive(Debug, Clone)]
 pub struct HashSigner<S>(S);
@@ -23,7 +23,7 @@ pub struct HashSigner<S>(S);
 pub type LocalKey = HashSigner<PrivateKeySigner>;
 
 impl<S> HashSigner<S> {
-    /// A signer of transactions out of a signer of hashes.
+    /// Makes a signer of transactions from a signer of hashes.
     #[must_use]
     pub const fn new(signer: S) -> Self {
         Self(signer)
@@ -49,9 +49,10 @@ impl<S: Signer + Send + Sync + 'static> TransactionSigner for HashSigner<S> {
     fn sign<'a>(&'a self, unsigned: &'a Unsigned) -> SignFuture<'a, Bytes> {
         Box::pin(async move {
             let signature = self.0.sign_hash(&unsigned.signature_hash()).await;
-            // What went wrong at a service may hold what identifies the account there.
+            // A service's error may contain data that identifies its account.
             let signature = signature.map_err(|_| SignError::Unavailable)?;
-            // Services return either of the two possible `s`; the lower one is the same signature.
+            // Services return either of the two possible `s`; the lower one makes the same
+            // signature.
             Ok(unsigned.with_signature(signature.normalized_s()))
         })
     }

@@ -14,14 +14,14 @@ const SIGN: &str = "eth_signTransaction";
 
 const ACCOUNTS: &str = "eth_accounts";
 
-/// The most characters of the service's words that are kept.
+/// The most characters of the service's message that are kept.
 const MAX_WORDS: usize = 200;
 
 /// An account of a Web3Signer instance (`eth_signTransaction`).
 ///
-/// One instance serves one chain: it puts the chain id that it was started with in the place of the
-/// request's. A transaction that comes back for another chain is refused like every other
-/// difference ([`check`](super::check)).
+/// One instance serves one chain: it replaces the request's chain id by the one that it was started
+/// with. A transaction that comes back for another chain is refused like every other difference
+/// ([`check`](super::check)).
 #[derive(Clone)]
 pub struct Web3Signer {
     account: Address,
@@ -56,7 +56,7 @@ impl Web3Signer {
     /// The accounts that the instance signs for (`eth_accounts`). Nothing is signed.
     ///
     /// # Errors
-    /// The instance cannot be reached, refuses, or answers something else.
+    /// When the instance cannot be reached, refuses, or gives another answer.
     pub async fn accounts(&self) -> Result<Vec<Address>, SignError> {
         self.ask(ACCOUNTS, json!([])).await
     }
@@ -75,7 +75,7 @@ impl Web3Signer {
                 NodeFault::Refused { message, .. } => SignError::Refused { message },
                 _ => SignError::Unavailable,
             })?;
-        // What is no JSON comes from something before the instance.
+        // An answer that is not JSON comes from a proxy in front of the instance.
         let answer: Value = serde_json::from_slice(&body).map_err(|_| SignError::Unavailable)?;
         let answer = Answer::deserialize(answer).map_err(|_| SignError::Malformed)?;
         match answer {

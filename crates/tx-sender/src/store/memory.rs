@@ -1,5 +1,4 @@
-//! Records that last as long as the process: the model that other stores are compared with, and
-//! what tests run on.
+//! Records that last as long as the process: the model for other stores, and the store of tests.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

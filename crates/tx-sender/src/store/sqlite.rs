@@ -22,9 +22,8 @@ const SETTINGS: Settings = Settings {
     checkpoints: Checkpoints::InCommits,
 };
 
-/// Records in one SQLite file, which several processes of one machine may have open. All work of
-/// one handle is done by one thread, in the order in which it was asked for; between handles
-/// SQLite's write lock decides.
+/// Records in one SQLite file, which several processes of one machine may open. One thread does all
+/// work of a handle, in the order of the calls; between handles SQLite's write lock decides.
 #[derive(Debug)]
 pub struct SqliteStore {
     worker: Worker,
@@ -35,7 +34,7 @@ impl SqliteStore {
     /// their owner only.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// The defect of the file.
     pub fn open(path: PathBuf) -> Result<Self, DatabaseError> {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
@@ -57,13 +56,13 @@ impl SqliteStore {
     }
 }
 
-/// What an operation ends in.
+/// The failure of an operation.
 enum Fault {
     Named(StoreError),
     Sqlite(rusqlite::Error),
 }
 
-/// A named error that a worker may make of its own.
+/// A named error that the worker makes itself.
 struct Failure(StoreError);
 
 impl From<DatabaseError> for Failure {
@@ -85,7 +84,7 @@ impl From<StoreError> for Fault {
     }
 }
 
-/// A number as SQLite has them. No nonce, time or chain id is as large as the bound.
+/// A number in SQLite's form. No nonce, time or chain id is as large as the bound.
 fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -94,7 +93,7 @@ fn account(lane: Lane) -> String {
     lane.account.to_string()
 }
 
-/// A number of a column that holds none below zero.
+/// A number of a column without negative values.
 fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
@@ -153,7 +152,7 @@ fn replace(transaction: &Transaction<'_>, record: &Record) -> Result<Record, Fau
     match changed {
         Ok(1) => Ok(next),
         Ok(_) => Err(conflict().into()),
-        // Of the constraints only the nonce's can be broken by what callers write.
+        // Callers' writes can break only the constraint on the nonce.
         Err(error)
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
         {
@@ -180,7 +179,7 @@ impl Store for SqliteStore {
         let until = now.saturating_add(seconds);
         let anyway = takeover == Takeover::AtOnce;
         self.run("acquire", move |connection| {
-            // One statement: of any number of holders that ask at once one gets the lane.
+            // One statement: of several holders that ask at once, one gets the lane.
             let token = connection
                 .prepare_cached(
                     "INSERT INTO lane (chain_id, account, holder, token, until) VALUES (?1, ?2, ?3, 1, ?4) \

@@ -1,9 +1,9 @@
-//! Seeded schedules of everything that can go wrong, one after the other and at once.
+//! Seeded schedules of everything that can go wrong, one fault after the other and all at once.
 
 use std::time::Duration;
 
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, Fate, Fault};
+use dev_chain::{BadAnswer, Fate, InjectedFault};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tx_sender::Sender;
@@ -11,8 +11,8 @@ use tx_sender::Sender;
 use crate::kills::{Fuse, process};
 use crate::support::{BASE_FEE, CAP, World, name, recipient, submit};
 
-/// How many schedules an ordinary run goes through; `TX_SENDER_SCHEDULES` and
-/// `TX_SENDER_FIRST_SEED` ask for others.
+/// The number of schedules of an ordinary run; `TX_SENDER_SCHEDULES` and `TX_SENDER_FIRST_SEED` ask
+/// for others.
 const SCHEDULES: u64 = 40;
 
 /// How many of them also run on records in a file.
@@ -57,7 +57,7 @@ async fn schedule(seed: u64, world: World) {
             submitted += 1;
         }
         let sender = processes[rng.random_range(0..processes.len())].clone();
-        // A caller is only certain of what was answered, and asks again for the rest.
+        // A caller can rely only on the answers that it got, and asks again for the rest.
         let numbers: Vec<u64> = (1..=submitted).filter(|_| rng.random_ratio(1, 3)).collect();
         let cancelled = rng.random_ratio(1, 15).then(|| rng.random_range(1..=KEYS));
         let asking = async {
@@ -77,7 +77,7 @@ async fn schedule(seed: u64, world: World) {
         effects_are_single(&world, seed);
     }
 
-    // Everything that was wrong is over: one process goes on alone.
+    // All faults are over: one process goes on alone.
     processes.clear();
     world.chain.clear_faults();
     world.chain.forget_sends(0);
@@ -155,7 +155,7 @@ fn trouble(world: &World, rng: &mut StdRng) {
                     message: words[rng.random_range(0..words.len())].to_owned(),
                 },
             };
-            let fault = Fault::new(method, answer).times(rng.random_range(1..6));
+            let fault = InjectedFault::new(method, answer).times(rng.random_range(1..6));
             chain.inject(if rng.random() { fault.after() } else { fault });
         }
         _ => {}

@@ -1,4 +1,4 @@
-//! Requests that are given up.
+//! Requests that the caller or the sender gives up.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn a_cancelled_request_may_still_win() {
     submit(&sender, 1).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     let cancelled = sender.cancel(&name(1)).await.unwrap();
-    // At this very moment.
+    // A block is mined at this very moment.
     world.chain.mine();
     assert_eq!(cancelled.state.as_str(), "broadcast");
     world.blocks(3).await;
@@ -71,7 +71,7 @@ async fn a_freed_lane_takes_new_requests() {
         submit(&sender, number).await;
     }
     tokio::time::sleep(Duration::from_millis(500)).await;
-    // Above the cap of requests, below that of transactions without effect.
+    // Above the cap of the requests, below the cap of transactions without effect.
     world.chain.set_base_fee(u64::try_from(CAP).unwrap() + 1000);
     world.blocks(2).await;
     submit(&sender, 5).await;
@@ -96,12 +96,12 @@ async fn a_request_whose_time_is_over_is_not_sent() {
         not_after: Some(NOW + 20),
         ..transfer(number)
     };
-    // On its way and not mined in time.
+    // This one is sent and not mined in time.
     sender.submit(&name(1), LANE, soon(1)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     world.chain.set_base_fee(u64::try_from(CAP).unwrap() + 1000);
     world.blocks(5).await;
-    // Not sent in time.
+    // This one is not sent in time.
     sender.submit(&name(2), LANE, soon(2)).await.unwrap();
     world.blocks(25).await;
     for number in [1, 2] {

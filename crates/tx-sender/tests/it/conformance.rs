@@ -1,5 +1,5 @@
-//! What every signer has to pass. The crate of the signers that are services runs this very file
-//! over each of them.
+//! The tests that every signer has to pass. The crate of the signers that are services runs this
+//! very file over each of them.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use alloy_eips::eip2718::Decodable2718;
 use alloy_primitives::{Address, Bytes, U256};
 use tx_sender::{Fees, SignError, TransactionSigner, Unsigned, signed};
 
-/// How long an answer is waited for.
+/// How long the tests wait for an answer.
 #[allow(dead_code, reason = "not every signer is a service that can be silent")]
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -27,8 +27,8 @@ pub(crate) fn unsigned(fees: Fees) -> Unsigned {
     }
 }
 
-/// Both kinds of transactions come back as they were asked for, by a reading of the bytes that does
-/// not use the sender's own check.
+/// Both kinds of transactions come back as requested. The test decodes the bytes itself, without
+/// the sender's own check.
 pub(crate) async fn conforms(signer: &dyn TransactionSigner) {
     for fees in [DYNAMIC, Fees::Legacy { price: 9 }] {
         for nonce in 0..8 {
@@ -67,7 +67,7 @@ pub(crate) async fn conforms(signer: &dyn TransactionSigner) {
     }
 }
 
-/// What the service behind a signer does.
+/// How the service behind a signer behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(
     dead_code,
@@ -80,7 +80,7 @@ pub(crate) enum Behaviour {
     HighS,
     /// It signs, and `r` begins with a byte of zeros.
     ShortR,
-    /// The key behind the name was exchanged for another one.
+    /// Somebody exchanged the key behind the name for another one.
     Rotated,
     /// The signature is of another hash.
     OtherHash,
@@ -88,25 +88,26 @@ pub(crate) enum Behaviour {
     Refuses,
     /// It fails in a way that may pass.
     Fails,
-    /// It limits how often it is asked.
+    /// It limits the rate of requests.
     Busy,
     /// It never answers.
     Silent,
     /// It closes the connection.
     Closes,
-    /// Its answer has the right form, and holds no signature.
+    /// Its answer has the right form and holds no signature.
     Garbage,
     /// Its answer has another form.
     OtherForm,
 }
 
-/// Whatever the service does, what comes of it is a transaction as it was asked for or an error
-/// with the right name; and the next question is answered as if nothing had been.
+/// Whatever the service does, the signer returns the transaction as requested or an error with the
+/// right name; and it answers the next request as if nothing had happened.
 #[allow(dead_code, reason = "not every signer is a service")]
 pub(crate) async fn withstands(signer: &dyn TransactionSigner, behave: impl Fn(Behaviour)) {
     use Behaviour::*;
     let cases: [(Behaviour, &[&str]); 11] = [
-        // Who signs whole transactions is refused, who signs hashes is put right.
+        // A signer of whole transactions is refused for a high `s`; for a signer of hashes the
+        // sender normalises it.
         (HighS, &["signed", "signer_high_s"]),
         (ShortR, &["signed"]),
         (Rotated, &["signer_other_account"]),

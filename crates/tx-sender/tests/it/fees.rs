@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::{U256, hex};
 use alloy_signer_local::PrivateKeySigner;
-use dev_chain::{BadAnswer, Fault};
+use dev_chain::{BadAnswer, InjectedFault};
 use tx_sender::{Closing, Fees, Lane, LocalKey, Request};
 
 use crate::support::{BASE_FEE, BURNS, CAP, LANE, REVERTS, World, builder, name, submit, transfer};
@@ -30,7 +30,7 @@ async fn a_transfer_is_sealed_with_the_next_block() {
     assert_eq!(record.attempts[0].fees, fees);
     world.blocks(70).await;
     assert!(world.record(&name(1)).await.is_final);
-    // Nothing is open: the node is left alone.
+    // No request is open, so the sender does not ask the node.
     let asked = world.node.asked.lock().unwrap().clone();
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(*world.node.asked.lock().unwrap(), asked);
@@ -47,7 +47,7 @@ async fn a_chain_without_a_base_fee_gets_legacy_transactions() {
     assert_eq!(record.attempts[0].fees, Fees::Legacy { price: 1_000_000 });
 }
 
-/// The base fee rises above what was offered and stays below the cap.
+/// The base fee rises above the offer and stays below the cap.
 #[tokio::test(start_paused = true)]
 async fn a_spike_below_the_cap_is_outbid_in_both_fields() {
     let world = World::new();
@@ -84,7 +84,7 @@ async fn a_spike_above_the_cap_holds_the_lane_by_name_until_it_ends() {
     world.blocks(30).await;
     assert_eq!(world.hold(&sender), Some("fees_above_cap"));
     assert_eq!(world.state(&name(1)).await, "broadcast");
-    // Nothing takes a nonce that cannot be mined.
+    // A request that cannot be mined takes no nonce.
     assert_eq!(world.record(&name(2)).await.nonce, None);
     let attempts = world.record(&name(1)).await.attempts;
     assert!(attempts.iter().all(|attempt| attempt.fees.most() <= CAP));
@@ -98,7 +98,7 @@ async fn a_spike_above_the_cap_holds_the_lane_by_name_until_it_ends() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// The first in line cannot pay any more, the one behind it can.
+/// The account can no longer pay for the first request in line, but can pay for the one behind it.
 #[tokio::test(start_paused = true)]
 async fn a_stuck_head_is_closed_when_others_could_be_mined() {
     let world = World::new();
@@ -154,7 +154,8 @@ async fn an_empty_account_holds_the_lane_by_name_until_it_is_funded() {
     assert_eq!(sender.status(lane).hold, None);
 }
 
-/// Between the look at the balance and the node's own something else was paid for.
+/// Between the sender's look at the balance and the node's own, the account paid for something
+/// else.
 #[tokio::test(start_paused = true)]
 async fn a_balance_that_runs_out_while_sending_is_no_end() {
     let world = World::new();
@@ -166,7 +167,7 @@ async fn a_balance_that_runs_out_while_sending_is_no_end() {
     };
     world
         .chain
-        .inject(Fault::new("eth_sendRawTransaction", refusal).times(5));
+        .inject(InjectedFault::new("eth_sendRawTransaction", refusal).times(5));
     submit(&sender, 1).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(world.hold(&sender), Some("no_gas"));
@@ -179,7 +180,7 @@ async fn a_balance_that_runs_out_while_sending_is_no_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_reverts_or_burns_has_failed_and_keeps_nothing_up() {
+async fn reverting_and_burning_transactions_fail_and_hold_up_no_other() {
     let world = World::new();
     let sender = world.sender().await;
     for (key, to) in [("reverts", REVERTS), ("burns", BURNS)] {
@@ -198,9 +199,9 @@ async fn what_reverts_or_burns_has_failed_and_keeps_nothing_up() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// Every node refuses it, so it is about the transaction.
+/// Every node refuses the transaction, so the transaction itself is at fault.
 #[tokio::test(start_paused = true)]
-async fn what_no_node_takes_is_closed_and_its_nonce_used_for_nothing() {
+async fn a_transaction_that_every_node_refuses_is_closed_and_its_nonce_used_up() {
     let world = World::new();
     let sender = world.sender().await;
     let request = Request {

@@ -1,5 +1,5 @@
-//! What single guards of the sender are for: each of these fails when one of them is taken out, and
-//! nothing else does.
+//! Guards of the sender, one by one: each of these tests fails when its guard is removed, and no
+//! other test does.
 
 mod blocks;
 mod contradictions;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256, hex};
 use alloy_signer_local::PrivateKeySigner;
-use dev_chain::{BadAnswer, DevChain, Fate, Fault, Reply};
+use dev_chain::{BadAnswer, DevChain, Fate, InjectedFault, Reply};
 use serde_json::{Value, json};
 use tx_sender::{
     Chain, Lane, LocalKey, Node, NodeFault, Options, Request, RpcNode, Sender, SignError,
@@ -22,7 +22,7 @@ use tx_sender::{
 
 use crate::support::{BASE_FEE, CAP, InProcess, LANE, World, key, name, submit, transfer};
 
-/// Another answer in the place of the node's, by method and parameters.
+/// Replaces the node's answer, by method and parameters.
 type Script = dyn Fn(&str, &Value) -> Option<Result<Value, NodeFault>> + Send + Sync;
 
 struct Scripted(InProcess, Box<Script>);

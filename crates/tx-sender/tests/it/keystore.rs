@@ -1,4 +1,4 @@
-//! Encrypted key files, as other programs write them.
+//! Encrypted key files as other programs write them.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use tx_sender::{KeyFileError, LocalKey, TransactionSigner as _};
 
 use crate::conformance::conforms;
 
-/// Written by `cast wallet import` and by eth-account, for the same account.
+/// `cast wallet import` and eth-account wrote these, for the same account.
 const FILES: [(&str, &str); 3] = [
     (
         "cast",

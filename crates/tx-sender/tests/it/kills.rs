@@ -1,5 +1,5 @@
-//! A process that ends before or after any of its writes and sends, and the next one that finds the
-//! records.
+//! A process that ends before or after any of its writes and sends, and the next process that finds
+//! its records.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use tx_sender::{
 
 use crate::support::{InProcess, World, at_once, key, name, recipient, submit};
 
-/// Ends a process at its n-th effect: nothing that it does later happens.
+/// Ends a process at its n-th effect: nothing that the process does later happens.
 #[derive(Default)]
 pub(crate) struct Fuse {
     left: AtomicI64,
-    /// Whether the effect at which it ends still happens.
+    /// Whether the effect at which the process ends still happens.
     after: bool,
     dead: AtomicBool,
     pub(crate) died: Notify,
@@ -169,8 +169,8 @@ pub(crate) async fn process(world: &World, fuse: &Arc<Fuse>) -> Sender {
 
 const KEYS: u64 = 3;
 
-/// Submits all keys and cancels the last, while blocks come; whether the process came to the end of
-/// it.
+/// Submits all keys and cancels the last one while blocks come. Returns whether the process
+/// survived to the end.
 async fn live(world: &World, fuse: &Arc<Fuse>) -> bool {
     let sender = process(world, fuse).await;
     let work = async {
@@ -178,7 +178,7 @@ async fn live(world: &World, fuse: &Arc<Fuse>) -> bool {
             submit(&sender, number).await;
         }
         tokio::time::sleep(Duration::from_millis(450)).await;
-        // It may have ended before: then it is too late for that.
+        // The request may have ended before; then it is too late to cancel it.
         let _ = sender.cancel(&name(KEYS)).await;
         world.blocks(4).await;
     };
@@ -206,7 +206,8 @@ async fn ends_everywhere(world: fn() -> World) {
         for after in [false, true] {
             let world = world();
             ended &= live(&world, &Fuse::new(effects, after)).await;
-            // While nobody works it, the chain goes on; then somebody does, after the lease.
+            // The chain goes on while no process works the lane; after the lease another process
+            // does.
             world.chain.mine();
             tokio::time::sleep(Duration::from_secs(40)).await;
             let next = process(&world, &Fuse::new(i64::MAX, false)).await;
@@ -241,6 +242,6 @@ async fn ends_everywhere(world: fn() -> World) {
         }
         effects += 1;
     }
-    // Fewer would mean that the fuse is not in the way of the work.
+    // Fewer would mean that the fuse does not see the work.
     assert!(effects > 10, "{effects}");
 }

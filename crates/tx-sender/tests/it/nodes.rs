@@ -1,11 +1,11 @@
-//! Nodes that are behind, on another fork, down, or show what is not there.
+//! Nodes that are behind, on another fork, down, or that show what does not exist.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, Fate, Fault, Mining};
+use dev_chain::{BadAnswer, Fate, InjectedFault, Mining};
 use tokio::time::Instant;
 use tx_sender::{Closing, Node, NodeFault, RpcNode, Transport};
 
@@ -26,7 +26,7 @@ async fn a_node_that_is_behind_is_not_asked_first() {
     submit(&sender, 1).await;
     world.blocks(2).await;
     let record = world.record(&name(1)).await;
-    // By the count of the node that is behind it would be the first.
+    // By the count of the node that is behind, this would be the first.
     assert_eq!((record.state.as_str(), record.nonce), ("sealed", Some(2)));
 }
 
@@ -58,7 +58,7 @@ async fn a_node_of_another_chain_is_never_asked_for_anything_else() {
     let nodes = vec![other.node(), world.node.node()];
     let sender = world.sender_over(world.store.clone(), nodes, key()).await;
     submit(&sender, 1).await;
-    // Long enough for the bytes to be handed to all.
+    // Long enough to hand the bytes to every node.
     tokio::time::sleep(Duration::from_secs(5)).await;
     world.blocks(2).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
@@ -82,7 +82,7 @@ async fn the_second_node_takes_over_and_a_lane_without_nodes_is_held_by_name() {
         "eth_sendRawTransaction",
         "eth_getTransactionReceipt",
     ] {
-        down.inject(Fault::new(method, BadAnswer::Close).times(u32::MAX));
+        down.inject(InjectedFault::new(method, BadAnswer::Close).times(u32::MAX));
     }
     dead.turn_to(&down);
     let nodes = vec![dead.node(), second.node()];
@@ -101,7 +101,7 @@ async fn the_second_node_takes_over_and_a_lane_without_nodes_is_held_by_name() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// Its receipt shows, and its block never comes.
+/// The node shows its receipt, and its block never comes.
 #[tokio::test(start_paused = true)]
 async fn a_preconfirmed_receipt_that_vanishes_settles_nothing() {
     for fate in [Fate::Dropped, Fate::Waiting] {
@@ -123,7 +123,7 @@ async fn a_preconfirmed_receipt_that_vanishes_settles_nothing() {
     }
 }
 
-/// The block is there with another hash than the preconfirmed one had.
+/// The block comes with another hash than the preconfirmed one had.
 #[tokio::test(start_paused = true)]
 async fn only_the_canonical_block_of_a_preconfirmed_transaction_counts() {
     let world = World::new();
@@ -141,7 +141,7 @@ async fn only_the_canonical_block_of_a_preconfirmed_transaction_counts() {
     );
 }
 
-/// 45 minutes in which the node has mined everything and shows no receipt.
+/// For 45 minutes the node has mined everything and shows no receipt.
 #[tokio::test(start_paused = true)]
 async fn null_receipts_are_never_a_failure() {
     let world = World::new();
@@ -152,7 +152,7 @@ async fn null_receipts_are_never_a_failure() {
         world.blocks(60).await;
         assert_eq!(world.state(&name(1)).await, "broadcast", "{minute}");
     }
-    // Its nonce is used: nothing waits for the receipt, and nothing is raised.
+    // Its nonce is used: no request waits for the receipt, and the sender raises nothing.
     submit(&sender, 2).await;
     world.blocks(3).await;
     assert_eq!(world.effect(2), U256::from(1));
@@ -165,7 +165,7 @@ async fn null_receipts_are_never_a_failure() {
     assert_eq!(world.chain.transactions().len(), 2);
 }
 
-/// Takes no transaction, in these words, and answers everything else.
+/// A node that refuses every transaction in these words and answers everything else.
 struct Refuses(InProcess, &'static str);
 
 impl Transport for Refuses {
@@ -186,9 +186,9 @@ fn refuses(world: &World, words: &'static str) -> Arc<dyn Node> {
     Arc::new(RpcNode::new(Arc::new(Refuses(world.node.clone(), words))))
 }
 
-/// What one node calls invalid another one may take.
+/// A transaction that one node calls invalid may be accepted by another.
 #[tokio::test(start_paused = true)]
-async fn only_what_all_nodes_refuse_alike_is_about_the_transaction() {
+async fn only_a_refusal_by_all_nodes_is_about_the_transaction() {
     const INVALID: &str = "intrinsic gas too low";
     for (first, second, ends) in [
         (INVALID, None, "sealed"),
@@ -218,7 +218,7 @@ async fn only_what_all_nodes_refuse_alike_is_about_the_transaction() {
     }
 }
 
-/// Never says anything.
+/// A node that never answers.
 struct Silent;
 
 impl Transport for Silent {

@@ -1,10 +1,10 @@
-//! Transactions that get lost, and nonces that somebody else has used.
+//! Lost transactions, and nonces that somebody else has used.
 
 use std::time::Duration;
 
 use crate::support::{LANE, World, name, submit};
 use alloy_primitives::U256;
-use dev_chain::{BadAnswer, Fault};
+use dev_chain::{BadAnswer, InjectedFault};
 
 #[tokio::test(start_paused = true)]
 async fn a_transaction_that_a_node_has_taken_and_forgotten_is_sent_again_as_it_is() {
@@ -87,7 +87,7 @@ async fn nonces_that_are_used_already_are_not_claimed() {
     assert_eq!((record.state.as_str(), record.nonce), ("sealed", Some(3)));
 }
 
-/// A reorganisation takes somebody else's transaction away, and with it a nonce below ours.
+/// A reorganisation removes somebody else's transaction, and with it a nonce below ours.
 #[tokio::test(start_paused = true)]
 async fn a_gap_below_a_waiting_transaction_is_filled() {
     let world = World::new();
@@ -111,7 +111,7 @@ async fn a_gap_below_a_waiting_transaction_is_filled() {
     );
 }
 
-/// The next request is as good as a filler.
+/// The next request fills the gap as well as a filler would.
 #[tokio::test(start_paused = true)]
 async fn a_gap_is_filled_by_the_next_request() {
     let world = World::new();
@@ -129,8 +129,8 @@ async fn a_gap_is_filled_by_the_next_request() {
     }
 }
 
-/// A node refuses what it has taken: whatever it says, nothing is sent under another nonce, and the
-/// outcome is the block's.
+/// A node refuses a transaction that it has taken: whatever it says, the sender sends nothing under
+/// another nonce, and the block decides the outcome.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
     for words in [
@@ -150,7 +150,7 @@ async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
         };
         world
             .chain
-            .inject(Fault::new("eth_sendRawTransaction", answer).after());
+            .inject(InjectedFault::new("eth_sendRawTransaction", answer).after());
         submit(&sender, 1).await;
         tokio::time::sleep(Duration::from_millis(5)).await;
         while world.chain.waiting().is_empty() {
@@ -169,7 +169,7 @@ async fn a_refusal_after_the_node_has_taken_it_changes_nothing() {
     }
 }
 
-/// Lost before it arrived, and lost after.
+/// The transaction is lost before it arrives, or the answer to it afterwards.
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_changes_nothing() {
     for (answer, after) in [
@@ -180,7 +180,7 @@ async fn a_lost_answer_changes_nothing() {
     ] {
         let world = World::new();
         let sender = world.sender().await;
-        let fault = Fault::new("eth_sendRawTransaction", answer);
+        let fault = InjectedFault::new("eth_sendRawTransaction", answer);
         world
             .chain
             .inject(if after { fault.after() } else { fault });

@@ -66,7 +66,7 @@ impl Values {
         Arc::new(Value(self.clone(), name))
     }
 
-    /// Of the lane of these tests.
+    /// The value for the lane of these tests.
     fn of(&self, name: &str) -> Option<f64> {
         let name = format!("{name} 196 {}", GAS_PAYER.address);
         self.0.lock().unwrap().get(&name).copied()
@@ -120,14 +120,14 @@ async fn a_lane_shows_its_depth_age_bumps_and_what_holds_it() {
     assert_eq!(values.of("svc_sender_oldest_seconds"), Some(0.0));
     assert_eq!(values.of("svc_sender_reorganised_total"), None);
 
-    // Down to where the first of the three stood.
+    // Down to the first of the three blocks.
     world.chain.reorganise(5, Fate::Waiting);
     world.blocks(3).await;
     assert_eq!(values.of("svc_sender_reorganised_total"), Some(3.0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_holds_a_lane_shows_while_it_does() {
+async fn the_cause_of_a_hold_shows_while_it_lasts() {
     let values = Values::default();
     let _guard = metrics::set_default_local_recorder(&values);
     let world = World::new();

@@ -1,4 +1,4 @@
-//! How soon a lane does what is due, and how much it asks for that.
+//! How soon a lane does due work, and how many requests that costs.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{B256, U256};
-use dev_chain::{BadAnswer, Fault};
+use dev_chain::{BadAnswer, InjectedFault};
 use tokio::time::Instant;
 use tx_sender::{Node, NodeFault, Policy, RpcNode, Sender, Transport};
 
@@ -15,7 +15,7 @@ use crate::support::{InProcess, LANE, World, key, name, submit, transfer};
 const RECEIPT: &str = "eth_getTransactionReceipt";
 const HEAD: &str = "eth_getBlockByNumber";
 
-/// The rules of a server, not those that make other tests short.
+/// A world with the rules of a server instead of those that make other tests short.
 fn world() -> World {
     let mut world = World::new();
     world.policy = Policy {
@@ -25,7 +25,7 @@ fn world() -> World {
     world
 }
 
-/// How long it takes until the bytes of a new request are at the node.
+/// How long it takes until the bytes of a new request reach the node.
 async fn time_to_send(world: &World, sender: &Sender, number: u64) -> Duration {
     let (began, before) = (Instant::now(), world.chain.waiting().len());
     submit(sender, number).await;
@@ -49,7 +49,7 @@ async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
     assert!(time_to_send(&world, &sender, 1).await < soon, "a new lane");
     assert!(time_to_send(&world, &sender, 2).await < soon, "one at work");
     world.blocks(20).await;
-    // Outcomes are only watched now.
+    // Only the outcomes are left to watch now.
     assert_eq!(world.state(&name(2)).await, "sealed");
     assert!(
         time_to_send(&world, &sender, 3).await < soon,
@@ -58,7 +58,7 @@ async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
     world.blocks(80).await;
     world
         .chain
-        .inject(Fault::new(HEAD, BadAnswer::Close).times(12));
+        .inject(InjectedFault::new(HEAD, BadAnswer::Close).times(12));
     submit(&sender, 4).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
@@ -69,7 +69,7 @@ async fn a_submission_is_sent_at_once_whatever_the_lane_waits_for() {
     );
 }
 
-/// A fifth of a block's time, and the answers.
+/// The limit is a fifth of a block's time, and the time of the answers.
 #[tokio::test(start_paused = true)]
 async fn a_block_is_seen_soon_after_it_was_made() {
     let world = world();
@@ -86,7 +86,7 @@ async fn a_block_is_seen_soon_after_it_was_made() {
         let took = mined.elapsed();
         assert_eq!(record.state.as_str(), "sealed");
         assert!(took <= Duration::from_millis(230), "{wait}: {took:?}");
-        // What is in a block at once is seen with the first look.
+        // The first look sees a transaction that is in a block at once.
         if wait < 10 {
             assert!(took <= Duration::from_millis(50), "{wait}: {took:?}");
         }
@@ -100,9 +100,9 @@ async fn a_node_is_not_pestered() {
     submit(&sender, 1).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     let quick = asked(&world);
-    // The first looks come close together, then five a second.
+    // The first looks come close together, then five each second.
     assert!((20..=32).contains(&quick[HEAD]), "{quick:?}");
-    // The head stays, so nothing else is asked again.
+    // The head stays, so the sender asks nothing else again.
     for method in [
         "eth_getTransactionCount",
         "eth_getBalance",
@@ -111,8 +111,8 @@ async fn a_node_is_not_pestered() {
         assert_eq!(quick[method], 1, "{quick:?}");
     }
     assert!(!quick.contains_key(RECEIPT), "{quick:?}");
-    // What waits for long is looked for less often: at each poll interval, and a resend or a raise
-    // may come between.
+    // A request that waits for long is looked up less often: at each poll interval, with a resend
+    // or a raise in between.
     let sends = asked(&world)["eth_sendRawTransaction"];
     tokio::time::sleep(Duration::from_secs(100)).await;
     let later = asked(&world);
@@ -144,7 +144,7 @@ async fn all_receipts_of_a_block_come_in_one_request() {
     assert_eq!(asked(&world)[RECEIPT], 1);
 }
 
-/// The limit of the transport is ten seconds.
+/// The transport's own limit is ten seconds.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_never_comes_holds_nobody_up_for_long() {
     let world = world();
@@ -155,7 +155,9 @@ async fn an_answer_that_never_comes_holds_nobody_up_for_long() {
         (3, "eth_getTransactionCount"),
         (4, "eth_getBalance"),
     ] {
-        world.chain.inject(Fault::new(method, BadAnswer::Never));
+        world
+            .chain
+            .inject(InjectedFault::new(method, BadAnswer::Never));
         let mut watch = sender
             .submit(&name(number), LANE, transfer(number))
             .await
@@ -175,7 +177,7 @@ async fn an_answer_that_never_comes_holds_nobody_up_for_long() {
     }
 }
 
-/// Answers several calls in one request with this, as some gateways do.
+/// Answers several calls in one request with this text, as some gateways do.
 struct OneByOne(InProcess, &'static str);
 
 impl Transport for OneByOne {
@@ -218,7 +220,7 @@ async fn a_node_that_takes_no_batches_is_asked_one_by_one() {
     }
 }
 
-/// Answers of a batch come in whatever order, and an answer about another transaction is none.
+/// Answers of a batch come in any order, and an answer about another transaction does not count.
 #[tokio::test]
 async fn answers_of_a_batch_are_told_apart() {
     struct Scripted(String);
@@ -240,7 +242,7 @@ async fn answers_of_a_batch_are_told_apart() {
     };
     let answers = [
         receipt(2, hashes[2]),
-        // Of another transaction than the one that was asked for.
+        // The receipt of another transaction than the requested one.
         receipt(1, hashes[0]),
         receipt(0, hashes[0]),
         r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32005,"message":"limit"}}"#.to_owned(),

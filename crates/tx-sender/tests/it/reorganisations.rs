@@ -1,4 +1,4 @@
-//! Blocks that are taken back.
+//! Blocks that a reorganisation takes back.
 
 use std::time::Duration;
 
@@ -48,7 +48,8 @@ async fn a_sealed_transaction_whose_block_is_gone_is_sent_again_as_it_is() {
     }
 }
 
-/// Depth is counted above the canonical block, and the request's number wins over the chain's.
+/// Depth is counted above the canonical block, and the request's own number of confirmations takes
+/// precedence over the chain's.
 #[tokio::test(start_paused = true)]
 async fn confirmations_are_waited_for() {
     let mut world = World::new();
@@ -83,7 +84,7 @@ async fn the_watch_ends_after_64_blocks() {
     drop(sender);
 }
 
-/// What somebody else's transaction has replaced comes back when that one's block is gone.
+/// A transaction that somebody else's has replaced comes back when the other one's block is gone.
 #[tokio::test(start_paused = true)]
 async fn a_replaced_transaction_comes_back_with_a_reorganisation() {
     let world = World::new();

@@ -15,7 +15,7 @@ async fn two_senders_on_one_store_send_everything_once() {
     let (one, two) = (world.sender().await, world.sender().await);
     for number in 1..=10 {
         submit(if number % 2 == 0 { &one } else { &two }, number).await;
-        // The same key on both sides.
+        // The same idempotency key on both sides.
         submit(&one, 1).await;
     }
     world.blocks(6).await;
@@ -24,12 +24,12 @@ async fn two_senders_on_one_store_send_everything_once() {
         assert_eq!(world.effect(number), U256::from(1));
     }
     assert_eq!(world.chain.transactions().len(), 10);
-    // One of them works the lane, the other one says so.
+    // One of them works the lane; the other one reports that.
     let holds = [world.hold(&one), world.hold(&two)];
     assert!(holds.contains(&Some("worked_elsewhere")), "{holds:?}");
     assert!(holds.contains(&None), "{holds:?}");
 
-    // The one that has it ends; the other one goes on when its lease is over.
+    // The holder ends; the other one goes on when the lease is over.
     let (rest, gone) = if holds[0].is_none() {
         (two, one)
     } else {
@@ -41,12 +41,12 @@ async fn two_senders_on_one_store_send_everything_once() {
     assert_eq!(world.state(&name(11)).await, "sealed");
 }
 
-/// Two processes with one key, and none knows of the other's records: they take nonces from each
-/// other, and no key takes effect twice.
+/// Two processes with one signing key do not know each other's records: they take nonces from each
+/// other, and no request takes effect twice.
 #[tokio::test(start_paused = true)]
 async fn two_senders_of_one_key_with_records_of_their_own_settle_every_request_once_or_not() {
     let (one, mut two) = (World::new(), World::new());
-    // The same chain.
+    // Both use the same chain.
     two.chain = one.chain.clone();
     two.node = one.node.clone();
     let (first, second) = (one.sender().await, two.sender().await);
@@ -122,7 +122,7 @@ async fn a_clock_that_is_set_back_holds_nothing_up() {
     world.blocks(8).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
 
-    // A lease of a day ahead is nobody's.
+    // A lease that ends a day ahead belongs to nobody.
     now.store(NOW, Ordering::Relaxed);
     submit(&first, 2).await;
     world.blocks(2).await;

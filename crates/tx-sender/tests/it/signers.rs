@@ -1,4 +1,4 @@
-//! Signers: what comes back is checked, and what goes wrong has a name.
+//! Signers: the sender checks their answers and names their failures.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use tx_sender::{Fees, LocalKey, SignError, SignFuture, TransactionSigner, Unsign
 use crate::conformance::{DYNAMIC, conforms, unsigned};
 use crate::support::{World, name, submit};
 
-/// The order of the curve.
+/// The order of the curve's group.
 pub(crate) const ORDER: U256 = U256::from_be_bytes(hex!(
     "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
 ));
@@ -20,7 +20,7 @@ pub(crate) const ORDER: U256 = U256::from_be_bytes(hex!(
 /// What a signer does; `None`: its answer is lost.
 type Answer = Option<Result<Bytes, SignError>>;
 
-/// Does something else with the first so many requests.
+/// A signer that treats the first requests differently.
 struct Odd {
     times: AtomicUsize,
     odd: fn(&Unsigned) -> Answer,
@@ -45,7 +45,7 @@ impl TransactionSigner for Odd {
             }
             match (self.odd)(unsigned) {
                 Some(answer) => answer,
-                // It has signed, and its answer is lost.
+                // The signer has signed, and its answer is lost.
                 None => std::future::pending().await,
             }
         })

@@ -1,4 +1,4 @@
-//! What every store of records has to keep, whatever it is made of.
+//! What every store of records has to guarantee, whatever its implementation.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ async fn a_write_is_conditional_on_the_revision(store: &dyn Store) {
     assert_eq!(stale.unwrap_err().code(), "sender_record_conflict");
     let stale = store.amend(read.close(Closing::Cancelled).unwrap()).await;
     assert_eq!(stale.unwrap_err().code(), "sender_record_conflict");
-    // Everything is kept, in full.
+    // The store keeps everything in full.
     let signed = written[0].sign(attempt(1)).unwrap();
     let written = store.write(fence, vec![signed.clone()]).await.unwrap();
     let expected = Record {
@@ -82,12 +82,12 @@ async fn a_nonce_has_one_record(store: &dyn Store) {
     let both = vec![a.claim(5).unwrap(), b.claim(5).unwrap()];
     let refused = store.write(fence, both).await.unwrap_err();
     assert_eq!(refused.code(), "sender_record_conflict");
-    // All or none.
+    // The write takes effect in full or not at all.
     assert_eq!(store.get("a").await.unwrap(), Some(a.clone()));
     let written = store.write(fence, vec![a.claim(5).unwrap()]).await.unwrap();
     let refused = store.write(fence, vec![b.claim(5).unwrap()]).await;
     assert!(matches!(refused, Err(StoreError::Conflict { .. })));
-    // What is given back is free again.
+    // A released nonce is free again.
     let released = written[0].release().unwrap();
     store.write(fence, vec![released]).await.unwrap();
     store.write(fence, vec![b.claim(5).unwrap()]).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_lane_has_one_holder_and_a_later_one_a_higher_token(store: &dyn Store)
     assert_eq!(take(store, "two", NOW + 58).await, None);
     let two = take(store, "two", NOW + 59).await.unwrap();
     assert!(two.token > one.token);
-    // The first one does not know yet.
+    // The first sender does not know yet that it lost the lane.
     let late = store.write(one, vec![record.claim(1).unwrap()]).await;
     assert_eq!(late, Err(StoreError::Fenced { lane: LANE }));
     assert_eq!(take(store, "one", NOW + 60).await, None);
@@ -118,7 +118,7 @@ async fn a_lane_has_one_holder_and_a_later_one_a_higher_token(store: &dyn Store)
     let late = store.write(two, vec![written[0].release().unwrap()]).await;
     assert_eq!(late, Err(StoreError::Fenced { lane: LANE }));
 
-    // The clock is set back by a day: nobody can have a lease of that kind.
+    // The clock is set back by a day: nobody can hold such a lease.
     let four = take(store, "four", NOW - 86_400).await.unwrap();
     assert!(four.token > three.token);
     let five = store
@@ -126,7 +126,7 @@ async fn a_lane_has_one_holder_and_a_later_one_a_higher_token(store: &dyn Store)
         .await
         .unwrap();
     assert!(five.unwrap().token > four.token);
-    // Of another lane nothing is said.
+    // A lease on one lane does not allow writes to another.
     let other = store
         .acquire(OTHER, "one", NOW, 30, Takeover::WhenOver)
         .await
@@ -161,7 +161,7 @@ async fn final_records_are_pruned_and_open_ones_are_not(store: &dyn Store) {
     assert!(store.get("open").await.unwrap().is_some());
 }
 
-/// Of any number of senders that claim at once one has the nonce.
+/// If several senders claim at once, exactly one of them gets the nonce.
 async fn claims_race(store: Arc<dyn Store>) {
     let fence = take(&*store, "one", NOW).await.unwrap();
     let mut claims = tokio::task::JoinSet::new();
@@ -233,7 +233,7 @@ mod in_sqlite {
 
     conforms!(make());
 
-    /// Two handles are two processes as far as the file is concerned.
+    /// Two handles act as two processes on the file.
     #[tokio::test]
     async fn the_file_is_shared_and_survives() {
         let folder = tempfile::tempdir().unwrap();

@@ -20,22 +20,22 @@ use tx_sender::{
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 pub(crate) const BASE_FEE: u64 = 20_000_000;
-/// The cap of one gas in these tests: fifty times the base fee.
+/// The cap for one unit of gas in these tests: fifty times the base fee.
 pub(crate) const CAP: u128 = 1_000_000_000;
 pub(crate) const LANE: Lane = Lane {
     chain_id: 196,
     account: GAS_PAYER.address,
 };
-/// Reverts.
+/// A contract that reverts.
 pub(crate) const REVERTS: Address = Address::repeat_byte(0xa1);
-/// Uses all gas up.
+/// A contract that uses up all gas.
 pub(crate) const BURNS: Address = Address::repeat_byte(0xa2);
 
 /// A node that is a chain in this process; tests may put another chain in its place.
 #[derive(Clone)]
 pub(crate) struct InProcess {
     chain: Arc<Mutex<DevChain>>,
-    /// How often each method was asked for.
+    /// How often the sender called each method.
     pub(crate) asked: Arc<Mutex<HashMap<&'static str, usize>>>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct World {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) policy: Policy,
     start: Instant,
-    /// Holds the records' file, where they have one.
+    /// Holds the file of the records, if they have one.
     folder: Option<TempDir>,
 }
 
@@ -135,7 +135,7 @@ impl World {
         }
     }
 
-    /// With records in a file, which every process opens for itself.
+    /// A world with its records in a file, which every process opens for itself.
     pub(crate) fn with_file() -> Self {
         let mut world = Self::new();
         world.folder = Some(tempfile::tempdir().unwrap());
@@ -143,7 +143,7 @@ impl World {
         world
     }
 
-    /// The records as a new process finds them.
+    /// Opens the records as a new process would.
     pub(crate) fn open_store(&self) -> Arc<dyn Store> {
         match &self.folder {
             None => Arc::clone(&self.store),
@@ -175,7 +175,7 @@ impl World {
             .unwrap()
     }
 
-    /// The senders' clock goes with the simulated time.
+    /// Options in which the senders' clock follows the simulated time.
     pub(crate) fn options(&self) -> Options {
         let start = self.start;
         Options {
@@ -184,13 +184,13 @@ impl World {
         }
     }
 
-    /// Lets so many seconds pass, with a block at the end of each.
+    /// Lets this many seconds pass, with a block at the end of each.
     pub(crate) async fn blocks(&self, seconds: u32) {
         for _ in 0..seconds {
             tokio::time::sleep(Duration::from_secs(1)).await;
             self.chain.mine();
         }
-        // What the last block brings is seen.
+        // The sender has time to see the last block.
         tokio::time::sleep(Duration::from_millis(900)).await;
     }
 
@@ -202,12 +202,12 @@ impl World {
         self.record(key).await.state.as_str()
     }
 
-    /// What has taken effect of the request of [`transfer`] with this number.
+    /// The effect of the request of [`transfer`] with this number.
     pub(crate) fn effect(&self, number: u64) -> U256 {
         self.chain.native_balance(recipient(number))
     }
 
-    /// A transaction of the lane's account that the sender knows nothing of.
+    /// Sends a transaction of the lane's account that the sender does not know of.
     pub(crate) fn send_behind_its_back(&self, nonce: u64) -> B256 {
         let request = json!({
             "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
@@ -241,14 +241,14 @@ impl World {
         assert!(answer["result"].is_string(), "{answer}");
     }
 
-    /// The hold's name.
+    /// The name of the lane's hold.
     pub(crate) fn hold(&self, sender: &Sender) -> Option<&'static str> {
         sender.status(LANE).hold.map(|hold| hold.code())
     }
 }
 
-/// The answer of a store that works in a thread of its own. Simulated time would go on while it is
-/// waited for.
+/// The answer of a store that works in a thread of its own. Awaiting it would let simulated time go
+/// on.
 pub(crate) fn at_once<T>(answer: StoreFuture<'_, T>) -> Result<T, StoreError> {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -270,7 +270,7 @@ pub(crate) fn recipient(number: u64) -> Address {
     Address::left_padding_from(&(0xbeef_0000 + number).to_be_bytes())
 }
 
-/// A request whose effect shows: one wei for an account of its own.
+/// A request with a visible effect: one wei for an account of its own.
 pub(crate) fn transfer(number: u64) -> Request {
     Request {
         to: recipient(number),

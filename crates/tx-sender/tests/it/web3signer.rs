@@ -59,7 +59,7 @@ fn instance(
     )
 }
 
-/// Signs as an instance of this chain does: it knows no other one.
+/// Signs as an instance of this chain does: it knows no other chain.
 fn signed(call: &Value, chain_id: u64) -> Value {
     let transaction = asked(call, chain_id);
     json!({ "result": hex::encode_prefixed(sign(&transaction, GAS_PAYER.key.0)) })
@@ -72,7 +72,7 @@ fn high_s(transaction: &Unsigned) -> Bytes {
     transaction.with_signature(Signature::new(low.r(), ORDER - low.s(), !low.v()))
 }
 
-/// What the call asks for.
+/// The transaction that the call asks for.
 fn asked(call: &Value, chain_id: u64) -> Unsigned {
     let word = |name: &str| call[name].as_str().unwrap().to_owned();
     let number = |name: &str| word(name).parse::<U64>().unwrap().to::<u64>();
@@ -115,7 +115,7 @@ async fn it_conforms() {
     assert_eq!(seen[8]["params"][0]["gasPrice"], "0x9");
 }
 
-/// What an instance answers, as it behaves.
+/// The answer of an instance with this behaviour.
 fn behaves(behaviour: Behaviour, call: &Value) -> Result<Value, NodeFault> {
     let otherwise = |change: fn(&mut Unsigned), key: [u8; 32]| {
         let mut transaction = asked(call, 196);
@@ -141,14 +141,14 @@ fn behaves(behaviour: Behaviour, call: &Value) -> Result<Value, NodeFault> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_withstands_what_an_instance_does() {
+async fn the_signer_withstands_every_behaviour_of_an_instance() {
     let behaviour = Arc::new(Mutex::new(Behaviour::Signs));
     let now = Arc::clone(&behaviour);
     let (signer, _) = instance(move |call| behaves(*now.lock().unwrap(), call));
     withstands(&signer, |next| *behaviour.lock().unwrap() = next).await;
 }
 
-/// One connection to a stand-in: answers one request, as a server does that closes after each.
+/// One connection to a stand-in: it answers one request and closes, as some servers do.
 async fn answer(mut stream: TcpStream, behaviour: Behaviour) -> std::io::Result<()> {
     let (mut head, mut body) = (Vec::new(), Vec::new());
     while !head.ends_with(b"\r\n\r\n") {
@@ -180,7 +180,7 @@ async fn answer(mut stream: TcpStream, behaviour: Behaviour) -> std::io::Result<
 }
 
 #[tokio::test]
-async fn it_withstands_what_an_instance_does_over_http() {
+async fn the_signer_withstands_every_behaviour_of_an_instance_over_http() {
     let behaviour = Arc::new(Mutex::new(Behaviour::Signs));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -200,7 +200,7 @@ async fn it_withstands_what_an_instance_does_over_http() {
     assert_eq!(gone, SignError::Unavailable);
 }
 
-/// It overrides the chain id of the request with its own.
+/// The instance overrides the chain id of the request with its own.
 #[tokio::test]
 async fn an_instance_of_another_chain_is_found_out() {
     let (signer, _) = instance(|call| Ok(signed(call, 1)));
@@ -211,7 +211,7 @@ async fn an_instance_of_another_chain_is_found_out() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_has_a_name() {
+async fn every_failure_has_a_name() {
     let asked = unsigned(DYNAMIC);
     for (answer, code) in [
         (

@@ -7,7 +7,9 @@
 use jiff::{SignedDuration, Timestamp};
 use readings::defi::market::Market;
 use tokio::time::timeout;
-use yield_watch::{Mode, MoveKey, Outcome, Pool, Position, Proposal, Reading, State, best_allowed};
+use yield_watch::{
+    Mode, MoveKey, MoveOutcome, Pool, Position, Proposal, Reading, State, best_allowed,
+};
 
 use super::Worker;
 use crate::mandates::stopped_because;
@@ -173,7 +175,7 @@ impl Worker {
     }
 
     /// How the open move ended; `None` while that is not known.
-    async fn outcome(&self, kept: &Kept, open: &Proposal) -> Option<Outcome> {
+    async fn outcome(&self, kept: &Kept, open: &Proposal) -> Option<MoveOutcome> {
         let mover = self.shared.mover()?;
         let is_over = kept.watched.mandate().ended.is_some();
         let must_not_begin = is_over || self.shared.now() > open.valid_until;

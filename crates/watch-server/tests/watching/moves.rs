@@ -1,7 +1,7 @@
 //! Mandates that act, with a mover that a test directs.
 
 use watch_server::{Kept, MoveStop};
-use yield_watch::{Event, Mode, MoveKey, Outcome, Position};
+use yield_watch::{Event, Mode, MoveKey, MoveOutcome, Position};
 
 use crate::stage::{HOUR, OWNER, Process, Stage, Wallet, held, market, payment, terms};
 
@@ -95,7 +95,7 @@ async fn a_refusal_is_recorded_with_its_reason() {
         .await
         .unwrap();
     let reason = "product_at_its_cap".to_owned();
-    let expected = (key(&kept), Outcome::Refused { reason });
+    let expected = (key(&kept), MoveOutcome::Refused { reason });
     assert_eq!(found.watched.last_move(), Some(&expected));
     assert_eq!(
         process.events(&kept).await.last(),
@@ -180,7 +180,7 @@ async fn a_move_that_was_not_begun_while_its_yields_were_fresh_is_stopped() {
         .await
         .unwrap();
     let reason = "stale_data".to_owned();
-    let expected = (key(&kept), Outcome::Stopped { reason });
+    let expected = (key(&kept), MoveOutcome::Stopped { reason });
     assert_eq!(found.watched.last_move(), Some(&expected));
     assert_eq!(stage.wallet.signed(), []);
 }

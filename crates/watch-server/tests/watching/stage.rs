@@ -15,7 +15,7 @@ use watch_server::{
     MoverFuture, Pace, SqliteStore, Stop, Store, Terms, Watcher, Yields,
 };
 use yield_watch::{
-    Event, Mandate, Mode, MoveKey, Outcome, Pool, Position, Proposal, Record, Rules, Snapshot,
+    Event, Mandate, Mode, MoveKey, MoveOutcome, Pool, Position, Proposal, Record, Rules, Snapshot,
     verify,
 };
 
@@ -151,13 +151,13 @@ impl Wallet {
         moves.signed.push(proposal);
     }
 
-    pub fn end(&self, key: &MoveKey, outcome: Outcome) {
+    pub fn end(&self, key: &MoveKey, outcome: MoveOutcome) {
         let mut moves = self.0.lock().unwrap();
         moves.keys.insert(key.clone(), MoveState::Ended(outcome));
     }
 
-    pub fn moved(usd: &str) -> Outcome {
-        Outcome::Moved {
+    pub fn moved(usd: &str) -> MoveOutcome {
+        MoveOutcome::Moved {
             intent_id: "cd".repeat(16),
             tx_hash: B256::repeat_byte(7),
             moved_usd: usd.parse().unwrap(),
@@ -192,7 +192,7 @@ impl Mover for Wallet {
                 return known.clone();
             }
             let state = match (&moves.refuse, moves.slow) {
-                (Some(reason), _) => MoveState::Ended(Outcome::Refused {
+                (Some(reason), _) => MoveState::Ended(MoveOutcome::Refused {
                     reason: reason.clone(),
                 }),
                 (None, true) => MoveState::UnderWay,
@@ -216,7 +216,7 @@ impl Mover for Wallet {
             if is_signed {
                 return Stop::TooLate;
             }
-            let stopped = Outcome::Stopped {
+            let stopped = MoveOutcome::Stopped {
                 reason: "cancelled".to_owned(),
             };
             let state = MoveState::Ended(stopped);

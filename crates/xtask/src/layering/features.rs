@@ -1,8 +1,8 @@
-//! Which optional dependencies are really there.
+//! Which optional dependencies are really used.
 //!
 //! The resolved graph of `cargo metadata` lists an optional dependency as soon as some feature
-//! names it weakly (`name?/feature`), although a weak name does not switch it on. The features that
-//! are on decide.
+//! names it weakly (`name?/feature`), although a weak name does not switch it on. The enabled
+//! features decide.
 
 use cargo_metadata::{Dependency, DependencyKind, Node, NodeDep, Package};
 
@@ -39,8 +39,7 @@ fn switched_on(package: &Package, node: &Node, dependency: &Dependency) -> bool 
 }
 
 /// Whether one entry of a feature switches a dependency on: `dep:name` or `name/feature`, not
-/// `name?/feature`. A feature that is called like an optional dependency is listed with the entry
-/// `dep:name`.
+/// `name?/feature`. A feature with the name of an optional dependency has the entry `dep:name`.
 fn names(entry: &str, dependency: &str) -> bool {
     let strong = entry
         .strip_prefix("dep:")

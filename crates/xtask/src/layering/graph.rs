@@ -1,4 +1,4 @@
-//! Packages and who depends on whom.
+//! Packages and their dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,7 +122,7 @@ impl Graph {
             .is_some_and(|package| package.member)
     }
 
-    /// The name of a package, empty when it is of another graph.
+    /// The name of a package; empty when it belongs to another graph.
     pub fn name(&self, package: PackageIndex) -> &str {
         self.packages
             .get(package.0)
@@ -138,7 +138,7 @@ impl Graph {
             })
     }
 
-    /// What a package depends on directly.
+    /// The direct dependencies of a package.
     pub fn dependencies(
         &self,
         package: PackageIndex,
@@ -146,8 +146,7 @@ impl Graph {
         self.edges.get(&package).into_iter().flatten().copied()
     }
 
-    /// Everything that a package links or builds with, each with the package it was first reached
-    /// from.
+    /// Everything that a package links or builds with, each with the package that first led to it.
     pub fn reach(&self, start: PackageIndex) -> BTreeMap<PackageIndex, PackageIndex> {
         let mut reached = BTreeMap::new();
         let mut open = vec![start];

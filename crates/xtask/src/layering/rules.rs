@@ -1,4 +1,4 @@
-//! Applying the rules of the table to a graph.
+//! Applies the rules of the table to a graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,34 +8,34 @@ use super::table::{self, Member};
 /// A rule of the table that the graph breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// A member that has no row.
+    /// A member has no row.
     #[error("{member} is not in the table of layers")]
     UnknownMember {
         /// The member.
         member: String,
     },
-    /// A row without a member.
+    /// A row has no member.
     #[error("{member} is in the table of layers but not in the workspace")]
     UnknownRow {
         /// The name in the table.
         member: &'static str,
     },
-    /// An arrow between members that the table does not allow.
+    /// The table does not allow an arrow between two members.
     #[error("{from} must not use {to}")]
     Arrow {
         /// The user.
         from: &'static str,
-        /// What it uses.
+        /// The used member.
         to: String,
     },
-    /// A member links what it must not.
+    /// A member links a forbidden package.
     #[error("{member} must not reach {package} ({path})")]
     Reach {
         /// The member.
         member: &'static str,
         /// The package.
         package: &'static str,
-        /// How it gets there.
+        /// The path to it.
         path: String,
     },
     /// A package is used outside its home.
@@ -45,16 +45,16 @@ pub enum Violation {
         member: String,
         /// The package.
         package: &'static str,
-        /// Who may use it.
+        /// The allowed users.
         allowed: String,
     },
-    /// A package is in the graph that must not be.
+    /// The graph contains a forbidden package.
     #[error("{package} must not be in the graph")]
     Refused {
         /// The package with its version.
         package: String,
     },
-    /// Several versions of a package that must be one.
+    /// There are several versions of a package that must be single.
     #[error("linked more than once: {}", .copies.join(", "))]
     Copies {
         /// The package with each of its versions.
@@ -62,7 +62,7 @@ pub enum Violation {
     },
 }
 
-/// Every broken rule, in the order of the table; empty when the graph is as it should be.
+/// Every broken rule, in the order of the table; empty when the graph is correct.
 pub fn check(graph: &Graph) -> Vec<Violation> {
     let members: BTreeMap<&str, PackageIndex> = graph
         .members()
@@ -151,7 +151,7 @@ fn check_homes(graph: &Graph, member: PackageIndex, found: &mut Vec<Violation>) 
     }
 }
 
-/// What is never linked: oracles, and what has no place here at all.
+/// Checks packages that are never linked: oracles and refused ones.
 fn check_oracles(graph: &Graph, linked: &BTreeSet<PackageIndex>, found: &mut Vec<Violation>) {
     let never = table::ORACLES
         .iter()
@@ -182,7 +182,7 @@ fn check_copies(graph: &Graph, linked: &BTreeSet<PackageIndex>, found: &mut Vec<
     }
 }
 
-/// `a → b → c`: the way on which `end` was reached from `start`.
+/// `a → b → c`: the path from `start` to `end`.
 fn path(
     graph: &Graph,
     start: PackageIndex,

@@ -1,4 +1,4 @@
-//! The rules as data. `docs/ARCHITECTURE.md` says why each crate stands where it does.
+//! The rules as data. `docs/ARCHITECTURE.md` explains the place of each crate.
 
 /// One crate of this workspace.
 #[derive(Debug, Clone, Copy)]
@@ -7,9 +7,9 @@ pub struct Member {
     pub name: &'static str,
     /// Its layer: an arrow goes to a lower layer, or to a neighbour that the table names.
     pub layer: u8,
-    /// The members it may use outside its tests; nothing else of this workspace.
+    /// The members that it may use outside its tests, and no others of this workspace.
     pub may_use: &'static [&'static str],
-    /// Packages it must not reach outside its tests, however long the way.
+    /// Packages that it must not reach outside its tests, by any path.
     pub must_not_reach: &'static [&'static [&'static str]],
 }
 
@@ -38,7 +38,7 @@ const NETWORK: &[&str] = &[
     "ureq",
 ];
 
-/// What a blocking client does without.
+/// Runtimes, which a blocking client does not need.
 const RUNTIMES: &[&str] = &[
     "async-io",
     "async-std",
@@ -87,11 +87,10 @@ const EFFECTS: &[&str] = &[
     "tx-sender",
 ];
 
-/// What no pure crate reaches.
+/// Packages that no pure crate may reach.
 const IMPURE: &[&[&str]] = &[NETWORK, STORAGE, MACHINE, EFFECTS];
 
-/// Every crate of the workspace: one that is missing here is refused, and so is a row without a
-/// crate.
+/// Every crate of the workspace. A missing crate is refused, and so is a row without a crate.
 pub const MEMBERS: &[Member] = &[
     Member {
         name: "x402-wire",
@@ -117,7 +116,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &[],
         must_not_reach: IMPURE,
     },
-    // It asks the machine for randomness, and for nothing else.
+    // It asks the machine for randomness only.
     Member {
         name: "keystore",
         layer: 0,
@@ -136,7 +135,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["x402-wire"],
         must_not_reach: IMPURE,
     },
-    // It computes with times that it is given; `jiff` is what they are made of.
+    // It computes with times from its caller, in `jiff`'s types.
     Member {
         name: "readings",
         layer: 1,
@@ -155,7 +154,7 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["addresses", "calldata-checks", "plan-builder"],
         must_not_reach: IMPURE,
     },
-    // As `readings`: it computes with times that it is given.
+    // Like `readings`, it computes with times from its caller.
     Member {
         name: "yield-watch",
         layer: 2,
@@ -174,28 +173,28 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["keystore", "storage"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
-    // It signs what the sender asks for, and sends nothing itself.
+    // It signs the sender's transactions, and sends nothing itself.
     Member {
         name: "custody",
         layer: 4,
         may_use: &["addresses", "keystore", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
-    // One of custody's providers: its keys are behind a service.
+    // A provider of custody, with keys behind a service.
     Member {
         name: "custody-turnkey",
         layer: 5,
         may_use: &["custody"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
-    // Its transactions and their records are the sender's.
+    // The sender sends and records its transactions.
     Member {
         name: "settlement",
         layer: 4,
         may_use: &["tx-sender", "x402-wire"],
         must_not_reach: &[&["revm"]],
     },
-    // What a server keeps of the fence and does with it. Sending is a port.
+    // A server's records and work for the fence. Sending is a port.
     Member {
         name: "fence-server",
         layer: 4,
@@ -207,7 +206,7 @@ pub const MEMBERS: &[Member] = &[
         ],
         must_not_reach: &[&["hyper", "reqwest", "axum", "revm", "x402-wire"]],
     },
-    // Mandates as a server keeps them. Moving money is a port.
+    // A server's records of mandates. Moving money is a port.
     Member {
         name: "watch-server",
         layer: 3,
@@ -371,7 +370,7 @@ pub const MEMBERS: &[Member] = &[
             "alloy-signer-local",
         ]],
     },
-    // What a person signs with opens no socket; what asks a server is a crate of its own.
+    // The signing tool opens no socket; the commands that ask a server are in a separate crate.
     Member {
         name: "fence-offline",
         layer: 3,
@@ -456,7 +455,7 @@ pub const MEMBERS: &[Member] = &[
 pub struct Reserved {
     /// The package.
     pub package: &'static str,
-    /// Who may use it; empty: nobody.
+    /// The allowed users; empty means none.
     pub members: &'static [&'static str],
 }
 
@@ -500,19 +499,19 @@ pub const RESERVED: &[Reserved] = &[
     },
 ];
 
-/// Packages that are never linked, whoever asks: a second TLS stack, and a second user of the
-/// SQLite library that would have to share one lock file with the first.
+/// Packages that are never linked: a second TLS stack, and a second user of the SQLite library,
+/// which could not share a lock file with the first.
 pub const REFUSED: &[&str] = &["native-tls", "openssl", "openssl-sys", "sqlx"];
 
-/// Packages that are never linked, and the members whose tests may use them directly: they judge
+/// Packages that are never linked, and the members whose tests may use them directly: they verify
 /// our own results.
 pub const ORACLES: &[Reserved] = &[Reserved {
     package: "ethers-core",
     members: &["judges"],
 }];
 
-/// Packages of which everything that is linked shares one copy: hashes and curves whose results
-/// must agree, and types that cross crate borders.
+/// Packages with a single linked copy: hashes and curves whose results must agree, and types that
+/// cross crate borders.
 pub const SINGLE: &[&str] = &[
     "alloy-consensus",
     "alloy-primitives",

@@ -1,24 +1,24 @@
-//! Why an audit does not hold.
+//! Why an audit is invalid.
 
 use alloy_primitives::B256;
 use thiserror::Error;
 
-/// Why an audit does not hold. `seq` is the number that the record must have had.
+/// Why an audit is invalid. `seq` is the expected number of the record.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AuditError {
-    /// It is no record.
+    /// It is not a record.
     #[error("record {seq} is malformed")]
     Malformed {
         /// The record.
         seq: u64,
     },
-    /// Records were left out, added or moved.
+    /// Records are missing, added or moved.
     #[error("record {expected} has the number {observed}")]
     Sequence {
-        /// The number that follows.
+        /// The next number.
         expected: u64,
-        /// The number that it has.
+        /// Its number.
         observed: u64,
     },
     /// It does not follow the record before it.
@@ -32,24 +32,24 @@ pub enum AuditError {
     Hash {
         /// The record.
         seq: u64,
-        /// What its bytes hash to.
+        /// The hash of its bytes.
         expected: B256,
-        /// What it states.
+        /// The stated hash.
         observed: B256,
     },
-    /// Its inputs are not those of the digest.
+    /// Its inputs do not match the digest.
     #[error("the inputs of record {seq} do not have its digest")]
     Inputs {
         /// The record.
         seq: u64,
     },
-    /// Its inputs decide otherwise.
+    /// Its inputs lead to another decision.
     #[error("the inputs of record {seq} decide otherwise")]
     Decision {
         /// The record.
         seq: u64,
     },
-    /// Its inputs have other rules than the creation, or another baseline than the check before
+    /// Its inputs have other rules than the creation, or another baseline than the check before it
     /// left.
     #[error("the inputs of record {seq} do not continue those before")]
     Continuity {
@@ -62,13 +62,14 @@ pub enum AuditError {
         /// The record.
         seq: u64,
     },
-    /// A move was not asked for by the check before it, breaks the rules, or ends another one.
+    /// The check before it did not ask for the move, or the move breaks the rules, or it ends
+    /// another move.
     #[error("record {seq} is about a move that cannot stand there")]
     Move {
         /// The record.
         seq: u64,
     },
-    /// The first record is no creation, a later one is, or something follows the end.
+    /// The first record is not a creation, a later one is, or a record follows the end.
     #[error("record {seq} cannot stand at its place")]
     Order {
         /// The record.

@@ -47,7 +47,7 @@ fn inputs(checked_at: &str, baseline: Option<&str>, best: &str) -> Inputs {
     }
 }
 
-/// A creation, a check of either result and a cancellation, and where they end.
+/// A creation, a check with each result and a cancellation, with their head.
 fn audit() -> (Vec<Value>, Head) {
     let mandate = mandate();
     let entries = [
@@ -91,7 +91,7 @@ fn an_audit_holds_and_ends_at_its_head() {
 #[test]
 fn a_hash_is_keccak_of_the_canonical_bytes_without_it() {
     let (records, _) = audit();
-    // Members of this record in the order of RFC 8785, written out by hand.
+    // The members of this record in the order of RFC 8785, written by hand.
     let last = &records[3];
     let bytes = format!(
         r#"{{"action":{{"inputs":{{"id":"{}"}}}},"at":"2026-11-21T03:00:00Z","decision":"cancelled","inputs_digest":{},"prev_hash":{},"seq":3,"tx_hash":null}}"#,

@@ -1,20 +1,20 @@
-//! Verifying an audit offline.
+//! Verifies an audit offline.
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{AuditError, Entry, Event, Head, Record, digest, hash_of};
-use crate::{Inputs, Mode, MoveKey, Outcome, Pool, Proposal, Rules};
+use crate::{Inputs, Mode, MoveKey, MoveOutcome, Pool, Proposal, Rules};
 
-/// Verifies an audit offline: its records in their order from the first on, as the server gave
+/// Verifies an audit offline: its records in order, from the first one on, as the server returned
 /// them. Each check is decided again from the inputs in its record, which must have the rules of
 /// the creation and the baseline of the check before. Each move must follow the check that asked
-/// for it, inside the rules, and end once. What was left out at the end it cannot see: compare the
-/// head with one read before.
+/// for it, obey the rules, and end once. It cannot detect records that are missing at the end:
+/// compare the head with an earlier one.
 ///
 /// # Errors
-/// The first record that does not hold, and why.
+/// The first invalid record, and the reason.
 pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<Head, AuditError> {
     let mut head = Head::EMPTY;
     let mut story = None;
@@ -33,7 +33,7 @@ pub fn verify<'a>(records: impl IntoIterator<Item = &'a Value>) -> Result<Head, 
     Ok(head)
 }
 
-/// One record, by itself and behind `head`.
+/// Judges one record, by itself and after `head`.
 fn judge(value: &Value, head: Head) -> Result<Record, AuditError> {
     let seq = head.next_seq;
     let malformed = || AuditError::Malformed { seq };
@@ -61,20 +61,20 @@ fn judge(value: &Value, head: Head) -> Result<Record, AuditError> {
     Ok(record)
 }
 
-/// The inputs of a record, read as what they must be.
+/// The inputs of a record, in their expected type.
 fn inputs<T: DeserializeOwned>(record: &Record) -> Result<T, AuditError> {
     let inputs = record.action.get("inputs").cloned().unwrap_or_default();
     serde_json::from_value(inputs).map_err(|_| AuditError::Malformed { seq: record.seq })
 }
 
-/// The members of a creation that later records are held against.
+/// The members of a creation that later records are compared with.
 struct Creation {
     id: String,
     rules: Rules,
     mode: Mode,
 }
 
-/// What the records so far say.
+/// The state after the records so far.
 struct Story {
     creation: Creation,
     at: Timestamp,
@@ -82,7 +82,7 @@ struct Story {
     /// The record before, when it is a check that may ask for a move.
     checked: Option<(u64, Inputs)>,
     baseline: Option<Pool>,
-    /// The move that was asked for and has not ended.
+    /// The requested move that has not ended.
     open: Option<Proposal>,
     ended: bool,
 }
@@ -116,7 +116,7 @@ impl Story {
             return Err(AuditError::Time { seq });
         }
         let event = record.decision;
-        // Nothing follows the end but how the move ended that was open then.
+        // After the end, only the end of a move that was open then may follow.
         if event == Event::Created || (self.ended && !event.ends_move()) {
             return Err(AuditError::Order { seq });
         }
@@ -178,10 +178,10 @@ impl Story {
         };
         let stated = record.action.pointer("/inputs/outcome").cloned();
         let malformed = |_| AuditError::Malformed { seq: record.seq };
-        let outcome: Outcome =
+        let outcome: MoveOutcome =
             serde_json::from_value(stated.unwrap_or_default()).map_err(malformed)?;
         let within = match &outcome {
-            Outcome::Moved { moved_usd, .. } => moved_usd.0 <= open.max_move_usd.0,
+            MoveOutcome::Moved { moved_usd, .. } => moved_usd.0 <= open.max_move_usd.0,
             _ => true,
         };
         if !within || !Entry::concluded(&open.key, &outcome, record.at).is(record) {

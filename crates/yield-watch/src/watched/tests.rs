@@ -57,8 +57,8 @@ fn held(apy: &str) -> Option<Position> {
     })
 }
 
-fn moved(usd: &str) -> Outcome {
-    Outcome::Moved {
+fn moved(usd: &str) -> MoveOutcome {
+    MoveOutcome::Moved {
         intent_id: "cd".repeat(16),
         tx_hash: B256::repeat_byte(7),
         moved_usd: usd.parse().unwrap(),
@@ -75,7 +75,7 @@ fn values(records: &[Record]) -> Vec<Value> {
 }
 
 /// An audit with a move that ended in `outcome`.
-fn with_move(outcome: Outcome) -> (Watched, Vec<Record>) {
+fn with_move(outcome: MoveOutcome) -> (Watched, Vec<Record>) {
     let (mut watched, created) = Watched::create(mandate(Mode::Auto)).unwrap();
     let mut records = vec![created];
     let checked = watched.check(reading("01:00:00", "6", held("5")));
@@ -100,10 +100,10 @@ fn a_move_is_asked_for_in_the_audit_before_it_begins_and_ends_there() {
         watched.check(reading("04:00:00", "6", held("5"))).unwrap(),
         []
     );
-    // Cancelled while the move is open: how it ends comes after the end.
+    // Cancelled while the move is open: the end of the move comes after the end of the mandate.
     records.extend(watched.end(at("02:20:00")).unwrap());
     assert_eq!(watched.end(at("02:21:00")).unwrap(), None);
-    let stopped = Outcome::Stopped {
+    let stopped = MoveOutcome::Stopped {
         reason: "cancelled".to_owned(),
     };
     records.extend(watched.conclude(stopped.clone(), at("02:20:01")).unwrap());

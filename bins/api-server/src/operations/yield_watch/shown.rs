@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use watch_server::Kept;
-use yield_watch::{MoveKey, Outcome, Proposal, State, Told};
+use yield_watch::{AnnouncedOpportunity, MoveKey, MoveOutcome, Proposal, State};
 
 use crate::answer::seconds;
 
@@ -30,7 +30,7 @@ pub(super) fn mandate(kept: &Kept, now: Timestamp) -> Value {
     })
 }
 
-fn opportunity(told: &Told) -> Value {
+fn opportunity(told: &AnnouncedOpportunity) -> Value {
     json!({
         "seq": told.seq,
         "at": seconds(told.at),
@@ -51,6 +51,6 @@ fn open_move(open: &Proposal) -> Value {
 }
 
 /// As the audit has it.
-fn last_move((key, outcome): &(MoveKey, Outcome)) -> Value {
+fn last_move((key, outcome): &(MoveKey, MoveOutcome)) -> Value {
     json!({"key": key, "outcome": outcome})
 }

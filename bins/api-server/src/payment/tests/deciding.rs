@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ledger::State;
 use route_catalog::Next;
-use settlement::{Call, Cause, Reconciliation, Settlement, Verification};
+use settlement::{Cause, Reconciliation, RemoteCall, Settlement, Verification};
 use x402_wire::{PaymentPayload, Reason};
 
 use super::payer::Payer;
@@ -179,14 +179,14 @@ async fn a_refused_verification_is_paid_for_by_credit() {
 /// nobody pays.
 #[tokio::test(start_paused = true)]
 async fn a_verification_that_fails_is_paid_for_by_credit_when_somebody_was_asked() {
-    let call = Call::Verify;
+    let call = RemoteCall::Verify;
     let failed = Cause::Status { call, status: 500 };
     let late = Cause::Timeout {
         call,
         after: Duration::from_secs(1),
     };
     let unsupported = Cause::Status {
-        call: Call::Supported,
+        call: RemoteCall::Supported,
         status: 500,
     };
     for (cause, cost) in [

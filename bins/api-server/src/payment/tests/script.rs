@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use ledger::Answer;
 use route_catalog::ErrorCode;
 use settlement::{
-    Call as Asked, Cause, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification,
+    Cause, Readiness, Receipt, Reconciliation, RemoteCall as Asked, Settlement, Settler,
+    Verification,
 };
 use tokio::sync::Semaphore;
 use x402_wire::{Authorization, AuthorizationKey, Payment, Scheme};

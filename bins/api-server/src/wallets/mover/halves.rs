@@ -6,7 +6,7 @@ use readings::Figure;
 use serde_json::Value;
 use wallet_actions::{Intent, Operation, Refused, State, StepKind};
 use watch_server::{MoveState, MoverError};
-use yield_watch::{MoveKey, Outcome};
+use yield_watch::{MoveKey, MoveOutcome};
 
 use super::amounts::usd;
 use super::kept::{Half, KeptMove};
@@ -37,7 +37,7 @@ impl WalletMover {
     }
 
     /// How a first half ended that did not do what was asked.
-    async fn not_done(&self, first: &Intent) -> Result<Outcome, MoverError> {
+    async fn not_done(&self, first: &Intent) -> Result<MoveOutcome, MoverError> {
         let signed = self.actions.was_signed(first).await;
         if signed.map_err(|refused| unknown(&reason_of(&refused)))? {
             return Ok(failed(first, &halted(first), None));
@@ -121,13 +121,13 @@ fn arrived(first: &Intent, kept: &KeptMove) -> U256 {
 }
 
 /// The end of a move whose deposit stands.
-fn moved(deposit: &Intent, kept: &KeptMove) -> Result<Outcome, MoverError> {
+fn moved(deposit: &Intent, kept: &KeptMove) -> Result<MoveOutcome, MoverError> {
     let amount = deposit.plan.get("amount").and_then(Value::as_str);
     let amount: Option<calldata_checks::Decimal> = amount.and_then(|amount| amount.parse().ok());
     let atoms = amount.and_then(|amount| amount.atoms(kept.decimals));
     let worth = atoms.and_then(|atoms| usd(atoms, kept.decimals, kept.price_usd.0));
     match (worth, last_transaction(deposit)) {
-        (Some(worth), Some(tx_hash)) => Ok(Outcome::Moved {
+        (Some(worth), Some(tx_hash)) => Ok(MoveOutcome::Moved {
             intent_id: deposit.id.to_string(),
             tx_hash,
             moved_usd: Figure(worth),
@@ -136,8 +136,8 @@ fn moved(deposit: &Intent, kept: &KeptMove) -> Result<Outcome, MoverError> {
     }
 }
 
-fn failed(intent: &Intent, reason: &str, before: Option<alloy_primitives::B256>) -> Outcome {
-    Outcome::Failed {
+fn failed(intent: &Intent, reason: &str, before: Option<alloy_primitives::B256>) -> MoveOutcome {
+    MoveOutcome::Failed {
         reason: reason.to_owned(),
         intent_id: intent.id.to_string(),
         tx_hash: last_transaction(intent).or(before),

@@ -8,7 +8,7 @@ use api_server::config::CustodySection;
 use readings::defi::market::Market;
 use reqwest::Method;
 use watch_server::{Holdings, MoveState, Mover, MoverFuture, Stop};
-use yield_watch::{Mandate, MoveKey, Outcome, Pool, Position, Proposal};
+use yield_watch::{Mandate, MoveKey, MoveOutcome, Pool, Position, Proposal};
 
 use super::{HOUR, audit, body, buy, create, decisions, recorded};
 use crate::shop::{Moving, Shop};
@@ -43,7 +43,7 @@ impl Mover for Wallet {
 
     fn propose<'a>(&'a self, _: &'a Mandate, proposal: &'a Proposal) -> MoverFuture<'a, MoveState> {
         let state = match self.signs {
-            true => MoveState::Ended(Outcome::Moved {
+            true => MoveState::Ended(MoveOutcome::Moved {
                 intent_id: "0f".repeat(16),
                 tx_hash: B256::repeat_byte(9),
                 moved_usd: "250".parse().unwrap(),

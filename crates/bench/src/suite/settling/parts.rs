@@ -1,4 +1,4 @@
-//! Where the time of a settlement goes: its durable writes, its signature, and its questions to the
+//! The parts of a settlement's time: its durable writes, its signature, and its requests to the
 //! node.
 
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl HistogramFn for Sum {
     }
 }
 
-/// What the node took for each method, as the settler's own metrics say.
+/// The node's time for each method, according to the settler's own metrics.
 #[derive(Debug, Default)]
 struct Calls(Mutex<BTreeMap<String, Arc<Sum>>>);
 
@@ -77,7 +77,7 @@ fn calls() -> &'static Calls {
     })
 }
 
-/// The parts of the settlements since the last look.
+/// The parts of the settlements since the last reading.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parts {
     store: Arc<Sum>,
@@ -98,8 +98,7 @@ impl Parts {
         Timed(key, Arc::clone(&self.signing))
     }
 
-    /// What each of so many settlements had of them. Parts of settlements that are in flight
-    /// together overlap.
+    /// The share of each of this many settlements. Parts of concurrent settlements overlap.
     pub(super) fn of_each(&self, settlements: u64) -> Each {
         let each = |nanos: Quantity| Duration::from_nanos(nanos / settlements.max(1));
         let (mut sending, mut proof, mut other) = (0, 0, 0_u64);

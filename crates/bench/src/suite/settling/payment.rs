@@ -17,7 +17,7 @@ pub(super) fn terms() -> Terms {
     }
 }
 
-/// A payment of the chain's buyer, with a nonce of its own.
+/// A payment of the chain's buyer, with its own nonce.
 pub(super) fn payment() -> Result<Payment, BenchError> {
     let unusable = || BenchError::Answer { what: "payment" };
     let terms = terms();

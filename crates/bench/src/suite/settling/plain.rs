@@ -1,4 +1,4 @@
-//! The settler that ours is compared with.
+//! The settler of the baseline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use x402_wire::Payment;
 use super::POLL;
 use crate::BenchError;
 
-/// Settles one payment after the other, up to and including its receipt: a nonce in memory, nothing
-/// kept, and no bump.
+/// Settles one payment after the other, including its receipt: a nonce in memory, no records, and
+/// no fee bumps.
 pub(super) struct Plain {
     node: RpcNode,
     key: LocalKey,

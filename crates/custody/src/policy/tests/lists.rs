@@ -1,4 +1,4 @@
-//! How a list of reviewed targets is read.
+//! Reading a list of reviewed targets.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn a_file_is_read_whole() {
 }
 
 #[test]
-fn what_two_lists_review_is_reviewed_for_both() {
+fn a_contract_in_two_lists_is_reviewed_for_both() {
     let target = |selectors: &[&str]| {
         let selectors = selectors.iter().map(|text| text.parse().unwrap());
         Target::new(8453, ROUTER, selectors, "router").unwrap()

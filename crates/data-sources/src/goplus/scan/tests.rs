@@ -1,4 +1,4 @@
-//! Rows by example.
+//! Example rows.
 
 use readings::security::{Judgement, Verdict};
 use serde_json::json;
@@ -45,7 +45,7 @@ fn a_full_row_is_read() {
 }
 
 #[test]
-fn what_a_closed_contract_hides_is_unknown() {
+fn hidden_facts_of_a_closed_contract_are_unknown() {
     let scan = recorded(
         "token_security_closed_source",
         "0x7777777777777777777777777777777777777777",

@@ -1,4 +1,4 @@
-//! Positions: first which platforms, then what is in each.
+//! Positions: first the platforms of an account, then the details of each.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,12 +22,12 @@ use crate::{
 
 const LIST: &str = "/api/v6/defi/user/asset/platform/list";
 const DETAIL: &str = "/api/v6/defi/user/asset/platform/detail";
-/// Most platforms of one account: leaving some out would make its total wrong.
+/// Most platforms of one account. Leaving some out would make its total wrong.
 const MAX_PLATFORMS: usize = 500;
 /// Most positions of one account.
 const MAX_POSITIONS: usize = 2_000;
 
-/// A platform on a chain with what the account has there.
+/// A platform on a chain, with the account's total there.
 #[derive(Clone, Debug)]
 struct Place {
     chain_id: u64,
@@ -48,7 +48,7 @@ pub(super) async fn fetch(
     let body = json!({ "walletAddressList": wallets }).to_string();
     let listed: Sourced<Many<PlatformLists>> = okx.read(SOURCE, LIST, Some(&body)).await?;
     let Sourced { value, sources } = listed;
-    let places = places(value, chains).map_err(|kind| okx.spoiled(SOURCE, kind))?;
+    let places = places(value, chains).map_err(|kind| okx.reject_response(SOURCE, kind))?;
     let done = |positions: Vec<Position>, sources| Sourced {
         value: Arc::new(positions),
         sources,
@@ -70,13 +70,13 @@ pub(super) async fn fetch(
         sources: more,
     }) = detail
     else {
-        // The totals are known, and are better than nothing.
+        // The totals are known, and are better than no answer.
         return Ok(done(places.iter().map(Place::total).collect(), sources));
     };
     let sources = sources.into_iter().chain(more).collect();
     let found = positions(&places, details, chains);
     if found.len() > MAX_POSITIONS {
-        return Err(okx.spoiled(SOURCE, too_many(found.len())).into());
+        return Err(okx.reject_response(SOURCE, too_many(found.len())).into());
     }
     Ok(done(found, sources))
 }
@@ -105,7 +105,8 @@ fn too_many(count: usize) -> SourceErrorKind {
     }
 }
 
-/// A platform once for each chain. It names one chain and a total, or a list of chains with theirs.
+/// Splits a platform into its chains. A row names one chain and a total, or a list of chains with a
+/// total each.
 fn of_platform(platform: &Platform, chains: &[u64]) -> Result<Vec<Place>, SourceErrorKind> {
     let malformed = |expected, observed| SourceErrorKind::Malformed {
         path: "$.data.walletIdPlatformList[].platformList[]".to_owned(),
@@ -125,7 +126,7 @@ fn of_platform(platform: &Platform, chains: &[u64]) -> Result<Vec<Place>, Source
             .map(|network| (network.chain_index.as_ref(), network.currency_amount))
             .collect(),
     };
-    // A platform that is nowhere would be missing from the total.
+    // A platform without a chain would be missing from the total.
     if listed.is_empty() {
         return Err(malformed("a chain", "none".to_owned()));
     }
@@ -145,7 +146,7 @@ fn of_platform(platform: &Platform, chains: &[u64]) -> Result<Vec<Place>, Source
 }
 
 impl Place {
-    /// The platform as one position of which the value alone is known.
+    /// The platform as one position with a value only.
     fn total(&self) -> Position {
         Position {
             position_id: format!("okx-{}-{}", self.chain_id, self.platform),
@@ -211,7 +212,7 @@ impl Place {
     }
 }
 
-/// The stated value, otherwise the sum of those of the assets if each is known.
+/// The stated value, otherwise the sum of the assets' values if each is known.
 fn value(investment: &Investment, assets: &[&Asset]) -> Option<Decimal> {
     if let Some(total) = investment.total_value {
         return Some(total.0);
@@ -221,7 +222,7 @@ fn value(investment: &Investment, assets: &[&Asset]) -> Option<Decimal> {
     values.try_fold(first, |sum, value| sum.checked_add(value?.0))
 }
 
-/// The positions of every platform; one without details stays as its total.
+/// The positions of every platform. A platform without details stays as its total.
 fn positions(places: &[Place], details: Many<PlatformDetail>, chains: &[u64]) -> Vec<Position> {
     let mut found: BTreeMap<(u64, String), Vec<NetworkHold>> = BTreeMap::new();
     for detail in details.0 {
@@ -231,7 +232,7 @@ fn positions(places: &[Place], details: Many<PlatformDetail>, chains: &[u64]) ->
                 .as_ref()
                 .or(detail.analysis_platform_id.as_ref());
             let id = id.and_then(|id| id.digits()).map(str::to_owned);
-            // A detail without an id is found by the platform's name.
+            // A detail without an id is matched by the platform's name.
             let name = wallet
                 .platform_name
                 .as_ref()
@@ -271,7 +272,7 @@ fn positions(places: &[Place], details: Many<PlatformDetail>, chains: &[u64]) ->
             false => all.extend(rows),
         }
     }
-    // What is on a chain that was asked for but not listed is there all the same.
+    // A position on a requested chain counts, even when the list of platforms misses it.
     for ((chain_id, platform), networks) in found {
         let known = places.iter().find(|place| place.platform == platform);
         let Some(place) = known.filter(|_| chains.contains(&chain_id)) else {

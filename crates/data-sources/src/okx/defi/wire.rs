@@ -1,4 +1,4 @@
-//! The forms in which the interface writes things.
+//! The wire forms of the interface.
 
 use readings::Figure;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
@@ -10,7 +10,7 @@ use crate::text::clean;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Id(String);
 
-/// What is a list, or one thing without a list around it, or nothing.
+/// A list, or one item without a list around it, or nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Many<T>(pub(super) Vec<T>);
 
@@ -76,7 +76,7 @@ pub(super) struct NetworkHold {
     pub(super) invest_market_token_balance_vo_list: Vec<Market>,
 }
 
-/// A lending market: what is placed and what is owed, under one health.
+/// A lending market: supplied and owed assets, under one health factor.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Market {
@@ -136,7 +136,7 @@ impl Id {
         self.digits()?.parse().ok()
     }
 
-    /// For an error.
+    /// The id for an error message.
     pub(super) fn shown(&self) -> String {
         clean(&self.0, 24)
     }

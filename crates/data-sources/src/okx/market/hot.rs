@@ -18,11 +18,11 @@ use crate::{
 };
 
 const SOURCE: &str = "okx.hot-tokens";
-/// Ranking by the source's score, over a day, without what it holds for risky.
+/// Ranking by the source's score over a day, without tokens that the source rates as risky.
 const PATH: &str =
     "/api/v6/dex/market/token/hot-token?rankingType=4&rankingTimeFrame=4&limit=20&riskFilter=true";
 
-/// What a ranking is sorted by.
+/// The order of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum HotBy {
     /// The source's own score of how a token trends.
@@ -59,11 +59,11 @@ struct Row {
 
 impl Okx {
     /// Tokens by the source's own score of how they trend, on `chain_id` or on all chains, without
-    /// tokens worth a dollar and without what the source holds for risky.
+    /// stablecoins and without tokens that the source rates as risky.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn hot_tokens(
         &self,
         chain_id: Option<u64>,
@@ -72,12 +72,12 @@ impl Okx {
         self.hot_by(chain_id, HotBy::Score, max_age).await
     }
 
-    /// The tokens of `chain_id` with the most dollars in their pools, without what the source holds
-    /// for risky.
+    /// The tokens of `chain_id` with the most dollars in their pools, without tokens that the
+    /// source rates as risky.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn liquid_tokens(
         &self,
         chain_id: u64,
@@ -114,13 +114,13 @@ impl Okx {
         let read = self
             .source
             .counting(SOURCE, || rows(&raw.value, hot))
-            .map_err(|kind| self.spoiled(SOURCE, kind))?;
+            .map_err(|kind| self.reject_response(SOURCE, kind))?;
         let answered = read.len();
         let ours = |token: &HotToken| chain_id.is_none_or(|id| token.chain_id == id);
         let ours: Vec<HotToken> = read.into_iter().filter(ours).collect();
         if ours.is_empty() && answered > 0 {
             let kind = malformed("$", "tokens of the chain asked for", "tokens of others");
-            return Err(self.spoiled(SOURCE, kind).into());
+            return Err(self.reject_response(SOURCE, kind).into());
         }
         let key = |token: &HotToken| (token.chain_id, token.contract.clone());
         let tokens = undisputed(ours, key, |a, b| a.symbol == b.symbol);

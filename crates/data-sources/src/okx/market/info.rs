@@ -68,12 +68,12 @@ struct Row {
 }
 
 impl Okx {
-    /// The markets of `tokens`, in their order. A token that is not priced has no row. The first
-    /// hundred tokens are looked at.
+    /// The markets of `tokens`, in their order. A token that is not priced has no row. Only the
+    /// first hundred tokens are read.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn markets(
         &self,
         tokens: &[Address],
@@ -89,8 +89,7 @@ impl Okx {
     ///
     /// # Errors
     ///
-    /// [`Error::NotPriced`] for a token that is not known; otherwise what makes the answer
-    /// unusable.
+    /// [`Error::NotPriced`] for an unknown token; an [`Error::Source`] when the answer is unusable.
     pub async fn market(
         &self,
         token: Address,
@@ -114,7 +113,7 @@ impl Okx {
         let raw: Sourced<Vec<Box<RawValue>>> = self.read(SOURCE, PATH, Some(&body)).await?;
         let row = |raw: &RawValue| self.market_row(raw);
         let read = self.source.counting(SOURCE, || rows(&raw.value, row));
-        let found = read.map_err(|kind| self.spoiled(SOURCE, kind))?;
+        let found = read.map_err(|kind| self.reject_response(SOURCE, kind))?;
         let found: Vec<TokenMarket> = found.into_iter().flatten().collect();
         let ours =
             |market: &TokenMarket| market.chain_id == chain_id && tokens.contains(&market.address);
@@ -122,7 +121,7 @@ impl Okx {
         let found: Vec<_> = found.into_iter().filter(ours).collect();
         if answered > 0 && found.is_empty() {
             let kind = malformed("$", "rows of the tokens asked for", "rows of others");
-            return Err(self.spoiled(SOURCE, kind).into());
+            return Err(self.reject_response(SOURCE, kind).into());
         }
         let mut found = undisputed(
             found,
@@ -134,7 +133,7 @@ impl Okx {
         Ok(raw.map(|_| found.into()).as_of(oldest))
     }
 
-    /// `None` for a row without a price: the source knows none.
+    /// `None` for a row without a price: the source has none.
     fn market_row(&self, raw: &RawValue) -> Result<Option<TokenMarket>, SourceErrorKind> {
         let row: Row = row(raw)?;
         let Some(stated) = row.price else {
@@ -156,7 +155,7 @@ impl Okx {
             change_24h_pct: row.change_24h,
             volume_24h_usd: measure(row.volume_24h),
             liquidity_usd: measure(row.liquidity),
-            // A market of zero dollars is how the source says that it does not know the supply.
+            // A market cap of zero dollars means that the source does not know the supply.
             market_cap_usd: price(row.market_cap),
             holders: count(row.holders),
             txs_24h: count(row.txs_24h),

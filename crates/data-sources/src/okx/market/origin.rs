@@ -1,5 +1,4 @@
-//! `GET …/token/advanced-info` and `GET …/token/top-liquidity`: where a token is from, and its
-//! pools.
+//! `GET …/token/advanced-info` and `GET …/token/top-liquidity`: a token's origin and its pools.
 
 use std::{sync::Arc, time::Duration};
 
@@ -66,11 +65,11 @@ struct Pool {
 }
 
 impl Okx {
-    /// Where a token of the home chain is from. The source names no subject in this answer.
+    /// The origin of a token of the home chain. This answer does not name its token.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn token_origin(
         &self,
         token: Address,
@@ -86,12 +85,12 @@ impl Okx {
         self.markets.origins.get(token, max_age, fetch).await
     }
 
-    /// The deepest pools of a token of the home chain, at most five, as the source orders them. No
-    /// pool is an empty list.
+    /// The deepest pools of a token of the home chain, at most five, in the source's order. The
+    /// list may be empty.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn token_pools(
         &self,
         token: Address,
@@ -102,7 +101,7 @@ impl Okx {
             let path = this.about("top-liquidity", token);
             let raw: Sourced<Vec<Box<RawValue>>> = this.read(POOLS, &path, None).await?;
             let pools = this.source.counting(POOLS, || rows(&raw.value, pool));
-            let pools = pools.map_err(|kind| this.spoiled(POOLS, kind))?;
+            let pools = pools.map_err(|kind| this.reject_response(POOLS, kind))?;
             Ok(raw.map(|_| pools.into()))
         };
         self.markets.pools.get(token, max_age, fetch).await

@@ -29,7 +29,7 @@ const SOURCE: &str = "okx.token-search";
 const PATH: &str = "/api/v6/dex/market/token/search";
 const MAX_CURSOR_LEN: usize = 128;
 
-/// What is searched for.
+/// A search.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenSearch {
     text: String,
@@ -86,13 +86,13 @@ impl TokenSearch {
 }
 
 impl Okx {
-    /// Tokens of a chain that a symbol, a name or an address finds, in the source's order, at most
-    /// `limit` from `cursor`, which is the `next_cursor` of an earlier page. Nothing found is an
-    /// empty page.
+    /// The tokens of a chain that match a symbol, a name or an address, in the source's order: at
+    /// most `limit`, from `cursor`, which is the `next_cursor` of an earlier page. A page may be
+    /// empty.
     ///
     /// # Errors
     ///
-    /// What makes the answer unusable.
+    /// When the answer is unusable.
     pub async fn search_tokens(
         &self,
         text: &str,
@@ -115,7 +115,7 @@ impl Okx {
     async fn fetch_search(&self, search: &TokenSearch) -> Result<Sourced<Arc<FoundPage>>, Error> {
         let path = search.path();
         let raw: Sourced<Vec<Box<RawValue>>> = self.read(SOURCE, &path, None).await?;
-        let page = page(&raw.value, search).map_err(|kind| self.spoiled(SOURCE, kind))?;
+        let page = page(&raw.value, search).map_err(|kind| self.reject_response(SOURCE, kind))?;
         Ok(raw.map(|_| Arc::new(page)))
     }
 }

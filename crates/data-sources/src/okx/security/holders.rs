@@ -41,8 +41,8 @@ impl Okx {
     }
 }
 
-/// The rows that state a share. One share that cannot be one spoils the list: then the unit is not
-/// what is documented.
+/// The rows that state a share. One impossible share invalidates the list: then the unit differs
+/// from the documented one.
 fn read(rows: &Json<'_>) -> Result<Vec<Holder>, SourceErrorKind> {
     let rows = rows.elements()?;
     let stated = rows

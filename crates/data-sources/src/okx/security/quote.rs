@@ -1,4 +1,4 @@
-//! `GET /api/v6/dex/aggregator/quote`: what a swap would give, without calldata.
+//! `GET /api/v6/dex/aggregator/quote`: the expected output of a swap, without calldata.
 
 use alloy_primitives::{Address, U256};
 use readings::{Figure, security::Quoted};
@@ -66,7 +66,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// The quote, if it is the one that was asked for.
+    /// Reads the quote, and checks that it is about the request.
     fn read(&self, data: &Json<'_>) -> Result<Quoted, SourceErrorKind> {
         let row = data.only()?;
         let (from, to) = (row.member("fromToken")?, row.member("toToken")?);
@@ -117,7 +117,8 @@ impl Asked {
     }
 }
 
-/// A plain decimal with an optional minus sign: the figure is shown, nothing is decided by it.
+/// A plain decimal with an optional minus sign. The figure is only shown: no decision depends on
+/// it.
 fn signed(json: &Json<'_>) -> Option<Figure> {
     let text = json.text().ok()?;
     crate::Decimal::parse(text.strip_prefix('-').unwrap_or(&text)).ok()?;

@@ -16,11 +16,11 @@ use crate::{
 };
 
 const PATH: &str = "/api/v6/security/token-scan";
-/// The kind of caller, as the interface's documentation has it; it names no other.
+/// The kind of caller. The interface's documentation has this one only.
 const CALLER: &str = "onchain_os_cli";
 
-/// Members that are `true` when a risk is there. `isHasAssetEditAuth` is about Solana alone, and
-/// `isRiskToken` is superseded by the level.
+/// Members that are `true` when the risk is present. `isHasAssetEditAuth` concerns Solana only, and
+/// the level supersedes `isRiskToken`.
 const FLAGS: [(&str, Check); 20] = [
     ("isHoneypot", Check::Honeypot),
     ("isRubbishAirdrop", Check::RubbishAirdrop),
@@ -82,7 +82,7 @@ impl Okx {
     }
 }
 
-/// The only row, if it is about the token that was asked for.
+/// The only row, if it is about the requested token.
 fn subject<'a>(
     rows: &Json<'a>,
     chain_id: u64,
@@ -111,7 +111,7 @@ fn read(row: &Json<'_>) -> Scan {
     let mut complete = true;
     let mut tax = |key| {
         let tax = percent(&row.find(key)?);
-        // A tax that cannot be one: nobody knows what else is wrong.
+        // An impossible tax: other members may be wrong too.
         complete &= tax.is_ok();
         tax.ok()
     };
@@ -166,7 +166,7 @@ mod tests {
             [wash(false, false), wash(true, false), wash(false, true)],
             [Some(false), Some(true), Some(true)]
         );
-        // Only Solana has it.
+        // Only Solana has this member.
         assert!(
             scan(&json!({"isHasAssetEditAuth": true}))
                 .findings

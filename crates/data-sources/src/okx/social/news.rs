@@ -14,7 +14,7 @@ use crate::{
     news::{articles, html_title, label},
 };
 
-/// Most symbols that are kept of an article.
+/// Most symbols of an article that are kept.
 const MOST_SYMBOLS: usize = 10;
 
 #[derive(Deserialize)]

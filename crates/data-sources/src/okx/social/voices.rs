@@ -56,7 +56,7 @@ pub(super) fn voices(data: Data, now: Timestamp) -> Result<Vec<Voice>, SourceErr
 fn voice(row: Value, now: Timestamp) -> Option<Voice> {
     let row: Row = crate::wire::row(row)?;
     let handle = x_handle(&row.handle)?;
-    // The address is made from the account and the post's number: a link elsewhere cannot slip in.
+    // The address is built from the account and the post's number: a link elsewhere cannot slip in.
     let first_post = row.first_mention.and_then(|first| {
         let id = first.content_id?;
         let at = past_millis(first.time, now)?;

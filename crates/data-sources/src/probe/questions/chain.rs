@@ -1,11 +1,11 @@
-//! Who knows the interfaces of contracts.
+//! Sources of contract interfaces.
 
 use alloy_primitives::Selector;
 
 use super::{USDT0, probed, questions};
 use crate::{CHAIN_ID, fourbyte::Fourbyte, sourcify::Sourcify};
 
-/// `transfer(address,uint256)`, and one that nobody knows.
+/// `transfer(address,uint256)`, and an unknown selector.
 const TRANSFER: Selector = alloy_primitives::FixedBytes([0xa9, 0x05, 0x9c, 0xbb]);
 const NOBODYS: Selector = alloy_primitives::FixedBytes([0x12, 0x34, 0x56, 0x78]);
 

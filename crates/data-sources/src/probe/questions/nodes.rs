@@ -1,5 +1,5 @@
-//! Nodes: each endpoint of each chain is asked by itself. Transactions are not asked for, because
-//! there is none that every node of a chain keeps.
+//! Nodes: each endpoint of each chain is asked separately. Transactions are not asked for, because
+//! no transaction is kept by every node of a chain.
 
 use serde_json::{Value, json};
 
@@ -11,11 +11,11 @@ use crate::{
     provenance::Sourced,
     rpc::{
         RpcReader,
-        endpoint::{Endpoint, NodeError, Outcome, nothing},
+        endpoint::{Endpoint, NodeError, RpcReply, nothing},
     },
 };
 
-/// A contract that stands at the same address on every chain.
+/// A contract at the same address on every chain.
 const MULTICALL: &str = "0xca11bde05977b3631167028862be2a173976ca11";
 
 /// A question to a node.
@@ -86,8 +86,7 @@ impl Probed for RpcReader {
     }
 }
 
-/// A call to one endpoint. Its result is only read as far as there is one: what it means is up to
-/// whoever calls.
+/// A call to one endpoint. The result's text is the reading; its meaning is not judged.
 fn question(endpoint: &Endpoint, call: Call) -> Question<'_> {
     let Call {
         source,
@@ -112,7 +111,7 @@ fn question(endpoint: &Endpoint, call: Call) -> Question<'_> {
 fn read(
     source: &'static str,
     method: &str,
-    told: Result<Sourced<Outcome<String>>, NodeError>,
+    told: Result<Sourced<RpcReply<String>>, NodeError>,
 ) -> Result<Sourced<String>, Error> {
     let refused = |message: String| SourceError {
         source,
@@ -123,16 +122,16 @@ fn read(
     };
     match told {
         Ok(told) => match told.value {
-            Outcome::Value(value) => Ok(Sourced {
+            RpcReply::Value(value) => Ok(Sourced {
                 value,
                 sources: told.sources,
             }),
-            // The empty call that is asked may revert: the node ran it.
-            Outcome::Reverted(_) => Ok(Sourced {
+            // The empty call may revert: even then the node ran it.
+            RpcReply::Reverted(_) => Ok(Sourced {
                 value: "reverted".to_owned(),
                 sources: told.sources,
             }),
-            Outcome::NoMethod => Err(refused(format!("the node does not offer {method}")).into()),
+            RpcReply::NoMethod => Err(refused(format!("the node does not offer {method}")).into()),
         },
         Err(NodeError::Source(error)) => Err(error.into()),
         Err(NodeError::Refused(message) | NodeError::Unsuitable(message)) => {

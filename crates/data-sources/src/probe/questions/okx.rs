@@ -12,7 +12,7 @@ use crate::{
 
 /// Ten dollars of USD₮0.
 const TEN_USD: U256 = U256::from_limbs([10_000_000, 0, 0, 0]);
-/// Wrapped ether on Ethereum, of whose leaders OKX tells.
+/// Wrapped ether on Ethereum, whose leaders OKX knows.
 const ETH: SocialToken = SocialToken {
     symbol: "ETH",
     chain_index: 1,
@@ -40,7 +40,7 @@ fn market(this: &Okx) -> Vec<Question<'_>> {
     }
 }
 
-/// Quotes bind nobody, and what is built from them is not signed.
+/// Quotes bind nobody, and the built transactions are not signed.
 fn trade(this: &Okx) -> Vec<Question<'_>> {
     questions! { "okx";
         ["okx.quote"] => this.shown_quote(USDT0, WOKB, TEN_USD, NOW),

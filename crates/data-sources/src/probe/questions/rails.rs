@@ -1,4 +1,4 @@
-//! The venues that plans are built from.
+//! The venues of plans.
 
 use alloy_primitives::{Address, B256, U256, address, b256};
 use calldata_checks::BasisPoints;
@@ -19,26 +19,26 @@ const USDC_ON_BASE: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
 const AMOUNT: U256 = U256::from_limbs([100_000_000, 0, 0, 0]);
 /// One percent, in basis points.
 const SLIPPAGE: u16 = 100;
-/// Base and Ethereum, as Circle numbers them.
+/// Circle's numbers of Base and Ethereum.
 const BASE_DOMAIN: u32 = 6;
 const ETHEREUM_DOMAIN: u32 = 0;
-/// A transaction whose messages are asked for. That nobody knows it is an answer as well.
+/// A transaction whose messages are asked for. "Unknown" is a valid answer.
 const BURN: B256 = b256!("c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1");
 
-/// What the rail says of itself when it asks: an aggregator knows an integrator and its fee.
+/// The rail's own terms: an aggregator knows an integrator and its fee.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// The integrator's exact string.
     pub integrator: String,
     /// The service's own fee.
     pub fee: BasisPoints,
-    /// The code of the builder at the prediction market; zero for none.
+    /// The builder code at the prediction market; zero for none.
     pub builder_code: B256,
     /// The builder of perpetuals.
     pub builder: Option<Address>,
 }
 
-/// An adapter that is asked on some terms.
+/// An adapter and the terms under which it is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Rail<'a, A> {
     /// The adapter.
@@ -48,7 +48,7 @@ pub struct Rail<'a, A> {
 }
 
 impl<'a> Rail<'a, Lifi> {
-    /// What is asked of the aggregator, for whoever makes the pair anew each time.
+    /// The questions to the aggregator, for a caller that builds the pair anew each time.
     #[must_use]
     pub fn asks(&self) -> Vec<Question<'a>> {
         let Self { adapter, terms } = *self;

@@ -1,5 +1,4 @@
-//! News, and who talks of what; models, of which the list is asked for: each other question costs
-//! money.
+//! News and social media. Models are only asked for their list: any other question costs money.
 
 use super::{probed, questions, tokens::symbol};
 use crate::{
@@ -63,6 +62,6 @@ probed!(Openai, |this| questions! { "openai";
     ["openai.models"] => this.models(),
 });
 
-// These two document no list of models.
+// These two have no documented list of models.
 probed!(Fal, |_this| Vec::new());
 probed!(Perplexity, |_this| Vec::new());

@@ -6,7 +6,7 @@ use crate::{
     goplus::Goplus,
 };
 
-/// The platform of the home chain, as catalogues call it.
+/// The home chain by the catalogues' name.
 const PLATFORM: &str = "xlayer";
 
 pub(super) fn symbol() -> Result<readings::symbol::SymbolKey, Error> {

@@ -14,11 +14,11 @@ async fn a_status_is_believed_when_two_nodes_agree_and_labelled_when_one_says_it
         testimony(&[&one]).await,
         Testimony::OneNode("only_one_node_configured")
     );
-    // One that lags behind says nothing against it.
+    // A node that is behind does not contradict it.
     let lagging = changed("eth_getTransactionByHash", |tx| *tx = Value::Null).await;
     let silent = Testimony::OneNode("other_nodes_do_not_answer");
     assert_eq!(testimony(&[&one, &lagging]).await, silent);
-    // With a third one there are two again.
+    // With a third node, two agree again.
     assert_eq!(
         testimony(&[&one, &lagging, &two]).await,
         Testimony::TwoNodes
@@ -52,7 +52,7 @@ async fn a_node_that_knows_it_without_its_outcome_does_not_make_it_unknown() {
         let told = reader(&nodes).transaction(196, HASH, None).await;
         assert_eq!(code(told), "upstream_malformed");
     }
-    // One that says another sender than a whole answer contradicts it, whatever it knows of the
+    // A node with another sender contradicts a complete report, whatever it knows about the
     // outcome.
     let other = {
         let mut replies = replies();
@@ -98,7 +98,7 @@ async fn nodes_that_contradict_each_other_are_not_believed() {
     let record = told.unwrap().value.unwrap();
     assert_eq!(
         (record.receipt.unwrap().outcome, record.testimony),
-        (Outcome::Success, Testimony::TwoNodes)
+        (ExecutionOutcome::Success, Testimony::TwoNodes)
     );
 }
 
@@ -135,6 +135,6 @@ async fn the_node_that_answered_is_asked_first_afterwards() {
     let good = node(replies()).await;
     let reader = reader(&[&down, &good]);
     reader.transaction(196, HASH, None).await.unwrap();
-    // It was tried for the transaction, at the same time as the other one, and not for the block.
+    // It was asked for the transaction, at the same time as the other one, and not for the block.
     assert_eq!(methods(&down).await, ["eth_chainId"]);
 }

@@ -1,4 +1,4 @@
-//! Outages, lies, and answers that are only half there.
+//! Outages, wrong answers, and incomplete answers.
 
 use data_sources::bybit::Bybit;
 use readings::derivatives::Part;
@@ -46,7 +46,7 @@ async fn outages_keep_their_reason() {
             "{body:?}"
         );
     }
-    // The usual way to say "too many" inside a success.
+    // The usual form of "too many requests" inside a success.
     assert_eq!(
         reason(
             of_okx(|_| Some(raw(
@@ -149,7 +149,7 @@ async fn a_part_that_fails_leaves_a_named_gap() {
         .collect();
     assert_eq!(statuses, ["ok", "ok", "unavailable", "unavailable"]);
 
-    // A rate of an unknown interval is no rate.
+    // A rate of an unknown interval does not count.
     let no_list = |path: &str| (path == "/fapi/v1/fundingInfo").then(|| ResponseTemplate::new(403));
     let reading = of_binance(no_list).await.unwrap().value;
     assert_eq!(
@@ -191,7 +191,7 @@ async fn a_part_that_fails_leaves_a_named_gap() {
         gap(&reading, Part::Funding),
         Some("funding_interval_unknown")
     );
-    // Hours that are no whole number of hours are unknown.
+    // Hours that are not a whole number are unknown.
     for value in ["", "0", "8.5", "48"] {
         let change = move |path: &str| {
             path.ends_with("tickers").then(|| {
@@ -256,7 +256,7 @@ async fn figures_in_another_unit_are_not_believed() {
             answer(&body)
         })
     };
-    // Contracts are there, and are no substitute.
+    // Contracts are present, and are no substitute.
     let reading = of_okx(empty).await.unwrap().value;
     assert_eq!(
         (&reading.open_interest, gap(&reading, Part::OpenInterest)),

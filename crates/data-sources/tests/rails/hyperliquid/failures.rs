@@ -1,4 +1,4 @@
-//! Lists without places to trust, and what is no answer.
+//! Lists whose indices cannot be trusted, and invalid answers.
 
 use super::*;
 
@@ -32,7 +32,7 @@ async fn every_entry_of_a_universe_is_read() {
         ("maxLeverage", json!(2.5)),
         ("isDelisted", json!("no")),
     ] {
-        // In an entry that nobody asked for: a list that is wrong somewhere has no places to trust.
+        // In an entry that was not requested: a list with any defect has no trustworthy indices.
         let result = contexts(|body| body[0]["universe"][2][member] = wrong.clone()).await;
         assert_eq!(
             place(result),
@@ -57,7 +57,7 @@ async fn the_list_of_dexes_starts_with_null() {
         change(body.as_array_mut().unwrap());
         async move { with("perpDexs", json(&body), "xyz:GOLD").await }
     };
-    // Without it, every dex would have its neighbour's ids.
+    // Without the entry, every dex would have its neighbour's ids.
     assert_eq!(place(list(|dexes| drop(dexes.remove(0))).await), "$");
     assert_eq!(place(list(Vec::clear).await), "$");
     assert_eq!(
@@ -68,13 +68,13 @@ async fn the_list_of_dexes_starts_with_null() {
         place(list(|dexes| dexes[2]["name"] = json!(2)).await),
         "$[2].name"
     );
-    // A dex that was removed keeps its place.
+    // A removed dex keeps its index.
     let behind = list(|dexes| dexes.insert(1, Value::Null)).await.unwrap();
     assert_eq!((behind.dex_index, behind.asset_id), (2, 120_002));
 }
 
-/// Only dexes that the venue lists are asked about: `null` about one is its contradiction, and no
-/// mistake of the caller's.
+/// Only listed dexes are asked about: `null` about one is the venue's contradiction, and not the
+/// caller's mistake.
 #[tokio::test]
 async fn null_about_a_listed_dex_is_malformed() {
     for (kind, coin) in [

@@ -1,4 +1,4 @@
-//! What is no quote at all.
+//! Answers that are not quotes.
 
 use super::*;
 
@@ -71,7 +71,7 @@ async fn a_rate_limit_is_told_and_never_tried_again() {
             vec![("retry-after", "Sat, 21 Nov 2026 01:00:30 GMT")],
             Some(30),
         ),
-        // Nobody keeps us away for longer than two hours.
+        // No upstream can pause us for longer than two hours.
         (vec![("retry-after", "99999999")], Some(7200)),
         (vec![("retry-after", "0")], Some(0)),
         (vec![], Some(15)),
@@ -252,7 +252,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn what_is_switched_off_is_not_asked() {
+async fn a_disabled_source_is_not_asked() {
     let server = answering(json(&recorded("lifi/quote_usdc_weth.json"))).await;
     let lifi = lifi(LifiConfig {
         common: VenueConfig {

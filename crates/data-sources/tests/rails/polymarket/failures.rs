@@ -1,4 +1,4 @@
-//! Answers that contradict each other, and what is no answer.
+//! Answers that contradict each other, and invalid answers.
 
 use super::*;
 
@@ -43,7 +43,7 @@ async fn a_tick_that_changes_meanwhile_is_refused() {
         malformed("$.mts", detail)
     );
     assert_eq!(place(book("/mts", json!(0.001)).await), "$.mts");
-    // The list may lag behind a change, or tell none.
+    // The list may lag behind a change, or state no tick size.
     for lagging in [json!(0.001), Value::Null] {
         assert!(listed("/orderPriceMinTickSize", lagging).await.is_ok());
     }
@@ -82,10 +82,10 @@ async fn sources_must_agree_on_the_tokens_and_their_outcomes() {
         book("/t", swapped).await.unwrap().tokens[0].token_id,
         id(NO)
     );
-    // Outcomes that look the same name neither token.
+    // Outcomes that look alike identify neither token.
     let alike = json!([{"t": YES, "o": "Yes"}, {"t": NO, "o": "Yes\u{200b}"}]);
     assert_eq!(place(book("/t", alike).await), "$.t");
-    // Outcomes that changed places sell the opposite.
+    // Swapped outcomes would sell the opposite.
     let crossed = json!([{"t": YES, "o": "No"}, {"t": NO, "o": "Yes"}]);
     assert_eq!(place(book("/t", crossed).await), "$[0].clobTokenIds");
     assert_eq!(
@@ -272,7 +272,7 @@ async fn a_hanging_call_ends_in_time() {
     );
 }
 
-/// `null` is no word of the venue's about a token: it is never told as the caller's mistake.
+/// `null` is not the venue's statement about a token: it is never reported as the caller's mistake.
 #[tokio::test]
 async fn an_answer_that_says_nothing_is_malformed() {
     for part in [

@@ -95,7 +95,7 @@ async fn a_node_without_simulation_is_told_from_no_node() {
             unavailable("no endpoint of chain 8453 offers eth_simulateV1")
         );
     }
-    // One that can is asked when the first one cannot.
+    // A node with the method is asked when the first one lacks it.
     let (first, second) = (
         node(json(&error(-32601, "Method not found"))).await,
         node(simulated(good())).await,
@@ -109,7 +109,7 @@ async fn a_node_without_simulation_is_told_from_no_node() {
             .len(),
         2
     );
-    // A node that fails is not one that lacks the method.
+    // A failing node is not the same as one that lacks the method.
     assert_eq!(
         reason(
             simulation(json(&error(-32000, "execution timeout"))).await,

@@ -1,4 +1,4 @@
-//! Limit orders of venues. What is said here is what is signed: the members of the order, not a
+//! Limit orders of venues, described from the signed members of the order and not from a
 //! description of it.
 
 use alloy_primitives::U256;

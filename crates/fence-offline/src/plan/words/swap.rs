@@ -38,7 +38,7 @@ pub(super) fn describe(plan: &Value, words: &mut Words) {
     describe_approvals(plan, chain_id, words);
 }
 
-/// Every recipient of a fee, with its amount, as the fee leg pays them.
+/// Every recipient of a fee with its amount, as the fee leg pays them.
 fn describe_fees(plan: &Value, chain_id: Option<u64>, call: &SwapCall, words: &mut Words) {
     let fees = call
         .legs
@@ -57,7 +57,7 @@ fn describe_fees(plan: &Value, chain_id: Option<u64>, call: &SwapCall, words: &m
     words.add("fee version", text(plan, "/fee_attribution/version"));
 }
 
-/// The role that the envelope names; the verifier compares it with the configuration.
+/// The role in the envelope; the verifier compares it with the configuration.
 fn role(plan: &Value, recipient: Address) -> String {
     let named = plan
         .pointer("/fee_attribution/recipients")

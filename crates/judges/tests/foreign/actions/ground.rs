@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Anvil,
 }
 
-/// One chain, and whoever shows its burns to the attestation service.
+/// One chain, and the task that shows its burns to the attestation service.
 pub(crate) struct Ground {
     pub(crate) rpc: Rpc,
     chain_id: u64,
@@ -91,7 +91,7 @@ impl Ground {
         format!("[chains.{id}]\nrpc_urls = [\"{url}\"]\n\n")
     }
 
-    /// What an account holds of a token.
+    /// An account's balance of a token.
     pub(crate) async fn holds(&self, token: Address, account: Address) -> U256 {
         let call = TestToken::balanceOfCall { account };
         self.rpc.view(token, &call).await.unwrap()
@@ -138,7 +138,7 @@ impl Ground {
         nonce.to()
     }
 
-    /// A block every so many seconds from now on; none for zero.
+    /// Makes a block every this many seconds from now on; none for zero.
     pub(crate) async fn mine_every(&self, seconds: u64) {
         let _: Value = anvil(&self.rpc, "evm_setIntervalMining", json!([seconds])).await;
     }

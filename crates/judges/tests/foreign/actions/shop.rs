@@ -6,7 +6,9 @@ use alloy_primitives::Address;
 use dev_chain::cctp::ATTESTER;
 use dev_chain::iris::{Iris, IrisServer};
 use dev_chain::{DevChain, arbitrum, base, xlayer};
-use judges::{Account, Answer, Client, Order, Outcome, Service, ServiceConfig, Toolchain, run};
+use judges::{
+    Account, Client, Order, OrderOutcome, Service, ServiceAnswer, ServiceConfig, Toolchain, run,
+};
 use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
 
@@ -85,9 +87,9 @@ impl Shop {
         }
     }
 
-    async fn pay(&self, order: &Order) -> Answer {
+    async fn pay(&self, order: &Order) -> ServiceAnswer {
         let outcome = self.client.pay(&self.toolchain, order).await.unwrap();
-        let Outcome::Answered(answer) = outcome else {
+        let OrderOutcome::Answered(answer) = outcome else {
             panic!("{:?}: {outcome:?}", self.client)
         };
         answer
@@ -111,7 +113,7 @@ impl Shop {
         wallet
     }
 
-    /// What a charged action answers with when it is over, at once or after its 202.
+    /// The answer of a charged action when it is over, at once or after its 202.
     pub(crate) async fn done(&self, route: &str, body: &Value) -> Value {
         let (status, answer) = self.act(route, body).await;
         assert!(

@@ -110,7 +110,7 @@ async fn rmcp_with_the_newest_revision() {
     check_rmcp(lifecycle, MODERN).await;
 }
 
-/// `rmcp` checks no results: they are judged by the tools' schemas here.
+/// `rmcp` does not check results, so this test validates them by the tools' schemas.
 async fn check_rmcp(lifecycle: ClientLifecycleMode, revision: &str) {
     let world = AgentWorld::start().await;
     let transport = StreamableHttpClientTransport::from_uri(world.recorder.url());

@@ -28,7 +28,7 @@ async fn scenario(world: &AgentWorld, name: &str, revision: &str) -> Vec<Check> 
         .args(["--scenario", name, "--spec-version", revision])
         .arg("-o")
         .arg(folder.path());
-    // It ends with a failure when a check fails: its report says which.
+    // The suite fails when a check fails; its report says which.
     let ended = run(suite, b"").await;
     let checks = report(folder.path());
     assert!(!checks.is_empty(), "{name}: {ended:?}");
@@ -44,8 +44,8 @@ fn report(folder: &Path) -> Vec<Check> {
         .collect()
 }
 
-/// So many checks of a scenario pass, and those alone fail that ask for what this server does not
-/// have.
+/// Asserts that this many checks of a scenario pass, and that only those fail that ask for features
+/// this server does not have.
 async fn check(world: &AgentWorld, name: &str, revision: &str, passed: usize, exempt: &[&str]) {
     let checks = scenario(world, name, revision).await;
     let with = |statuses: &[&str]| -> Vec<&Check> {
@@ -63,7 +63,7 @@ async fn check(world: &AgentWorld, name: &str, revision: &str, passed: usize, ex
     );
 }
 
-/// What `server-stateless` can only ask of tools made for it.
+/// The checks of `server-stateless` that need tools made for them.
 const NEEDS_FIXTURES: [&str; 4] = [
     "sep-2575-server-rejects-undeclared-capability",
     "sep-2575-missing-capability-http-400",
@@ -71,7 +71,7 @@ const NEEDS_FIXTURES: [&str; 4] = [
     "sep-2575-server-no-log-without-loglevel",
 ];
 
-/// What `caching` asks of lists other than that of the tools.
+/// The checks of `caching` about lists other than the list of tools.
 const NOT_OFFERED: [&str; 3] = [
     "sep-2549-prompts-list-caching-hints",
     "sep-2549-resources-list-caching-hints",

@@ -1,18 +1,18 @@
-//! What no well-behaved client sends: the answers have the statuses and codes of the specification,
-//! and its form.
+//! Requests that no well-behaved client sends: the answers have the statuses, codes and form of the
+//! specification.
 
 use serde_json::{Value, json};
 
 use super::world::{AgentWorld, LEGACY, MODERN};
 
-/// A request and what has to come of it.
+/// A request and its expected answer.
 struct Case {
     what: &'static str,
     revision: &'static str,
     headers: Vec<(&'static str, &'static str)>,
     body: String,
     status: u16,
-    /// The code of the error; none where the answer is a result.
+    /// The code of the error; `None` where the answer is a result.
     code: Option<i64>,
 }
 
@@ -27,7 +27,7 @@ fn legacy(what: &'static str, body: impl ToString, status: u16, code: Option<i64
     }
 }
 
-/// A request of the newest revision, with everything that it carries.
+/// A complete request of the newest revision.
 fn modern(what: &'static str, method: &'static str, status: u16, code: Option<i64>) -> Case {
     Case {
         what,
@@ -143,7 +143,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_answered_by_the_specification() {
+async fn wrong_requests_are_answered_by_the_specification() {
     let world = AgentWorld::start().await;
     let http = reqwest::Client::new();
     let mut messages = Vec::new();

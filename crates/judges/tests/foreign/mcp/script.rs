@@ -1,4 +1,4 @@
-//! What every client does: each tool once for a plan and once for a refusal.
+//! The script of every client: it calls each tool once for a plan and once for a refusal.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::base_chain::TRADER;
 use crate::rails::policy;
 
-/// The tools, in their order (service document 4.2).
+/// The tools, in the order of the tools list.
 pub(crate) const TOOLS: [&str; 5] = [
     "svc_prepare_swap",
     "svc_prepare_bridge",
@@ -20,7 +20,7 @@ pub(crate) const TOOLS: [&str; 5] = [
     "svc_delegation_fence_status",
 ];
 
-/// One call and what has to come of it.
+/// One call and its expected result.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Call {
     pub(crate) name: &'static str,
@@ -129,7 +129,7 @@ pub(crate) fn calls() -> Vec<Call> {
 }
 
 impl Call {
-    /// The result as a client gives it is what has to come of the call.
+    /// Asserts that the client's result is the expected one.
     pub(crate) fn check(&self, result: &Value) {
         assert_eq!(result.get("error"), None, "{self:?}");
         let structured = &result["structuredContent"];

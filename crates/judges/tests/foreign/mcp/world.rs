@@ -23,10 +23,10 @@ pub(crate) struct AgentWorld {
     _surroundings: Surroundings,
 }
 
-/// Who receives the fee of the recorded quotes, in the digits of calldata: an account of local
-/// chains, which `mcp-server serve` refuses to pay.
+/// Receives the fee of the recorded quotes, as digits of calldata: an account of local chains,
+/// which `mcp-server serve` refuses to pay.
 const RECORDED_RECIPIENT: &str = "90f79bf6eb2c4f870365e785982e1f101e93b906";
-/// Who receives it under [`FEES`].
+/// Receives the fee under [`FEES`].
 const RECIPIENT: &str = "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
 
 /// The recordings, with fees for a recipient that a server may pay.
@@ -50,7 +50,7 @@ fn recordings() -> Recordings {
     Recordings::load(folder.path()).unwrap()
 }
 
-/// What a server needs around it.
+/// The services around a server.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     pub(crate) toolchain: Toolchain,
@@ -97,8 +97,8 @@ impl AgentWorld {
         }
     }
 
-    /// Messages are of their revision, by its JSON Schema: `{revision, method, message}` each, with
-    /// the method of the request that the message answers.
+    /// Validates messages against the JSON Schema of their revision: `{revision, method, message}`
+    /// each, with the method of the request that the message answers.
     pub(crate) async fn judge_messages(&self, messages: &[Value]) {
         let node = self.toolchain.node_agent("mcp-schema.mjs");
         let problems: Vec<Vec<String>> = judge(node, &messages).await.unwrap();
@@ -108,9 +108,9 @@ impl AgentWorld {
         }
     }
 
-    /// Every message that the server sent through the proxy is one of the revision that was spoken,
-    /// by the revision's own JSON Schema. Then the server is stopped as an operator would; it must
-    /// end by itself and well.
+    /// Validates every message that the server sent through the proxy against the JSON Schema of
+    /// the spoken revision. Then it stops the server as an operator would; the server must end by
+    /// itself with success.
     pub(crate) async fn finish(self, revision: &str) {
         let exchanges = self.recorder.exchanges();
         let messages: Vec<Value> = exchanges
@@ -126,8 +126,8 @@ impl AgentWorld {
     }
 }
 
-/// The message of an answer, for its judge. An answer without one is what the transport says of
-/// such an answer.
+/// The message of an answer, for the validation. For an answer without a message, the transport's
+/// report of it.
 fn message(exchange: &Exchange, revision: &str) -> Option<Value> {
     let method = exchange
         .asked

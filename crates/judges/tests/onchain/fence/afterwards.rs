@@ -1,4 +1,4 @@
-//! What the router and its venues do is looked at afterwards.
+//! The enforcer checks the effects of the router and its venues afterwards.
 
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -12,9 +12,9 @@ use crate::stage::{
     redemption, swap, transferFromCall,
 };
 
-/// A router that does not do what its calldata says: it takes nothing, or pays nothing.
+/// A router that does not follow its calldata: it takes nothing, or pays nothing.
 #[tokio::test]
-async fn what_the_router_does_is_looked_at_afterwards() {
+async fn the_routers_effects_are_checked_afterwards() {
     let stage = Stage::fenced().await;
     let honest = Attack::honest(&stage, 1_000 * USD).await;
     let router: Bytes = stage
@@ -31,8 +31,8 @@ async fn what_the_router_does_is_looked_at_afterwards() {
         .unwrap();
     honest.refused(&stage, "allowance-left").await;
     stage.chain.set_code(ROUTER, &router).await.unwrap();
-    // An output token that says 1 to everything: the router believes it, the account has no more
-    // than before.
+    // An output token that answers 1 to everything: the router believes it, and the account has no
+    // more than before.
     let one = Bytes::from(alloy_primitives::hex!("600160005260206000f3"));
     let weth: Bytes = stage
         .chain
@@ -65,7 +65,7 @@ fn interposed(amount: u64) -> swapTokensMultipleV3ERC20ToERC20Call {
     call
 }
 
-/// A venue that takes more of the token, by an allowance that the account gave it before.
+/// A venue that takes more of the token through an earlier allowance of the account.
 #[tokio::test]
 async fn no_more_than_the_approved_amount_is_taken() {
     let stage = Stage::fenced().await;
@@ -86,13 +86,13 @@ async fn no_more_than_the_approved_amount_is_taken() {
     stage.interpose(USDC, take(1).abi_encode().into()).await;
     let attack = Attack::of(&stage, amount, &interposed(amount)).await;
     attack.refused(&stage, "taken").await;
-    // It is the taking that is refused, not the contract in between.
+    // The refusal is for the taking, not for the contract in between.
     stage.interpose(USDC, take(0).abi_encode().into()).await;
     stage.redeem(&[attack.entry(&stage)]).await.unwrap();
 }
 
-/// A redeemer that is a contract, and redeems a second order in the middle of the first: both would
-/// count the same output.
+/// A redeemer contract that redeems a second order in the middle of the first: both would count the
+/// same output.
 #[tokio::test]
 async fn a_swap_within_a_swap_is_refused() {
     let mut stage = Stage::fenced().await;
@@ -119,7 +119,7 @@ async fn a_swap_within_a_swap_is_refused() {
         .await;
     let refused = stage.send(STRANGER, INTERPOSED, &run(&outer)).await;
     assert_eq!(refused.unwrap_err(), "FenceEnforcer:nested");
-    // One after the other they are two swaps.
+    // One after the other, the two swaps pass.
     stage.interpose(WETH, approval(ROUTER, U256::ZERO)).await;
     for attack in [&inner, &outer] {
         stage

@@ -1,4 +1,4 @@
-//! The call is held to the account and its token, and to the order.
+//! The call must match the account, its token and the order.
 
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall as _;
@@ -37,12 +37,11 @@ async fn the_call_is_held_to_the_account_and_its_token() {
         call._swapData.insert(place, foreign);
         of(call).await.refused(&stage, "sending-asset").await;
     }
-    // A leg that spends what the router happens to hold.
+    // A leg that spends the router's own balance.
     let mut call = swap(amount);
     call._swapData[1].sendingAssetId = WETH;
     of(call).await.refused(&stage, "sending-asset").await;
-    // Deposits that are not what is approved: more by an allowance that was there before, twice, or
-    // less.
+    // Deposits that differ from the approval: more through an earlier allowance, twice, or less.
     stage.approve(USDC, U256::MAX).await;
     Attack::of(&stage, amount, &swap(6_000 * USD))
         .await
@@ -66,7 +65,7 @@ async fn the_call_is_held_to_the_account_and_its_token() {
     }
     let attack = Attack::raw(&stage, U256::from(amount), Bytes::new(), U256::ONE).await;
     attack.refused(&stage, "selector").await;
-    // The token for itself.
+    // The token swapped for itself.
     let mut call = swap(amount);
     call._swapData.truncate(1);
     let mut attack = of(call).await;
@@ -78,7 +77,7 @@ async fn the_call_is_held_to_the_account_and_its_token() {
     attack.refused(&stage, "encoding").await;
 }
 
-/// The function for one leg, where the policy has it: the leg deposits whatever it says of itself.
+/// The function for one leg, where the policy has it: the leg deposits whatever it names itself.
 #[tokio::test]
 async fn the_function_for_one_leg_is_read_as_well() {
     let mut stage = Stage::fenced().await;
@@ -114,8 +113,8 @@ async fn the_function_for_one_leg_is_read_as_well() {
     foreign.refused(&stage, "sending-asset").await;
     let less = Attack::raw(&stage, U256::from(amount + 1), call(USDC), minimum).await;
     less.refused(&stage, "amount").await;
-    // The chain's stand-in of the router has no such function: what the enforcer lets through, the
-    // router refuses.
+    // The chain's stand-in of the router has no such function, so the router refuses what the
+    // enforcer lets through.
     let allowed = Attack::raw(&stage, U256::from(amount), call(USDC), minimum).await;
     stage.refused(&[allowed.entry(&stage)], "0x").await;
 }

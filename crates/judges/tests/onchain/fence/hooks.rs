@@ -11,7 +11,7 @@ use crate::stage::{
     BATCH, DELEGATE, ENFORCER, HOLDER, STRANGER, Stage, USD, reason, runtime_code, swap,
 };
 
-/// The hook before a batch, with whatever terms.
+/// The hook before a batch, with any terms.
 fn before(terms: Bytes, attack: &Attack) -> Bytes {
     let call = beforeHookCall {
         terms,
@@ -31,7 +31,7 @@ fn terms(stage: &Stage) -> Bytes {
     delegation.caveats.last().unwrap().terms.clone()
 }
 
-/// Whoever calls the enforcer itself uses up nobody's order.
+/// A stranger who calls the enforcer directly uses up nobody's order.
 #[tokio::test]
 async fn the_hooks_of_a_stranger_change_nothing() {
     let stage = Stage::fenced().await;
@@ -41,7 +41,7 @@ async fn the_hooks_of_a_stranger_change_nothing() {
     stage.redeem(&[honest.entry(&stage)]).await.unwrap();
 }
 
-/// No hook after a batch without the one before it.
+/// The hook after a batch fails without the hook before it.
 #[tokio::test]
 async fn the_end_needs_its_beginning() {
     let stage = Stage::fenced().await;
@@ -61,8 +61,8 @@ async fn the_end_needs_its_beginning() {
     assert_eq!(refused.unwrap_err(), "FenceEnforcer:not-begun");
 }
 
-/// Terms that a grant of this project never has: of another length, or with a function whose legs
-/// are not read.
+/// Terms that no grant of this project has: of another length, or with a function whose legs the
+/// enforcer does not read.
 #[tokio::test]
 async fn terms_have_one_form() {
     let stage = Stage::fenced().await;
@@ -83,7 +83,7 @@ async fn terms_have_one_form() {
     assert_eq!(refused.unwrap_err(), "FenceEnforcer:selector");
 }
 
-/// The order's chain is the one that the enforcer stands on, whatever the terms say.
+/// The order's chain is the enforcer's own, whatever the terms say.
 #[tokio::test]
 async fn an_order_counts_on_its_chain() {
     let stage = Stage::fenced().await;

@@ -1,4 +1,4 @@
-//! The order: whose, for what, once, until when.
+//! The order: its signer, its content, its single use, its deadline.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolValue as _;
@@ -21,7 +21,8 @@ async fn the_order_says_the_rest() {
         attack
     };
     let cases: Vec<(Attack, &str)> = vec![
-        // The redeemer's key alone: nothing of the delegate's order can be said otherwise.
+        // With the redeemer's key alone, the attacker cannot change any part of the delegate's
+        // order.
         (with(&|a| a.signed_by = REDEEMER), "signer"),
         (with(&|a| a.signed_by = HOLDER), "signer"),
         (
@@ -41,8 +42,8 @@ async fn the_order_says_the_rest() {
             with(&|a| a.order.grant_id = B256::repeat_byte(0x23)),
             "signer",
         ),
-        // Another call than the ordered one, another output token, no minimum or one that the call
-        // does not promise.
+        // Another call than the ordered one, another output token, no minimum, or a minimum that
+        // the call does not promise.
         (with(&|a| a.order.call_hash = B256::repeat_byte(1)), "call"),
         (with(&|a| a.order.output_token = USDC), "output-token"),
         (with(&|a| a.order.output_token = EXCHANGE), "output-token"),
@@ -53,7 +54,7 @@ async fn the_order_says_the_rest() {
     for (attack, expected) in cases {
         attack.refused(&stage, expected).await;
     }
-    // Each member of a true order, changed by who has the redeemer's key.
+    // The holder of the redeemer's key changes each member of a true order.
     let signature = *honest.signed().signature().as_bytes();
     let changes: [fn(&mut Order); 5] = [
         |order| order.payload_digest = B256::repeat_byte(9),
@@ -91,7 +92,7 @@ async fn the_order_says_the_rest() {
         entry.context = stage.context(Purpose::Swap, &args(&honest.order, signature));
         stage.refused(&[entry], expected).await;
     }
-    // Its deadline is its last second.
+    // The deadline is the last valid second.
     let other = Attack::honest(&stage, 2 * USD).await;
     let (deadline, next) = (other.order.deadline, "evm_setNextBlockTimestamp");
     let _: Value = stage
@@ -105,8 +106,8 @@ async fn the_order_says_the_rest() {
     honest.refused(&stage, "deadline").await;
 }
 
-/// Both entries of one transaction would count the same output: the order is used once, whatever it
-/// is put beside.
+/// Both entries of one transaction would count the same output, so the order counts once, whatever
+/// stands beside it.
 #[tokio::test]
 async fn an_order_is_used_once_within_a_transaction_too() {
     let stage = Stage::fenced().await;
@@ -142,7 +143,7 @@ async fn a_delegation_counts_for_its_account_and_redeemer() {
     stage
         .refused_as(STRANGER, &[honest.entry(&stage)], "InvalidDelegate()")
         .await;
-    // Passed on by the redeemer to somebody else.
+    // The redeemer passes it on to somebody else.
     let root = crate::stage::raw(&stage.delegations, Purpose::Swap, &honest.args());
     let passed = pass_on(&stage, STRANGER.address);
     let mut entry = honest.entry(&stage);
@@ -153,7 +154,7 @@ async fn a_delegation_counts_for_its_account_and_redeemer() {
     stage.redeem(&[honest.entry(&stage)]).await.unwrap();
 }
 
-/// A delegation of the redeemer's own, whose authority is the account's.
+/// A delegation of the redeemer's own, with the account's as its authority.
 fn pass_on(stage: &Stage, to: Address) -> crate::stage::Delegation {
     use alloy_sol_types::SolStruct as _;
     mod typed {

@@ -121,7 +121,7 @@ async fn the_steps_are_those_of_a_plan() {
             with(&|a| a.executions[1].callData = approval(ROUTER, small + U256::ONE)),
             "amount",
         ),
-        // One step more, one less, another order of them.
+        // One step more, one step less, another order of the steps.
         (
             with(&|a| a.executions.push(a.executions[2].clone())),
             "steps",
@@ -148,7 +148,7 @@ async fn the_steps_are_those_of_a_plan() {
     for (attack, expected) in cases {
         attack.refused(&stage, expected).await;
     }
-    // One call at a time, calls that may fail, and a mode of something else.
+    // One call at a time, calls that may fail, and an unknown mode.
     for place in 0..32 {
         let mut attack = honest.clone();
         attack.mode = SINGLE;
@@ -165,7 +165,7 @@ async fn the_steps_are_those_of_a_plan() {
     single.mode = SINGLE;
     single.execution = crate::stage::packed(USDC, 0, &approval(ROUTER, small));
     stage.refused(&[single], "FenceEnforcer:mode").await;
-    // The parts as they were are accepted: what is refused above is refused for its one change.
+    // The unchanged parts are accepted, so each refusal above is for its one change.
     stage.redeem(&[honest.entry(&stage)]).await.unwrap();
 }
 
@@ -175,7 +175,7 @@ async fn a_batch_has_one_encoding() {
     let honest = Attack::honest(&stage, 1_000 * USD).await.entry(&stage);
     let expect = "FenceEnforcer:encoding";
     let trailing = [honest.execution.as_ref(), &[0; 32]].concat();
-    // The same list further behind: where it begins is said by the first word.
+    // The same list further behind: the first word says where it begins.
     let moved = [
         &U256::from(64).to_be_bytes::<32>(),
         &[0; 32][..],

@@ -20,7 +20,7 @@ pub(super) fn size(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
                     _ => Err(reader.malformed("no pixels")),
                 };
             }
-            // A second start of an image, and markers that stand alone.
+            // A second start of an image, and markers without a segment.
             0xd8 => return Err(reader.malformed("two images")),
             0x01 | 0xd0..=0xd7 => {}
             code => {
@@ -81,8 +81,8 @@ fn frame(segment: &[u8]) -> Result<(u32, u32), ImageError> {
     Ok((u32::from(width), u32::from(height)))
 }
 
-/// Skips coded pixels up to the next marker, which stays. In them 0xff is followed by 0x00 or is a
-/// restart.
+/// Skips coded pixels up to the next marker, which is not taken. Among pixels, 0xff is followed by
+/// 0x00 or is a restart.
 fn skip_scan(reader: &mut Reader<'_>) {
     let mut pairs = reader.rest.windows(2);
     let is_marker =

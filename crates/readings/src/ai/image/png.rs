@@ -81,7 +81,7 @@ const fn table() -> [u32; 256] {
 mod tests {
     use super::*;
 
-    /// The checksum of the empty `IEND` chunk stands at the end of every PNG.
+    /// Every PNG ends with the checksum of the empty `IEND` chunk.
     #[test]
     fn the_checksum_is_that_of_the_standard() {
         assert_eq!(crc(b"IEND", b""), 0xae42_6082);

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The smallest files that have the structure of each format, made by hand after the standards.
+/// The smallest files with the structure of each format, written by hand from the standards.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = png::SIGNATURE.to_vec();
     let mut header = [width.to_be_bytes(), height.to_be_bytes()].concat();
@@ -112,7 +112,7 @@ fn each_format_is_known_by_its_bytes_and_measured_by_its_header() {
 }
 
 #[test]
-fn whatever_is_cut_off_is_refused() {
+fn a_truncated_image_is_refused() {
     for (bytes, format) in all() {
         for length in 0..bytes.len() {
             let cut = bytes[..length].to_vec();
@@ -128,7 +128,7 @@ fn whatever_is_cut_off_is_refused() {
 }
 
 #[test]
-fn nothing_hides_behind_the_end() {
+fn no_data_hides_behind_the_end() {
     for (bytes, format) in all() {
         let page = [bytes, b"<script>alert(1)</script>".to_vec()].concat();
         assert_eq!(

@@ -27,7 +27,7 @@ pub(super) fn size(bytes: &[u8]) -> Result<(u32, u32), ImageError> {
             b"VP8X" => canvas = Some(extended(data)?),
             b"VP8 " => pixels = Some(lossy(data)?),
             b"VP8L" => pixels = Some(lossless(data)?),
-            // Animations have their pixels in frames; nobody asks for them.
+            // Animations keep their pixels in frames. They are not supported.
             b"ANIM" | b"ANMF" => return Err(body.malformed("animated")),
             _ => {}
         }

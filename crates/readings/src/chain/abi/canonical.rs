@@ -1,5 +1,5 @@
-//! The one canonical layout of encoded arguments: each byte is visited once, so that calldata
-//! cannot make little data mean much.
+//! The one canonical layout of encoded arguments. Each byte is visited once, so that small calldata
+//! cannot describe a huge value.
 
 use alloy_dyn_abi::DynSolType;
 
@@ -11,8 +11,7 @@ pub(super) fn length(types: &[&DynSolType], data: &[u8]) -> Option<usize> {
     sequence(types.iter().copied(), types.len(), data)
 }
 
-/// Heads, then tails in the order of the heads, with nothing between them. Gives the length of
-/// both.
+/// Reads heads, then tails in the order of the heads, without gaps. Returns the length of both.
 fn sequence<'t>(
     types: impl Iterator<Item = &'t DynSolType> + Clone,
     count: usize,
@@ -41,7 +40,7 @@ fn sequence<'t>(
     Some(tail)
 }
 
-/// What a dynamic type occupies in the tails.
+/// The length of a dynamic type's tail.
 fn dynamic(ty: &DynSolType, data: &[u8]) -> Option<usize> {
     match ty {
         DynSolType::Bytes | DynSolType::String => {
@@ -54,7 +53,7 @@ fn dynamic(ty: &DynSolType, data: &[u8]) -> Option<usize> {
         DynSolType::Array(inner) => {
             let count = number(data)?;
             let rest = data.get(WORD..)?;
-            // Every element occupies a word at least.
+            // Every element takes at least one word.
             if count > rest.len() / WORD {
                 return None;
             }
@@ -110,7 +109,7 @@ fn word(ty: &DynSolType, word: &[u8]) -> Option<()> {
     }
 }
 
-/// Bytes of a type among the heads.
+/// Length of a type's head, in bytes.
 fn head_length(ty: &DynSolType) -> Option<usize> {
     if ty.is_dynamic() {
         return Some(WORD);
@@ -124,7 +123,7 @@ fn head_length(ty: &DynSolType) -> Option<usize> {
     }
 }
 
-/// A length or an offset; `None` when no data could be that long.
+/// A length or an offset; `None` when no data can be that long.
 fn number(data: &[u8]) -> Option<usize> {
     let word = data.get(..WORD)?;
     zeros(word.get(..28)?)?;

@@ -1,4 +1,4 @@
-//! Declarations as people write them: `f(address to, (uint256 id, bytes data)[] items)`.
+//! Reads written declarations: `f(address to, (uint256 id, bytes data)[] items)`.
 
 use alloy_dyn_abi::DynSolType;
 use alloy_json_abi::Param;
@@ -14,10 +14,9 @@ pub(super) fn parse(text: &str) -> Option<(&str, Vec<Param>)> {
     reader.rest.is_empty().then_some((name, parameters))
 }
 
-/// The canonical name of a type, as it stands in the text that a selector is the hash of.
+/// The canonical name of a type, as it is hashed for a selector.
 ///
-/// The library's own name of a tuple with one member has a comma at its end, which no compiler
-/// writes.
+/// The library's own name of a tuple with one member ends with a comma, which no compiler writes.
 pub(super) fn type_name(ty: &DynSolType) -> String {
     match ty {
         DynSolType::Array(inner) => format!("{}[]", type_name(inner)),
@@ -57,7 +56,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A type, its array suffixes, and perhaps a name.
+    /// A type, its array suffixes, and an optional name.
     fn parameter(&mut self, depth: usize) -> Option<Param> {
         let (stem, components) = if self.rest.starts_with('(') {
             ("tuple", self.list(depth.saturating_add(1))?)

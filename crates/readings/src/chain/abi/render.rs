@@ -1,5 +1,5 @@
-//! Arguments as they are shown: numbers as decimal strings, addresses with their checksum,
-//! everything cut at a bound and marked where it was cut.
+//! Arguments in the form of an answer: numbers as decimal strings, addresses with their checksum.
+//! Everything is cut at a bound and marked where it was cut.
 
 use alloy_dyn_abi::DynSolValue;
 use alloy_json_abi::Param;
@@ -19,18 +19,18 @@ const MAX_TEXT: usize = 256;
 /// One argument of a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Argument {
-    /// Its name, when the declaration gives one.
+    /// Its name, when the declaration has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its type.
     #[serde(rename = "type")]
     pub ty: String,
     /// Its value: numbers are decimal strings, bytes are `0x` and hexadecimal digits, tuples are
-    /// objects when their members have names. What was too long is `{"cut": …}`.
+    /// objects when their members have names. A value that was cut is `{"cut": …}`.
     pub value: Value,
 }
 
-/// How many values of one transaction are shown.
+/// How many values of one transaction may still be shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     left: usize,
@@ -38,7 +38,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Room for `values`.
+    /// A budget of `values`.
     #[must_use]
     pub fn of(values: usize) -> Self {
         Self {
@@ -86,7 +86,7 @@ pub(super) fn value(value: &DynSolValue, declared: Option<&Param>, budget: &mut 
             list(elements, declared, budget)
         }
         DynSolValue::Tuple(members) => tuple(members, declared, budget),
-        // Structs with names, which no decoder of calldata gives.
+        // Structs with names, which no decoder of calldata returns.
         #[allow(
             unreachable_patterns,
             reason = "the variant exists when any crate of the graph asks for typed data (EIP-712)"
@@ -130,7 +130,7 @@ fn list(elements: &[DynSolValue], declared: Option<&Param>, budget: &mut Budget)
     Value::Array(shown)
 }
 
-/// An object when every member has a name of its own, a list otherwise.
+/// An object when every member has a distinct name, otherwise a list.
 fn tuple(members: &[DynSolValue], declared: Option<&Param>, budget: &mut Budget) -> Value {
     let components = declared
         .map(|param| param.components.as_slice())

@@ -72,7 +72,7 @@ fn only_the_canonical_encoding_is_one() {
     let mut longer = good.clone();
     longer.extend([1, 2, 3]);
     assert_eq!(transfer.decode(&longer).unwrap().trailing, 3);
-    // The same four bytes, another signature that was registered for them.
+    // The same four bytes, with another signature registered for them.
     let spam = signature("many_msg_babbage(bytes1)");
     assert_eq!(spam.selector(), transfer.selector());
     assert_eq!(spam.decode(&good), None);
@@ -173,7 +173,7 @@ fn long_values_are_cut_and_say_so() {
 }
 
 proptest! {
-    /// What alloy encodes is canonical, and each flipped bit gives other arguments or none.
+    /// Alloy's encoding is canonical, and each flipped bit gives other arguments or none.
     #[test]
     fn encodings_are_read_back(a in any::<[u8; 20]>(), n in any::<u64>(), text in "\\PC{0,40}", parts in prop::collection::vec(any::<Vec<u8>>(), 0..4), bit in any::<usize>()) {
         let signature = signature("f(address,(uint64,string)[],bytes[],int128)");
@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_foreign_panics(text in "\\PC{0,60}", data in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn no_foreign_calldata_panics(text in "\\PC{0,60}", data in prop::collection::vec(any::<u8>(), 0..300)) {
         if let Some(signature) = Signature::parse(&text) {
             let mut calldata = signature.selector().to_vec();
             calldata.extend(&data);

@@ -1,4 +1,4 @@
-//! A transaction as the tree of calls that its calldata asks for. What contracts do beyond that is
+//! A transaction as the tree of the calls in its calldata. Further calls that contracts make are
 //! not in it.
 
 use alloy_primitives::{Address, Selector, U256};
@@ -10,21 +10,21 @@ use crate::chain::{
     signature::{self, Reading},
 };
 
-/// Deepest call inside calls.
+/// Deepest nesting of calls.
 const MAX_DEPTH: usize = 4;
 /// Most calls of one transaction that are read.
 const MAX_CALLS: usize = 64;
 
-/// One call.
+/// A call, decoded as far as possible.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    /// The contract; `None` for the creation of one.
+pub struct DecodedCall {
+    /// The contract; `None` for a contract creation.
     pub to: Option<Address>,
-    /// Native coin, when the call names an amount.
+    /// Native coin, when the call states an amount.
     pub value: Option<U256>,
     /// Its calldata.
     pub data: Vec<u8>,
-    /// What it is read as.
+    /// Its signature and arguments, when they are known.
     pub reading: Option<Reading>,
     /// The calls that it carries.
     pub inner: Vec<Self>,
@@ -34,7 +34,7 @@ pub struct Call {
 
 /// The calls of a transaction; `None` when it has no calldata or creates a contract.
 #[must_use]
-pub fn root(transaction: &Transaction, known: &Knowledge) -> Option<Call> {
+pub fn root(transaction: &Transaction, known: &Knowledge) -> Option<DecodedCall> {
     let to = transaction.to?;
     if transaction.input.is_empty() {
         return None;
@@ -50,20 +50,20 @@ pub fn root(transaction: &Transaction, known: &Knowledge) -> Option<Call> {
     ))
 }
 
-impl Call {
+impl DecodedCall {
     /// The first four bytes.
     #[must_use]
     pub fn selector(&self) -> Option<Selector> {
         self.data.get(..4).map(Selector::from_slice)
     }
 
-    /// What it does, when it is a known function.
+    /// Its effect, when the function is known.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         Some(self.reading.as_ref()?.row?.role)
     }
 
-    /// This call and all inside it, outer ones first.
+    /// Visits this call and all calls inside it, outer ones first.
     pub fn visit<'c>(&'c self, see: &mut impl FnMut(&'c Self)) {
         see(self);
         for call in &self.inner {
@@ -79,14 +79,14 @@ fn read(
     known: &Knowledge,
     depth: usize,
     left: &mut usize,
-) -> Call {
+) -> DecodedCall {
     *left = left.saturating_sub(1);
     let candidates = data
         .get(..4)
         .and_then(|selector| known.candidates.get(&Selector::from_slice(selector)));
     let candidates = candidates.map(Vec::as_slice).unwrap_or_default();
     let reading = signature::read(data, known.contracts.get(&to), candidates);
-    let mut call = Call {
+    let mut call = DecodedCall {
         to: Some(to),
         value,
         data: data.to_vec(),

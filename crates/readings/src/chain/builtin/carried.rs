@@ -1,4 +1,4 @@
-//! The calls that arguments of a known function carry.
+//! The calls inside the arguments of a known function.
 
 use alloy_dyn_abi::DynSolValue;
 use alloy_primitives::{Address, U256};
@@ -17,8 +17,8 @@ pub(super) struct Carried {
     pub(super) data: Vec<u8>,
 }
 
-/// All calls that a function with this role makes for its arguments; `to` is the contract that was
-/// called itself. Who reads them bounds how many it reads, and counts the others.
+/// All calls that a function with this role makes for its arguments. `to` is the contract of the
+/// outer call. The caller bounds how many of them it reads, and counts the others.
 pub(super) fn carried(role: Role, to: Address, values: &[DynSolValue]) -> Vec<Carried> {
     match role {
         Role::SelfCalls => self_calls(to, values),
@@ -33,7 +33,7 @@ pub(super) fn carried(role: Role, to: Address, values: &[DynSolValue]) -> Vec<Ca
     }
 }
 
-/// The names of the first commands of Uniswap's universal router, and how many there are.
+/// The names of the first commands of Uniswap's universal router, and the number of all commands.
 pub(crate) fn commands(values: &[DynSolValue]) -> (Vec<&'static str>, usize) {
     let Some(DynSolValue::Bytes(commands)) = values.first() else {
         return (Vec::new(), 0);
@@ -66,7 +66,7 @@ pub(crate) fn commands(values: &[DynSolValue]) -> (Vec<&'static str>, usize) {
     (named, commands.len())
 }
 
-/// The elements of the list of calldata.
+/// The calls in a list of calldata.
 fn self_calls(to: Address, values: &[DynSolValue]) -> Vec<Carried> {
     let list = values.iter().find_map(|value| match value {
         DynSolValue::Array(elements) => Some(elements),
@@ -129,7 +129,7 @@ fn zipped(
     amounts: Option<&[DynSolValue]>,
     data: &[DynSolValue],
 ) -> Vec<Carried> {
-    // An account takes no amounts as none at all.
+    // An account reads no amounts as zero for every call.
     let amounts = amounts.filter(|amounts| !amounts.is_empty());
     if targets.len() != data.len() || amounts.is_some_and(|amounts| amounts.len() != data.len()) {
         return Vec::new();
@@ -150,7 +150,7 @@ fn zipped(
         .collect()
 }
 
-/// The first byte of the mode says whether one packed call follows, or an encoded list.
+/// The first byte of the mode says whether one packed call or an encoded list follows.
 fn erc7579(kind: Option<u8>, packed: &[u8]) -> Vec<Carried> {
     match kind {
         Some(0) => {
@@ -177,7 +177,7 @@ fn erc7579(kind: Option<u8>, packed: &[u8]) -> Vec<Carried> {
     }
 }
 
-/// Operation, target, amount, length and calldata, one after another without padding.
+/// Operation, target, amount, length and calldata, repeated without padding.
 fn multi_send(mut packed: &[u8]) -> Vec<Carried> {
     let mut found = Vec::new();
     while !packed.is_empty() {
@@ -196,7 +196,7 @@ fn multi_send(mut packed: &[u8]) -> Vec<Carried> {
         };
         match next() {
             Some(call) => found.push(call),
-            // Half of a list is worse than none.
+            // Half of a list is worse than no list.
             None => return Vec::new(),
         }
     }

@@ -18,7 +18,7 @@ const fn row(standard: &'static str, role: Role, declaration: &'static str) -> R
     }
 }
 
-/// Every known function. A signature stands once: `transferFrom` of ERC-20 and of ERC-721 are the
+/// Every known function. A signature has one row: `transferFrom` of ERC-20 and of ERC-721 are the
 /// same, and their logs tell them apart.
 pub(super) static ROWS: &[Row] = &[
     row("erc20", Transfer, "transfer(address to, uint256 amount)"),

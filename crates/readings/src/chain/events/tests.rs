@@ -117,7 +117,7 @@ fn approvals_say_what_they_allow() {
     let topics = [&[declared::permit2::Approval::SIGNATURE_HASH][..], &permit2].concat();
     let data = format!("{}{}", word(500), word(1_800_000_000));
     let granted = log(PERMIT2, &topics, &data);
-    // Anybody can log the same from somewhere else.
+    // Any other contract can log the same.
     let forged = log(BOB, &topics, &data);
     let events = read(network(1), &[unlimited, revoked, all, granted, forged]);
     let grants: Vec<&Grant> = events

@@ -1,4 +1,4 @@
-//! What a transaction does, in one word and one sentence.
+//! The action of a transaction, in one word and one sentence.
 
 mod executions;
 mod sides;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Status, View, warnings::Warning};
 use crate::chain::{
     amount::units,
-    builtin::{Role, calls::Call, well_known},
+    builtin::{Role, calls::DecodedCall, well_known},
     events::{Grant, Standard},
     network::NATIVE_DECIMALS,
     text::shown_symbol,
@@ -20,17 +20,17 @@ use crate::chain::{
 /// Most assets that a sentence names.
 const MAX_NAMED: usize = 4;
 
-/// What a transaction does.
+/// The action of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Action {
     /// In one word: `transfer`, `swap`, `approve`, …
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// In one sentence, made from a template.
+    /// In one sentence from a template.
     pub summary: String,
 }
 
-/// An action in both of its tenses.
+/// The words for an action, in two tenses.
 struct DecodedAction {
     kind: &'static str,
     /// `Sent`
@@ -41,7 +41,7 @@ struct DecodedAction {
     rest: String,
 }
 
-/// The action, and what the sentence alone would hide.
+/// The action, and warnings about facts that the sentence alone would hide.
 pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
     let mut warnings = Vec::new();
     let action = view.action(&mut warnings);
@@ -64,7 +64,7 @@ pub(super) fn action(view: &View<'_>) -> (Action, Vec<Warning>) {
         ),
     };
     if let Some(minted) = minted {
-        // That stands whatever comes of the call.
+        // This holds whatever the outcome of the call is.
         summary.push_str(&format!(
             " Layer 1 made {} for the sender.",
             view.native(minted)
@@ -124,10 +124,10 @@ impl View<'_> {
             .unwrap_or_else(|| self.any_call(call, to))
     }
 
-    /// A call whose function is known.
+    /// The words for a call of a known function.
     fn known_call(
         &self,
-        call: &Call,
+        call: &DecodedCall,
         to: Address,
         warnings: &mut Vec<Warning>,
     ) -> Option<DecodedAction> {
@@ -281,7 +281,7 @@ impl View<'_> {
         }
     }
 
-    fn any_call(&self, call: &Call, to: Address) -> DecodedAction {
+    fn any_call(&self, call: &DecodedCall, to: Address) -> DecodedAction {
         let what = match function(call) {
             Some(text) => text.to_owned(),
             None => match call.selector() {
@@ -314,7 +314,7 @@ impl View<'_> {
         )
     }
 
-    /// `10 USDC`, or what can be said when the token does not say its unit.
+    /// `10 USDC`, or a text without the unit when the token does not state it.
     fn asset_text(
         &self,
         standard: Standard,
@@ -344,7 +344,7 @@ impl View<'_> {
         }
     }
 
-    /// The symbol of a token when it may stand in a sentence, its address otherwise.
+    /// The symbol of a token when it is safe to show in a sentence, otherwise its address.
     fn token(&self, token: Address) -> String {
         let symbol = self.facts(token).and_then(|facts| facts.symbol.as_deref());
         symbol.and_then(shown_symbol).map_or_else(
@@ -361,7 +361,7 @@ impl View<'_> {
     }
 }
 
-fn function(call: &Call) -> Option<&str> {
+fn function(call: &DecodedCall) -> Option<&str> {
     Some(call.reading.as_ref()?.signature.name())
 }
 

@@ -1,4 +1,4 @@
-//! Calls, transfers, approvals and changes as they are shown.
+//! Calls, transfers, approvals and changes in the form of an answer.
 
 use alloy_primitives::{Address, U256};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::chain::{
     abi::{Argument, Budget},
     amount::{units, with_sign},
     balances,
-    builtin::{Role, calls::Call, commands},
+    builtin::{Role, calls::DecodedCall, commands},
     events::{Grant, Standard},
     knowledge::TokenFacts,
     network::NATIVE_DECIMALS,
@@ -22,7 +22,7 @@ pub(super) fn budget() -> Budget {
     Budget::of(MAX_VALUES)
 }
 
-/// A call, read as far as it can be.
+/// A call, decoded as far as possible.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShownCall {
     /// The contract, for a call inside another one.
@@ -31,29 +31,29 @@ pub struct ShownCall {
     /// Native coin that an inner call carries, in whole coins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The signature that fits; absent when none does.
+    /// The matching signature; absent when none matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// The first four bytes; absent when there are fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
-    /// The standard or the protocol that the function is of.
+    /// The standard or protocol of the function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standard: Option<&'static str>,
-    /// How sure the signature is.
+    /// The confidence in the signature.
     pub signature_confidence: Confidence,
     /// Its arguments.
     pub arguments: Vec<Argument>,
     /// The commands of Uniswap's universal router, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<&'static str>,
-    /// Commands that are not named.
+    /// The number of commands that are not named.
     #[serde(skip_serializing_if = "is_zero")]
     pub commands_left_out: usize,
     /// Bytes after the arguments, often an attribution.
     #[serde(skip_serializing_if = "is_zero")]
     pub trailing_bytes: usize,
-    /// Other signatures that fit as exactly.
+    /// Other signatures that match as exactly.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_signatures: Vec<String>,
     /// The calls that it carries.
@@ -64,7 +64,7 @@ pub struct ShownCall {
     pub calls_left_out: usize,
 }
 
-/// Something moved.
+/// A transfer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShownTransfer {
     /// `native`, `erc20`, `erc721` or `erc1155`.
@@ -72,9 +72,9 @@ pub struct ShownTransfer {
     /// The token and the amount.
     #[serde(flatten)]
     pub asset: ShownAsset,
-    /// From whom; the zero address when it was made.
+    /// The sender; the zero address when the asset was minted.
     pub from: String,
-    /// To whom; the zero address when it was destroyed.
+    /// The receiver; the zero address when the asset was burned.
     pub to: String,
 }
 
@@ -84,7 +84,7 @@ pub struct ShownAsset {
     /// The token's contract; absent for the native coin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// What the token calls itself. Untrusted text.
+    /// The token's own symbol. Untrusted text.
     pub symbol: Option<String>,
     /// Its unit; absent for NFTs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,59 +93,59 @@ pub struct ShownAsset {
     pub raw: String,
     /// In whole units; null when the token's unit is not known.
     pub amount: Option<String>,
-    /// Which one, of an NFT.
+    /// The id of an NFT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<String>,
 }
 
-/// Somebody may spend what is not theirs.
+/// A permission to spend the tokens of another account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShownApproval {
     /// `allowance`, `permit2`, `nft` or `all`.
     pub kind: &'static str,
     /// The token.
     pub token: String,
-    /// What the token calls itself. Untrusted text.
+    /// The token's own symbol. Untrusted text.
     pub symbol: Option<String>,
-    /// Whose.
+    /// The owner of the tokens.
     pub owner: String,
-    /// By whom.
+    /// The account that may spend.
     pub spender: String,
-    /// Up to how many atoms.
+    /// The limit, in atoms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
-    /// The same in whole units.
+    /// The limit in whole units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<String>,
-    /// Which one, of an NFT.
+    /// The id of an NFT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_id: Option<String>,
-    /// Until when, in Unix seconds, for Permit2.
+    /// The expiry of a Permit2 allowance, in Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
-    /// Whether it is as good as without limit.
+    /// Whether it is practically unlimited.
     pub unlimited: bool,
-    /// Whether it takes back what was allowed.
+    /// Whether it revokes an approval.
     pub revoked: bool,
 }
 
-/// Somebody has more or less of something.
+/// A balance change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShownChange {
-    /// Who.
+    /// The account.
     pub account: String,
     /// `native`, `erc20`, `erc721` or `erc1155`.
     pub standard: &'static str,
-    /// Of what, and how much; a loss has a sign.
+    /// The asset and the amount; a loss has a sign.
     #[serde(flatten)]
     pub asset: ShownAsset,
 }
 
-pub(super) fn call(call: &Call, budget: &mut Budget) -> ShownCall {
+pub(super) fn call(call: &DecodedCall, budget: &mut Budget) -> ShownCall {
     inner(call, true, budget)
 }
 
-fn inner(call: &Call, root: bool, budget: &mut Budget) -> ShownCall {
+fn inner(call: &DecodedCall, root: bool, budget: &mut Budget) -> ShownCall {
     let reading = call.reading.as_ref();
     let arguments =
         reading.map(|reading| reading.signature.arguments(&reading.decoded.values, budget));
@@ -180,9 +180,9 @@ fn inner(call: &Call, root: bool, budget: &mut Budget) -> ShownCall {
     }
 }
 
-/// The transfers, and how many there are.
+/// The transfers, and the number of all of them.
 pub(super) fn transfers(view: &View<'_>) -> (Vec<ShownTransfer>, usize) {
-    // Where the chain logs its own coin, what the transaction itself moves is among the logs.
+    // Where the chain logs its own coin, the transaction's own transfer is among the logs.
     let own = match balances::native_is_logged(view.record, view.events) {
         true => Vec::new(),
         false => balances::own_moves(view.record),

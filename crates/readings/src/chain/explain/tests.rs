@@ -47,7 +47,7 @@ fn record(to: Address, input: &str, logs: Vec<Log>) -> Record {
             delegations: 0,
         },
         receipt: Some(Receipt {
-            outcome: Outcome::Success,
+            outcome: ExecutionOutcome::Success,
             block,
             gas_used: U256::from(50_675),
             l1_gas: None,
@@ -159,7 +159,7 @@ fn a_success_without_a_log_is_no_transfer() {
 #[test]
 fn a_reverted_transaction_changed_nothing_but_the_fee() {
     let mut record = record(USDT0, CALLDATA, Vec::new());
-    record.receipt.as_mut().unwrap().outcome = Outcome::Reverted;
+    record.receipt.as_mut().unwrap().outcome = ExecutionOutcome::Reverted;
     record.transaction.value = U256::from(5);
     assert!(Needs::of(&record, &usdt0()).replay);
     let mut known = usdt0();

@@ -1,4 +1,4 @@
-//! What a reader should know beside the facts.
+//! Warnings that accompany the facts.
 
 use alloy_primitives::U256;
 use serde::Serialize;
@@ -15,12 +15,12 @@ use crate::chain::{
     text::shown_symbol,
 };
 
-/// Approvals of everything that have a warning of their own.
+/// Most unlimited approvals that get a warning each.
 const WARNED: usize = 3;
 /// The gas of a transaction that runs no code.
 const PLAIN_GAS: U256 = U256::from_limbs([21_000, 0, 0, 0]);
 
-/// Something that a reader should know.
+/// A warning for the reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// Stable code.
@@ -217,7 +217,7 @@ fn call(view: &View<'_>, cut: bool, warn: &mut impl FnMut(&'static str, &str)) {
     }
 }
 
-/// Whether an account or a Safe logged that what it was called for failed.
+/// Whether an account or a Safe logged a failure of the call that it was called for.
 fn failed_inside(view: &View<'_>) -> bool {
     let (Some(call), Some(receipt)) = (view.call, &view.record.receipt) else {
         return false;
@@ -251,14 +251,15 @@ fn native_is_unseen(view: &View<'_>) -> bool {
         return true;
     };
     match row.role {
-        // What wraps is known for one contract, and what unwraps is known when that one logs it.
+        // Only the one known contract wraps, and an unwrapping is known only when that contract
+        // logs it.
         Role::Wrap => call.to != Some(network.wrapped_native),
         Role::Unwrap => call.to != Some(network.wrapped_native) || !network.wrapped_logs,
         _ => !row.is_of_token(),
     }
 }
 
-/// Whether a transaction without calldata used more gas than sending a coin does.
+/// Whether a transaction without calldata used more gas than a plain transfer.
 fn ran_code(receipt: &Receipt) -> bool {
     let own = receipt
         .gas_used

@@ -24,7 +24,7 @@ fn the_best_calm_market_of_the_same_token_is_named() {
     let markets = [
         of("USDG", USDG, "4.1", "30000000"),
         of("USDG", USDG, "5.2", "18400000"),
-        // Higher, but of another contract, another chain, thin or wild.
+        // A higher yield, but of another contract or chain, of a thin market, or of a high risk.
         of(
             "USDG",
             "0x9999999999999999999999999999999999999999",
@@ -86,7 +86,7 @@ fn names_prove_nothing_and_what_earns_is_not_idle() {
         holding(196, None, "10", Some("1000")),
         // USDG's address on another chain.
         holding(1, Some(USDG), "10", Some("10")),
-        // Dust, and nothing.
+        // Dust, and a zero balance.
         holding(196, Some(USDG), "0.99", Some("0.99")),
         holding(196, Some(USDG), "0", Some("0")),
     ];

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use super::Market;
 use crate::Figure;
 
-/// What comes first.
+/// The order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// The highest yield.
@@ -16,7 +16,7 @@ pub enum Sort {
     Tvl,
 }
 
-/// The last row of a page: the next one begins after it, wherever that is by then.
+/// The last row of a page. The next page begins after it, wherever that row is by then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     sort: Sort,
@@ -24,19 +24,19 @@ pub struct Cursor {
     pool: String,
 }
 
-/// A text that is no cursor, or one of another order.
+/// The text is no cursor, or a cursor of another order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor of this list")]
 pub struct CursorError;
 
-/// Rows of a list.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// How many rows the whole list has.
+    /// The number of rows of the whole list.
     pub count: usize,
     /// The rows of this page.
     pub rows: Vec<Market>,
-    /// What to send for the next page; `None` on the last one.
+    /// The cursor of the next page; `None` on the last one.
     pub next_cursor: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl FromStr for Sort {
 }
 
 impl Cursor {
-    /// Reads what [`Page::next_cursor`] gave for the same order.
+    /// Reads a [`Page::next_cursor`] of the same order.
     ///
     /// # Errors
     ///

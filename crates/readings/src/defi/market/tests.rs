@@ -93,7 +93,7 @@ fn each_wish_is_respected() {
         min_tvl: Some(Decimal::from(2_000_001)),
         ..Filter::default()
     }));
-    // What is not known to be stable is neither shown as stable nor as the opposite.
+    // A market that is not known to be stable is shown neither as stable nor as unstable.
     let unknown = Market {
         stablecoin: None,
         ..one.clone()
@@ -123,7 +123,7 @@ fn the_same_market_of_two_sources_is_one_row() {
     assert_eq!(rows[0].apy_pct, known.apy_pct);
     assert!(rows[0].why.contains(&"okx.defi states 412 %".to_owned()));
 
-    // A source that states the base alone agrees with a yield of base and reward.
+    // A source that states the base only agrees with a yield of base and reward.
     let rewarded = Market {
         apy_pct: "6.2".parse().unwrap(),
         ..known.clone()
@@ -163,7 +163,7 @@ fn a_quoted_yield_without_history_is_not_of_the_best_grade() {
     let row = Market::of_quoted(&quoted("4.2")).unwrap();
     assert_eq!(row.risk_grade, Grade::C);
     assert_eq!(row.stablecoin, None, "no address, no class");
-    // What its source does not say is not assumed.
+    // A fact that the source does not state is not assumed.
     assert_eq!(row.il_risk, None);
     assert!(!Appetite::Low.takes(&row));
     assert!(
@@ -290,7 +290,7 @@ fn a_yield_that_is_stated_whole_is_not_split() {
     assert_eq!((whole.apy_base_pct, whole.apy_reward_pct), (None, None));
     assert!(!whole.reward_known && whole.why.contains(&split));
     assert!(!whole.why.contains(&"base yield only".to_owned()));
-    // The rate of a reserve is its base; what is paid on top of it was not read.
+    // The rate of a reserve is its base; rewards on top of it were not read.
     let base = Quoted {
         is_base: true,
         ..quoted("4.2")

@@ -10,7 +10,7 @@ fn wish(amount: i64) -> Wish<'static> {
     }
 }
 
-/// A million units cost that many dollars, so that a round trip of one asset costs 0.65 of them.
+/// A million units cost that many dollars, so a round trip of one asset costs 0.65 of them.
 fn gas(chain_id: u64, usd: &str) -> BTreeMap<u64, GasPrice> {
     let usd_per_million = usd.parse().unwrap();
     BTreeMap::from([(chain_id, GasPrice { usd_per_million })])
@@ -138,7 +138,7 @@ fn low_risk_has_no_impermanent_loss_and_a_net_figure_has_no_cost_left_out() {
     };
     assert_eq!(pools(&of(Appetite::Low)), ["calm", "stables"]);
     let rows = of(Appetite::High);
-    // What is known whole comes before what is known in part.
+    // A row with known costs comes before a row with unknown ones.
     assert_eq!(rows[0].pool, "calm");
     let row = |pool: &str| rows.iter().find(|row| row.pool == pool).unwrap();
     let told = |pool| {
@@ -157,7 +157,7 @@ fn low_risk_has_no_impermanent_loss_and_a_net_figure_has_no_cost_left_out() {
 }
 
 #[test]
-fn what_can_leave_at_once_is_stated_only_where_it_is_known() {
+fn the_liquidity_is_stated_only_where_it_is_known() {
     let staking = Market {
         project: "lido".into(),
         ..market("lido", "STETH", "3", "900000000")

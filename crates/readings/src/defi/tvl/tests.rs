@@ -137,7 +137,7 @@ fn a_protocol_is_found_by_slug_name_and_family() {
 }
 
 #[test]
-fn nothing_loses_more_than_everything() {
+fn no_loss_exceeds_everything() {
     assert_eq!(plausible_change(Some(figure("-100.5"))), None);
     assert_eq!(plausible_change(Some(figure("-100"))), Some(figure("-100")));
     assert_eq!(plausible_change(None), None);

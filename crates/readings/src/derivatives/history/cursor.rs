@@ -1,4 +1,4 @@
-//! Where a page of a history starts.
+//! The start of a page of a history.
 
 use std::{fmt, str::FromStr};
 
@@ -6,21 +6,21 @@ use jiff::Timestamp;
 
 use super::{HistoryKind, HistoryKinds};
 
-/// What is left to tell: from `end` back to `start`, without the first `skip` items of that moment.
-/// Its text is opaque to callers.
+/// The rest of a history: from `end` back to `start`, without the first `skip` items of the moment
+/// `end`. Its text is opaque to callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// Earliest time, in whole milliseconds.
     pub start: Timestamp,
     /// Latest time, in whole milliseconds.
     pub end: Timestamp,
-    /// Items of exactly `end` that were told already.
+    /// Items of exactly `end` that earlier pages contain.
     pub skip: usize,
-    /// The kinds that the first page was asked for.
+    /// The kinds of the first page.
     pub kinds: HistoryKinds,
 }
 
-/// A text that is no cursor.
+/// The text is no cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected the next_cursor of an earlier answer")]
 pub struct CursorError;
@@ -67,7 +67,7 @@ impl FromStr for Cursor {
                 kinds,
             })
         })();
-        // One spelling each: what was not written here is not read here.
+        // Each cursor has one spelling: any other one is refused.
         cursor
             .filter(|cursor| cursor.to_string() == text)
             .ok_or(CursorError)

@@ -1,4 +1,4 @@
-//! One thing that happened.
+//! One item of a history.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::Figure;
 
-/// What kind of thing.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HistoryKind {
     /// A trade.
@@ -18,7 +18,7 @@ pub enum HistoryKind {
     Ledger,
 }
 
-/// One thing that happened.
+/// One item of a history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum HistoryItem {
@@ -35,13 +35,13 @@ pub enum HistoryItem {
 pub struct Fill {
     /// The trade's number, or the hash of its transaction where the venue gives no number.
     pub id: String,
-    /// When.
+    /// When it happened.
     pub time: Timestamp,
     /// The coin.
     pub coin: String,
     /// `buy` or `sell`.
     pub side: &'static str,
-    /// What it did to the position, in the venue's words: `Open Long`.
+    /// Its effect on the position, in the venue's words: `Open Long`.
     pub direction: String,
     /// Price in dollars.
     pub px: Figure,
@@ -68,7 +68,7 @@ pub struct Fill {
 pub struct FundingPayment {
     /// The venue's hash, which payments of one hour may share.
     pub id: String,
-    /// When.
+    /// When it happened.
     pub time: Timestamp,
     /// The coin.
     pub coin: String,
@@ -85,12 +85,12 @@ pub struct FundingPayment {
 pub struct LedgerUpdate {
     /// The transaction.
     pub id: String,
-    /// When.
+    /// When it happened.
     pub time: Timestamp,
-    /// What, in the venue's words: `deposit`, `withdraw`, `spotTransfer`, …
+    /// Its kind, in the venue's words: `deposit`, `withdraw`, `spotTransfer`, …
     #[serde(rename = "type")]
     pub what: String,
-    /// Everything else that the venue says of it, by the venue's names.
+    /// The venue's other members, by the venue's names.
     pub details: BTreeMap<String, String>,
 }
 
@@ -105,7 +105,7 @@ impl HistoryItem {
         }
     }
 
-    /// What kind it is.
+    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> HistoryKind {
         match self {
@@ -115,7 +115,7 @@ impl HistoryItem {
         }
     }
 
-    /// What orders items of one moment the same way every time.
+    /// A sort key that orders items of one moment always the same way.
     pub(super) fn order(&self) -> (Timestamp, HistoryKind, &str, &str, u64, String) {
         let (id, name, number, rest) = match self {
             Self::Fill(fill) => (

@@ -81,7 +81,7 @@ fn newest_first_and_once() {
 }
 
 #[test]
-fn what_lies_outside_is_left_out_and_an_uncovered_past_is_told_next() {
+fn values_outside_the_window_are_left_out_and_an_uncovered_past_is_stated() {
     let items = vec![update(1, "old"), update(6, "in"), update(11, "future")];
     let covered = Window {
         start: at(5),

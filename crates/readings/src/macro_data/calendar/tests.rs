@@ -65,9 +65,9 @@ fn holidays_of_the_exchanges() {
     ] {
         assert_eq!(Market::UsEquities.valued_at(holiday), None, "{holiday}");
     }
-    // A New Year's Day on a Saturday is not kept on the Friday before.
+    // A New Year's Day on a Saturday is not observed on the Friday before.
     assert!(Market::UsEquities.valued_at(date(2027, 12, 31)).is_some());
-    // Columbus Day and Veterans Day: bonds rest, shares do not.
+    // Columbus Day and Veterans Day: bonds do not trade, shares do.
     for bonds_only in [date(2026, 10, 12), date(2026, 11, 11)] {
         assert!(
             Market::UsEquities.valued_at(bonds_only).is_some(),
@@ -79,7 +79,7 @@ fn holidays_of_the_exchanges() {
             "{bonds_only}"
         );
     }
-    // Veterans Day on a Saturday is not kept, on a Sunday it is kept on Monday.
+    // Veterans Day on a Saturday is not observed; on a Sunday it is observed on Monday.
     assert!(Market::UsTreasuries.valued_at(date(2028, 11, 10)).is_some());
     assert_eq!(Market::UsTreasuries.valued_at(date(2029, 11, 12)), None);
     for ecb in [

@@ -1,18 +1,18 @@
-//! What words weigh: VADER's lexicon, below words of markets that it does not know or takes for
-//! something else; and the words that change what stands after them.
+//! The weights of words: VADER's lexicon, overridden by words of markets that it does not know or
+//! misreads; and the words that modify the words after them.
 
 use std::sync::LazyLock;
 
 use rust_decimal::{Decimal, MathematicalOps};
 use vader_sentimental::SentimentIntensityAnalyzer;
 
-/// The lexicon is reached through the analyser: the score of a text of one word is the word's.
+/// The lexicon is read through the analyser: the score of a text of one word is the word's score.
 static ANALYZER: LazyLock<SentimentIntensityAnalyzer<'static>> =
     LazyLock::new(SentimentIntensityAnalyzer::new);
 
-/// VADER's constant under the root.
+/// VADER's constant under the square root.
 pub(super) const ALPHA: Decimal = Decimal::from_parts(15, 0, 0, false, 0);
-/// What a degree word adds to what stands after it.
+/// The amount that a degree word adds to the following word.
 const DEGREE: Decimal = Decimal::from_parts(293, 0, 0, false, 3);
 
 /// Valences of words of markets in tenths, −40 … 40 as VADER has them.
@@ -122,9 +122,9 @@ const LESS: &[&str] = &[
     "sortof",
     "sort-of",
 ];
-/// The same of two words.
+/// Degree phrases of two words that weaken.
 const LESS_IN_TWO: &[[&str; 2]] = &[["just", "enough"], ["kind", "of"], ["sort", "of"]];
-/// Words that turn what stands after them round; those with `n't` besides.
+/// Words that negate the following words, in addition to those with `n't`.
 const NEGATIONS: &[&str] = &[
     "aint", "arent", "cannot", "cant", "couldnt", "darent", "didnt", "doesnt", "dont", "hadnt",
     "hasnt", "havent", "isnt", "mightnt", "mustnt", "neither", "neednt", "never", "none", "nope",
@@ -132,7 +132,7 @@ const NEGATIONS: &[&str] = &[
     "uh-uh", "without", "wont", "wouldnt", "rarely", "seldom", "despite",
 ];
 
-/// What a lower-case word weighs, if it weighs anything.
+/// The weight of a lower-case word, if it has one.
 pub(super) fn valence(word: &str) -> Option<Decimal> {
     let of_markets = |word: &str| {
         let found = MARKETS.iter().find(|(_, words)| words.contains(&word));
@@ -143,7 +143,7 @@ pub(super) fn valence(word: &str) -> Option<Decimal> {
         .or_else(|| general(word))
 }
 
-/// What a degree word adds to a positive word after it.
+/// The amount that a degree word adds to a positive word after it.
 pub(super) fn degree(word: &str) -> Option<Decimal> {
     if MORE.contains(&word) {
         Some(DEGREE)
@@ -154,19 +154,19 @@ pub(super) fn degree(word: &str) -> Option<Decimal> {
     }
 }
 
-/// The same of two words.
+/// The amount that a degree phrase of two words adds.
 pub(super) fn degree_of_two(first: &str, second: &str) -> Option<Decimal> {
     LESS_IN_TWO.contains(&[first, second]).then_some(-DEGREE)
 }
 
-/// Whether a word turns round what stands after it.
+/// Whether a word negates the following words.
 pub(super) fn negates(word: &str) -> bool {
     NEGATIONS.contains(&word) || word.contains("n't")
 }
 
-/// VADER's own valence: tenths, read back from the compound of a text of this one word.
+/// VADER's own valence in tenths, derived from the compound of a text of this one word.
 fn general(word: &str) -> Option<Decimal> {
-    // Marks would be counted as emphasis of a tone that is not there.
+    // Marks would count as emphasis of a tone that does not exist.
     if word.contains(['!', '?']) {
         return None;
     }

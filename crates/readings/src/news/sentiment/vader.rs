@@ -1,6 +1,6 @@
 //! VADER's rules (Hutto and Gilbert, 2014, as of version 3.3.2) in exact decimals, over its lexicon
-//! and ours together. Its idioms and emoji are left out: titles have none of the first, and the
-//! second say nothing about markets.
+//! and ours. Idioms and emoji are left out: titles have no idioms, and emoji say nothing about
+//! markets.
 //!
 //! The lexicon is that of the crate `vader-sentimental`. Its rules are not used: they differ from
 //! the reference where it decides the sign of a score, and a test below says where.
@@ -9,26 +9,26 @@ use rust_decimal::{Decimal, MathematicalOps};
 
 use super::lexicon::{ALPHA, degree, degree_of_two, negates, valence};
 
-/// What a word in capitals gains among others that are not.
+/// The amount that a word in capitals gains among others that are not.
 const CAPITALS: Decimal = Decimal::from_parts(733, 0, 0, false, 3);
-/// What a negation multiplies with.
+/// The factor of a negation.
 const NEGATION: Decimal = Decimal::from_parts(740, 0, 0, true, 3);
-/// What "never so" multiplies with.
+/// The factor of "never so".
 const NEVER_SO: Decimal = Decimal::from_parts(125, 0, 0, false, 2);
-/// How much of a degree word arrives over no, one and two words between.
+/// The share of a degree word's amount over zero, one and two words between.
 const DISTANCE: [Decimal; 3] = [
     Decimal::ONE,
     Decimal::from_parts(95, 0, 0, false, 2),
     Decimal::from_parts(9, 0, 0, false, 1),
 ];
-/// What stands before and after a "but" counts so much.
+/// The factors before and after a "but".
 const BEFORE_BUT: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
 const AFTER_BUT: Decimal = Decimal::from_parts(15, 0, 0, false, 1);
-/// What each of at most four exclamation marks adds.
+/// The amount of each of at most four exclamation marks.
 const EXCLAMATION: Decimal = Decimal::from_parts(292, 0, 0, false, 3);
-/// What each of two or three question marks adds.
+/// The amount of each of two or three question marks.
 const QUESTION: Decimal = Decimal::from_parts(180, 0, 0, false, 3);
-/// What more than three question marks add together.
+/// The amount of more than three question marks together.
 const MANY_QUESTIONS: Decimal = Decimal::from_parts(960, 0, 0, false, 3);
 /// Most words that are read of a title.
 const MOST_WORDS: usize = 200;
@@ -68,7 +68,7 @@ pub(super) fn compound(title: &str) -> Decimal {
 
 impl Word {
     fn new(text: &str) -> Self {
-        // Short ones keep their marks: they may be faces.
+        // Short words keep their marks: they may be emoticons.
         let stripped = text.trim_matches(|c: char| c.is_ascii_punctuation());
         let word = if stripped.chars().count() <= 2 {
             text
@@ -89,7 +89,7 @@ impl Word {
     }
 }
 
-/// What the word at `place` weighs among its neighbours.
+/// The weight of the word at `place` among its neighbours.
 fn weigh(words: &[Word], place: usize, mixed: bool) -> Decimal {
     let Some(word) = words.get(place) else {
         return Decimal::ZERO;
@@ -136,7 +136,7 @@ fn weigh(words: &[Word], place: usize, mixed: bool) -> Decimal {
     least(weight, &before)
 }
 
-/// Turned round or strengthened by what stands `distance` words before.
+/// Negates or strengthens by the words `distance` before.
 fn negated<'a>(
     weight: Decimal,
     distance: usize,
@@ -164,13 +164,13 @@ fn negated<'a>(
     }
 }
 
-/// What "kind of" and the like before a word add to it.
+/// The amount that "kind of" and similar phrases before a word add to it.
 fn of_two<'a>(before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
     let pair = |far: usize, near: usize| degree_of_two(&before(far)?.lower, &before(near)?.lower);
     [pair(3, 2), pair(2, 1)].into_iter().flatten().sum()
 }
 
-/// "Least" turns round, "at least" and "very least" do not.
+/// "Least" negates, "at least" and "very least" do not.
 fn least<'a>(weight: Decimal, before: &impl Fn(usize) -> Option<&'a Word>) -> Decimal {
     let least = before(1).is_some_and(|word| word.is("least") && word.valence.is_none());
     let spared = before(2).is_some_and(|word| word.is("at") || word.is("very"));
@@ -181,7 +181,7 @@ fn least<'a>(weight: Decimal, before: &impl Fn(usize) -> Option<&'a Word>) -> De
     }
 }
 
-/// A tone is strengthened by exclamation and question marks; no tone stays none.
+/// Exclamation and question marks strengthen a tone; a missing tone stays missing.
 fn emphasised(sum: Decimal, text: &str) -> Decimal {
     let count = |mark: char| text.chars().filter(|c| *c == mark).count();
     let exclamation = EXCLAMATION * Decimal::from(count('!').min(4));
@@ -212,7 +212,7 @@ fn with_sign_of(value: Decimal, sign: Decimal) -> Decimal {
     }
 }
 
-/// Pictures and what joins or varies them.
+/// Emoji, and the characters that join or vary them.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{1f000}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{2300}'..='\u{23ff}'

@@ -1,7 +1,6 @@
-//! Topics, and the words under which they are found.
+//! Topics, and the phrases that match them.
 
-/// Topics: the spellings of their names without spaces and marks, and the phrases that tell of
-/// them.
+/// Topics: the spellings of their names without spaces and marks, and the phrases that match.
 pub(super) const TOPICS: &[(&[&str], &[&str])] = &[
     (
         &["defi", "decentralizedfinance", "decentralisedfinance"],

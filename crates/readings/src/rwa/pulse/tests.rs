@@ -63,7 +63,7 @@ fn a_mark_that_nobody_trades_at_is_labelled() {
 }
 
 #[test]
-fn what_would_be_made_up_is_left_out_and_named() {
+fn figures_without_a_source_are_left_out_and_named() {
     let markets = [
         PerpContext {
             mark: None,
@@ -152,7 +152,7 @@ fn two_of_three_readings_are_enough() {
         }
         .is_enough()
     );
-    // Two years and the curve are one reading.
+    // Two years and the curve count as one reading.
     let curve = MacroCore {
         us2y: reading(&Instrument::US2Y, "3.5"),
         spread_2s10s_bp: Some(Figure(Decimal::ONE)),

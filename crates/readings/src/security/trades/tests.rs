@@ -1,4 +1,4 @@
-//! Probes by example.
+//! Example probes.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn quoted(amount_in: u64, amount_out: u64) -> Traded {
     })
 }
 
-/// Ten and a thousand dollars in, and what comes back of them.
+/// Ten and a thousand dollars go in, and these amounts come back.
 fn trades(back_of_10: Traded, back_of_1000: Traded) -> Trades {
     let buy = |usd: u64| quoted(usd * 1_000_000, usd * 500);
     let probes = vec![
@@ -64,11 +64,11 @@ fn a_liquid_token_shows_nothing() {
 }
 
 #[test]
-fn what_cannot_be_sold_is_a_trap() {
+fn an_unsellable_token_is_a_trap() {
     let trap = trades(Traded::NoRoute, Traded::NoRoute);
     check(&trap, &[("cannot_sell", RiskLevel::Critical)]);
     assert_eq!(trap.possible(TradeSide::Sell), Some(false));
-    // A source that is down is no answer.
+    // A failed source is no answer.
     let down = || Traded::Unavailable("upstream_timeout".to_owned());
     for unknown in [
         trades(down(), down()),
@@ -98,10 +98,10 @@ fn a_way_that_ends_below_the_largest_size_is_a_thin_market() {
     let mut no_purchase = trades(sold_10(), quoted(500_000, 990_000_000));
     no_purchase.probes[1].buy = Traded::NoRoute;
     check(&no_purchase, &[("thin_market", RiskLevel::Medium)]);
-    // Nobody knows is not that there is none.
+    // Unknown does not mean that there is none.
     let down = Traded::Unavailable("upstream_timeout".to_owned());
     check(&trades(sold_10(), down), &[]);
-    // One way that is there for more only is odd, but not thin.
+    // A route for larger amounts only is odd, but not a thin market.
     check(&trades(Traded::NoRoute, quoted(500_000, 990_000_000)), &[]);
 }
 

@@ -1,4 +1,4 @@
-//! The rules, by example and by property.
+//! The rules, tested by example and by property.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use super::*;
 use crate::{Figure, security::Rating};
 
-/// A scan that made every severe check, and these.
+/// A scan that made every severe check, with these findings.
 fn rated(word: &str, findings: &[(Check, bool)]) -> Scan {
     Scan {
         source: "okx.token-scan",
@@ -88,7 +88,7 @@ fn each_verdict_by_example() {
 }
 
 #[test]
-fn what_nobody_looked_for_is_not_safe() {
+fn an_unchecked_risk_is_not_safe() {
     check(&[], Verdict::Unknown, None, &["severe_checks_unknown"]);
     check(&[rated("LOW", &[])], Verdict::Unknown, None, &[]);
     check(
@@ -97,7 +97,7 @@ fn what_nobody_looked_for_is_not_safe() {
         None,
         &[],
     );
-    // A milder risk does not make of an unknown honeypot a known one.
+    // A milder risk does not make an unknown honeypot a known one.
     check(
         &[rated("LOW", &[(Check::Mintable, true)])],
         Verdict::Unknown,
@@ -106,7 +106,7 @@ fn what_nobody_looked_for_is_not_safe() {
     );
     let closed = unrated(&[(Check::NotOpenSource, true)], None);
     check(&[closed], Verdict::Danger, Some(35), &["not_open_source"]);
-    // A scanner that had not finished clears nothing.
+    // An unfinished scanner clears nothing.
     let partial = Scan {
         complete: false,
         ..rated("LOW", &[(Check::Honeypot, false)])
@@ -125,7 +125,7 @@ fn a_severe_check_that_nobody_made_is_not_passed() {
         scan.findings.remove(&check);
     }
     check(&[scan.clone()], Verdict::Caution, Some(44), &unknown);
-    // The other scanner made them.
+    // The other scanner made the checks.
     let other = unrated(&[], None);
     check(&[scan, other], Verdict::Safe, Some(100), &[]);
 }
@@ -284,10 +284,10 @@ proptest! {
         let mut taxed = scans.clone();
         let tax = Figure(Decimal::from(tax));
         let known = taxed[which].sell_tax_pct;
-        // Where none was known, a known tax can also complete the picture.
+        // Where no tax was known, a known tax can also complete the findings.
         if known.is_some_and(|known| known <= tax) {
             taxed[which].sell_tax_pct = Some(tax);
-            // What is beyond a hundred percent was no tax.
+            // A figure above a hundred percent was no tax.
             if pct(known).is_some() {
                 prop_assert!(Judgement::of(&taxed).verdict >= before.verdict);
             }

@@ -25,7 +25,7 @@ fn read(posts: Vec<Post>, hours: i64) -> Posts {
 }
 
 #[test]
-fn what_was_said_is_told_and_not_that_somebody_posted() {
+fn the_digest_reports_the_content_of_posts() {
     let posts = vec![
         post(
             "one",
@@ -71,7 +71,7 @@ fn the_day_is_held_against_the_day_before() {
     assert!(change.tone.unwrap() > change.tone_yesterday.unwrap());
     assert!(change.gone.contains(&"ETH".to_owned()), "{change:?}");
     assert!(told.stances[0].score_yesterday.unwrap().0 < Decimal::ZERO);
-    // Of a day that was not read as a whole nothing is said.
+    // No change is stated against a day that was not read completely.
     let told = digest(&read(posts, 47), at(0), Extent::First).unwrap();
     assert_eq!((told.change, told.stances[0].score_yesterday), (None, None));
     assert!(told.complete);

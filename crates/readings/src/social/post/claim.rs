@@ -1,35 +1,35 @@
-//! What a post states, in a form that is told in our own words.
+//! The claim of a post, in a form that is written in our own words.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::mood::MoodLabel;
 use crate::news::words;
 
-/// Longest price that is repeated, in characters.
+/// Longest price that is quoted, in characters.
 const LONGEST_PRICE: usize = 12;
 
-/// A statement.
+/// A claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Claim {
-    /// What is stated.
+    /// Its kind.
     pub kind: ClaimKind,
-    /// The symbol of the token that it is about, when it names one.
+    /// The symbol of its token, when it names one.
     pub symbol: Option<String>,
     /// A price in dollars, when it names one.
     pub price: Option<String>,
 }
 
-/// What is stated.
+/// The kind of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimKind {
     /// A price is named.
     Price,
-    /// Somebody was attacked.
+    /// An attack happened.
     Exploit,
     /// A peg is lost.
     Depeg,
-    /// Withdrawals or a chain stand still.
+    /// Withdrawals or a chain are halted.
     Halt,
     /// Money flows into or out of funds.
     Flows,
@@ -37,23 +37,23 @@ pub enum ClaimKind {
     Regulation,
     /// A token is traded somewhere new.
     Listing,
-    /// Tokens are set free.
+    /// Tokens are unlocked.
     Unlock,
-    /// Positions were closed by force.
+    /// Positions were liquidated.
     Liquidations,
     /// A network changes.
     Upgrade,
-    /// Something begins.
+    /// A product or network launches.
     Launch,
     /// A central bank acts.
     Rates,
-    /// The author is for it.
+    /// The author is in favour.
     Positive,
-    /// The author is against it.
+    /// The author is against.
     Negative,
 }
 
-/// Phrases, as whole words, and what they state.
+/// Phrases, as whole words, and the kind of claim that each makes.
 const PHRASES: &[(ClaimKind, &[&str])] = &[
     (
         ClaimKind::Exploit,
@@ -114,7 +114,7 @@ const PHRASES: &[(ClaimKind, &[&str])] = &[
     ),
 ];
 
-/// What a clause states about the tokens that it names.
+/// The claims of a clause about the tokens that it names.
 pub(super) fn stated(clause: &str, symbols: &[String]) -> Vec<Claim> {
     let padded = format!(" {} ", words(clause).join(" "));
     let symbol = match symbols {
@@ -133,7 +133,7 @@ pub(super) fn stated(clause: &str, symbols: &[String]) -> Vec<Claim> {
             price: None,
         })
         .collect();
-    // A price is one of something: of which of two tokens nobody can say.
+    // A price belongs to one token: between two tokens it is ambiguous.
     if let (Some(symbol), Some(price)) = (symbol, price_in(clause)) {
         claims.push(Claim {
             kind: ClaimKind::Price,
@@ -144,7 +144,7 @@ pub(super) fn stated(clause: &str, symbols: &[String]) -> Vec<Claim> {
     claims
 }
 
-/// The stance of an author as a statement.
+/// An author's stance as a claim.
 pub(super) fn leaning(symbol: &str, label: MoodLabel) -> Option<Claim> {
     let kind = match label {
         MoodLabel::Bullish => ClaimKind::Positive,
@@ -182,7 +182,7 @@ fn is_amount(text: &str) -> bool {
 }
 
 impl Claim {
-    /// The statement as the end of a sentence that begins with who makes it.
+    /// The claim as the end of a sentence that begins with its authors.
     #[must_use]
     pub fn words(&self) -> String {
         let symbol = self.symbol.as_deref();
@@ -229,7 +229,7 @@ mod tests {
             ]
         );
         assert_eq!(told("Bridge hacked", &[]), ["tells of an exploit"]);
-        // Whole words only, and no price where two tokens could have it.
+        // Whole words only, and no price where it is ambiguous.
         assert_eq!(told("second secret unlocked", &[]), Vec::<String>::new());
         assert_eq!(
             told("BTC or ETH at $5,000", &["BTC", "ETH"]),

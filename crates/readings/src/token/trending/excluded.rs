@@ -1,21 +1,20 @@
-//! What is no altcoin: bitcoin, what is meant to be worth a dollar, and other forms of a coin.
+//! Coins that are not altcoins: bitcoin, stablecoins, and derived forms of another coin.
 
 use crate::symbol::SymbolKey;
 
-/// Symbols of coins that are meant to be worth one unit of a currency and do not say so by their
-/// name.
+/// Symbols of stablecoins whose names do not say so.
 const STABLE: [&str; 14] = [
     "DAI", "GHO", "FRAX", "USDT", "USDC", "FDUSD", "TUSD", "PYUSD", "USDG", "USDT0", "EURC",
     "EURS", "MIM", "LUSD",
 ];
-/// Bitcoin, and tokens that stand for another coin.
+/// Bitcoin, and tokens that represent another coin.
 const FORMS: [&str; 38] = [
     "BTC", "XBT", "WBTC", "CBBTC", "TBTC", "BTCB", "FBTC", "LBTC", "SOLVBTC", "XBTC", "KBTC",
     "WETH", "BETH", "XETH", "XBETH", "STETH", "WSTETH", "WEETH", "EETH", "RETH", "CBETH", "OSETH",
     "METH", "RSETH", "EZETH", "SFRXETH", "WBNB", "WSOL", "XSOL", "MSOL", "JITOSOL", "JUPSOL",
     "BNSOL", "OKSOL", "XOKSOL", "WOKB", "WAVAX", "WMATIC",
 ];
-/// Words at the beginning of the name of a token that stands for another coin.
+/// First words of the names of tokens that represent another coin.
 const PREFIXES: [&str; 5] = [
     "WRAPPED ",
     "BRIDGED ",

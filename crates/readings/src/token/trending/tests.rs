@@ -61,7 +61,7 @@ fn symbols(rows: &[TrendingRow]) -> Vec<&str> {
 }
 
 #[test]
-fn what_more_rankings_name_comes_first() {
+fn coins_in_more_rankings_come_first() {
     let rows = rows(
         &[
             searched("first", "AAA", "1"),
@@ -115,7 +115,7 @@ fn one_symbol_with_two_prices_is_two_coins() {
     );
     assert_eq!(symbols(&rows), ["ALPHA", "ALPHA"]);
     assert_eq!((rows[0].named_by, rows[1].named_by), (1, 1));
-    // Neither borrows the other's figures.
+    // Neither takes the other's figures.
     let caps: Vec<_> = rows
         .iter()
         .map(|row| row.market_cap_usd.unwrap().to_string())
@@ -133,7 +133,7 @@ fn a_stranger_does_not_take_the_mentions_of_the_coin_whose_symbol_it_bears() {
     let alone = rows(&[searched("sui", "SUI", "3")], &[stranger()], &talk);
     let xrp = alone.iter().find(|row| row.symbol == "XRP").unwrap();
     assert_eq!((xrp.named_by, xrp.why.len()), (1, 1));
-    // Beside the coin itself the mentions are the coin's.
+    // Beside the coin itself, the mentions count for the coin.
     let both = rows(&[searched("ripple", "XRP", "2.2")], &[stranger()], &talk);
     let named: Vec<_> = both
         .iter()
@@ -147,7 +147,7 @@ fn trending_of(coins: &[SearchedCoin], tokens: &[HotToken]) -> Vec<TrendingRow> 
 }
 
 #[test]
-fn what_is_no_altcoin_is_left_out() {
+fn coins_other_than_altcoins_are_left_out() {
     let risky = HotToken {
         risk_level: Some(4),
         ..hot("RUG", "1")
@@ -179,7 +179,7 @@ fn what_is_no_altcoin_is_left_out() {
 }
 
 #[test]
-fn what_is_only_talked_about_is_no_coin() {
+fn a_name_that_is_only_mentioned_is_no_coin() {
     let only = [mentioned("SOL", "0.2", "0.5")];
     assert!(
         trending(

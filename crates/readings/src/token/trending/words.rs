@@ -1,4 +1,4 @@
-//! What is said of a trending coin, from templates: no ranking's own text is repeated here.
+//! Sentences about a trending coin, from templates. No ranking's own text is repeated.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ const SMALL_MARKET_USD: Decimal = Decimal::from_parts(20_000_000, 0, 0, false, 0
 const CONCENTRATED_PCT: Decimal = Decimal::from_parts(40, 0, 0, false, 0);
 const SHARP_MOVE_PCT: Decimal = Decimal::from_parts(30, 0, 0, false, 0);
 
-/// What each ranking says.
+/// A sentence for each ranking.
 pub(super) fn why(candidate: &Candidate<'_>) -> Vec<String> {
     let mut why = Vec::new();
     if let Some((place, coin)) = candidate.searched {
@@ -42,7 +42,7 @@ pub(super) fn why(candidate: &Candidate<'_>) -> Vec<String> {
     why
 }
 
-/// Codes of what speaks against it.
+/// Codes of its risks.
 pub(super) fn risks(candidate: &Candidate<'_>) -> Vec<&'static str> {
     let mut risks = Vec::new();
     let mut risk = |applies: bool, code| {
@@ -89,7 +89,7 @@ pub(super) fn risks(candidate: &Candidate<'_>) -> Vec<&'static str> {
     risks
 }
 
-/// Where to read on; made of identifiers that were checked, never of an upstream's links.
+/// Links for further reading, built from checked identifiers and never from an upstream's links.
 pub(super) fn links(candidate: &Candidate<'_>) -> BTreeMap<&'static str, String> {
     let mut links = BTreeMap::new();
     if let Some((_, coin)) = candidate.searched {

@@ -1,5 +1,5 @@
-//! The endpoints of the chain: asked in the operator's order, those that do not answer or are
-//! behind last.
+//! The endpoints of the chain. They are asked in the operator's order, and those that do not answer
+//! or are behind come last.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,14 +17,13 @@ use tower_service::Service;
 use tx_sender::NodeFault;
 
 use crate::http::Http;
-use crate::{Call, Cause, Malformation};
+use crate::{Cause, Malformation, RemoteCall};
 
 /// How long an endpoint that did not answer, or is behind, is asked last.
 const REST: Duration = Duration::from_secs(10);
 
-/// How long an answer is waited for at least before the question is put once more beside it: to the
-/// next endpoint, or again to the only one. An endpoint whose answers take long is given four times
-/// what the last one took.
+/// The shortest time before a question is repeated: to the next endpoint, or again to the only one.
+/// A slow endpoint gets four times the duration of its last answer.
 const LEAST_PATIENCE: Duration = Duration::from_millis(500);
 
 /// One endpoint.
@@ -65,22 +64,22 @@ impl Endpoint {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Asks it last for a while.
+    /// Moves it to the end of the order for a while.
     pub(super) fn rest(&self) {
         self.health().rests_until = Some(Instant::now() + REST);
     }
 
-    /// Whether it is known to serve the chain.
+    /// Whether it is confirmed to serve the chain.
     pub(crate) fn is_confirmed(&self) -> bool {
         self.confirmed.load(Ordering::Relaxed)
     }
 
-    /// It serves the chain.
+    /// Records that it serves the chain.
     pub(crate) fn confirm(&self) {
         self.confirmed.store(true, Ordering::Relaxed);
     }
 
-    async fn ask(&self, call: Call, body: Vec<u8>) -> Result<ResponsePacket, TransportError> {
+    async fn ask(&self, call: RemoteCall, body: Vec<u8>) -> Result<ResponsePacket, TransportError> {
         let began = Instant::now();
         let answer = self.post(call, body).await;
         match &answer {
@@ -94,11 +93,15 @@ impl Endpoint {
         answer
     }
 
-    async fn post(&self, call: Call, body: Vec<u8>) -> Result<ResponsePacket, TransportError> {
+    async fn post(
+        &self,
+        call: RemoteCall,
+        body: Vec<u8>,
+    ) -> Result<ResponsePacket, TransportError> {
         let (url, headers) = (self.url.clone(), HeaderMap::new());
         let reply = self.http.post(call, url, headers, body, self.timeout);
         let reply = reply.await.map_err(TransportErrorKind::custom)?;
-        // Some nodes answer errors with an error status and a JSON-RPC body.
+        // Some nodes send errors with an error status and a JSON-RPC body.
         match serde_json::from_slice::<ResponsePacket>(&reply.body) {
             Ok(packet) if reply.is_success() || packet.is_error() => Ok(packet),
             Ok(_) | Err(_) if !reply.is_success() => {
@@ -116,20 +119,20 @@ impl Endpoint {
     }
 }
 
-/// A transaction goes to each endpoint by itself.
+/// A transaction goes to each endpoint separately.
 impl tx_sender::Transport for Endpoint {
     fn exchange(
         &self,
         method: &'static str,
         body: Vec<u8>,
     ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
-        let (call, url) = (Call::Rpc(method), self.url.clone());
+        let (call, url) = (RemoteCall::Rpc(method), self.url.clone());
         let reply = self
             .http
             .post(call, url, HeaderMap::new(), body, self.timeout);
         Box::pin(async move {
             match reply.await {
-                // Some nodes answer errors with an error status and a JSON-RPC body: the body
+                // Some nodes send errors with an error status and a JSON-RPC body: the body
                 // decides.
                 Ok(reply) => Ok(reply.body.to_vec()),
                 Err(Cause::Unreachable { .. }) => Err(NodeFault::Unreachable),
@@ -139,15 +142,15 @@ impl tx_sender::Transport for Endpoint {
     }
 }
 
-/// Reads as an alloy transport: from the first endpoint that answers. What it answers, errors
-/// included, is the answer; one that does not answer, or not soon, is not waited for. Nothing is
-/// ever sent through it that may not be asked twice.
+/// An alloy transport that reads from the first endpoint that answers. Its answer, errors included,
+/// is the result. An endpoint that does not answer soon is not waited for. Only requests that may
+/// be repeated go through it.
 #[derive(Clone)]
 pub(super) struct InOrder(pub(super) Arc<[Arc<Endpoint>]>);
 
 impl InOrder {
-    /// Those that rest behind the others; those that are not known to serve the chain only while no
-    /// other is.
+    /// The order of the endpoints: resting ones last. Endpoints that are not confirmed to serve the
+    /// chain are used only while no other one is.
     fn order(&self) -> Vec<Arc<Endpoint>> {
         let mut order: Vec<_> = self.0.to_vec();
         if order.iter().any(|endpoint| endpoint.is_confirmed()) {
@@ -159,7 +162,7 @@ impl InOrder {
 
     async fn exchange(self, request: RequestPacket) -> Result<ResponsePacket, TransportError> {
         let body = serde_json::to_vec(&request).map_err(TransportError::ser_err)?;
-        let call = Call::Rpc(method(&request));
+        let call = RemoteCall::Rpc(method(&request));
         let mut left = self.order();
         let alone = left.len() == 1;
         if alone {
@@ -179,7 +182,8 @@ impl InOrder {
             match tokio::time::timeout(patience, asked.join_next()).await {
                 Ok(Some(Ok(Ok(answer)))) => return Ok(answer),
                 Ok(Some(Ok(Err(error)))) => {
-                    // The only one is not asked again when it has answered that it cannot.
+                    // The only endpoint is not asked again after it answered that it cannot serve
+                    // the request.
                     if alone {
                         left.clear();
                     }
@@ -231,7 +235,7 @@ pub(crate) const METHODS: [&str; 13] = [
     "eth_sendRawTransaction",
 ];
 
-/// The method of a request, as a label of a bounded set.
+/// The method of a request, as a metrics label with bounded values.
 fn method(request: &RequestPacket) -> &'static str {
     let name = match request {
         RequestPacket::Single(request) => request.method(),

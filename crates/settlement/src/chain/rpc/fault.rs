@@ -1,23 +1,23 @@
-//! Calls that a node did not answer with a result, and what its words mean.
+//! Calls without a result from the node, and the meaning of the node's error messages.
 
 use alloy_json_rpc::{ErrorPayload, RpcError};
 use alloy_transport::{TransportError, TransportErrorKind};
 
-use crate::{Call, Cause, Malformation};
+use crate::{Cause, Malformation, RemoteCall};
 
-/// A call that a node did not answer with a result.
+/// A call without a result from the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RpcFault {
     /// The contract reverted.
     Reverted(Cause),
-    /// The node answered with another error: it has received the call and not executed it.
+    /// The node answered with another error: it received the call and did not execute it.
     Refused(Cause),
-    /// No answer, or not one that can be read: the node may have executed the call.
+    /// There was no readable answer: the node may have executed the call.
     Lost(Cause),
 }
 
 impl RpcFault {
-    /// The contract needs more gas than it was given.
+    /// Whether the contract needs more gas than it got.
     pub(crate) fn is_out_of_gas(&self) -> bool {
         matches!(self, Self::Reverted(Cause::Rpc { message, .. }) if says(message, &OUT_OF_GAS))
     }
@@ -30,7 +30,7 @@ impl RpcFault {
 }
 
 pub(super) fn fault(method: &'static str, error: TransportError) -> RpcFault {
-    let call = Call::Rpc(method);
+    let call = RemoteCall::Rpc(method);
     match error {
         RpcError::ErrorResp(payload) => {
             let reverted = is_revert(&payload);
@@ -65,7 +65,7 @@ pub(super) fn fault(method: &'static str, error: TransportError) -> RpcFault {
     }
 }
 
-/// Words for an execution that the contract has brought to its end.
+/// Messages about an execution that the contract itself ended.
 const REVERTED: [&str; 8] = [
     "revert",
     OUT_OF_GAS[0],
@@ -77,7 +77,7 @@ const REVERTED: [&str; 8] = [
     "write protection",
 ];
 
-/// Words for an execution that needs more gas than it was given.
+/// Messages about an execution that needs more gas than it got.
 const OUT_OF_GAS: [&str; 2] = ["out of gas", "gas required exceeds"];
 
 /// Nodes have no common code for a revert; 3 is the most common.
@@ -90,7 +90,7 @@ fn says(message: &str, words: &[&str]) -> bool {
     words.iter().any(|word| message.contains(word))
 }
 
-fn named(call: Call, cause: Cause) -> Cause {
+fn named(call: RemoteCall, cause: Cause) -> Cause {
     match cause {
         Cause::Timeout { after, .. } => Cause::Timeout { call, after },
         Cause::Unreachable { .. } => Cause::Unreachable { call },

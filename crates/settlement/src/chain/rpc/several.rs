@@ -1,5 +1,5 @@
-//! Questions whose answers decide about money: they are put to every endpoint, and answers that
-//! contradict each other are not believed.
+//! Questions whose answers decide about money. They go to every endpoint, and contradicting answers
+//! are refused.
 
 use std::sync::Arc;
 
@@ -16,14 +16,13 @@ use tx_sender::Hold;
 use super::endpoints::Endpoint;
 use super::fault::fault;
 use super::{BLOCK, Each, Head, Rpc, RpcFault, TransactionOutcome, decoded, request};
-use crate::{Call, Cause, Malformation};
+use crate::{Cause, Malformation, RemoteCall};
 
-/// How many blocks an endpoint may be behind the newest head that any shows, and still be asked
-/// first.
+/// How many blocks an endpoint may be behind the newest known head and still be asked first.
 const MAX_LAG: u64 = 8;
 
 impl Rpc {
-    /// Those that serve the chain and do not rest; all that serve it, when all rest.
+    /// Endpoints that serve the chain and do not rest; when all rest, all that serve it.
     fn awake(&self) -> Vec<&Each> {
         let confirmed = self.each.iter();
         let confirmed = confirmed.filter(|each| each.endpoint.is_confirmed());
@@ -31,7 +30,8 @@ impl Rpc {
         if awake.is_empty() { resting } else { awake }
     }
 
-    /// Asks several endpoints the same at once; the answers in their order.
+    /// Asks several endpoints the same question at once. Returns the answers in the order of the
+    /// endpoints.
     async fn ask_all<T: Send + 'static, F>(
         &self,
         question: impl Fn(RootProvider) -> F,
@@ -54,7 +54,7 @@ impl Rpc {
 
     /// The newest block. An endpoint that is far behind the others is asked last from now on.
     ///
-    /// However far an endpoint is ahead, it is not believed against one that has another chain.
+    /// An endpoint that is ahead is still refused when another endpoint has a different chain.
     pub(crate) async fn head(&self) -> Result<Head, RpcFault> {
         if self.awake().len() < 2 {
             return request(&self.provider, BLOCK, (BlockNumberOrTag::Latest, false)).await;
@@ -81,13 +81,13 @@ impl Rpc {
         }
         let lost = || {
             RpcFault::Lost(Cause::Interrupted {
-                call: Call::Rpc(BLOCK),
+                call: RemoteCall::Rpc(BLOCK),
             })
         };
         first.ok_or_else(|| failure.unwrap_or_else(lost))
     }
 
-    /// Every head is a block of the endpoint whose head is the highest.
+    /// Checks that every head is a block of the endpoint with the highest head.
     async fn linked(&self, heads: &[(Arc<Endpoint>, Head)]) -> Result<(), RpcFault> {
         let Some((ahead, best)) = heads.iter().max_by_key(|(_, head)| head.number()) else {
             return Ok(());
@@ -115,7 +115,7 @@ impl Rpc {
     }
 
     /// Whether the canonical block with this number has this hash, by every endpoint that has a
-    /// block of the number. One that contradicts another is not believed, and neither is the other.
+    /// block of the number. Two endpoints that contradict each other are both refused.
     pub(crate) async fn is_canonical(
         &self,
         head: &Head,
@@ -145,8 +145,8 @@ impl Rpc {
         }
     }
 
-    /// What a call answers as of a block, by every endpoint that has the block. Two that contradict
-    /// each other are not believed.
+    /// A call's result as of a block, by every endpoint that has the block. Contradicting results
+    /// are refused.
     pub(crate) async fn agreed_view<C: SolCall>(
         &self,
         to: Address,
@@ -178,22 +178,22 @@ impl Rpc {
                 Err(fault) => failure = failure.or(Some(fault.cause())),
             }
         }
-        let call = Call::Rpc("eth_call");
+        let call = RemoteCall::Rpc("eth_call");
         agreed.ok_or_else(|| failure.unwrap_or(Cause::Interrupted { call }))
     }
 
-    /// The receipt, of the first endpoint that has one.
+    /// The receipt, from the first endpoint that has one.
     pub(crate) async fn outcome(&self, hash: B256) -> Result<Option<TransactionOutcome>, RpcFault> {
         self.first_known("eth_getTransactionReceipt", hash).await
     }
 
-    /// Whether a node knows the transaction, in a block or waiting.
+    /// Whether a node knows the transaction, in a block or pending.
     pub(crate) async fn knows(&self, hash: B256) -> Result<bool, RpcFault> {
         let known: Option<IgnoredAny> = self.first_known("eth_getTransactionByHash", hash).await?;
         Ok(known.is_some())
     }
 
-    /// What the first endpoint that has the transaction says of it; `None` when none that answers
+    /// The data of the first endpoint that has the transaction; `None` when no answering endpoint
     /// has it.
     async fn first_known<R: RpcRecv>(
         &self,
@@ -217,12 +217,11 @@ impl Rpc {
     }
 }
 
-/// The block by its hash (EIP-1898): state that is older than the clock would give up a payment
-/// that has been made in between, and a node that lags behind or has another block of this number
-/// says so.
+/// Identifies the block by its hash (EIP-1898). An older state would give up a payment that was
+/// made in between; a node that is behind or has another block of this number reports that.
 fn pinned(head: &Head) -> Result<BlockId, Cause> {
     let hash = head.hash().ok_or(Cause::Malformed {
-        call: Call::Rpc(BLOCK),
+        call: RemoteCall::Rpc(BLOCK),
         detail: Malformation::RpcResult,
     })?;
     Ok(BlockId::Hash(RpcBlockHash::from_hash(hash, Some(true))))

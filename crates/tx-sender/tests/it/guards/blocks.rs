@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Another node is ahead on a fork, and only it shows a receipt: its block lies above the head by
-/// which the lane is seen.
+/// Another node is ahead on a fork, and only that node shows a receipt: its block lies above the
+/// head that the lane has seen.
 #[tokio::test(start_paused = true)]
 async fn a_receipt_from_above_the_head_is_not_believed() {
     let world = World::new();
@@ -25,9 +25,10 @@ async fn a_receipt_from_above_the_head_is_not_believed() {
     }
 }
 
-/// What a reorganisation has dropped is sent at once, however short ago it was sent before.
+/// A transaction that a reorganisation has dropped is sent again at once, however recently it was
+/// sent.
 #[tokio::test(start_paused = true)]
-async fn what_a_reorganisation_has_dropped_is_sent_at_once() {
+async fn a_transaction_dropped_by_a_reorganisation_is_sent_at_once() {
     let mut world = World::new();
     world.policy.resend_after = Duration::from_secs(60);
     let sender = world.sender().await;
@@ -64,7 +65,7 @@ async fn an_outcome_is_final_exactly_64_blocks_above_its_own() {
     drop(sender);
 }
 
-/// A node that keeps no old states cannot say who has used a nonce: that proves nothing about our
+/// A node that keeps no old states cannot say who has used a nonce; that proves nothing about our
 /// transaction.
 #[tokio::test(start_paused = true)]
 async fn a_nonce_whose_user_cannot_be_found_is_not_replaced() {
@@ -90,8 +91,8 @@ async fn a_nonce_whose_user_cannot_be_found_is_not_replaced() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// By the first node somebody else has used the nonce, in a block that the second node does not
-/// have.
+/// The first node says that somebody else has used the nonce, in a block that the second node does
+/// not have.
 #[tokio::test(start_paused = true)]
 async fn a_block_that_is_contradicted_replaces_nothing() {
     let world = World::new();
@@ -109,14 +110,14 @@ async fn a_block_that_is_contradicted_replaces_nothing() {
         seconds(0.5).await;
         assert_eq!(world.state(&name(1)).await, "broadcast");
     }
-    // The second node's fork is the one that stays; it has had our bytes, too.
+    // The second node's fork is the one that stays; our bytes have reached it too.
     fork.mine();
     world.node.turn_to(&fork);
     seconds(5.0).await;
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// Somebody else's transaction is as deep as ours would have to be, before it replaces ours.
+/// Somebody else's transaction replaces ours only at the depth that an outcome of ours would need.
 #[tokio::test(start_paused = true)]
 async fn a_replacement_by_somebody_else_has_the_depth_of_an_outcome() {
     let mut world = World::new();
@@ -137,7 +138,7 @@ async fn a_replacement_by_somebody_else_has_the_depth_of_an_outcome() {
     drop(sender);
 }
 
-/// A node that has fallen back behind the block says nothing about it; one that has come back on
+/// A node that has fallen back behind the block says nothing about it; a node that has come back on
 /// another fork does.
 #[tokio::test(start_paused = true)]
 async fn a_node_that_is_behind_the_block_takes_nothing_back() {
@@ -167,7 +168,7 @@ async fn a_node_that_is_behind_the_block_takes_nothing_back() {
     }
 }
 
-/// Nothing becomes final while it is not certain that its block is still there.
+/// An outcome does not become final while it is uncertain whether its block is still there.
 #[tokio::test(start_paused = true)]
 async fn a_contradicted_outcome_is_not_final() {
     let world = World::new();
@@ -192,7 +193,7 @@ async fn a_contradicted_outcome_is_not_final() {
     assert!(world.record(&name(1)).await.is_final);
 }
 
-/// Shows its newest block, whichever is asked for, once it is confused.
+/// A node that shows its newest block instead of the requested one, once it is confused.
 struct Confused(InProcess, Arc<AtomicBool>);
 
 impl Transport for Confused {
@@ -209,7 +210,7 @@ impl Transport for Confused {
     }
 }
 
-/// A block of another number is no answer: it takes nothing back.
+/// A block with another number is no answer, so it takes nothing back.
 #[tokio::test(start_paused = true)]
 async fn a_node_that_shows_another_block_than_the_one_asked_for_is_not_believed() {
     let world = World::new();
@@ -228,8 +229,8 @@ async fn a_node_that_shows_another_block_than_the_one_asked_for_is_not_believed(
     assert_eq!(world.hold(&sender), Some("nodes_unavailable"));
 }
 
-/// Reads of the account name the block that they are of: a node that is behind refuses instead of
-/// misleading.
+/// Reads of the account name their block: a node that is behind refuses them instead of misleading
+/// the sender.
 #[tokio::test(start_paused = true)]
 async fn the_account_is_read_as_of_the_head() {
     let world = World::new();

@@ -1,9 +1,9 @@
-//! Guards about nonces, fees, leases and what is handed over.
+//! Guards about nonces, fees, leases and the bytes handed to nodes.
 
 use super::*;
 
-/// Two processes that were started to take over at once do not take the lane from each other for
-/// ever.
+/// Two processes that were both started to take over at once do not take the lane from each other
+/// for ever.
 #[tokio::test(start_paused = true)]
 async fn a_lane_is_taken_over_at_once_only_once() {
     let world = World::new();
@@ -37,9 +37,9 @@ async fn a_lane_is_taken_over_at_once_only_once() {
     );
 }
 
-/// What no node can have been shown is not said to be on its way; what one may have been shown is.
+/// A transaction counts as sent only if a node may have received it.
 #[tokio::test(start_paused = true)]
-async fn what_no_node_was_reached_with_is_signed_and_no_more() {
+async fn a_transaction_that_reached_no_node_counts_only_as_signed() {
     let world = World::new();
     let lost = scripted(&world.node, |method, _| {
         let method = (method == "eth_sendRawTransaction").then_some("eth_sendRawTransaction")?;
@@ -88,13 +88,13 @@ async fn attempts(world: &World, number: u64) -> Vec<u128> {
     record.fees().iter().map(|fees| fees.most()).collect()
 }
 
-/// Only the first in line can be slow because of its fees, unless the market has left the others
-/// behind, too.
+/// Only the first in line can be slow because of its fees, unless the market has also risen above
+/// the fees of the others.
 #[tokio::test(start_paused = true)]
-async fn what_waits_behind_another_is_raised_only_when_its_fees_are_too_low() {
+async fn a_request_behind_another_is_raised_only_when_its_fees_are_too_low() {
     for spike in [false, true] {
         let mut world = World::new();
-        // No node is asked again meanwhile, and refuses.
+        // The sender asks no node again meanwhile, so no node refuses.
         world.policy.resend_after = Duration::from_secs(60);
         let sender = world.sender().await;
         for number in 1..=2 {
@@ -103,7 +103,7 @@ async fn what_waits_behind_another_is_raised_only_when_its_fees_are_too_low() {
         seconds(0.5).await;
         if spike {
             world.chain.set_base_fee(BASE_FEE * 10);
-            // The market is read with a head.
+            // The sender reads the market with each head.
             world.chain.mine();
         }
         seconds(8.0).await;
@@ -112,10 +112,10 @@ async fn what_waits_behind_another_is_raised_only_when_its_fees_are_too_low() {
     }
 }
 
-/// A node that wants higher fees is not kept waiting, and one that wants more than the usual raise
-/// gets more each time.
+/// The sender raises at once for a node that wants higher fees, and raises by more each time for
+/// one that wants more than the usual raise.
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_for_its_fees_is_raised_at_once_and_in_growing_steps() {
+async fn a_request_refused_for_its_fees_is_raised_at_once_and_in_growing_steps() {
     let world = World::new();
     let sender = world.sender().await;
     let refusal = BadAnswer::Error {
@@ -124,21 +124,21 @@ async fn what_is_refused_for_its_fees_is_raised_at_once_and_in_growing_steps() {
     };
     world
         .chain
-        .inject(Fault::new("eth_sendRawTransaction", refusal).times(3));
+        .inject(InjectedFault::new("eth_sendRawTransaction", refusal).times(3));
     submit(&sender, 1).await;
     seconds(3.0).await;
     assert_eq!(world.chain.waiting().len(), 1);
     let fees = attempts(&world, 1).await;
     assert_eq!(fees.len(), 4);
     for (at, pair) in fees.windows(2).enumerate() {
-        // Twelve and a half per cent, once more with each refusal.
+        // Twelve and a half per cent, and once more with each refusal.
         let steps = u32::try_from(at).unwrap() + 2;
         let least = (0..steps).fold(pair[0], |fee, _| fee * 1125 / 1000);
         assert!(pair[1] >= least, "{fees:?}");
     }
 }
 
-/// A raise that the account cannot pay for is not signed.
+/// The sender does not sign a raise that the account cannot pay for.
 #[tokio::test(start_paused = true)]
 async fn a_raise_beyond_the_balance_holds_the_lane_by_name() {
     let world = World::new();
@@ -150,7 +150,7 @@ async fn a_raise_beyond_the_balance_holds_the_lane_by_name() {
     let sender = world
         .sender_over(world.store.clone(), nodes, Arc::new(key))
         .await;
-    // Enough for the first offer, and not for ten times as much.
+    // Enough for the first offer, but not for ten times as much.
     world.fund(account, U256::from(1_000_000_000_000_u64));
     world.chain.mine();
     let lane = Lane { account, ..LANE };
@@ -167,8 +167,8 @@ async fn a_raise_beyond_the_balance_holds_the_lane_by_name() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// A nonce was claimed, and nothing signed for it, when somebody else used it: another one is as
-/// good.
+/// The sender claimed a nonce and had signed nothing for it when somebody else used it; another
+/// nonce is as good.
 #[tokio::test(start_paused = true)]
 async fn a_claimed_nonce_that_somebody_else_has_used_is_given_back() {
     let world = World::new();
@@ -191,7 +191,7 @@ async fn a_claimed_nonce_that_somebody_else_has_used_is_given_back() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// Refuses until it signs.
+/// A signer that refuses until it is told to sign.
 struct Late {
     key: Arc<dyn TransactionSigner>,
     signs: AtomicBool,
@@ -210,7 +210,7 @@ impl TransactionSigner for Late {
     }
 }
 
-/// Who works a lane keeps it for as long as that takes.
+/// A process that works a lane keeps it for as long as the work takes.
 #[tokio::test(start_paused = true)]
 async fn a_lane_at_work_is_nobody_elses_after_its_first_lease() {
     let world = World::new();
@@ -225,7 +225,7 @@ async fn a_lane_at_work_is_nobody_elses_after_its_first_lease() {
     assert_eq!(world.hold(&two), Some("worked_elsewhere"));
 }
 
-/// What the records say is open is worked on from the start, without a submission.
+/// A sender works on the open requests of its records from the start, without a submission.
 #[tokio::test(start_paused = true)]
 async fn a_sender_that_is_started_goes_on_by_itself() {
     let world = World::new();
@@ -239,8 +239,8 @@ async fn a_sender_that_is_started_goes_on_by_itself() {
     assert_eq!(world.hold(&second), None);
 }
 
-/// At its cap, and the market below it: a block will take it. Nothing holds the lane, and nothing
-/// is closed for those behind it.
+/// The request is at its cap and the market is below it, so a block will take it. Nothing holds the
+/// lane, and no request is closed for those behind it.
 #[tokio::test(start_paused = true)]
 async fn a_request_at_its_cap_that_the_market_would_take_is_not_in_the_way() {
     let world = World::new();
@@ -261,10 +261,10 @@ async fn a_request_at_its_cap_that_the_market_would_take_is_not_in_the_way() {
     assert_eq!(world.state(&name(1)).await, "sealed");
 }
 
-/// The first node has taken it and forgotten it; the second one gets it, too, when it is sent
-/// again.
+/// The first node has taken the transaction and forgotten it; when the sender sends it again, the
+/// second node gets it too.
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_handed_to_every_node_the_second_time() {
+async fn a_waiting_transaction_goes_to_every_node_the_second_time() {
     let world = World::new();
     let fork = world.chain.fork();
     let nodes = vec![world.node.node(), InProcess::new(&fork).node()];

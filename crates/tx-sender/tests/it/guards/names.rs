@@ -1,5 +1,5 @@
-//! Guards about causes: whatever keeps a lane waiting has a name, and what has none keeps nothing
-//! waiting.
+//! Guards about causes: whatever keeps a lane waiting has a name, and nothing without a name keeps
+//! a lane waiting.
 
 use alloy_consensus::{Transaction, TxEnvelope};
 use alloy_eips::Decodable2718;
@@ -20,9 +20,9 @@ fn sends(world: &World) -> usize {
         .unwrap_or_default()
 }
 
-/// Their nonces are used: a block has taken them, whatever the node shows of it.
+/// Their nonces are used: a block has taken them, whatever the node shows of that block.
 #[tokio::test(start_paused = true)]
-async fn what_only_lacks_its_receipt_takes_nobodys_place() {
+async fn a_request_that_only_lacks_its_receipt_takes_no_place() {
     let mut world = World::new();
     world.policy.max_in_flight = 2;
     world.chain.delay_receipts(u32::MAX);
@@ -44,9 +44,9 @@ async fn what_only_lacks_its_receipt_takes_nobodys_place() {
     assert_eq!(world.hold(&sender), None);
 }
 
-/// A node wants more than the cap allows, although the base fee is far below it.
+/// A node asks for more than the cap allows, although the base fee is far below the cap.
 #[tokio::test(start_paused = true)]
-async fn what_nodes_want_more_for_than_the_cap_is_held_by_name() {
+async fn a_request_that_nodes_want_more_for_than_its_cap_is_held_by_name() {
     for words in [
         "transaction underpriced",
         "replacement transaction underpriced",
@@ -59,7 +59,7 @@ async fn what_nodes_want_more_for_than_the_cap_is_held_by_name() {
         };
         world
             .chain
-            .inject(Fault::new(SEND, refusal).times(u32::MAX));
+            .inject(InjectedFault::new(SEND, refusal).times(u32::MAX));
         submit(&sender, 1).await;
         seconds(30.0).await;
         for _ in 0..10 {
@@ -78,7 +78,8 @@ fn gas_limit(raw: &[u8]) -> u64 {
     TxEnvelope::decode_2718(&mut &*raw).unwrap().gas_limit()
 }
 
-/// Gas also pays for another chain's data on some chains: a transfer needs more than 21,000 there.
+/// On some chains gas also pays for another chain's data, so a transfer needs more than 21,000
+/// there.
 #[tokio::test(start_paused = true)]
 async fn a_transaction_without_effect_has_the_gas_that_its_chain_asks_for() {
     for (configured, expected) in [(None, 125_000), (Some(70_000), 70_000)] {
@@ -100,7 +101,7 @@ async fn a_transaction_without_effect_has_the_gas_that_its_chain_asks_for() {
         submit(&sender, 1).await;
         seconds(0.5).await;
         assert_eq!(world.hold(&sender), None);
-        // What the nodes still do not take has a name.
+        // The hold names why the nodes still refuse.
         refuses.store(true, Ordering::Relaxed);
         sender.cancel(&name(1)).await.unwrap();
         seconds(2.0).await;
@@ -119,7 +120,7 @@ async fn a_transaction_without_effect_has_the_gas_that_its_chain_asks_for() {
     }
 }
 
-/// One node calls it invalid, and nobody knows what the other one has done with it.
+/// One node calls it invalid, and it is unknown what the other one has done with it.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_another_node_has_not_confirmed_closes_nothing() {
     for fault in [NodeFault::Lost { method: SEND }, NodeFault::Unreachable] {
@@ -148,7 +149,7 @@ async fn a_refusal_that_another_node_has_not_confirmed_closes_nothing() {
     }
 }
 
-/// Only as long as the market is above its cap does a request keep others from being mined.
+/// A request keeps others from being mined only as long as the market is above its cap.
 #[tokio::test(start_paused = true)]
 async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() {
     let world = World::new();
@@ -160,7 +161,8 @@ async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() 
     sender.submit(&name(1), LANE, tight).await.unwrap();
     submit(&sender, 2).await;
     seconds(0.5).await;
-    // A block without them, so that the market is seen and nothing mined.
+    // A block without the waiting transactions, so that the sender sees the market and nothing is
+    // mined.
     let head_at = |base_fee: u64| {
         world.chain.set_base_fee(base_fee);
         for hash in world.chain.waiting() {
@@ -183,7 +185,7 @@ async fn a_request_is_in_the_way_by_the_time_that_the_market_is_above_its_cap() 
     assert_eq!(closing, Some(tx_sender::Closing::InTheWay));
 }
 
-/// The nonce cannot be closed yet: that is no reason to go on handing out what was given up.
+/// The sender cannot close the nonce yet, but must still stop sending what was given up.
 #[tokio::test(start_paused = true)]
 async fn the_bytes_of_a_cancelled_request_are_handed_to_nobody() {
     let mut world = World::new();

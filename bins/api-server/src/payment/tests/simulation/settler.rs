@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, U256, hex};
 use settlement::{
-    Call, Cause, DECISION_MARGIN_SECONDS, Readiness, Receipt, Reconciliation, Settlement, Settler,
-    Verification,
+    Cause, DECISION_MARGIN_SECONDS, Readiness, Receipt, Reconciliation, RemoteCall, Settlement,
+    Settler, Verification,
 };
 use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme, SignatureStanding};
 
@@ -28,7 +28,7 @@ enum Money {
     Stays,
 }
 
-fn open(call: Call) -> Cause {
+fn open(call: RemoteCall) -> Cause {
     Cause::Pending {
         call,
         state: "simulated".to_owned(),
@@ -111,7 +111,9 @@ impl SimulatedSettler {
                 None => self.unknown(None),
             },
             "not sent" => Settlement::NotSent {
-                cause: Cause::Unreachable { call: Call::Settle },
+                cause: Cause::Unreachable {
+                    call: RemoteCall::Settle,
+                },
             },
             "failed" if self.reads_chain_for(payment) => Settlement::Failed {
                 transaction: world.chain.fail(payment, world.now()),
@@ -187,14 +189,14 @@ impl SimulatedSettler {
     fn unknown(&self, transaction: Option<String>) -> Settlement {
         Settlement::Unknown {
             transaction,
-            cause: open(Call::Settle),
+            cause: open(RemoteCall::Settle),
         }
     }
 
     fn undecided(&self, transaction: Option<&str>) -> Reconciliation {
         Reconciliation::Undecided {
             transaction: transaction.map(str::to_owned),
-            cause: open(Call::SettleStatus),
+            cause: open(RemoteCall::SettleStatus),
         }
     }
 
@@ -239,7 +241,7 @@ impl SimulatedSettler {
             Some(transfer) => Reconciliation::Settled(Receipt::of(payment, transfer.transaction)),
             None if now >= ends(payment) + DECISION_MARGIN_SECONDS => Reconciliation::Undecidable {
                 transaction: known.map(str::to_owned),
-                cause: open(Call::SettleStatus),
+                cause: open(RemoteCall::SettleStatus),
             },
             None => self.undecided(known),
         }
@@ -251,7 +253,7 @@ impl Settler for SimulatedSettler {
         self.step().await;
         if self.goes_wrong() {
             self.note("cannot say what it supports");
-            let cause = open(Call::Supported);
+            let cause = open(RemoteCall::Supported);
             return Verification::Unavailable { cause };
         }
         Verification::Valid
@@ -265,7 +267,7 @@ impl Settler for SimulatedSettler {
         self.step().await;
         if self.goes_wrong() {
             self.note("cannot read a payer's code");
-            return Err(open(Call::Rpc("eth_getCode")));
+            return Err(open(RemoteCall::Rpc("eth_getCode")));
         }
         Ok(self.world.reads_chain && is_wallet(payer))
     }
@@ -277,7 +279,7 @@ impl Settler for SimulatedSettler {
         if self.goes_wrong() {
             if world.chance.one_in(2) {
                 self.note("cannot verify");
-                let cause = open(Call::Verify);
+                let cause = open(RemoteCall::Verify);
                 return Verification::Unavailable { cause };
             }
             // As it says of a payment that could not be paid for a moment.
@@ -386,7 +388,7 @@ impl Settler for SimulatedSettler {
         self.step().await;
         if self.goes_wrong() {
             self.note("cannot tell whether a payment is void");
-            return Err(open(Call::Rpc("eth_call")));
+            return Err(open(RemoteCall::Rpc("eth_call")));
         }
         let now = self.world.now();
         let over = U256::from(now) > valid_before.saturating_add(U256::from(EXPIRY_MARGIN_SECONDS));
@@ -403,7 +405,7 @@ impl Settler for SimulatedSettler {
         self.step().await;
         if self.goes_wrong() {
             self.note("cannot tell whether a payment is spent");
-            return Err(open(Call::Rpc("eth_getLogs")));
+            return Err(open(RemoteCall::Rpc("eth_getLogs")));
         }
         let (chain, now) = (&self.world.chain, self.world.now());
         Ok(self.world.reads_chain && chain.is_cancelled(key.nonce, now))

@@ -1,4 +1,4 @@
-//! Calls that a contract makes for accounts: they can fail although the transaction succeeds.
+//! Calls that a contract makes for accounts. They can fail although the transaction succeeds.
 
 use alloy_primitives::Address;
 
@@ -7,15 +7,15 @@ use super::{
     DecodedAction, MAX_NAMED, function,
 };
 use crate::chain::{
-    builtin::calls::Call,
+    builtin::calls::DecodedCall,
     events::{Executions, executions},
 };
 
 impl View<'_> {
-    /// What a Safe was asked to do.
+    /// The words for a Safe's execution.
     pub(super) fn safe_execution(
         &self,
-        call: &Call,
+        call: &DecodedCall,
         safe: Address,
         target: Address,
     ) -> DecodedAction {
@@ -37,8 +37,12 @@ impl View<'_> {
         }
     }
 
-    /// What an entry point of ERC-4337 was asked to do.
-    pub(super) fn user_operations(&self, call: &Call, entry_point: Address) -> DecodedAction {
+    /// The words for operations at an entry point of ERC-4337.
+    pub(super) fn user_operations(
+        &self,
+        call: &DecodedCall,
+        entry_point: Address,
+    ) -> DecodedAction {
         let count = call.inner.len().saturating_add(call.left_out);
         let accounts: Vec<String> = call
             .inner

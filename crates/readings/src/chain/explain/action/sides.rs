@@ -1,4 +1,4 @@
-//! What the sender gave and what it got.
+//! The assets that the sender gave and got.
 
 use alloy_primitives::Address;
 
@@ -8,12 +8,12 @@ use super::{
 };
 use crate::chain::{
     balances::{self, Change},
-    builtin::calls::Call,
+    builtin::calls::DecodedCall,
     events::Standard,
 };
 
 impl View<'_> {
-    /// One thing given and another one taken by the sender, the fee aside.
+    /// A trade: the sender gave one asset and got another one, the fee aside.
     pub(super) fn trade(&self) -> Option<DecodedAction> {
         let (given, taken) = self.one_for_one()?;
         Some(DecodedAction {
@@ -35,9 +35,9 @@ impl View<'_> {
         }
     }
 
-    /// The same by a function of which nothing says that it trades: it may as well be a deposit
-    /// that gives shares.
-    pub(super) fn exchange(&self, call: &Call, to: Address) -> Option<DecodedAction> {
+    /// The same exchange by a function that is not known to trade: it may be a deposit that returns
+    /// shares.
+    pub(super) fn exchange(&self, call: &DecodedCall, to: Address) -> Option<DecodedAction> {
         let (given, taken) = self.one_for_one()?;
         let how = match function(call) {
             Some(name) => name.to_owned(),
@@ -54,7 +54,7 @@ impl View<'_> {
         })
     }
 
-    /// What the sender gave and got.
+    /// The assets that the sender gave and got, as text.
     pub(super) fn sides(&self) -> String {
         if self.status != Status::Success {
             return String::new();
@@ -78,7 +78,7 @@ impl View<'_> {
         }
     }
 
-    /// The sender's losses and gains without the fee. Nothing where they cannot be told.
+    /// The sender's losses and gains without the fee. Empty when they cannot be determined.
     fn sender_changes(&self) -> (Vec<String>, Vec<String>) {
         let (mut given, mut taken) = (Vec::new(), Vec::new());
         if self.record.transaction.untold_balances().is_some() {
@@ -107,8 +107,8 @@ impl View<'_> {
         (given, taken)
     }
 
-    /// Whether a contract that was given native coins may have given some of them back: nothing
-    /// logs that. What the wrapping contract holds is accounted for by its tokens.
+    /// Whether a contract that got native coins may have returned some of them, which no log shows.
+    /// The tokens of the wrapping contract account for its coins.
     fn native_may_return(&self, changes: &[Change]) -> bool {
         let network = self.record.network;
         network.native_ledger.is_none()

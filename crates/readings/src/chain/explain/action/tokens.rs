@@ -1,4 +1,4 @@
-//! What a token was asked for, and what it logged.
+//! A call to a token, and its logs.
 
 use alloy_primitives::{Address, U256};
 
@@ -7,16 +7,15 @@ use super::{
     DecodedAction,
 };
 use crate::chain::{
-    builtin::calls::Call,
+    builtin::calls::DecodedCall,
     events::{Approval, Grant, Standard, Transfer},
 };
 
 impl View<'_> {
-    /// A transfer that a token was asked for: it happened only when the token logged it, with the
-    /// amount that it logged.
+    /// A token transfer. It happened only when the token logged it, with the logged amount.
     pub(super) fn moved(
         &self,
-        call: &Call,
+        call: &DecodedCall,
         kind: &'static str,
         (from, to, amount): (Address, Address, U256),
         how: String,
@@ -65,7 +64,7 @@ impl View<'_> {
 
     pub(super) fn approved(
         &self,
-        call: &Call,
+        call: &DecodedCall,
         token: Address,
         spender: Address,
         amount: U256,

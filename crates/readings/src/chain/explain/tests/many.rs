@@ -1,4 +1,4 @@
-//! Transactions with more in them than is shown: how many there are is still told.
+//! Transactions with more content than is shown: the full counts are still stated.
 
 use alloy_primitives::B256;
 use alloy_sol_types::{SolCall, sol};
@@ -90,7 +90,7 @@ fn many_logs_stay_bounded() {
     let told = explain(&record, &Knowledge::default());
     assert_eq!(told.transfers.as_ref().unwrap().len(), 100);
     assert!(codes(&told).contains(&"lists_cut") && told.contracts.len() <= 100);
-    // Of how many the first are shown is said.
+    // The answer states how many of them are shown.
     assert_eq!(told.contracts.len(), 100);
     for (list, least) in [
         ("contracts", 4_000),

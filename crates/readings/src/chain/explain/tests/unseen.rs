@@ -1,4 +1,4 @@
-//! What a success hides, and what no log tells.
+//! Failures that a success hides, and movements that no log shows.
 
 use alloy_sol_types::{SolCall, sol};
 
@@ -129,7 +129,7 @@ fn an_execution_of_a_safe_that_failed_is_not_told_as_done() {
         );
         assert!(codes(&told).contains(&"inner_call_failed"));
     }
-    // What another contract logs says nothing about this one.
+    // A log of another contract says nothing about this one.
     let foreign = event(BOB, failure, 1, &[0]);
     let told = explain(&record(POOL, &input, vec![foreign]), &usdt0());
     assert!(told.action.summary.starts_with("Executed transfer of"));
@@ -153,7 +153,7 @@ fn a_deposit_makes_coins_for_its_sender_whatever_comes_of_it() {
     );
     let made = &told.transfers.as_ref().unwrap()[0];
     assert_eq!(made.from, Address::ZERO.to_checksum(None));
-    record.receipt.as_mut().unwrap().outcome = Outcome::Reverted;
+    record.receipt.as_mut().unwrap().outcome = ExecutionOutcome::Reverted;
     let told = explain(&record, &Knowledge::default());
     assert_eq!(
         (native(&told, ALICE).as_deref(), native(&told, BOB)),
@@ -216,7 +216,7 @@ fn a_chain_that_logs_its_coin_tells_each_movement_once_and_the_fee_is_no_gift() 
 }
 
 #[test]
-fn what_a_contract_may_have_given_back_is_not_told_as_given() {
+fn a_payment_that_a_contract_may_have_returned_is_not_reported_as_paid() {
     let weth = Network::by_id(1).unwrap().wrapped_native;
     let mut call = on(
         1,
@@ -231,7 +231,7 @@ fn what_a_contract_may_have_given_back_is_not_told_as_given() {
         "{}",
         told.action.summary
     );
-    // All of it was wrapped: nothing can have come back.
+    // All of it was wrapped, so nothing can have come back.
     let mut deposit = event(weth, "Deposit(address,uint256)", 0, &[ETHER]);
     deposit.topics.push(POOL.into_word());
     call.receipt.as_mut().unwrap().logs.push(deposit);
@@ -267,7 +267,7 @@ fn code_that_may_move_coins_unseen_is_named() {
     };
     assert!(!unseen(&unwrap(1)));
     assert!(unseen(&unwrap(42_161)));
-    // The function alone makes no contract the one that wraps.
+    // The function alone does not make a contract the wrapping one.
     assert!(unseen(&on(1, record(POOL, "d0e30db0", Vec::new()))));
 }
 
@@ -298,7 +298,7 @@ fn the_approval_of_nobody_is_taken_back() {
 }
 
 #[test]
-fn what_could_not_be_looked_up_is_not_unverified() {
+fn a_failed_look_up_is_not_reported_as_unverified() {
     let verified = ContractFacts::verified("[]").unwrap();
     let mut proxy = ContractFacts::default();
     proxy.delegates_to(BOB, None);
