@@ -9,7 +9,8 @@ use dev_chain::BUYER;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use x402_wire::{
-    Authorization, PaymentRequired, Scheme, SettlementResponse, ascii_json, encode_header, header,
+    Authorization, PaymentRequired, Scheme, SettlementResponse, ascii_json, decode_header,
+    encode_header, header,
 };
 
 use crate::server::Server;
