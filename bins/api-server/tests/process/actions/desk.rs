@@ -46,27 +46,27 @@ pub(crate) struct Act {
     pub(crate) is_brought: bool,
 }
 
-/// A deposit of 7 USDG of the owner into the market.
+/// A deposit of 0.7 USDG of the owner into the market.
 pub(crate) fn invest() -> Act {
     Act {
         route: "/auto-defi-invest",
-        body: json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": "7" }),
+        body: json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": "0.7" }),
         calls: (xlayer::AAVE_POOL, fixed_bytes!("617ba037")),
-        takes: 7_000_000,
+        takes: 700_000,
         is_brought: true,
     }
 }
 
-/// A swap of 3 USDG for USD₮0.
+/// A swap of 0.3 USDG for USD₮0.
 pub(crate) fn swap() -> Act {
     let (from, to) = (xlayer::USDG.to_string(), xlayer::USDT0.to_string());
     Act {
         route: "/auto-swap",
         body: json!({
-            "chain_id": "196", "from_token": from, "to_token": to, "amount": "3", "slippage": "1",
+            "chain_id": "196", "from_token": from, "to_token": to, "amount": "0.3", "slippage": "1",
         }),
         calls: (xlayer::DEX_ROUTER, fixed_bytes!("f2c42696")),
-        takes: 3_000_000,
+        takes: 300_000,
         is_brought: false,
     }
 }
