@@ -295,8 +295,8 @@ impl DevChain {
         C::abi_decode_returns(&output).map_err(|_| DevChainError::Answer { contract, output })
     }
 
-    /// Every account after the newest block, by address. The hashes of earlier blocks and the waiting
-    /// transactions are not part of it.
+    /// Every account after the newest block, by address. The hashes of earlier blocks and the
+    /// waiting transactions are not part of it.
     #[must_use]
     pub fn accounts(&self) -> Vec<ExportedAccount> {
         self.lock().state.export()

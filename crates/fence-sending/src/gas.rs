@@ -6,6 +6,7 @@ use alloy_primitives::Address;
 use delegation_fence::{Admitted, Block};
 use gas_funding::{Funds, Need};
 
+use crate::key::Purpose;
 use crate::{Fault, Route, Shared, key};
 
 /// What is put on top of an estimate, in percent: what a call uses changes with the state that it
@@ -19,16 +20,6 @@ pub struct GasRules {
     pub approval: u64,
     /// The most that the call may use. A plan whose call needs more is halted before it is signed.
     pub call: u64,
-}
-
-/// What coins are given for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// The steps. Nothing is given for them any more when the plan is over.
-    Steps,
-    /// The clearing of the allowance after a halt. It has no end: the allowance stays until it is
-    /// cleared.
-    Clearing,
 }
 
 impl Default for GasRules {

@@ -3,7 +3,15 @@
 
 use delegation_fence::{Admitted, Event, Transaction};
 
-use crate::gas::Purpose;
+/// What coins are given for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The steps. Nothing is given for them any more when the plan is over.
+    Steps,
+    /// The clearing of the allowance after a halt. It has no end: the allowance stays until it is
+    /// cleared.
+    Clearing,
+}
 
 /// The key of a transaction of a plan. Each time when it turned out that it was never signed, and
 /// never will be, the next one has another key: the one before is dead.

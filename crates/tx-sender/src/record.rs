@@ -245,7 +245,8 @@ impl Record {
         )
     }
 
-    /// Whether its nonce waits for a block after one in which the account has used this many nonces.
+    /// Whether its nonce waits for a block after one in which the account has used this many
+    /// nonces.
     #[must_use]
     pub(crate) fn waits_for_block(&self, count: u64) -> bool {
         self.is_outstanding() && self.nonce.is_some_and(|nonce| nonce >= count)

@@ -11,6 +11,7 @@ mod order;
 mod plan;
 mod ports;
 mod refused;
+mod shared;
 mod step;
 mod store;
 mod wallet_actions;
@@ -30,8 +31,9 @@ pub use ports::{
     SwapAsk, SwapPlan,
 };
 pub use refused::{FundsRequired, Refused};
+pub use shared::{Pace, Parts};
 pub use step::StepKind;
 pub use store::{Forbidden, SqliteStore, Store, StoreError, StoreFuture};
-pub use wallet_actions::{GivenUp, Pace, Parts, WalletActions};
+pub use wallet_actions::{GivenUp, WalletActions};
 
-pub(crate) use wallet_actions::Shared;
+pub(crate) use shared::Shared;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use alloy_primitives::{Address, U256, fixed_bytes, hex};
 use alloy_sol_types::SolCall as _;
 use dev_chain::abi::{AavePool, DexRouter, TokenVault};
-use dev_chain::{BadAnswer, DevChain, Fault, MINTER, MinedSummary, xlayer};
+use dev_chain::{BadAnswer, DevChain, InjectedFault, MINTER, MinedSummary, xlayer};
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, give_of};
@@ -205,7 +205,7 @@ async fn a_transaction_that_every_node_refuses_costs_nothing() {
     };
     stage
         .base
-        .inject(Fault::new("eth_sendRawTransaction", refusal));
+        .inject(InjectedFault::new("eth_sendRawTransaction", refusal));
     let (paid, route) = (stage.world.paid(), "/auto-withdraw");
     let token = dev_chain::base::USDC.to_string();
     let withdraw = json!({ "chain_id": "8453", "token": token, "amount": "5" });

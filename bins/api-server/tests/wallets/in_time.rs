@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use dev_chain::{BadAnswer, Fault, base};
+use dev_chain::{BadAnswer, InjectedFault, base};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -103,7 +103,9 @@ async fn nothing_is_signed_without(method: &str) {
         seen.fetch_or(method == of, Ordering::SeqCst);
         None
     });
-    stage.base.inject(Fault::new(method, fault).times(u32::MAX));
+    stage
+        .base
+        .inject(InjectedFault::new(method, fault).times(u32::MAX));
     let is_asked = || asked.load(Ordering::SeqCst);
     let answer = late(&stage, &payment, is_asked).await;
     answer.is_refused(503, "upstream_unavailable");

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use alloy_primitives::{Address, U256, address, hex};
 use alloy_sol_types::{SolCall as _, sol};
-use dev_chain::{BadAnswer, Fault, arbitrum, base, xlayer};
+use dev_chain::{BadAnswer, InjectedFault, arbitrum, base, xlayer};
 use serde_json::{Value, json};
 
 use crate::between::Liar;
@@ -121,7 +121,7 @@ async fn what_cannot_be_asked_is_not_begun() {
         message: "the node is busy".to_owned(),
     };
     for method in ["eth_blockNumber", "eth_getBlockByNumber"] {
-        let fault = Fault::new(method, busy.clone()).times(u32::MAX);
+        let fault = InjectedFault::new(method, busy.clone()).times(u32::MAX);
         stage.base.inject(fault);
     }
     let withdraw = json!({ "chain_id": "8453", "token": token, "amount": "5" });

@@ -5,7 +5,7 @@ use fence_server::DelegationError;
 use gas_funding::Funds;
 
 use super::{Driver, Standing};
-use crate::{Estimate, Fault, Route, SealedBlock, gas::Purpose};
+use crate::{Estimate, Fault, Route, SealedBlock, key::Purpose};
 
 impl Driver {
     /// What does not hold any more, by its rule.

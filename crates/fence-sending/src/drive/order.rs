@@ -6,7 +6,7 @@ use gas_funding::Funds;
 use tx_sender::{Lane, Request};
 
 use super::{Driver, Standing, Turn};
-use crate::{Estimate, Fault, SealedBlock, foresee::foresee_at, gas::Purpose};
+use crate::{Estimate, Fault, SealedBlock, foresee::foresee_at, key::Purpose};
 
 impl Driver {
     /// Everything that may fail is done first; then the order is written, on the condition that

@@ -8,7 +8,7 @@ use fence_server::KeptSubmission;
 use gas_funding::{MOST_TOP_UPS, arrived};
 use tx_sender::Record;
 
-use super::Purpose;
+use crate::key::Purpose;
 use crate::{Fault, Shared, key};
 
 impl Shared {

@@ -63,9 +63,9 @@ impl Intent {
         })
     }
 
-    /// `sealed | reverted | unsent → ordered`: they are not where the record has them. An intent that
-    /// was over goes on. What follows from them is read again: the allowance, and whether the intent
-    /// did what was asked.
+    /// `sealed | reverted | unsent → ordered`: they are not where the record has them. An intent
+    /// that was over goes on. What follows from them is read again: the allowance, and whether the
+    /// intent did what was asked.
     pub(crate) fn reopen(&self, lost: &[Lost], now: u64) -> Moved {
         let mut next = self.clone();
         for Lost { index, gas_limit } in lost {

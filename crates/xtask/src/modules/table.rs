@@ -25,9 +25,4 @@ pub const LISTED: &[Listed] = &[
         file: "operation.rs",
         files: 16,
     },
-    Listed {
-        folder: "crates/wallet-actions",
-        file: "drive.rs",
-        files: 4,
-    },
 ];
