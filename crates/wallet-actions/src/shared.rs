@@ -1,5 +1,5 @@
-//! What the drivers of intents and the planners of actions share: custody, policy, chains, the sender
-//! of transactions, and the records.
+//! What the drivers of intents and the planners of actions share: custody, policy, chains, the
+//! sender of transactions, and the records.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 
 mod desk;
 
-use dev_chain::{BadAnswer, Fault};
+use dev_chain::{BadAnswer, InjectedFault};
 
 use self::desk::{Act, Desk, invest, swap, withdraw};
 use crate::buyer::Payment;
@@ -222,7 +222,7 @@ async fn a_charge_that_fails_at_first_is_tried_again() {
     };
     // The facilitator asks the chain whether the payment would settle.
     let chain = &desk.world.chain;
-    chain.inject(Fault::new("eth_estimateGas", reverted));
+    chain.inject(InjectedFault::new("eth_estimateGas", reverted));
     let server = recover(&desk, &act, &payment).await;
     let again = desk.answer(&server, &act, &payment).await;
     desk.assert_done_once(&act, &before, &again);
