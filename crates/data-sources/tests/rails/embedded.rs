@@ -26,9 +26,10 @@ async fn a_bridge_is_planned_from_the_recorded_fees_and_verified() {
     let node = deciding(|request| {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let result = match body["method"].as_str().unwrap() {
-            "eth_chainId" => "0x2105",
-            // No code at the account, and no least fee of the chain.
-            _ => "0x",
+            "eth_chainId" => "0x2105".to_owned(),
+            // The chain has no least fee, and the account no code.
+            "eth_call" => format!("0x{}", "0".repeat(64)),
+            _ => "0x".to_owned(),
         };
         json(&json!({"jsonrpc": "2.0", "id": body["id"], "result": result}))
     })
