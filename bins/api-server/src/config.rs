@@ -25,7 +25,7 @@ const LISTEN: SocketAddr =
 /// The key of `[plans]` that this server reads too.
 const FEE_CONFIG: &str = "fee_config";
 
-/// Everything that an operator can set (decisions sections 1 and 7).
+/// Everything that an operator can set.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// One row of a rail's table: a named judgement over the facts of a plan.
 ///
 /// The tables are static. The names are part of the contract: they are the `assertions` of an
-/// envelope and the `check` of a refusal (service document 4.2).
+/// envelope and the `check` of a refusal.
 #[derive(Debug)]
 pub struct Check<F> {
     /// The assertion's name, snake case.

@@ -10,7 +10,7 @@ sol! {
     function approve(address spender, uint256 amount) external returns (bool);
 }
 
-/// One transaction of a plan (service document 2.5).
+/// One transaction of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Its purpose.

@@ -95,7 +95,7 @@ impl SwapFacts {
     }
 }
 
-/// The request (service document 4.2). Amounts are in the token's smallest unit.
+/// The request. Amounts are in the token's smallest unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SwapAsked {
     /// The caller's account: sender and receiver.

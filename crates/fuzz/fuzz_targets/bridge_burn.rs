@@ -3,8 +3,8 @@
 #![no_main]
 
 use alloy_primitives::{Address, B256, U256};
-use libfuzzer_sys::fuzz_target;
 use calldata_checks::{Steps, bridge::calldata::Burn};
+use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(burn) = Burn::decode(data) {

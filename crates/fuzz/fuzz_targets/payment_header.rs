@@ -22,6 +22,9 @@ fuzz_target!(|data: &[u8]| {
         let header = challenge.to_header();
         let again = PaymentRequired::from_header(header.as_bytes()).unwrap();
         assert!(again.options().eq(challenge.options()));
-        assert_eq!(again.extensions.iter().len(), challenge.extensions.iter().len());
+        assert_eq!(
+            again.extensions.iter().len(),
+            challenge.extensions.iter().len()
+        );
     }
 });

@@ -2,11 +2,11 @@
 //! written as they were read, and every action of printable text survives its own encoding.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use calldata_checks::perp_order::{
     Action, OrderKind, Side, WireAction, WireBuilder, WireOrder, WireOrderKind, decode_action,
     msgpack,
 };
+use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let wire = msgpack::decode(data);

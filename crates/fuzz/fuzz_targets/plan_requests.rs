@@ -2,9 +2,9 @@
 //! normal form reads as itself, and a refusal says what is wrong.
 #![no_main]
 
+use calldata_checks::Rail;
 use libfuzzer_sys::fuzz_target;
 use plan_builder::Request;
-use calldata_checks::Rail;
 use serde_json::Value;
 
 fuzz_target!(|data: &[u8]| {

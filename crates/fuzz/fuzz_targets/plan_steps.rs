@@ -3,8 +3,8 @@
 #![no_main]
 
 use alloy_primitives::{Address, U256};
-use libfuzzer_sys::fuzz_target;
 use calldata_checks::{Step, StepKind, Steps, step::approval};
+use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let mut rest = data;

@@ -33,7 +33,10 @@ fn holds(recorded: &fuzz::Recorded, text: &str) {
     assert_eq!(verified.payload_digest(), digest);
     assert_eq!(plan["submission"]["payload_digest"], digest.to_string());
     assert_eq!(plan["intent_digest"], verified.intent_digest().to_string());
-    assert_eq!(recorded.request.intent_digest(), Ok(verified.intent_digest()));
+    assert_eq!(
+        recorded.request.intent_digest(),
+        Ok(verified.intent_digest())
+    );
     assert_eq!(rail_of_plan(text), Ok(verified.rail()));
     assert_eq!(verified.rail(), recorded.request.rail());
     assert!(recorded.now < verified.valid_until());

@@ -6,7 +6,6 @@
 
 use alloy_primitives::{Address, U256, address, b256, uint};
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
-use libfuzzer_sys::fuzz_target;
 use calldata_checks::{
     Commitment, DigestStanding, UtcSeconds, judge,
     pm_order::{
@@ -14,6 +13,7 @@ use calldata_checks::{
         PmOrderRequest, Post, RestOrder, Side, TypedData, TypedOrder,
     },
 };
+use libfuzzer_sys::fuzz_target;
 
 sol! {
     struct Order {

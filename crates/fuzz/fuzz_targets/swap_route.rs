@@ -7,8 +7,6 @@ use std::sync::LazyLock;
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::SolCall as _;
-use fuzz::POLICY;
-use libfuzzer_sys::fuzz_target;
 use calldata_checks::{
     BasisPoints, Commitment, DigestStanding, Step, StepKind, UtcSeconds, judge,
     step::approval,
@@ -17,6 +15,8 @@ use calldata_checks::{
         calldata::{MAX_LEGS, MAX_RECIPIENTS, decode_fees, decode_swap},
     },
 };
+use fuzz::POLICY;
+use libfuzzer_sys::fuzz_target;
 
 const CHAIN: u64 = 8453;
 const ACCOUNT: Address = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use plan_builder::{FeeDocument, Policy, Request};
 use calldata_checks::{Rail, UtcSeconds};
+use plan_builder::{FeeDocument, Policy, Request};
 use serde_json::Value;
 
 /// The plan of one rail in `fixtures/vectors/plans`.

@@ -1,4 +1,4 @@
-//! The envelope of service document 2.5, as it stands on the wire. Members are declared in the
+//! The envelope of a plan, as it stands on the wire. Members are declared in the
 //! order of RFC 8785, so that the serde form of a canonically declared payload is the canonical
 //! one.
 
@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for RailRecord {
 const AFTER_A_REVERTED_CALL: &str = "A reverted call undoes itself only: the allowance that the step approve has set stays. \
     Send payload.steps[0] (approve_reset) again to clear it, before anything else is signed for this token.";
 
-/// The limits of the plan's guarantee (service document 2.5).
+/// The limits of the plan's guarantee.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplayDisclosure {

@@ -3,7 +3,7 @@
 //! A file names another one by a path, whether in a `use` or in the code. What the files of its own
 //! folders define, a file may always use, and code that only tests compile does not count. A circle
 //! of up to [`MOST_FILES`] files is one subject in several files; a larger one has to be in the
-//! [`table`], which may only shrink.
+//! table `modules/table.rs`, which may only shrink.
 
 mod circles;
 mod names;

@@ -1,4 +1,4 @@
-//! `…_delegation_fence_status`: the public record of the fence (service document 2.6).
+//! `…_delegation_fence_status`: the public record of the fence.
 
 use std::time::Duration;
 

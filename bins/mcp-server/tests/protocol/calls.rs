@@ -1,4 +1,4 @@
-//! Calls of tools, in the form that the service document shows: no handshake, no version, no
+//! Calls of tools, in their shortest form: no handshake, no version, no
 //! `_meta`.
 
 use crate::prelude::*;

@@ -113,7 +113,7 @@ impl Default for ReviewedContracts {
     }
 }
 
-/// A token that a swap may start from (service document 2.2: USDT or USDG).
+/// A token that a swap may start from (USDT or USDG).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceToken {
     /// Its contract.

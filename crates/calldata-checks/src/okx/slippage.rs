@@ -11,7 +11,7 @@ const WHOLE: u64 = 100 * PERCENT;
 /// Fraction digits of a percentage.
 const DIGITS: usize = 6;
 
-/// A slippage tolerance between 0.1 and 50 percent (service document 2.2), in steps of a millionth
+/// A slippage tolerance between 0.1 and 50 percent, in steps of a millionth
 /// of a percent. Reads and prints as **percent**: `1` is one percent.
 ///
 /// ```
@@ -54,7 +54,7 @@ impl SlippageTolerance {
 }
 
 impl Default for SlippageTolerance {
-    /// One percent (service document 2.2).
+    /// One percent.
     fn default() -> Self {
         Self(PERCENT)
     }

@@ -1,4 +1,4 @@
-//! The checks of a swap: the twelve of service document 4.2 in their order, then what the output is
+//! The checks of a swap: the twelve of the rail in their order, then what the output is
 //! worth.
 
 mod fees;

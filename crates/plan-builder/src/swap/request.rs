@@ -1,4 +1,4 @@
-//! The arguments of `prepare_swap` (service document 4.2).
+//! The arguments of `prepare_swap`.
 
 use alloy_primitives::{Address, U256};
 use calldata_checks::{
