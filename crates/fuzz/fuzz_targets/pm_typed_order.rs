@@ -7,10 +7,10 @@
 use alloy_primitives::{Address, U256, address, b256, uint};
 use alloy_sol_types::{SolStruct as _, eip712_domain, sol};
 use calldata_checks::{
-    Commitment, DigestStanding, UtcSeconds, judge,
+    Commitment, Decimal, DigestStanding, FeePolicy, UtcSeconds, judge,
     pm_order::{
-        Approval, DecodedOrder, DomainText, Exchange, Member, Message, PmMarketFacts, PmOrderFacts,
-        PmOrderRequest, Post, RestOrder, Side, TypedData, TypedOrder,
+        Approval, DecodedOrder, DomainText, Exchange, Member, Message, PmBuilder, PmBuilderFee,
+        PmMarketFacts, PmOrderFacts, PmOrderRequest, Post, RestOrder, Side, TypedData, TypedOrder,
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -161,7 +161,15 @@ fuzz_target!(|data: &[u8]| {
         digest: DigestStanding::Sealing,
     };
     let code = b256!("00000000000000000000000000000000000000000000000000000000feedface");
-    let facts = PmOrderFacts::decode(&plan, asked(), market, code, commitment).unwrap();
+    let builder = PmBuilder {
+        code,
+        max_fee: FeePolicy::PM_MAX_BUILDER_FEE,
+        fee: Some(PmBuilderFee {
+            maker_bps: Decimal::ZERO,
+            taker_bps: Decimal::ZERO,
+        }),
+    };
+    let facts = PmOrderFacts::decode(&plan, asked(), market, builder, commitment).unwrap();
     assert_eq!(facts.decoded, decoded);
     if judge(&facts).is_err() {
         return;

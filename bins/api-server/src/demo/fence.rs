@@ -69,7 +69,8 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// The owner pays for `GET /sub-wallet`, and the wallet gets USDC but no coin for gas.
+    /// The owner pays for `GET /sub-wallet`, and the wallet gets USDC, and coins for
+    /// gas.
     async fn begin(stage: &'a FenceStage) -> Result<Self, DemoError> {
         let server = Buyer::new(OWNER, stage.address)?;
         let unpaid = server.get("/sub-wallet", None).await?;

@@ -180,7 +180,7 @@ async fn what_came_to_nothing_is_not_taken_up_again() {
     let refused = desk.pay(&server, &act).await;
     let answer = desk.send(&server, &act, &refused).await.unwrap();
     assert_eq!(answer.status, 409, "{}", answer.text);
-    assert_eq!(answer.error("reason"), "gas_budget_exhausted");
+    assert_eq!(answer.error("reason"), "coin_price_unavailable");
     answer.assert_uncharged();
 
     // Another one, made later, is done, cut off before its charge, and taken up.

@@ -74,14 +74,14 @@ async fn no_more_is_given_to_an_owner_than_its_budget() {
         .refuses(
             "/auto-withdraw",
             &withdraw(),
-            (409, "funds_required", "gas_budget_exhausted"),
+            (409, "funds_required", "coin_price_unavailable"),
         )
         .await;
     // It was begun, and came to nothing: the intent says so.
     let ended = stage.ended(&error).await;
     assert_eq!(
         (&ended["status"], &ended["reason"]),
-        (&json!("failed"), &json!("gas_budget_exhausted")),
+        (&json!("failed"), &json!("coin_price_unavailable")),
         "{ended}"
     );
     assert_eq!(ended["steps"][0]["status"], "skipped");

@@ -44,6 +44,9 @@ const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml
 const VERSION_OF_FEES: &str = "2026-11-01";
 /// Under what the demo's wallets are encrypted; they end with its folder.
 const SECRET: &str = "the secret of a demo";
+/// A thousandth of a coin: more than the gas of several plans.
+const GAS_COINS_WEI: u64 = 1_000_000_000_000_000;
+
 /// Pays the gas of sub-wallets.
 const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
 
@@ -208,7 +211,8 @@ impl FenceStage {
         Ok(wallet.address)
     }
 
-    /// Gives an account USDC, in a block that counts as sealed.
+    /// Gives an account USDC and coins for gas, in a block that counts as sealed. The server's own
+    /// account gives an owner no more coins than the owner has paid for, which is one call here.
     ///
     /// # Errors
     /// An amount that the embedded chain's rich account does not have.
@@ -217,9 +221,18 @@ impl FenceStage {
             to: account,
             value: U256::from(amount),
         };
+        let data = Bytes::from(transfer.abi_encode());
+        self.send(&json!({ "from": BUYER.address, "to": base::USDC, "data": data }))?;
+        let wei = U256::from(GAS_COINS_WEI);
+        self.send(&json!({ "from": BUYER.address, "to": account, "value": wei }))?;
+        // What the server reads has a block above it.
+        self.base.mine();
+        Ok(())
+    }
+
+    fn send(&self, transaction: &Value) -> Result<(), FenceStageError> {
         let request = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
-            "params": [{"from": BUYER.address, "to": base::USDC, "data": Bytes::from(transfer.abi_encode())}],
+            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction", "params": [transaction],
         });
         let refused = |said: &str| Err(FenceStageError::Transfer(said.to_owned()));
         let Reply::Http { body, .. } = self.base.answer(request.to_string().as_bytes()) else {
@@ -227,11 +240,7 @@ impl FenceStage {
         };
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         match answer.get("error") {
-            None => {
-                // What the server reads has a block above it.
-                self.base.mine();
-                Ok(())
-            }
+            None => Ok(()),
             Some(error) => refused(&error.to_string()),
         }
     }
