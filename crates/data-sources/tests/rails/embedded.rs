@@ -35,7 +35,7 @@ async fn a_bridge_is_planned_from_the_recorded_fees_and_verified() {
     })
     .await;
     let clock: Arc<dyn Clock> = Arc::new(TestClock::at_recording());
-    let config = Config {
+    let asking = |node: &str| Config {
         circle: CircleConfig {
             base_url: fees.uri(),
             common: VenueConfig {
@@ -44,12 +44,12 @@ async fn a_bridge_is_planned_from_the_recorded_fees_and_verified() {
             },
         },
         nodes: RpcConfig {
-            chains: BTreeMap::from([(8453, vec![node.uri().as_str().into()])]),
+            chains: BTreeMap::from([(8453, vec![node.into()])]),
             ..RpcConfig::default()
         },
         ..Config::default()
     };
-    let venues = Venues::new(config, &clock).unwrap();
+    let venues = Venues::new(asking(&node.uri()), &clock).unwrap();
     let text = include_str!("../../../../fixtures/vectors/plans/fees.toml");
     let document: FeeDocument = toml::from_str(text).unwrap();
     let mut policy = Policy::new(document.review().unwrap());
@@ -69,7 +69,14 @@ async fn a_bridge_is_planned_from_the_recorded_fees_and_verified() {
     assert_eq!(plan.destination_chain_id, 42161);
 
     // A node that does not answer: no plan, and the reason by name.
-    drop(node);
+    let silent = unused_address().await;
+    let venues = Venues::new(asking(&silent), &clock).unwrap();
     let refusal = venues.plan(&request, &policy, &moment).await.unwrap_err();
     assert_eq!(refusal.check, "quote_unavailable");
+}
+
+/// The address of a port on which nobody listens.
+async fn unused_address() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
 }
