@@ -277,14 +277,14 @@ pub const MEMBERS: &[Member] = &[
     // It knows neither plans nor actions: keys of transfers and owners are given to it.
     Member {
         name: "gas-funding",
-        layer: 4,
+        layer: 5,
         may_use: &["chain-reader", "custody", "storage", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // It has effects through ports and crates below, and holds no key.
     Member {
         name: "fence-sending",
-        layer: 5,
+        layer: 6,
         may_use: &[
             "calldata-checks",
             "chain-reader",
@@ -300,7 +300,7 @@ pub const MEMBERS: &[Member] = &[
     // It builds no route and reads no upstream: plans, prices and payments are ports.
     Member {
         name: "wallet-actions",
-        layer: 5,
+        layer: 6,
         may_use: &[
             "calldata-checks",
             "chain-reader",
@@ -313,7 +313,7 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "api-server",
-        layer: 6,
+        layer: 7,
         may_use: &[
             "calldata-checks",
             "chain-reader",
@@ -398,7 +398,7 @@ pub const MEMBERS: &[Member] = &[
     // Not shipped.
     Member {
         name: "bench",
-        layer: 7,
+        layer: 8,
         may_use: &[
             "api-server",
             "calldata-checks",
@@ -425,7 +425,7 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "siege",
-        layer: 8,
+        layer: 9,
         may_use: &[
             "api-server",
             "bench",
