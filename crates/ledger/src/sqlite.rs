@@ -92,9 +92,9 @@ type Queue = mpsc::Sender<Box<dyn Job>>;
 /// All work is done by one thread with one connection. It takes whatever requests have queued up
 /// while the previous commit was being written, runs them in one transaction, and answers them
 /// after one `fsync` (group commit): the cost of a durable write is shared by all calls in flight.
-/// The next batch begins when the callers of the last one have had a turn to queue what they do
-/// next, so that batches do not fall apart into halves. Reads go through the same thread: they see
-/// every earlier answer, cost microseconds, and need no second page cache.
+/// A commit window lets the callers of one batch queue their next move before the next batch
+/// begins, so that batches do not fall apart into halves. Reads go through the same thread: they
+/// see every earlier answer, cost microseconds, and need no second page cache.
 ///
 /// Dropping the ledger finishes what is queued, writes the log back into the file and joins the
 /// thread.

@@ -27,8 +27,8 @@ pub(super) type Marks = Arc<Mutex<Vec<EntryId>>>;
 /// The most requests in one transaction. More would only make the first of them wait.
 const MAX_BATCH: usize = 256;
 
-/// How long the next batch waits at most for the callers of the last one.
-const LONGEST_TURN: Duration = Duration::from_millis(2);
+/// The longest commit window: how long the next batch waits for the callers of the last one.
+const COMMIT_WINDOW: Duration = Duration::from_millis(2);
 
 /// Pages in the write-ahead log after which it is written back (8 MiB): enough that pages which
 /// change in every batch are written back once for many, and little enough that reading the log
@@ -116,7 +116,7 @@ impl Drop for Delivery {
     }
 }
 
-/// Answers the callers of a batch. What is returned is at its end once they have had a turn.
+/// Answers the callers of a batch. The returned receiver ends when their commit window is over.
 ///
 /// To wake a task from outside its runtime takes a lock and often a system call, for each task
 /// anew; from inside it is a push to a queue. So several are woken by a task of the runtime itself,
@@ -177,7 +177,7 @@ impl<'c> Writer<'c> {
             // A commit costs as much as a few payments. Those who share one come back together with
             // their next moves, and share the next one as well, if it lets them come.
             if let Some(over) = turn {
-                let _ = over.recv_timeout(LONGEST_TURN);
+                let _ = over.recv_timeout(COMMIT_WINDOW);
             }
         }
     }
