@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod postgres;
 pub mod sqlite;
 mod store;
 
