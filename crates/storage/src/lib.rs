@@ -5,5 +5,6 @@ pub mod sqlite;
 mod store;
 
 pub use store::{
-    Artifact, DatasetRecord, Level, ServerStore, SqliteStore, StoreError, StoreOptions,
+    AnyStore, Artifact, DatasetRecord, Level, PostgresStore, ServerStore, SqliteStore, StoreError,
+    StoreOptions,
 };

@@ -97,7 +97,7 @@ mod tests {
                 .unwrap();
         assert_eq!(
             address.to_string(),
-            "postgres://db.example:5433,standby:5433/payments"
+            "postgres://db.example:5433,standby:5432/payments"
         );
         assert!(!format!("{address:?}").contains("secret"));
     }
