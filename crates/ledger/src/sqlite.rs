@@ -13,7 +13,6 @@ use tokio::sync::oneshot;
 use crate::{error::LedgerError, journal::Recovery, spending::Allowance, status::PaymentStatus};
 
 mod credit;
-mod failure;
 mod newcomers;
 mod port;
 mod schema;
@@ -24,7 +23,6 @@ mod writer;
 
 pub use stats::Stats;
 
-use failure::Failure;
 use stats::Counters;
 use store::{Database, Store, Sweep};
 use writer::{Call, Job, Marks, Writer};
@@ -83,6 +81,8 @@ impl Options {
         }
     }
 }
+
+type Failure = storage::sqlite::Failure<LedgerError>;
 
 /// What waits for the writer.
 type Queue = mpsc::Sender<Box<dyn Job>>;

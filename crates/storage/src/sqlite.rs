@@ -10,13 +10,17 @@
 //! name. A file that several servers share is only created ([`create`]); SQLite's own lock decides
 //! between their writes.
 
+mod column;
 mod error;
+mod failure;
 mod file;
 mod open;
 mod private;
 mod worker;
 
+pub use column::{damaged, is_constraint, number, parsed, unsigned, unwritable};
 pub use error::DatabaseError;
+pub use failure::Failure;
 pub use file::{ClaimedFile, create, path_of, size_bytes};
 pub use open::{Checkpoints, Format, Settings, open};
-pub use worker::Worker;
+pub use worker::{Pending, Worker};

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, mem};
 
 use alloy_primitives::{Address, U256};
 use rusqlite::params;
+use storage::sqlite::{number, unsigned};
 
-use super::{statements::Statements, store::stored};
+use super::statements::Statements;
 
 /// The most that a cap or a sum may be, so that two of them fit into a number of SQLite.
 const HIGHEST: u64 = 1 << 62;
@@ -67,7 +68,7 @@ impl Credit {
     ) -> rusqlite::Result<()> {
         self.write_earned_by(statements, payer)?;
         let sql = "UPDATE credit SET micro_usd = max(min(micro_usd, ?3) - ?2, 0) WHERE payer = ?1";
-        let spent = params![payer.as_slice(), stored(micro_usd), stored(self.cap)];
+        let spent = params![payer.as_slice(), number(micro_usd), number(self.cap)];
         statements.execute(sql, spent).map(drop)
     }
 
@@ -113,8 +114,8 @@ impl Credit {
         payer: Address,
     ) -> rusqlite::Result<u64> {
         self.write_earned_by(statements, payer)?;
-        let number: Option<i64> = statements.find(sql, [payer.as_slice()], |row| row.get(0))?;
-        Ok(u64::try_from(number.unwrap_or(0)).unwrap_or(0))
+        let sum = statements.find(sql, [payer.as_slice()], |row| unsigned(row, 0))?;
+        Ok(sum.unwrap_or(0))
     }
 
     fn write_earned_by(
@@ -142,9 +143,9 @@ impl Credit {
                    paid = min(paid, ?4 - ?2) + ?2";
         let earned = params![
             payer.as_slice(),
-            stored(micro_usd),
-            stored(self.cap),
-            stored(HIGHEST)
+            number(micro_usd),
+            number(self.cap),
+            number(HIGHEST)
         ];
         statements.execute(sql, earned).map(drop)
     }

@@ -9,16 +9,11 @@ use std::{
 };
 
 use alloy_primitives::{Address, B256};
-use rusqlite::{Connection, MAIN_DB, Row, hooks::Wal, types::Type, wal::CheckpointMode};
-use storage::sqlite::ClaimedFile;
+use rusqlite::{Connection, MAIN_DB, Row, hooks::Wal, wal::CheckpointMode};
+use storage::sqlite::{ClaimedFile, DatabaseError};
 
 use super::{
-    Options,
-    credit::Credit,
-    failure::{Failure, named},
-    newcomers::Newcomers,
-    schema,
-    statements::Statements,
+    Failure, Options, credit::Credit, newcomers::Newcomers, schema, statements::Statements,
 };
 use crate::{
     error::LedgerError,
@@ -70,7 +65,7 @@ impl Database {
         };
         connection
             .wal_hook(Some(report))
-            .map_err(|error| named(&error, file.path(), "open"))?;
+            .map_err(|error| DatabaseError::named(&error, file.path(), "open"))?;
         Ok(Self {
             connection,
             file,
@@ -109,7 +104,7 @@ impl<'c> Store<'c> {
             Ok((entry, next("answer", NONE)?, next("receipt", NONE)?))
         };
         let (next_entry, next_answer, next_receipt) =
-            read().map_err(|error| named(&error, database.file.path(), "open"))?;
+            read().map_err(|error| DatabaseError::named(&error, database.file.path(), "open"))?;
         Ok(Self {
             database,
             statements: Statements::new(connection),
@@ -228,25 +223,7 @@ fn next_number(counter: &mut i64) -> i64 {
     number
 }
 
-/// A number as SQLite keeps it; what is beyond its numbers, as the highest of them.
-pub(super) fn stored(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn seconds_in(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let seconds: i64 = row.get(column)?;
-    u64::try_from(seconds).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, seconds))
-}
-
 pub(super) fn state_in(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
     let code: i64 = row.get(column)?;
     State::from_code(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, code))
-}
-
-pub(super) fn unreadable(
-    column: usize,
-    kind: Type,
-    error: Box<dyn std::error::Error + Send + Sync>,
-) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, kind, error)
 }

@@ -9,16 +9,13 @@ use std::{
     time::Duration,
 };
 
+use storage::sqlite::DatabaseError;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::oneshot,
 };
 
-use super::{
-    failure::{Failure, named},
-    stats::Counters,
-    store::Store,
-};
+use super::{Failure, stats::Counters, store::Store};
 use crate::{error::LedgerError, state::EntryId};
 
 /// Entries whose work has begun, to be noted with the next batch.
@@ -88,7 +85,7 @@ where
         self.outcome = match (self.operation)(store) {
             Ok(value) => Some(Ok(value)),
             Err(Failure::Refused(error)) => Some(Err(error)),
-            Err(Failure::Store(error)) => return Err(error),
+            Err(Failure::Sqlite(error)) => return Err(error),
         };
         Ok(())
     }
@@ -259,7 +256,7 @@ impl<'c> Writer<'c> {
 
     fn is_full(&self, lost: &Lost) -> bool {
         let (Lost::Request { error, .. } | Lost::Transaction(error)) = lost;
-        named(error, self.store.path(), "commit") == LedgerError::Full
+        DatabaseError::named(error, self.store.path(), "commit") == DatabaseError::Full
     }
 
     /// Writes the log back, so that the next commit may begin it anew in the room that it already
@@ -299,7 +296,7 @@ impl<'c> Writer<'c> {
     }
 
     fn report(&self, error: &rusqlite::Error, operation: &'static str) -> LedgerError {
-        let name = named(error, self.store.path(), operation);
+        let name = LedgerError::from(DatabaseError::named(error, self.store.path(), operation));
         tracing::error!(code = name.code(), operation, %error, "a ledger operation failed");
         name
     }

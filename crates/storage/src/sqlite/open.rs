@@ -53,6 +53,20 @@ pub struct Settings {
     pub checkpoints: Checkpoints,
 }
 
+impl Settings {
+    /// The settings of records that a server writes now and then: a busy time-out of five seconds,
+    /// no limit of bytes, checkpoints in commits.
+    #[must_use]
+    pub const fn of_records(cache_kib: i32) -> Self {
+        Self {
+            busy_timeout: Duration::from_secs(5),
+            cache_kib,
+            max_bytes: None,
+            checkpoints: Checkpoints::InCommits,
+        }
+    }
+}
+
 /// Opens the file at `path`, which is there already ([`create`](super::create),
 /// [`ClaimedFile`](super::ClaimedFile)), and brings it to the newest schema. Any number of
 /// processes may do so at once.

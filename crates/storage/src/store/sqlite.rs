@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use alloy_primitives::B256;
+use rusqlite::{Connection, Transaction};
 
 use super::{
     Artifact, DatasetRecord, Level, ServerStore, StoreError,
     schema::{FORMAT, SETTINGS},
-    statements::Statements,
+    statements::{self, limits},
 };
 use crate::sqlite::{self, ClaimedFile, Worker};
 
@@ -77,24 +78,6 @@ impl SqliteStore {
         let worker = Worker::alone(ClaimedFile::claim(address)?, &FORMAT, &SETTINGS)?;
         Ok(Self { worker, options })
     }
-
-    /// Queues an operation and waits until it is done.
-    fn submit<T, F>(
-        &self,
-        operation: F,
-    ) -> impl Future<Output = Result<T, StoreError>> + Send + use<T, F>
-    where
-        T: Send + 'static,
-        F: FnOnce(Statements<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        let path = self.worker.path().to_owned();
-        self.worker.submit(move |connection| {
-            operation(Statements {
-                connection,
-                path: &path,
-            })
-        })
-    }
 }
 
 impl ServerStore for SqliteStore {
@@ -106,47 +89,51 @@ impl ServerStore for SqliteStore {
         seconds: u32,
     ) -> Result<bool, StoreError> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        self.submit(move |store| store.lease(&name, &holder, now, seconds))
-            .await
+        let work = move |t: &Transaction<'_>| statements::lease(t, &name, &holder, now, seconds);
+        self.worker.write("lease", work).await
     }
 
     async fn give_back(&self, name: &str, holder: &str) -> Result<bool, StoreError> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        self.submit(move |store| store.give_back(&name, &holder))
-            .await
+        let work = move |t: &Transaction<'_>| statements::give_back(t, &name, &holder);
+        self.worker.write("give_back", work).await
     }
 
     async fn publish(&self, name: &str, record: DatasetRecord) -> Result<(), StoreError> {
         let name = name.to_owned();
-        self.submit(move |mut store| store.publish(&name, &record))
-            .await
+        let work = move |t: &Transaction<'_>| statements::publish(t, &name, &record);
+        self.worker.write("publish", work).await
     }
 
     async fn latest(&self, name: &str) -> Result<Option<DatasetRecord>, StoreError> {
         let name = name.to_owned();
-        self.submit(move |store| store.latest(&name)).await
+        let work = move |t: &Transaction<'_>| statements::latest(t, &name);
+        self.worker.read("latest", work).await
     }
 
     async fn keep(&self, artifact: Artifact, now: u64) -> Result<(), StoreError> {
-        let max_bytes = self.options.max_artifact_bytes;
-        self.submit(move |mut store| store.keep(&artifact, max_bytes, now))
-            .await
+        let most = self.options.max_artifact_bytes;
+        let work = move |t: &Transaction<'_>| statements::keep(t, &artifact, most, now);
+        self.worker.write("keep", work).await?
     }
 
     async fn has_room(&self, bytes: u64, now: u64) -> Result<(), StoreError> {
-        let max_bytes = self.options.max_artifact_bytes;
-        self.submit(move |mut store| store.has_room(bytes, max_bytes, now))
-            .await
+        let most = self.options.max_artifact_bytes;
+        let work = move |t: &Transaction<'_>| statements::has_room(t, bytes, most, now);
+        self.worker.write("has_room", work).await??;
+        let attempt = move |c: &mut Connection| statements::try_write(c, bytes);
+        self.worker.run("has_room", attempt).await
     }
 
     async fn artifact(&self, sha256: B256, now: u64) -> Result<Option<Artifact>, StoreError> {
-        self.submit(move |store| store.artifact(sha256, now)).await
+        let work = move |t: &Transaction<'_>| statements::artifact(t, sha256, now);
+        self.worker.read("artifact", work).await
     }
 
     async fn count(&self, name: &str, period: u64, amount: u64) -> Result<u64, StoreError> {
         let name = name.to_owned();
-        self.submit(move |store| store.count(&name, period, amount))
-            .await
+        let work = move |t: &Transaction<'_>| statements::count(t, &name, period, amount);
+        self.worker.write("count", work).await
     }
 
     async fn use_window(
@@ -157,27 +144,28 @@ impl ServerStore for SqliteStore {
         oldest: u64,
     ) -> Result<(), StoreError> {
         let name = name.to_owned();
-        self.submit(move |mut store| store.use_window(&name, slice, weight, oldest))
-            .await
+        let work = move |t: &Transaction<'_>| limits::use_window(t, &name, slice, weight, oldest);
+        self.worker.write("use_window", work).await
     }
 
     async fn window_use(&self, name: &str, oldest: u64) -> Result<Vec<(u64, u64)>, StoreError> {
         let name = name.to_owned();
-        self.submit(move |store| store.window_use(&name, oldest))
-            .await
+        let work = move |t: &Transaction<'_>| limits::window_use(t, &name, oldest);
+        self.worker.read("window_use", work).await
     }
 
     async fn keep_levels(&self, levels: Vec<Level>, most: u32) -> Result<(), StoreError> {
-        self.submit(move |mut store| store.keep_levels(&levels, most))
-            .await
+        let work = move |t: &Transaction<'_>| limits::keep_levels(t, &levels, most);
+        self.worker.write("keep_levels", work).await
     }
 
     async fn levels(&self) -> Result<Vec<Level>, StoreError> {
-        self.submit(move |store| store.levels()).await
+        self.worker.read("levels", limits::levels).await
     }
 
     async fn prune(&self, now: u64) -> Result<u64, StoreError> {
-        self.submit(move |mut store| store.prune(now)).await
+        let work = move |t: &Transaction<'_>| statements::prune(t, now);
+        self.worker.write("prune", work).await
     }
 }
 

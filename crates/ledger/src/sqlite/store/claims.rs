@@ -2,12 +2,13 @@
 
 use alloy_primitives::B256;
 use rusqlite::params;
+use storage::sqlite::number;
 use x402_wire::Payment;
 
-use super::{Digest, NONE, Store, kept, next_number, open::Mark, state_in, stored};
+use super::{Digest, NONE, Store, kept, next_number, open::Mark, state_in};
 use crate::{
     claim::Claim,
-    sqlite::failure::Failure,
+    sqlite::Failure,
     state::{EntryId, State},
     status::PaymentStatus,
 };
@@ -131,7 +132,7 @@ impl Store<'_> {
         attempted: bool,
     ) -> rusqlite::Result<EntryId> {
         let id = next_number(&mut self.next_entry);
-        let now = stored(claim.now);
+        let now = number(claim.now);
         let content = claim.request.content_digest();
         self.statements.execute(
             "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
@@ -144,7 +145,7 @@ impl Store<'_> {
                 digest,
                 claim.request.digest().as_slice(),
                 claim.key.payer.as_slice(),
-                stored(claim.valid_before),
+                number(claim.valid_before),
                 now,
                 claim.amount.to_string(),
                 claim.request.method(),

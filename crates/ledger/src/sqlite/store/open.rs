@@ -1,13 +1,14 @@
 //! Entries that are not decided: closing those whose call is gone, listing and counting the others.
 
 use alloy_primitives::{Address, U256};
-use rusqlite::{Row, params, types::Type};
+use rusqlite::{Row, params};
+use storage::sqlite::{damaged, unsigned};
 
-use super::{Store, seconds_in, state_in, unreadable};
+use super::{Store, state_in};
 use crate::spending::Spent;
 use crate::{
     journal::{OpenCounts, Recovery, Undecided},
-    sqlite::failure::Failure,
+    sqlite::Failure,
     state::{EntryId, State},
 };
 
@@ -105,7 +106,7 @@ impl Store<'_> {
         )?;
         let most = i64::try_from(SWEEP_BATCH).unwrap_or(i64::MAX);
         let rows = statement.query_map([Mark::InFlight.code(), after, most], |row| {
-            Ok((row.get(0)?, state_in(row, 1)?, seconds_in(row, 2)?))
+            Ok((row.get(0)?, state_in(row, 1)?, unsigned(row, 2)?))
         })?;
         rows.collect()
     }
@@ -135,7 +136,7 @@ impl Store<'_> {
                 payload_json: row.get(1)?,
                 requirements_json: row.get(2)?,
                 transaction: row.get(3)?,
-                since: seconds_in(row, 4)?,
+                since: unsigned(row, 4)?,
                 cause: row.get(5)?,
                 amount: amount_in(row, 6)?,
                 payer: payer_in(row, 7)?,
@@ -154,7 +155,7 @@ impl Store<'_> {
                     "SELECT count(*) FROM entry INDEXED BY entry_open
                      WHERE open <> 0 AND open = ?1",
                 )?
-                .query_row([mark.code()], |row| seconds_in(row, 0))
+                .query_row([mark.code()], |row| unsigned(row, 0))
         };
         let in_flight = count(Mark::InFlight)?;
         let (unknown, undecidable) = (count(Mark::Unknown)?, count(Mark::Undecidable)?);
@@ -172,8 +173,7 @@ impl Store<'_> {
 
 pub(super) fn amount_in(row: &Row<'_>, column: usize) -> rusqlite::Result<U256> {
     let text = row.get_ref(column)?.as_str();
-    let text = text.map_err(|error| unreadable(column, Type::Text, error.into()))?;
-    U256::from_str_radix(text, 10).map_err(|error| unreadable(column, Type::Text, error.into()))
+    U256::from_str_radix(text.map_err(damaged)?, 10).map_err(damaged)
 }
 
 pub(super) fn payer_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Address> {

@@ -1,11 +1,12 @@
 //! Deleting what is no longer needed.
 
 use rusqlite::{Row, params};
+use storage::sqlite::unsigned;
 
-use super::{NONE, Store, seconds_in, state_in};
+use super::{NONE, Store, state_in};
 use crate::{
     journal::Pruned,
-    sqlite::{failure::Failure, schema},
+    sqlite::{Failure, schema},
     state::{EntryId, State},
 };
 
@@ -49,8 +50,8 @@ impl Aged {
         Ok(Self {
             entry: EntryId::new(row.get(0)?),
             state: state_in(row, 1)?,
-            valid_before: seconds_in(row, 2)?,
-            changed_at: seconds_in(row, 3)?,
+            valid_before: unsigned(row, 2)?,
+            changed_at: unsigned(row, 3)?,
             answer: row.get(4)?,
             receipt: row.get(5)?,
             attempted: row.get(6)?,

@@ -2,12 +2,13 @@
 
 use alloy_primitives::{B256, keccak256};
 use bytes::Bytes;
-use rusqlite::{params, types::Type};
+use rusqlite::params;
+use storage::sqlite::{damaged, unsigned};
 
-use super::{Digest, NONE, SHA_256, Store, kept, seconds_in, state_in, unreadable};
+use super::{Digest, NONE, SHA_256, Store, kept, state_in};
 use crate::{
     answer::{Answer, Header, StoredAnswer, StoredReceipt, sha256},
-    sqlite::failure::Failure,
+    sqlite::Failure,
     state::{EntryId, State},
     status::{PaymentRecord, PaymentStatus},
 };
@@ -78,7 +79,7 @@ impl Store<'_> {
                 entry: EntryId::new(row.get(0)?),
                 state: state_in(row, 1)?,
                 request: row.get::<_, [u8; 32]>(2)?.into(),
-                changed_at: seconds_in(row, 3)?,
+                changed_at: unsigned(row, 3)?,
                 answer: row.get(4)?,
                 receipt: row.get(5)?,
                 transaction: row.get(6)?,
@@ -148,8 +149,7 @@ impl Store<'_> {
             )?
             .query_row([id], |row| {
                 let headers: String = row.get(1)?;
-                let headers: Vec<Header> = serde_json::from_str(&headers)
-                    .map_err(|error| unreadable(1, Type::Text, error.into()))?;
+                let headers: Vec<Header> = serde_json::from_str(&headers).map_err(damaged)?;
                 let body: Bytes = row.get::<_, Vec<u8>>(3)?.into();
                 let digest: B256 = row.get::<_, [u8; 32]>(2)?.into();
                 let digest = match row.get(4)? {

@@ -1,18 +1,19 @@
 //! The moves of an entry: each one conditional `UPDATE`, and what is written along with it.
 
 use rusqlite::{Params, params};
+use storage::sqlite::{number, unwritable};
 
 use super::{
     NONE, SHA_256, Store, next_number,
     open::{Mark, amount_in, payer_in},
-    state_in, stored,
+    state_in,
 };
 use crate::{
     answer::{PendingSettlement, StoredReceipt},
     error::LedgerError,
     journal::Resolution,
     spending::Spent,
-    sqlite::{credit::Earning, failure::Failure},
+    sqlite::{Failure, credit::Earning},
     state::{EntryId, State, Transition},
 };
 
@@ -47,14 +48,13 @@ impl Store<'_> {
                 State::Settling.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 id,
                 settlement.private,
             ],
         )?;
         let answer = &settlement.answer;
-        let headers = serde_json::to_string(answer.headers())
-            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        let headers = serde_json::to_string(answer.headers()).map_err(unwritable)?;
         self.statements.execute(
             "INSERT INTO answer
              (id, entry, payload, requirements, status, headers, body_digest, body, digest_kind)
@@ -134,7 +134,7 @@ impl Store<'_> {
                 State::Unknown.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 transaction,
                 cause,
                 Mark::Unknown.code(),
@@ -159,7 +159,7 @@ impl Store<'_> {
                 State::Undecidable.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 cause,
                 Mark::Undecidable.code(),
             ],
@@ -186,7 +186,7 @@ impl Store<'_> {
                 State::Settled.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 id
             ],
         )?;
@@ -225,7 +225,7 @@ impl Store<'_> {
                 State::Released.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 NONE,
                 reason
             ],
