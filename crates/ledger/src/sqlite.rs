@@ -1,4 +1,4 @@
-//! The journal on SQLite.
+//! [`SqliteLedger`]: the journal in a SQLite file.
 
 use std::{
     path::PathBuf,
@@ -25,26 +25,25 @@ pub use stats::Stats;
 
 use stats::Counters;
 use store::{Database, Store, Sweep};
-use writer::{Call, Job, Marks, Writer};
+use writer::{Job, Marks, Request, Writer};
 
-/// How a [`SqliteLedger`] is kept.
+/// The options of a [`SqliteLedger`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The most bytes that the ledger may hold, the log beside it not counted (usually 8 MiB; more
-    /// while another program reads the file). Without it the disk is the limit.
+    /// The size limit of the file in bytes; `None` leaves the disk as the limit. The log does not
+    /// count (usually 8 MiB; more while another program reads the file).
     pub max_bytes: Option<u64>,
-    /// How long an answer can be fetched again after its settlement, in seconds.
+    /// How many seconds after its settlement a payer can fetch an answer again.
     pub retention_seconds: u64,
-    /// The same for an answer that tells of its payer alone. Above
-    /// [`retention_seconds`](Self::retention_seconds) it counts as that.
+    /// The same for an answer about its payer alone; at most
+    /// [`retention_seconds`](Self::retention_seconds).
     pub private_retention_seconds: u64,
-    /// How long the entry of a settled payment is kept after its settlement, in seconds: that it
-    /// was settled and by which transaction, without the answer. Below
-    /// [`retention_seconds`](Self::retention_seconds) it counts as that.
+    /// How many seconds after its settlement the entry of a payment stays, with its state and
+    /// transaction but without the answer; at least [`retention_seconds`](Self::retention_seconds).
     pub entry_retention_seconds: u64,
     /// The most credit of a payer, in micro-USD.
     pub credit_cap_micro_usd: u64,
-    /// The pool of those who have no credit.
+    /// The pool of callers without credit.
     pub pool: Allowance,
     /// The share of each client address.
     pub address_share: Allowance,
@@ -73,7 +72,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How long an answer is kept, in seconds.
+    /// The retention of an answer, in seconds.
     fn answer_retention(&self, private: bool) -> u64 {
         match private {
             true => self.private_retention_seconds.min(self.retention_seconds),
@@ -84,27 +83,25 @@ impl Options {
 
 type Failure = storage::sqlite::Failure<LedgerError>;
 
-/// What waits for the writer.
+/// The queue of the writer.
 type Queue = mpsc::Sender<Box<dyn Job>>;
 
 /// A journal in one SQLite file, for one server.
 ///
-/// All work is done by one thread with one connection. It takes whatever requests have queued up
-/// while the previous commit was being written, runs them in one transaction, and answers them
-/// after one `fsync` (group commit): the cost of a durable write is shared by all calls in flight.
-/// A commit window lets the callers of one batch queue their next move before the next batch
-/// begins, so that batches do not fall apart into halves. Reads go through the same thread: they
-/// see every earlier answer, cost microseconds, and need no second page cache.
+/// One thread, the writer, uses the connection. It takes all requests that have queued up during the
+/// previous commit, runs them in one transaction, and answers them after one `fsync` (group commit):
+/// all calls in flight share the cost of a durable write. A commit window lets the callers of one
+/// batch queue their next move before the next batch begins, so that batches do not split. Reads use
+/// the same thread: they see every earlier write, take microseconds, and need no second page cache.
 ///
-/// Dropping the ledger finishes what is queued, writes the log back into the file and joins the
-/// thread.
+/// Dropping the ledger finishes the queue, writes the log back into the file and joins the thread.
 #[derive(Debug)]
 pub struct SqliteLedger {
     path: PathBuf,
     queue: Option<Arc<Queue>>,
     writer: Option<JoinHandle<()>>,
     marks: Marks,
-    /// The entry after which the next look for abandoned ones begins.
+    /// The entry after which the next sweep for orphaned calls begins.
     abandon_after: AtomicI64,
     counters: Arc<Counters>,
 }
@@ -114,12 +111,12 @@ impl SqliteLedger {
     /// working folder), and creates file and folder if they are missing. Both are readable by their
     /// owner only.
     ///
-    /// Takes milliseconds, whatever the size of the ledger. Call
+    /// Opening takes milliseconds for a ledger of any size. The caller runs
     /// [`Journal::recover`](crate::Journal::recover) before the first claim.
     ///
     /// # Errors
     ///
-    /// Everything that [`LedgerError`] says about files: [`InUse`](LedgerError::InUse),
+    /// The errors about files: [`InUse`](LedgerError::InUse),
     /// [`Damaged`](LedgerError::Damaged), [`ForeignFile`](LedgerError::ForeignFile),
     /// [`NewerSchema`](LedgerError::NewerSchema), [`CannotOpen`](LedgerError::CannotOpen),
     /// [`UnsupportedAddress`](LedgerError::UnsupportedAddress), [`Full`](LedgerError::Full).
@@ -134,7 +131,7 @@ impl SqliteLedger {
         let (notes, count) = (Arc::clone(&marks), Arc::clone(&counters));
         let write = move || match Store::open(&database, options) {
             Ok(store) => {
-                // Whoever opens the ledger waits for this.
+                // The opening caller waits for this.
                 let _ = opened.send(Ok(()));
                 Writer::new(store, notes, count).run(&requests);
             }
@@ -149,7 +146,7 @@ impl SqliteLedger {
                 path: path.clone(),
                 kind: error.kind(),
             })?;
-        // Should it fail, the file is closed and given back before anybody hears of it.
+        // On failure, dropping this value closes the file before the caller gets the error.
         let ledger = Self {
             path,
             queue: Some(Arc::new(queue)),
@@ -164,13 +161,13 @@ impl SqliteLedger {
             .map(|()| ledger)
     }
 
-    /// What the writer has done since the ledger was opened.
+    /// Returns the writer's counts since the ledger was opened.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.counters.read()
     }
 
-    /// What payers have paid, for whoever does not own the ledger.
+    /// Returns a reader of payers' sums, for parts of a server that do not own the ledger.
     #[must_use]
     pub fn paid_sums(&self) -> PaidSums {
         PaidSums {
@@ -178,8 +175,8 @@ impl SqliteLedger {
         }
     }
 
-    /// Refuses a stored answer whose body is not the one that was stored. Runs in the caller's task
-    /// and not in the writer, whose time all calls share.
+    /// Refuses a stored answer whose body has changed. It runs in the caller's task, because all
+    /// calls share the time of the writer.
     fn check(&self, status: &PaymentStatus) -> Result<(), LedgerError> {
         match status {
             PaymentStatus::Answered(stored) if !stored.answer.is_intact() => {
@@ -191,8 +188,8 @@ impl SqliteLedger {
         }
     }
 
-    /// Queues an operation and waits until it is durable. The operation may run more than once,
-    /// each time on what the others have left, but takes effect once.
+    /// Queues an operation and waits until it is durable. The operation may run more than once, after
+    /// rollbacks, but takes effect once.
     fn submit<T, F>(
         &self,
         name: &'static str,
@@ -205,9 +202,9 @@ impl SqliteLedger {
         submit(self.queue.as_deref(), name, operation)
     }
 
-    /// Closes one batch of open entries after another, each as an operation of its own. After each,
-    /// `go_on` is called with the entry after which the next batch begins, or `None` at the end,
-    /// and says whether to go on.
+    /// Closes entries in flight, batch by batch, each batch as an operation of its own. After each
+    /// one, `go_on` gets the entry after which the next batch begins, or `None` at the end, and
+    /// returns whether to continue.
     async fn sweep(
         &self,
         name: &'static str,
@@ -235,19 +232,18 @@ impl SqliteLedger {
     }
 }
 
-/// The sums of what payers have paid. It keeps no ledger open: of one that is closed it says so.
-/// Cheap to clone.
+/// A reader of the sums that payers have paid. It does not keep the ledger open. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PaidSums {
     queue: Weak<Queue>,
 }
 
 impl PaidSums {
-    /// As [`Journal::paid`](crate::Journal::paid).
+    /// Returns the sum of a payer, as [`Journal::paid`](crate::Journal::paid).
     ///
     /// # Errors
     ///
-    /// [`LedgerError::Closed`], and what reading the file may end in.
+    /// [`LedgerError::Closed`] after the ledger was closed, and the errors of reading the file.
     pub async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
         let read = {
             let queue = self.queue.upgrade();
@@ -267,7 +263,7 @@ where
     F: FnMut(&mut Store<'_>) -> Result<T, Failure> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
-    let job = Box::new(Call::new(name, operation, reply));
+    let job = Box::new(Request::new(name, operation, reply));
     let sent = match queue {
         Some(queue) => queue.send(job).map_err(|_| LedgerError::Closed),
         None => Err(LedgerError::Closed),

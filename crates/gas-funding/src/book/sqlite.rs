@@ -19,15 +19,14 @@ const FORMAT: Format = Format {
 
 const SETTINGS: Settings = Settings::of_records(512);
 
-/// A book in one SQLite file, which no other server has open as long as this one has.
+/// A book in one SQLite file that this server alone has open.
 #[derive(Debug)]
 pub struct SqliteBook {
     worker: Worker,
 }
 
-/// The files that held what was given before there was one book. Each has a table `top_up`. What
-/// stands in them counts here from the first start on, and is carried over at each start: a server
-/// of an earlier version may have run in between.
+/// The files in which earlier versions recorded top-ups, each in a table `top_up`. Each start copies
+/// new rows into the book, because a server of an earlier version may have run in between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Predecessors {
     /// The records of the fence, which know the account of each top-up.
@@ -38,10 +37,10 @@ pub struct Predecessors {
 
 impl SqliteBook {
     /// Opens the file at `path`, and creates file and folder if they are missing, both readable by
-    /// their owner only. A predecessor that is not there has given nothing.
+    /// their owner only. A missing predecessor counts as empty.
     ///
     /// # Errors
-    /// [`DatabaseError::InUse`] while another server has it; what is wrong with a file.
+    /// [`DatabaseError::InUse`] while another server has it open, or the defect of a file.
     pub fn open(path: &Path, predecessors: &Predecessors) -> Result<Self, DatabaseError> {
         let address = path.to_string_lossy();
         let file = ClaimedFile::claim(&address)?;
@@ -65,7 +64,7 @@ impl SqliteBook {
     }
 }
 
-/// Books what another file holds. A key that is booked stays as it is.
+/// Copies the top-ups of another file into the book. A booked key does not change.
 fn carry_over(connection: &Connection, before: &Path, rows: &str) -> rusqlite::Result<()> {
     connection.execute("ATTACH DATABASE ?1 AS earlier", [before.to_string_lossy()])?;
     let known: bool = connection
@@ -75,7 +74,7 @@ fn carry_over(connection: &Connection, before: &Path, rows: &str) -> rusqlite::R
         let insert = format!("INSERT OR IGNORE INTO main.top_up {rows}");
         let carried = connection.execute(&insert, [])?;
         if carried > 0 {
-            tracing::info!(carried, "coins that were given for gas are carried over");
+            tracing::info!(carried, "top-ups of an earlier version are carried over");
         }
     }
     connection.execute_batch("DETACH DATABASE earlier")
@@ -105,7 +104,7 @@ fn book(
         .query_row([&top_up.key], |row| row.get(0))
         .optional()?;
     if let Some(wei) = known {
-        // How many it was is not known of what was carried over.
+        // Copied rows have no amount in wei.
         let wei = wei.and_then(|wei| U256::from_str_radix(&wei, 10).ok());
         return Ok(Booked {
             wei: wei.unwrap_or(top_up.wei),

@@ -13,11 +13,11 @@ use tokio::sync::oneshot;
 
 use super::{ClaimedFile, DatabaseError, Failure, Format, Settings, create, open};
 
-/// An open database whose operations run one after the other, in a thread of its own, in the order
-/// in which they were asked for.
+/// An open database whose operations run one after the other, on a thread of its own, in the order
+/// of the calls.
 ///
-/// Dropping it finishes what is queued, writes the log back into the file if nobody else has it
-/// open, and joins the thread.
+/// Dropping the worker finishes the queue, writes the log back into the file unless another process
+/// has it open, and joins the thread.
 pub struct Worker {
     path: PathBuf,
     queue: Option<Sender<Job>>,
@@ -31,8 +31,8 @@ pub type Pending<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
 impl Worker {
-    /// Opens the file at `path`, which several servers on one machine may have open. Creates file
-    /// and folder if they are missing, both readable by their owner only.
+    /// Opens the file at `path`, which several servers on one machine may share. Creates file and
+    /// folder if they are missing, both readable by their owner only.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Worker {
         Self::start(path, None, format, settings)
     }
 
-    /// Opens a claimed file, which no other server has open as long as this one has.
+    /// Opens a claimed file. The worker keeps the claim until the file is closed.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Worker {
                 job(&mut connection);
             }
             close(connection);
-            // Nobody else opens the file before it is closed.
+            // The claim ends after the file is closed.
             drop(claim);
         };
         let thread = thread::Builder::new()
@@ -87,7 +87,7 @@ impl Worker {
         })
     }
 
-    /// Where the file lies.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -185,7 +185,7 @@ impl Drop for Worker {
     }
 }
 
-/// The last handle of a file writes the log back into it.
+/// Closes the connection. The last connection of a file writes its log back.
 fn close(connection: Connection) {
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "a database was not closed in order");

@@ -1,4 +1,4 @@
-//! The store as the port of quotas and budgets.
+//! [`QuotaStore`], the port of quotas and budgets, for [`SqliteStore`].
 
 use credit::{QuotaStore, QuotaStoreError, Stored};
 
@@ -6,7 +6,7 @@ use super::{ServerStore, SqliteStore, StoreError};
 
 impl QuotaStore for SqliteStore {
     fn add<'a>(&'a self, name: &'a str, period: u64, calls: u64) -> Stored<'a, u64> {
-        Box::pin(async move { told(self.count(name, period, calls).await) })
+        Box::pin(async move { self.count(name, period, calls).await.map_err(unavailable) })
     }
 
     fn spend<'a>(
@@ -16,16 +16,20 @@ impl QuotaStore for SqliteStore {
         weight: u64,
         oldest: u64,
     ) -> Stored<'a, ()> {
-        Box::pin(async move { told(self.use_window(family, slice, weight, oldest).await) })
+        Box::pin(async move {
+            self.use_window(family, slice, weight, oldest)
+                .await
+                .map_err(unavailable)
+        })
     }
 
     fn spent<'a>(&'a self, family: &'a str, oldest: u64) -> Stored<'a, Vec<(u64, u64)>> {
-        Box::pin(async move { told(self.window_use(family, oldest).await) })
+        Box::pin(async move { self.window_use(family, oldest).await.map_err(unavailable) })
     }
 }
 
-fn told<T>(outcome: Result<T, StoreError>) -> Result<T, QuotaStoreError> {
-    outcome.map_err(|error| QuotaStoreError { code: error.code() })
+fn unavailable(error: StoreError) -> QuotaStoreError {
+    QuotaStoreError { code: error.code() }
 }
 
 #[cfg(test)]
@@ -52,7 +56,7 @@ mod tests {
         assert_eq!(store.add("example.month", 100, 2).await, Ok(22));
         assert_eq!(store.spent("example", 0).await, Ok(vec![(60, 5), (120, 7)]));
         assert_eq!(store.spent("example", 61).await, Ok(vec![(120, 7)]));
-        // What is older than the window goes with the next use.
+        // The next use deletes slices that are older than the window.
         store.spend("example", 180, 1, 120).await.unwrap();
         assert_eq!(
             store.spent("example", 0).await,

@@ -1,4 +1,4 @@
-//! The store on SQLite.
+//! [`ServerStore`] in a SQLite file.
 
 use std::path::PathBuf;
 
@@ -12,15 +12,15 @@ use super::{
 };
 use crate::sqlite::{self, ClaimedFile, Worker};
 
-/// How a [`SqliteStore`] is kept.
+/// The options of a [`SqliteStore`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// The most bytes that artifacts may take together.
+    /// The limit of all artifacts together, in bytes.
     pub max_artifact_bytes: u64,
 }
 
 impl StoreOptions {
-    /// The most bytes of artifacts where nothing else is said.
+    /// The default limit of all artifacts together, in bytes.
     pub const USUAL_BYTES: u64 = 512 << 20;
 }
 
@@ -35,10 +35,10 @@ impl Default for StoreOptions {
 
 /// A store in one SQLite file.
 ///
-/// All work of one handle is done by one thread with one connection, in the order in which it was
-/// asked for. Between handles SQLite's write lock decides.
+/// One thread with one connection does the work of a handle, in the order of the calls. SQLite's
+/// write lock orders the writes of several handles.
 ///
-/// Dropping the store finishes what is queued and joins the thread.
+/// Dropping the store finishes the queue and joins the thread.
 #[derive(Debug)]
 pub struct SqliteStore {
     worker: Worker,
@@ -47,8 +47,8 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the store beside the ledger at a path or `sqlite://` URL: `data/service.shelf.db` for
-    /// `sqlite://data/service.db`. Several servers on one machine may have it open. Creates file
-    /// and folder if they are missing, both readable by their owner only.
+    /// `sqlite://data/service.db`. Several servers on one machine may share it. Creates file and
+    /// folder if they are missing, both readable by their owner only.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl SqliteStore {
         Self::open(beside(ledger)?, options)
     }
 
-    /// Opens the store in the file at `path`, which several servers on one machine may have open.
+    /// Opens the store in the file at `path`, which several servers on one machine may share.
     /// Creates file and folder if they are missing.
     ///
     /// # Errors
@@ -68,8 +68,8 @@ impl SqliteStore {
         Ok(Self { worker, options })
     }
 
-    /// Opens the store at a path or `sqlite://` URL for this server alone: a second one is refused.
-    /// Creates file and folder if they are missing.
+    /// Opens the store at a path or `sqlite://` URL for this server alone; a second server gets an
+    /// error. Creates file and folder if they are missing.
     ///
     /// # Errors
     ///
@@ -169,8 +169,7 @@ impl ServerStore for SqliteStore {
     }
 }
 
-/// The file of the store beside a ledger. Its name is older than that of this crate, and stays:
-/// files of operators have it.
+/// The file of the store beside a ledger. Files of operators have this name, so it does not change.
 fn beside(ledger: &str) -> Result<PathBuf, StoreError> {
     Ok(sqlite::path_of(ledger)?.with_extension("shelf.db"))
 }

@@ -9,13 +9,13 @@ use crate::sqlite::{Failure, damaged, number, unsigned};
 
 pub(super) mod limits;
 
-/// What all artifacts take, in bytes of their bodies.
+/// The size of all artifacts, in bytes of their bodies.
 pub(super) const KEPT_BYTES: &str = "SELECT coalesce(sum(size), 0) FROM artifact";
 
-/// How long after its beginning the counter of a period is kept.
+/// The age of a period, from its beginning, at which its counter is deleted.
 const COUNTERS_KEPT_SECONDS: u64 = 400 * 86_400;
 
-/// How long what was used of a window is kept when nobody uses it again: no window is as long.
+/// The age at which a slice of a window is deleted. Every window is shorter.
 const WINDOWS_KEPT_SECONDS: u64 = 2 * 86_400;
 
 type Done<T> = Result<T, Failure<StoreError>>;
@@ -118,7 +118,7 @@ pub(super) fn latest(transaction: &Transaction<'_>, name: &str) -> Done<Option<D
     }
 }
 
-/// Keeps an artifact, or says why there is no room for it. Both ways, what has expired is deleted.
+/// Stores an artifact, or returns why there is no room for it. Deletes expired ones either way.
 pub(super) fn keep(
     transaction: &Transaction<'_>,
     artifact: &Artifact,
@@ -154,7 +154,7 @@ pub(super) fn keep(
     Ok(room)
 }
 
-/// Whether the limit leaves room for an artifact of so many bytes. What has expired is deleted.
+/// Checks that the limit leaves room for an artifact of this size. Deletes expired ones either way.
 pub(super) fn has_room(
     transaction: &Transaction<'_>,
     bytes: u64,
@@ -165,10 +165,10 @@ pub(super) fn has_room(
     Ok(room_for(transaction, bytes, max_bytes)?)
 }
 
-/// Writes so many bytes and takes them back: the disk may have less room than the limit leaves.
+/// Writes this many bytes and rolls them back: the disk may have less room than the limit leaves.
 pub(super) fn try_write(connection: &mut Connection, bytes: u64) -> Done<()> {
     let attempt = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // More than the cache holds goes to the disk at once, or does not fit there.
+    // SQLite writes at once what exceeds its cache, so a full disk shows before the commit.
     attempt
         .prepare_cached(
             "INSERT INTO artifact (sha256, media_type, expires_at, size, body)
@@ -202,7 +202,7 @@ pub(super) fn count(
     period: u64,
     amount: u64,
 ) -> Done<u64> {
-    // A total ends where SQLite's integers do.
+    // The total stops at the highest integer of SQLite.
     let total = transaction
         .prepare_cached(
             "INSERT INTO counter (name, period, total) VALUES (?1, ?2, ?3)

@@ -1,4 +1,4 @@
-//! Claims: who gets an authorization.
+//! Claims of authorizations.
 
 use alloy_primitives::B256;
 use rusqlite::params;
@@ -21,8 +21,8 @@ pub(in crate::sqlite) enum Claimed {
     IdentifierTaken(Taken),
 }
 
-/// The authorization with which a payer has used a payment identifier before. Its payment is parsed
-/// by whoever asks, and not in the writer, whose time all calls share.
+/// The other authorization that has a payment identifier of the payer. The caller parses its payment,
+/// because all calls share the time of the writer.
 #[derive(Debug)]
 pub(in crate::sqlite) struct Taken {
     transaction: Option<String>,
@@ -44,8 +44,8 @@ impl Taken {
     }
 }
 
-/// The entry of a payer's payment identifier. A released entry has no identifier any more, so there
-/// is one at most.
+/// Selects the entry of a payer's payment identifier. A released entry has no identifier any more, so
+/// there is at most one.
 pub(in crate::sqlite) const TAKEN: &str = "SELECT state, answer, receipt, transaction_hash, content
      FROM entry WHERE payer = ?1 AND payment_id = ?2";
 
@@ -74,7 +74,7 @@ impl Store<'_> {
         Ok(Claimed::Reserved(self.insert(digest, claim, attempted)?))
     }
 
-    /// The authorization for which the payer has used the identifier, unless it was released.
+    /// Returns the other authorization that has the payer's identifier, unless it was released.
     fn taken(&mut self, claim: &Claim, payment_id: &str) -> rusqlite::Result<Option<Taken>> {
         let identifier = params![claim.key.payer.as_slice(), payment_id];
         let found = self.statements.find(TAKEN, identifier, |row| {
@@ -110,8 +110,8 @@ impl Store<'_> {
         }))
     }
 
-    /// Makes room for a new reservation of the same authorization. Returns whether a settlement of
-    /// it was asked for.
+    /// Deletes a released entry before a new reservation of its authorization. Returns whether a
+    /// settlement of it was attempted.
     fn forget_released(&mut self, entry: EntryId) -> rusqlite::Result<bool> {
         let sql = "SELECT attempted FROM entry WHERE id = ?1";
         let attempted = self
@@ -124,7 +124,7 @@ impl Store<'_> {
         Ok(attempted)
     }
 
-    /// Inserts a reserved entry of an authorization that has none, any more.
+    /// Inserts a reserved entry of an authorization that has no entry.
     fn insert(
         &mut self,
         digest: Digest,

@@ -1,4 +1,4 @@
-//! Entries that are not decided: closing those whose call is gone, listing and counting the others.
+//! Entries without a decision: closing those of orphaned calls, listing and counting the others.
 
 use alloy_primitives::{Address, U256};
 use rusqlite::{Row, params};
@@ -12,11 +12,10 @@ use crate::{
     state::{EntryId, State},
 };
 
-/// Entries that one batch looks at. Payments wait while it runs.
+/// The entries of one batch. Payments wait while it runs.
 const SWEEP_BATCH: usize = 256;
 
-/// Which entries somebody has to find again: what the column `open` says of them. It is 0 for those
-/// that are decided.
+/// The value of the column `open`, which finds entries without a decision. It is 0 for decided ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mark {
     InFlight,
@@ -34,7 +33,7 @@ impl Mark {
     }
 }
 
-/// Which entries in flight are to be closed, and why.
+/// Selects the entries in flight to close, with the cause to record.
 #[derive(Debug)]
 pub(in crate::sqlite) struct Sweep {
     cause: &'static str,
@@ -49,7 +48,7 @@ impl Sweep {
         Self::untouched(cause, Vec::new(), u64::MAX, now)
     }
 
-    /// What nobody owns and what has not changed since a time.
+    /// Selects entries that are not owned and have not changed since a time.
     pub(in crate::sqlite) fn untouched(
         cause: &'static str,
         mut owned: Vec<EntryId>,
@@ -71,8 +70,9 @@ impl Sweep {
 }
 
 impl Store<'_> {
-    /// Releases what has not come to settlement, and makes the rest unknown, among the next entries
-    /// in flight after `after`. Returns the entry after which to go on, if there may be more.
+    /// Closes the next batch of entries in flight after `after`: entries before settlement are
+    /// released, entries in settlement become unknown. Returns the entry after which the next batch
+    /// begins, if there may be one.
     pub(in crate::sqlite) fn close_open(
         &mut self,
         sweep: &Sweep,
@@ -98,7 +98,7 @@ impl Store<'_> {
         Ok((recovery, next))
     }
 
-    /// Number, state and last change of the next entries in flight.
+    /// Reads number, state and last change of the next entries in flight.
     fn in_flight_after(&mut self, after: i64) -> rusqlite::Result<Vec<(i64, State, u64)>> {
         let statement = self.statements.get(
             "SELECT id, state, changed_at FROM entry INDEXED BY entry_open
@@ -111,7 +111,7 @@ impl Store<'_> {
         rows.collect()
     }
 
-    /// The unknown or the undecidable entries after `after`.
+    /// Lists the unknown or the undecidable entries after `after`.
     pub(in crate::sqlite) fn list(
         &mut self,
         state: State,

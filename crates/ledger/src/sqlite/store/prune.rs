@@ -1,4 +1,4 @@
-//! Deleting what is no longer needed.
+//! Pruning: deletes answers and entries whose retention is over.
 
 use rusqlite::{Row, params};
 use storage::sqlite::unsigned;
@@ -10,29 +10,29 @@ use crate::{
     state::{EntryId, State},
 };
 
-/// Entries that one call looks at. Payments wait while it runs.
+/// The entries of one call. Payments wait while it runs.
 const BATCH: i64 = 128;
 
-/// Entries that one run looks at, at least.
+/// The least entries of one run.
 const LEAST_OF_A_RUN: i64 = 8_192;
 
-/// Runs in which the whole of a large ledger is looked at. At a run every 15 seconds this is an
-/// hour: what is due stays that much longer at most, and entries that are kept for a month cost
-/// next to nothing.
+/// The runs of one round over a large ledger. With a run every 15 seconds a round takes an hour: rows
+/// that are due stay at most that much longer, and entries with a month of retention cost next to
+/// nothing.
 const RUNS_OF_A_ROUND: i64 = 240;
 
-/// How far pruning has come. Entries lie in the order of their numbers and not of their times: a
-/// clock may have been wrong. So all of them are looked at in turn, and none says anything about
-/// those behind it. What a rollback undoes is due again in the next round.
+/// The progress of a round. The order of entries is that of their numbers and not of their times,
+/// because a clock may have been wrong, so a round examines every entry. After a rollback, the next
+/// round finds the same entries due again.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// The last entry that was looked at.
+    /// The last examined entry.
     after: i64,
-    /// Entries that are left to this run.
+    /// The remaining entries of this run.
     left: i64,
 }
 
-/// The part of an entry that decides whether it is still needed.
+/// The part of an entry that decides whether it is due.
 struct Aged {
     entry: EntryId,
     state: State,
@@ -40,7 +40,7 @@ struct Aged {
     changed_at: u64,
     answer: i64,
     receipt: i64,
-    /// It came to a settlement, so others may have seen the authorization.
+    /// A settlement was attempted, so others may have seen the authorization.
     attempted: bool,
     private: bool,
 }
@@ -59,15 +59,15 @@ impl Aged {
         })
     }
 
-    /// Whether the last change is at least so long ago.
+    /// Whether the retention since the last change is over.
     fn is_past(&self, retention_seconds: u64, now: u64) -> bool {
         self.changed_at.saturating_add(retention_seconds) <= now
     }
 }
 
 impl Store<'_> {
-    /// What it reads is nobody's working set, so it gets by with few pages: an idle ledger of any
-    /// size stays small.
+    /// Prunes the next batch. It uses few pages, because no other operation needs the rows that it
+    /// reads: an idle ledger of any size stays small in memory.
     pub(in crate::sqlite) fn prune(&mut self, now: u64) -> Result<Pruned, Failure> {
         schema::hold_pages_of(self.connection(), schema::UPKEEP_KIB)?;
         let pruned = self.prune_batch(now);
@@ -99,7 +99,7 @@ impl Store<'_> {
         let answers = self.options.retention_seconds;
         let entries = match aged.state {
             State::Settled => self.options.entry_retention_seconds.max(answers),
-            // Its payer is told to sign anew only when it is known to be void.
+            // The look-up must say until then that others may still execute the authorization.
             State::Released if aged.attempted => self.options.entry_retention_seconds.max(answers),
             State::Released => answers,
             _ => return Ok(()),
@@ -142,7 +142,7 @@ impl Store<'_> {
         self.delete_row("DELETE FROM entry WHERE id = ?1", aged.entry.number())
     }
 
-    /// The answer and its receipt. The entry stays, with the receipt's transaction.
+    /// Deletes the answer and its receipt. The entry stays, with the receipt's transaction.
     fn delete_answer(&mut self, aged: &Aged) -> rusqlite::Result<()> {
         self.statements.execute(
             "UPDATE entry SET answer = ?2, receipt = ?2, transaction_hash = coalesce(

@@ -1,4 +1,4 @@
-//! Where an authorization stands.
+//! The status of an authorization.
 
 use alloy_primitives::{B256, keccak256};
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use crate::{
     status::{PaymentRecord, PaymentStatus},
 };
 
-/// The part of an entry that decides what it means for a request.
+/// The part of an entry that decides its status for a request.
 pub(super) struct Found {
     pub(super) entry: EntryId,
     state: State,
@@ -88,7 +88,7 @@ impl Store<'_> {
         })
     }
 
-    /// What a found entry means for a request; `None` when it is released.
+    /// Returns the status of a found entry for a request; `None` when it is released.
     pub(super) fn status(
         &mut self,
         found: &Found,
@@ -129,8 +129,8 @@ impl Store<'_> {
         }))
     }
 
-    /// The transaction of a settled entry: its receipt's, and when that is deleted, the one that
-    /// was `kept` of it.
+    /// Returns the transaction of a settled entry: that of its receipt, or the one `kept` in the
+    /// entry after the receipt was deleted.
     pub(super) fn settled_by(
         &mut self,
         receipt: i64,

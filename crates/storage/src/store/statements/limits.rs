@@ -1,4 +1,4 @@
-//! What was used of windows, and what was left of amounts that refill.
+//! The use of sliding windows, and the levels of amounts that refill.
 
 use rusqlite::{Transaction, params};
 
