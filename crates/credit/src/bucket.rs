@@ -71,8 +71,8 @@ impl Bucket {
         Cost::micro_usd(self.level / SCALE)
     }
 
-    /// Adds the refill since the last update. After the clock was set back, the refill starts at the
-    /// new time.
+    /// Adds the refill since the last update. After the clock was set back, the refill starts at
+    /// the new time.
     fn refill(&mut self, refill: &Refill, now_ms: u64) {
         let elapsed = now_ms.saturating_sub(self.at);
         // Each millisecond adds `per_second` thousandths of a micro-dollar.

@@ -226,8 +226,8 @@ impl Newcomers {
         }
     }
 
-    /// Restores the pool from the amount that was `left` in it `since_ms` milliseconds ago, and adds
-    /// the refill since.
+    /// Restores the pool from the amount that was `left` in it `since_ms` milliseconds ago, and
+    /// adds the refill since.
     pub fn restore_pool(&mut self, left: Cost, since_ms: u64, now_ms: u64) {
         self.pool = Bucket::refilled(&self.rules.pool, left, since_ms, now_ms);
     }

@@ -19,8 +19,8 @@ pub type BookFuture<'a, T> = PortFuture<'a, Result<T, BookError>>;
 
 /// The durable record of all top-ups. A booking is on disk when the call returns.
 pub trait Book: Send + Sync + 'static {
-    /// Books a top-up before it is sent. The booking counts even if the transfer fails. A booked key
-    /// does not change: the call returns its first amount.
+    /// Books a top-up before it is sent. The booking counts even if the transfer fails. A booked
+    /// key does not change: the call returns its first amount.
     ///
     /// # Errors
     /// [`BookError::Budget`] when a budget does not cover the top-up. Then nothing is booked.

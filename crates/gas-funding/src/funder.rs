@@ -9,8 +9,8 @@ use crate::Budget;
 pub struct Funder {
     /// The account. The sender of transactions signs for it.
     pub account: Address,
-    /// The most wei that it gives for one purpose on one chain. A purpose is the steps of a plan, the
-    /// clearing after its halt, or an intent.
+    /// The most wei that it gives for one purpose on one chain. A purpose is the steps of a plan,
+    /// the clearing after its halt, or an intent.
     pub most_wei: U256,
     /// The daily budget of one owner, in micro US dollars.
     pub of_owner: u64,

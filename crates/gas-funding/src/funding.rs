@@ -61,7 +61,8 @@ pub struct Need<'a> {
     pub owner: Option<Owner>,
     /// The account that acts. It may differ from the payer.
     pub account: Address,
-    /// The amount that the owner is about to pay on top of its earlier payments, in micro US dollars.
+    /// The amount that the owner is about to pay on top of its earlier payments, in micro US
+    /// dollars.
     pub about_to_pay: u64,
     /// The Unix second from which on a transfer is useless.
     pub not_after: Option<u64>,
@@ -97,8 +98,8 @@ impl GasFunding {
         Self(None)
     }
 
-    /// Returns what the payer lacks for this much gas and would not get; `None` when it holds enough
-    /// or would get it. This does not check the budgets, which [`Self::fund`] does.
+    /// Returns what the payer lacks for this much gas and would not get; `None` when it holds
+    /// enough or would get it. This does not check the budgets, which [`Self::fund`] does.
     ///
     /// # Errors
     /// The chain cannot be read.

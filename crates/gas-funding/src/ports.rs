@@ -10,7 +10,8 @@ pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The prices of coins.
 pub trait CoinPrices: Send + Sync + 'static {
-    /// Converts wei of the chain's own coin to micro US dollars; `None` when the price is unavailable.
+    /// Converts wei of the chain's own coin to micro US dollars; `None` when the price is
+    /// unavailable.
     fn micro_usd(&self, chain_id: u64, wei: U256) -> PortFuture<'_, Option<u64>>;
 }
 

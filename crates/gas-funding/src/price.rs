@@ -5,8 +5,8 @@ use alloy_primitives::U256;
 /// Wei in a millionth of a coin with 18 decimals.
 const WEI_PER_MICRO: u64 = 1_000_000_000_000;
 
-/// Returns an upper bound of the value of a chain's coin in micro US dollars, rounded up. It is above
-/// every price that the coin has ever had.
+/// Returns an upper bound of the value of a chain's coin in micro US dollars, rounded up. It is
+/// above every price that the coin has ever had.
 #[must_use]
 pub fn worth_at_most(chain_id: u64, wei: U256) -> u64 {
     let dollars = match chain_id {

@@ -24,7 +24,8 @@ struct Content {
 }
 
 impl Answer {
-    /// Makes an answer of its status code, its headers and its body, and computes the body's digest.
+    /// Makes an answer of its status code, its headers and its body, and computes the body's
+    /// digest.
     #[must_use]
     pub fn new(status: u16, headers: impl Into<Box<[Header]>>, body: Bytes) -> Self {
         let body_digest = sha256(&body);
@@ -86,8 +87,8 @@ pub(crate) fn sha256(bytes: &[u8]) -> B256 {
     B256::new(Sha256::digest(bytes).into())
 }
 
-/// Everything that must be durable before the settlement request. After a crash, it is enough to find
-/// out whether the payment was charged, and to deliver the answer.
+/// Everything that must be durable before the settlement request. After a crash, it is enough to
+/// find out whether the payment was charged, and to deliver the answer.
 #[derive(Clone, Debug)]
 pub struct PendingSettlement {
     /// The payment. The journal stores its exact JSON text and the payment requirements that it

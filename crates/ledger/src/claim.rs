@@ -28,8 +28,8 @@ pub struct Claim {
 
 /// The one request that an authorization pays for.
 ///
-/// An EIP-3009 signature does not cover a resource, so the journal binds each payment to a request by
-/// the digest of method, path, query and body. It stores method and path in clear for operators.
+/// An EIP-3009 signature does not cover a resource, so the journal binds each payment to a request
+/// by the digest of method, path, query and body. It stores method and path in clear for operators.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestBinding {
     digest: B256,
@@ -76,8 +76,8 @@ impl RequestBinding {
 
     /// Binds to one payment of the request as well: to its signature and its identifier.
     ///
-    /// Payer and nonce of a settled authorization are public. Without this binding, anyone who reads
-    /// them from the chain and guesses the request could fetch the stored answer with a false
+    /// Payer and nonce of a settled authorization are public. Without this binding, anyone who
+    /// reads them from the chain and guesses the request could fetch the stored answer with a false
     /// signature.
     #[must_use]
     pub fn for_payment(self, signature: &str, payment_id: Option<&str>) -> Self {

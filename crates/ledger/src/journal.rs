@@ -14,8 +14,8 @@ use crate::{
 
 /// A durable journal of payments.
 ///
-/// After `Ok`, the effect of an operation survives a crash and a loss of power; [`start_work`] is an
-/// exception. Every move of an entry is one conditional write: it starts from an allowed state
+/// After `Ok`, the effect of an operation survives a crash and a loss of power; [`start_work`] is
+/// an exception. Every move of an entry is one conditional write: it starts from an allowed state
 /// ([`Transition::from`]) or ends in [`LedgerError::WrongState`].
 ///
 /// Dropping a future does not cancel its operation. A server therefore runs a paid call, including
@@ -27,9 +27,9 @@ use crate::{
 ///
 /// # Credit
 ///
-/// Settled payments earn their payer credit, in micro-USD. [`settle`] and [`resolve`] add the amount
-/// of the entry, once for each entry, up to a cap; [`release`] subtracts the cost of the call. Both
-/// are part of the move of the entry.
+/// Settled payments earn their payer credit, in micro-USD. [`settle`] and [`resolve`] add the
+/// amount of the entry, once for each entry, up to a cap; [`release`] subtracts the cost of the
+/// call. Both are part of the move of the entry.
 ///
 /// Callers without credit pay from a pool that they share, or from the share of their address. The
 /// journal stores the deficit of both. It shrinks with time, at the rates of the options.
@@ -100,7 +100,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Records that nothing was charged, deletes the stored answer, and subtracts `spent`. The
     /// authorization may then be reserved again, for any request.
     ///
-    /// It requires certainty: a settlement without a verdict is [`mark_unknown`](Self::mark_unknown).
+    /// It requires certainty: a settlement without a verdict is
+    /// [`mark_unknown`](Self::mark_unknown).
     fn release(
         &self,
         entry: EntryId,
@@ -159,8 +160,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Returns the credit of a payer in micro-USD.
     fn credit(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
 
-    /// Returns the sum of a payer's settled payments in micro-USD, including deleted entries. The sum
-    /// never falls. Payments that were settled before the journal had this sum count with the
+    /// Returns the sum of a payer's settled payments in micro-USD, including deleted entries. The
+    /// sum never falls. Payments that were settled before the journal had this sum count with the
     /// payer's credit at the time of the upgrade.
     fn paid(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
 
@@ -184,15 +185,15 @@ pub trait Journal: Send + Sync + 'static {
     /// `untouched_since` and are not in `owned`.
     ///
     /// It is for orphaned calls: their task has ended (a panic, a full disk) and moves the entry no
-    /// more. `owned` is a snapshot of the entries that have a live task in this server, taken before
-    /// the call. The sweep never closes them, whatever their age. An entry that is claimed after the
-    /// snapshot is not in it, so `untouched_since` must be earlier than the snapshot by more than
-    /// the time between a claim and its place in `owned`. Closing the entry of a live call by
-    /// mistake loses nothing: before settlement its next move is refused and nothing is charged, and
-    /// in settlement `settle` is still allowed from unknown.
+    /// more. `owned` is a snapshot of the entries that have a live task in this server, taken
+    /// before the call. The sweep never closes them, whatever their age. An entry that is claimed
+    /// after the snapshot is not in it, so `untouched_since` must be earlier than the snapshot by
+    /// more than the time between a claim and its place in `owned`. Closing the entry of a live
+    /// call by mistake loses nothing: before settlement its next move is refused and nothing is
+    /// charged, and in settlement `settle` is still allowed from unknown.
     ///
-    /// One call examines a bounded number of entries, in batches between which payments proceed. The
-    /// next call continues where it stopped, so a large backlog takes several calls.
+    /// One call examines a bounded number of entries, in batches between which payments proceed.
+    /// The next call continues where it stopped, so a large backlog takes several calls.
     fn abandon(
         &self,
         owned: Vec<EntryId>,

@@ -28,8 +28,8 @@ impl Spent {
     }
 }
 
-/// How many seconds the time of a write may be before that of an earlier write without counting as a
-/// correction of the clock. Writes wait for the disk and may be overtaken.
+/// How many seconds the time of a write may be before that of an earlier write without counting as
+/// a correction of the clock. Writes wait for the disk and may be overtaken.
 pub(crate) const LATE_SECONDS: u64 = 3600;
 
 /// The capacity of an amount and how fast it refills, in micro-USD.

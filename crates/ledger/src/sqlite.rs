@@ -88,11 +88,12 @@ type Queue = mpsc::Sender<Box<dyn Job>>;
 
 /// A journal in one SQLite file, for one server.
 ///
-/// One thread, the writer, uses the connection. It takes all requests that have queued up during the
-/// previous commit, runs them in one transaction, and answers them after one `fsync` (group commit):
-/// all calls in flight share the cost of a durable write. A commit window lets the callers of one
-/// batch queue their next move before the next batch begins, so that batches do not split. Reads use
-/// the same thread: they see every earlier write, take microseconds, and need no second page cache.
+/// One thread, the writer, uses the connection. It takes all requests that have queued up during
+/// the previous commit, runs them in one transaction, and answers them after one `fsync` (group
+/// commit): all calls in flight share the cost of a durable write. A commit window lets the callers
+/// of one batch queue their next move before the next batch begins, so that batches do not split.
+/// Reads use the same thread: they see every earlier write, take microseconds, and need no second
+/// page cache.
 ///
 /// Dropping the ledger finishes the queue, writes the log back into the file and joins the thread.
 #[derive(Debug)]
@@ -188,8 +189,8 @@ impl SqliteLedger {
         }
     }
 
-    /// Queues an operation and waits until it is durable. The operation may run more than once, after
-    /// rollbacks, but takes effect once.
+    /// Queues an operation and waits until it is durable. The operation may run more than once,
+    /// after rollbacks, but takes effect once.
     fn submit<T, F>(
         &self,
         name: &'static str,

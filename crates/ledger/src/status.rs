@@ -36,8 +36,8 @@ pub enum PaymentStatus {
         /// The transaction of the other authorization if it is settled; empty when its scheme had
         /// none.
         transaction: Option<String>,
-        /// The other authorization while its payment is stored: from its settlement until its answer
-        /// is deleted.
+        /// The other authorization while its payment is stored: from its settlement until its
+        /// answer is deleted.
         key: Option<AuthorizationKey>,
         /// Whether the other request had the same method, path, query and body. `false` also for
         /// entries that an older version of the journal has written.
@@ -75,13 +75,13 @@ pub struct PaymentRecord {
     /// When the entry came into that state, in Unix seconds. The start of the work
     /// ([`State::Working`]) changes no time.
     pub since: u64,
-    /// The transaction: that of the receipt when the entry is settled, the last known one when it is
-    /// unknown or undecidable.
+    /// The transaction: that of the receipt when the entry is settled, the last known one when it
+    /// is unknown or undecidable.
     pub transaction: Option<String>,
     /// Why the entry is released, unknown or undecidable.
     pub reason: Option<String>,
-    /// Whether the authorization may have left this server in a settlement request, for this entry or
-    /// an earlier one. Others can then execute it until it expires, even after a release. `false`
-    /// also for entries that an older version of the journal has released.
+    /// Whether the authorization may have left this server in a settlement request, for this entry
+    /// or an earlier one. Others can then execute it until it expires, even after a release.
+    /// `false` also for entries that an older version of the journal has released.
     pub attempted: bool,
 }

@@ -9,8 +9,8 @@
 //! Servers that share a file only create it ([`create`]); SQLite's write lock orders their writes.
 //!
 //! A [`Worker`] runs the operations of a store on a thread of its own, each in one transaction. An
-//! operation ends in the store's own error or in a [`Failure`]; the worker gives SQLite errors their
-//! name ([`DatabaseError`]). Tables, statements and rules belong to the stores.
+//! operation ends in the store's own error or in a [`Failure`]; the worker gives SQLite errors
+//! their name ([`DatabaseError`]). Tables, statements and rules belong to the stores.
 
 mod column;
 mod error;

@@ -24,8 +24,8 @@ pub trait ServerStore: Send + Sync + 'static {
     /// Takes or renews the lease `name` for `holder` until `seconds` after `now`. Returns whether
     /// `holder` has it now.
     ///
-    /// A lease has one holder at a time. Its holder may renew it at any time; another holder gets it
-    /// only after it has expired. The write is conditional: when several holders ask for a free
+    /// A lease has one holder at a time. Its holder may renew it at any time; another holder gets
+    /// it only after it has expired. The write is conditional: when several holders ask for a free
     /// lease, one gets it.
     fn lease(
         &self,
@@ -88,9 +88,9 @@ pub trait ServerStore: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<Option<Artifact>, StoreError>> + Send;
 
-    /// Adds `amount` to the counter `name` of the period that begins at `period` (Unix seconds), and
-    /// returns the new total. Counters begin at 0; adding 0 reads one. Each addition is atomic, also
-    /// between instances.
+    /// Adds `amount` to the counter `name` of the period that begins at `period` (Unix seconds),
+    /// and returns the new total. Counters begin at 0; adding 0 reads one. Each addition is atomic,
+    /// also between instances.
     fn count(
         &self,
         name: &str,
@@ -98,8 +98,8 @@ pub trait ServerStore: Send + Sync + 'static {
         amount: u64,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// Adds `weight` to the use of the window `name` in the slice of time that begins at `slice`, and
-    /// deletes the slices of the window that begin before `oldest`.
+    /// Adds `weight` to the use of the window `name` in the slice of time that begins at `slice`,
+    /// and deletes the slices of the window that begin before `oldest`.
     fn use_window(
         &self,
         name: &str,
@@ -127,9 +127,9 @@ pub trait ServerStore: Send + Sync + 'static {
     /// Returns every stored level, the oldest first.
     fn levels(&self) -> impl Future<Output = Result<Vec<Level>, StoreError>> + Send;
 
-    /// Deletes the artifacts and leases that have expired at `now`, counters whose period began more
-    /// than 400 days before, and slices of windows that began more than two days before. Returns
-    /// the number of deleted artifacts.
+    /// Deletes the artifacts and leases that have expired at `now`, counters whose period began
+    /// more than 400 days before, and slices of windows that began more than two days before.
+    /// Returns the number of deleted artifacts.
     fn prune(&self, now: u64) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }
 

@@ -25,8 +25,8 @@ pub struct SqliteBook {
     worker: Worker,
 }
 
-/// The files in which earlier versions recorded top-ups, each in a table `top_up`. Each start copies
-/// new rows into the book, because a server of an earlier version may have run in between.
+/// The files in which earlier versions recorded top-ups, each in a table `top_up`. Each start
+/// copies new rows into the book, because a server of an earlier version may have run in between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Predecessors {
     /// The records of the fence, which know the account of each top-up.

@@ -14,8 +14,8 @@ const POOL: &str = "";
 /// The most stored shares. Beyond that, pruning deletes those that were used longest ago.
 const MAX_SHARES: i64 = 8_192;
 
-/// The table of deficits. Every write is one statement that adds to the stored deficit, so the order of
-/// writes does not matter.
+/// The table of deficits. Every write is one statement that adds to the stored deficit, so the
+/// order of writes does not matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Newcomers {
     pool: Allowance,

@@ -20,7 +20,8 @@ use crate::{
     status::{PaymentRecord, PaymentStatus, Reservation},
 };
 
-/// The batches of one sweep for orphaned calls: 16,384 entries, each some microseconds of the writer.
+/// The batches of one sweep for orphaned calls: 16,384 entries, each some microseconds of the
+/// writer.
 const ABANDON_BATCHES: u32 = 64;
 
 // The methods of a payment queue their request at the call, so that their futures contain only the

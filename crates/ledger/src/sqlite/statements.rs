@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Params, PrepFlags, Row, Statement}
 
 /// The statements of one connection. Each is prepared at its first use and then kept.
 ///
-/// rusqlite's own cache hashes and copies the text for every use. Here the text is a constant, and its
-/// address identifies it.
+/// rusqlite's own cache hashes and copies the text for every use. Here the text is a constant, and
+/// its address identifies it.
 #[derive(Debug)]
 pub(super) struct Statements<'c> {
     connection: &'c Connection,

@@ -33,12 +33,12 @@ pub(super) use claims::TAKEN;
 pub(super) use open::Sweep;
 use prune::Round;
 
-/// The value of the columns `answer` and `receipt` for none. The numbers of those rows are higher (see
-/// the schema).
+/// The value of the columns `answer` and `receipt` for none. The numbers of those rows are higher
+/// (see the schema).
 const NONE: i64 = 1 << 40;
 
-/// The value of the column `digest_kind` for SHA-256. Answers of files before version 9 have 0, which
-/// is Keccak-256.
+/// The value of the column `digest_kind` for SHA-256. Answers of files before version 9 have 0,
+/// which is Keccak-256.
 const SHA_256: i64 = 1;
 
 /// The bytes of the probe: more than a page, so that a full ledger refuses them.
@@ -76,8 +76,8 @@ impl Database {
 
 /// The journal in an open file.
 ///
-/// An operation may run again after a rollback: outside the database it only advances counters, whose
-/// numbers may be skipped.
+/// An operation may run again after a rollback: outside the database it only advances counters,
+/// whose numbers may be skipped.
 #[derive(Debug)]
 pub(super) struct Store<'c> {
     database: &'c Database,
@@ -141,13 +141,14 @@ impl<'c> Store<'c> {
         self.run("COMMIT")
     }
 
-    /// Writes the earnings that the operations of a batch have collected in memory. The writer calls
-    /// it at the end of the batch, in its transaction.
+    /// Writes the earnings that the operations of a batch have collected in memory. The writer
+    /// calls it at the end of the batch, in its transaction.
     pub(super) fn finish_batch(&mut self) -> rusqlite::Result<()> {
         self.credit.write(&mut self.statements)
     }
 
-    /// Rolls the open transaction back, unless SQLite already has, as it does when the disk is full.
+    /// Rolls the open transaction back, unless SQLite already has, as it does when the disk is
+    /// full.
     pub(super) fn roll_back(&mut self) {
         self.credit.forget();
         if !self.connection().is_autocommit()
@@ -157,8 +158,8 @@ impl<'c> Store<'c> {
         }
     }
 
-    /// Writes the log back into the file, up to the first page that a reader of the file still needs.
-    /// Returns the pages of the log and how many of them are written back.
+    /// Writes the log back into the file, up to the first page that a reader of the file still
+    /// needs. Returns the pages of the log and how many of them are written back.
     pub(super) fn checkpoint(&self) -> rusqlite::Result<(u32, u32)> {
         let (log, written) = self
             .connection()

@@ -284,7 +284,8 @@ impl<'c> Writer<'c> {
         match self.store.checkpoint() {
             // All is written back: the next commit starts the log again.
             Ok((pages, written)) if written >= pages => self.checkpoint_at = CHECKPOINT_PAGES,
-            // A reader uses an older state. The next attempt follows when the log has grown further.
+            // A reader uses an older state. The next attempt follows when the log has grown
+            // further.
             Ok((pages, _)) => self.checkpoint_at = pages.saturating_add(CHECKPOINT_PAGES),
             Err(error) => {
                 self.report(&error, "checkpoint");

@@ -109,7 +109,8 @@ pub fn path_of(address: &str) -> Result<PathBuf, DatabaseError> {
             });
         }
     };
-    // SQLite opens a database in memory for such a name, and its content would end with the process.
+    // SQLite opens a database in memory for such a name, and its content would end with the
+    // process.
     if path.is_empty() || path == ":memory:" {
         return Err(DatabaseError::UnsupportedAddress {
             observed: format!("{path:?}"),

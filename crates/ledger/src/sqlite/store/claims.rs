@@ -21,8 +21,8 @@ pub(in crate::sqlite) enum Claimed {
     IdentifierTaken(Taken),
 }
 
-/// The other authorization that has a payment identifier of the payer. The caller parses its payment,
-/// because all calls share the time of the writer.
+/// The other authorization that has a payment identifier of the payer. The caller parses its
+/// payment, because all calls share the time of the writer.
 #[derive(Debug)]
 pub(in crate::sqlite) struct Taken {
     transaction: Option<String>,
@@ -44,8 +44,8 @@ impl Taken {
     }
 }
 
-/// Selects the entry of a payer's payment identifier. A released entry has no identifier any more, so
-/// there is at most one.
+/// Selects the entry of a payer's payment identifier. A released entry has no identifier any more,
+/// so there is at most one.
 pub(in crate::sqlite) const TAKEN: &str = "SELECT state, answer, receipt, transaction_hash, content
      FROM entry WHERE payer = ?1 AND payment_id = ?2";
 

@@ -15,7 +15,8 @@ use crate::{
 /// The entries of one batch. Payments wait while it runs.
 const SWEEP_BATCH: usize = 256;
 
-/// The value of the column `open`, which finds entries without a decision. It is 0 for decided ones.
+/// The value of the column `open`, which finds entries without a decision. It is 0 for decided
+/// ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mark {
     InFlight,

@@ -16,9 +16,9 @@ const BATCH: i64 = 128;
 /// The least entries of one run.
 const LEAST_OF_A_RUN: i64 = 8_192;
 
-/// The runs of one round over a large ledger. With a run every 15 seconds a round takes an hour: rows
-/// that are due stay at most that much longer, and entries with a month of retention cost next to
-/// nothing.
+/// The runs of one round over a large ledger. With a run every 15 seconds a round takes an hour:
+/// rows that are due stay at most that much longer, and entries with a month of retention cost next
+/// to nothing.
 const RUNS_OF_A_ROUND: i64 = 240;
 
 /// The progress of a round. The order of entries is that of their numbers and not of their times,
