@@ -1,19 +1,19 @@
-//! An amount that is taken from and refills with time.
+//! A token bucket: an amount that calls take from and that refills with time.
 
 use crate::{Cost, Refill};
 
-/// An amount that is taken from and refills with time, up to its capacity.
+/// A token bucket: an amount that calls take from and that refills with time, up to its capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
-    /// Thousandths of a millionth of a dollar, so that every millisecond refills a whole number.
+    /// In thousandths of a micro-dollar, so that each millisecond adds a whole number.
     level: u64,
-    /// What was taken beyond the level, in the same unit. What comes in pays it first.
+    /// The debt, in the same unit: the amount taken beyond the level. Refills pay it first.
     owed: u64,
-    /// When the level was brought up to date, in milliseconds.
+    /// The time of the level, in milliseconds.
     at: u64,
 }
 
-/// Units of [`Bucket::level`] in a millionth of a dollar.
+/// Units of [`Bucket::level`] in a micro-dollar.
 const SCALE: u64 = 1_000;
 
 impl Bucket {
@@ -25,7 +25,7 @@ impl Bucket {
         }
     }
 
-    /// What was `left` some milliseconds before `now_ms`, refilled since.
+    /// A bucket that had `left` in it `since_ms` milliseconds before `now_ms`, refilled since.
     pub(crate) fn refilled(refill: &Refill, left: Cost, since_ms: u64, now_ms: u64) -> Self {
         let gained = since_ms.saturating_mul(refill.per_second.as_micro_usd());
         let level = scaled(left).saturating_add(gained);
@@ -36,7 +36,7 @@ impl Bucket {
         }
     }
 
-    /// Takes `cost`, or says for how many seconds the caller has to wait until it could be taken.
+    /// Takes `cost`, or returns how many seconds pass until the bucket holds it.
     pub(crate) fn take(&mut self, refill: &Refill, cost: Cost, now_ms: u64) -> Result<(), u64> {
         self.refill(refill, now_ms);
         let needed = scaled(cost);
@@ -52,12 +52,12 @@ impl Bucket {
         }
     }
 
-    /// Gives back what was taken and not spent. The level never rises above the capacity.
+    /// Returns `cost` to the bucket. The level never rises above the capacity.
     pub(crate) fn give_back(&mut self, refill: &Refill, cost: Cost) {
         self.gain(refill, scaled(cost));
     }
 
-    /// Takes `cost`, whether it is there or not. What is not there is owed.
+    /// Takes `cost` unconditionally. The part above the level becomes debt.
     pub(crate) fn drain(&mut self, cost: Cost) {
         let needed = scaled(cost);
         let missing = needed.saturating_sub(self.level);
@@ -65,16 +65,17 @@ impl Bucket {
         self.owed = self.owed.saturating_add(missing);
     }
 
-    /// What can be taken now.
+    /// Returns the amount that can be taken now.
     pub(crate) fn left(&mut self, refill: &Refill, now_ms: u64) -> Cost {
         self.refill(refill, now_ms);
         Cost::micro_usd(self.level / SCALE)
     }
 
-    /// A clock that was set back refills nothing until it has passed the new time.
+    /// Adds the refill since the last update. After the clock was set back, the refill starts at
+    /// the new time.
     fn refill(&mut self, refill: &Refill, now_ms: u64) {
         let elapsed = now_ms.saturating_sub(self.at);
-        // A millisecond refills `per_second` thousandths of a millionth.
+        // Each millisecond adds `per_second` thousandths of a micro-dollar.
         let gained = elapsed.saturating_mul(refill.per_second.as_micro_usd());
         self.gain(refill, gained);
         self.at = now_ms;
@@ -91,7 +92,7 @@ fn scaled(cost: Cost) -> u64 {
     cost.as_micro_usd().saturating_mul(SCALE)
 }
 
-/// Seconds, rounded up, in which `missing` flows in; at least one.
+/// The seconds, rounded up, in which `missing` refills; at least one.
 fn wait_seconds(missing: u64, refill: &Refill) -> u64 {
     let per_second = scaled(refill.per_second);
     if per_second == 0 {
@@ -100,5 +101,5 @@ fn wait_seconds(missing: u64, refill: &Refill) -> u64 {
     missing.div_ceil(per_second).clamp(1, MAX_WAIT_SECONDS)
 }
 
-/// The longest wait that a caller is told.
+/// The longest wait that a caller gets to see.
 const MAX_WAIT_SECONDS: u64 = 3_600;

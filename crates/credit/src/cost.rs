@@ -1,8 +1,8 @@
-//! What work costs.
+//! The cost of work.
 
 use std::fmt;
 
-/// What a piece of work costs, in millionths of a dollar.
+/// The cost of a piece of work, in micro-dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cost(u64);
 
@@ -10,31 +10,31 @@ impl Cost {
     /// Work that costs nothing, such as an answer from a cache.
     pub const ZERO: Self = Self(0);
 
-    /// A cost of so many millionths of a dollar.
+    /// A cost of this many micro-dollars.
     #[must_use]
     pub const fn micro_usd(amount: u64) -> Self {
         Self(amount)
     }
 
-    /// The cost in millionths of a dollar.
+    /// The cost in micro-dollars.
     #[must_use]
     pub const fn as_micro_usd(self) -> u64 {
         self.0
     }
 
-    /// The cost of both. Sums end at the largest cost.
+    /// The sum of both costs, saturating.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// The cost of doing the work so many times. Products end at the largest cost.
+    /// The cost of `count` times the work, saturating.
     #[must_use]
     pub fn times(self, count: u32) -> Self {
         Self(self.0.saturating_mul(u64::from(count)))
     }
 
-    /// What is left of this cost after `other`; nothing when `other` is larger.
+    /// This cost less `other`; zero when `other` is larger.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

@@ -1,4 +1,4 @@
-//! The pool of those who have no credit of their own, and the shares of their addresses.
+//! The pool of callers without credit of their own, and the shares of their addresses.
 
 use std::net::IpAddr;
 
@@ -7,24 +7,24 @@ use thiserror::Error;
 
 use crate::{Cost, bucket::Bucket};
 
-/// Addresses whose shares are held at most.
+/// The most addresses whose shares are held.
 pub const MAX_ADDRESSES: usize = 65_536;
 
-/// How much can be taken, and how fast it comes back.
+/// The capacity of an amount, and how fast it refills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refill {
-    /// The most that is there, and what there is at first.
+    /// The highest amount, which is also the first one.
     pub capacity: Cost,
-    /// What comes back in a second.
+    /// The refill of a second.
     pub per_second: Cost,
 }
 
-/// What newcomers may cost.
+/// How much uncharged work newcomers may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The pool that all of them share.
+    /// The pool that all newcomers share.
     pub pool: Refill,
-    /// The share of each address, used while the pool is dry.
+    /// The share of each address. It counts while the pool is empty.
     pub address: Refill,
 }
 
@@ -32,26 +32,26 @@ pub struct Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no credit is left for uncharged work; try again in {retry_after_seconds} seconds")]
 pub struct OutOfCredit {
-    /// When the call can be afforded at the earliest, if nobody else comes first.
+    /// The earliest time for another attempt, if no other caller comes first.
     pub retry_after_seconds: u64,
 }
 
-/// What was taken for one call. It is spent unless it is given back.
+/// The amount that was taken for one call. It is spent unless it is given back.
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "what is not given back is spent"]
+#[must_use = "an amount that is not given back is spent"]
 pub struct Taken {
     purse: Purse,
     cost: Cost,
 }
 
 impl Taken {
-    /// How much was taken.
+    /// The taken amount.
     #[must_use]
     pub fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// The address whose share it was taken from; `None` when it was the pool.
+    /// The address whose share it came from; `None` when it came from the pool.
     #[must_use]
     pub fn share_of(&self) -> Option<IpAddr> {
         match self.purse {
@@ -61,12 +61,12 @@ impl Taken {
     }
 }
 
-/// What one call has cost, by who pays for it.
+/// The cost of one call, by its source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// The pool.
+    /// Taken from the pool.
     pub pool: Cost,
-    /// The share of an address.
+    /// Taken from the share of an address.
     pub address: Option<(IpAddr, Cost)>,
 }
 
@@ -76,10 +76,10 @@ enum Purse {
     Address(IpAddr),
 }
 
-/// Those who have no credit of their own.
+/// The pool and the shares of callers that have no credit of their own.
 ///
-/// Times are milliseconds from any fixed moment. Addresses come as they are to be told apart: an
-/// IPv6 address is best reduced to its network first.
+/// Times are milliseconds from any fixed moment. Callers reduce IPv6 addresses to their network
+/// first, because each different address has its own share.
 #[derive(Debug)]
 pub struct Newcomers {
     rules: Rules,
@@ -88,7 +88,7 @@ pub struct Newcomers {
 }
 
 impl Newcomers {
-    /// A full pool and full shares.
+    /// Starts with a full pool and full shares.
     #[must_use]
     pub fn new(rules: Rules, now_ms: u64) -> Self {
         Self {
@@ -98,11 +98,11 @@ impl Newcomers {
         }
     }
 
-    /// Takes `cost` from the pool, or from the address's share while the pool is dry. A caller
+    /// Takes `cost` from the pool, or from the address's share while the pool is empty. A caller
     /// without an address has only the pool.
     ///
     /// # Errors
-    /// [`OutOfCredit`], and nothing is taken.
+    /// [`OutOfCredit`]. Then nothing is taken.
     pub fn take(
         &mut self,
         address: Option<IpAddr>,
@@ -127,7 +127,7 @@ impl Newcomers {
                 let purse = Purse::Address(address);
                 Ok(Taken { purse, cost })
             }
-            // A share that can never hold the cost does not shorten the wait.
+            // A share below the cost never covers it, so its wait does not count.
             Err(_) if cost > refill.capacity => Err(OutOfCredit {
                 retry_after_seconds: dry,
             }),
@@ -137,10 +137,11 @@ impl Newcomers {
         }
     }
 
-    /// Takes more for a call, until `cost` is taken in all, as if nothing had been taken before.
+    /// Raises the amount of a call to `cost`. The source may change, as if nothing had been taken
+    /// before.
     ///
     /// # Errors
-    /// [`OutOfCredit`], and what was taken before stays taken.
+    /// [`OutOfCredit`]. Then the earlier amount stays taken.
     pub fn extend(
         &mut self,
         taken: Taken,
@@ -166,9 +167,9 @@ impl Newcomers {
         }
     }
 
-    /// Gives back what of `taken` was not spent. What was spent beyond it comes out of the pool.
-    /// What the pool does not hold it owes: nothing can be taken from it until that has come in.
-    /// Returns who has paid how much, for whoever writes it down.
+    /// Returns the unspent part of `taken` to its source. The pool pays a cost above `taken`. When
+    /// the pool holds less, the rest becomes its debt, and refills pay the debt first. Returns the
+    /// cost by source, for the caller to record.
     pub fn give_back(&mut self, taken: Taken, spent: Cost) -> Spent {
         let beyond = spent.minus(taken.cost);
         self.pool.drain(beyond);
@@ -190,7 +191,7 @@ impl Newcomers {
         match purse {
             Purse::Pool => self.pool.give_back(&self.rules.pool, cost),
             Purse::Address(address) => {
-                // A share that was forgotten since is full again.
+                // A share that was dropped since is full again.
                 if let Some(share) = self.shares.get_mut(&address) {
                     share.give_back(&self.rules.address, cost);
                 }
@@ -209,13 +210,13 @@ impl Newcomers {
         }
     }
 
-    /// What is left in the pool.
+    /// Returns the amount in the pool.
     #[must_use]
     pub fn left_in_pool(&mut self, now_ms: u64) -> Cost {
         self.pool.left(&self.rules.pool, now_ms)
     }
 
-    /// What is left of the share of an address; the whole of it for one that is not held.
+    /// Returns the amount in the share of an address; its capacity when the share is not held.
     #[must_use]
     pub fn left_in_share(&mut self, address: IpAddr, now_ms: u64) -> Cost {
         let refill = self.rules.address;
@@ -225,14 +226,14 @@ impl Newcomers {
         }
     }
 
-    /// Sets the pool to what was `left` in it `since_ms` milliseconds ago, and what has come in
-    /// since.
+    /// Restores the pool from the amount that was `left` in it `since_ms` milliseconds ago, and
+    /// adds the refill since.
     pub fn restore_pool(&mut self, left: Cost, since_ms: u64, now_ms: u64) {
         self.pool = Bucket::refilled(&self.rules.pool, left, since_ms, now_ms);
     }
 
-    /// Sets the share of an address to what was `left` of it `since_ms` milliseconds ago, and what
-    /// has come in since.
+    /// Restores the share of an address from the amount that was `left` in it `since_ms`
+    /// milliseconds ago, and adds the refill since.
     pub fn restore_share(&mut self, address: IpAddr, left: Cost, since_ms: u64, now_ms: u64) {
         let share = Bucket::refilled(&self.rules.address, left, since_ms, now_ms);
         self.shares.insert(address, share);
@@ -241,7 +242,7 @@ impl Newcomers {
     fn share(&mut self, address: IpAddr, now_ms: u64) -> &mut Bucket {
         let full = Bucket::full(&self.rules.address, now_ms);
         if !self.shares.contains_key(&address) {
-            // Unlike an insertion by `entry`, this one makes room for itself.
+            // This insertion evicts the oldest share at the limit; one by `entry` does not.
             self.shares.insert(address, full);
         }
         self.shares.entry(address).or_insert(full)

@@ -26,7 +26,7 @@ pub enum Fault {
     Sender(#[from] SenderError),
     /// Whoever gives coins for gas.
     #[error(transparent)]
-    Funding(#[from] gas_funding::Fault),
+    Funding(#[from] gas_funding::FundingError),
     /// Whoever knows the accounts.
     #[error(transparent)]
     Route(#[from] RouteFault),

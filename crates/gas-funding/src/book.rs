@@ -1,4 +1,4 @@
-//! What was given for gas, and the budgets that bound it.
+//! The book of top-ups for gas, and the budgets that bound them.
 
 mod memory;
 mod sqlite;
@@ -11,69 +11,69 @@ pub use self::memory::MemoryBook;
 pub use self::sqlite::{Predecessors, SqliteBook};
 use crate::PortFuture;
 
-/// A day of UTC.
+/// The seconds of a day.
 const DAY_SECONDS: u64 = 86_400;
 
-/// The answer of a book.
+/// The pending answer of a book.
 pub type BookFuture<'a, T> = PortFuture<'a, Result<T, BookError>>;
 
-/// What was given for gas. A booking is on disk when it returns.
+/// The durable record of all top-ups. A booking is on disk when the call returns.
 pub trait Book: Send + Sync + 'static {
-    /// Books coins that are about to be given. What is booked counts, whatever becomes of the
-    /// transfer. A key that is booked stays as it is: the answer says how many coins it stands for.
+    /// Books a top-up before it is sent. The booking counts even if the transfer fails. A booked
+    /// key does not change: the call returns its first amount.
     ///
     /// # Errors
-    /// [`BookError::Budget`] when a budget does not cover it; nothing is booked then.
+    /// [`BookError::Budget`] when a budget does not cover the top-up. Then nothing is booked.
     fn book(&self, top_up: TopUp, limits: Limits) -> BookFuture<'_, Booked>;
 }
 
-/// Coins that are about to be given.
+/// A top-up that is about to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopUp {
-    /// The key of the transfer at the sender of transactions, for ever.
+    /// The key of the transfer at the sender of transactions. It belongs to this top-up for ever.
     pub key: String,
-    /// In whose budget it counts.
+    /// The owner whose budgets count.
     pub owner: Owner,
     /// The account that acts.
     pub account: Address,
-    /// When, in Unix seconds.
+    /// The time, in Unix seconds.
     pub at: u64,
-    /// The chain whose coin is given.
+    /// The chain.
     pub chain_id: u64,
-    /// How many wei.
+    /// The amount of the chain's own coin, in wei.
     pub wei: U256,
-    /// What they are worth, in micro US dollars.
+    /// The value of the amount, in micro US dollars.
     pub micro_usd: u64,
 }
 
-/// What a booking is held against, in micro US dollars.
+/// The limits of the budgets, in micro US dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The most that one owner is given in a day of UTC.
+    /// The most for one owner in a day (UTC).
     pub of_owner: u64,
-    /// The most that this owner is ever given: what it has paid.
+    /// The most for this owner in all days together: what it has paid.
     pub paid_by_owner: u64,
-    /// The most that all owners are given in a day of UTC.
+    /// The most for all owners together in a day (UTC).
     pub of_all: u64,
 }
 
-/// A booking that stands.
+/// An existing booking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Booked {
-    /// How many wei the key stands for: those that were booked first.
+    /// The first booked amount of the key, in wei.
     pub wei: U256,
-    /// Whether it was booked now.
+    /// Whether this call has booked it.
     pub is_new: bool,
 }
 
-/// What bounds the coins that are given.
+/// A budget for top-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
-    /// What one owner is given in a day.
+    /// One owner's top-ups in a day.
     OfOwner,
-    /// What one owner is ever given.
+    /// One owner's top-ups in all days together.
     PaidByOwner,
-    /// What all owners are given in a day.
+    /// All owners' top-ups in a day.
     OfAll,
 }
 
@@ -96,19 +96,19 @@ pub enum BookError {
     /// A budget does not cover the coins.
     #[error("the budget {} does not cover {asked} micro dollars: {given} of {most} are given", .budget.as_str())]
     Budget {
-        /// Which.
+        /// The budget.
         budget: Budget,
-        /// What was to be given.
+        /// The value of the refused top-up, in micro US dollars.
         asked: u64,
-        /// What was given before.
+        /// The value of the earlier top-ups.
         given: u64,
-        /// The most.
+        /// The limit.
         most: u64,
     },
     /// The book cannot be read or written. The code names no path.
     #[error("the book of coins for gas cannot be used: {code}")]
     Unavailable {
-        /// What the database calls it.
+        /// The code of the database error.
         code: &'static str,
     },
 }
@@ -124,14 +124,14 @@ impl BookError {
     }
 }
 
-/// What was given before.
+/// The values of the earlier top-ups, in micro US dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Given {
-    /// To the owner, in the day.
+    /// For the owner, in the day.
     owner_today: u64,
-    /// To the owner, ever.
+    /// For the owner, in all days together.
     owner_ever: u64,
-    /// To all, in the day.
+    /// For all owners, in the day.
     all_today: u64,
 }
 
@@ -157,7 +157,7 @@ impl Limits {
     }
 }
 
-/// The first second of the day that a time lies in.
+/// The first second of the day (UTC) of a time.
 const fn day_of(at: u64) -> u64 {
     at.saturating_sub(at % DAY_SECONDS)
 }

@@ -1,56 +1,56 @@
-//! Who gives coins, how many at most, and what came of asking.
+//! The funding account with its limits, and the result of a request for coins.
 
 use alloy_primitives::{Address, U256};
 
 use crate::Budget;
 
-/// The account that tops others up.
+/// The account that tops other accounts up, with its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Funder {
     /// The account. The sender of transactions signs for it.
     pub account: Address,
-    /// The most wei that it gives for one purpose on one chain: the steps of a plan, the clearing
-    /// after its halt, an intent.
+    /// The most wei that it gives for one purpose on one chain. A purpose is the steps of a plan,
+    /// the clearing after its halt, or an intent.
     pub most_wei: U256,
-    /// The most that it gives one owner in a day, in micro US dollars.
+    /// The daily budget of one owner, in micro US dollars.
     pub of_owner: u64,
-    /// The most that it gives all owners in a day, in micro US dollars.
+    /// The daily budget of all owners together, in micro US dollars.
     pub of_all: u64,
 }
 
 /// Whether an account can pay for gas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Funds {
-    /// Yes.
+    /// The account holds enough.
     Enough,
-    /// Coins for it are on their way.
+    /// A transfer to the account is under way.
     Coming,
-    /// No, and nobody gives them.
+    /// The account holds too little, and gets no coins.
     Missing(NotGiven),
 }
 
-/// What an account lacks that nobody would give it.
+/// The missing coins of an account that it would not get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lacking {
-    /// How many wei.
+    /// The missing wei.
     pub wei: U256,
-    /// Why nobody gives them.
+    /// Why it would not get them.
     pub why: NotGiven,
 }
 
-/// Why coins are not given.
+/// Why an account gets no coins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotGiven {
-    /// The operator has set up no account that tops others up.
+    /// The operator has configured no funding account.
     NoGasAccount,
-    /// It is more than is given for one purpose.
+    /// The amount exceeds the limit of one purpose.
     TooLarge,
-    /// Whose account it is cannot be told.
+    /// The owner of the account is unknown.
     OwnerUnknown,
-    /// A budget does not cover it.
+    /// A budget does not cover the amount.
     BudgetExhausted(Budget),
-    /// No price of the coin can be read. By the most that it can be worth, a budget does not cover
-    /// it.
+    /// The price of the coin is unavailable, and a budget does not cover the amount at the highest
+    /// possible price.
     PriceUnavailable(Budget),
 }
 

@@ -1,4 +1,4 @@
-//! Sees to it that an account holds enough for its gas.
+//! [`GasFunding`]: checks the balance of an account and sends what is missing for its gas.
 
 use std::sync::Arc;
 
@@ -13,95 +13,96 @@ use crate::{
     worth_at_most,
 };
 
-/// How often an account is topped up for one purpose on one chain.
+/// The most transfers to an account for one purpose on one chain.
 pub const MOST_TOP_UPS: u8 = 4;
 
 /// The gas of a plain transfer.
 const TRANSFER_GAS: u64 = 21_000;
 
-/// The same on Arbitrum, which counts the data for Ethereum as gas.
+/// The gas of a plain transfer on Arbitrum, which charges the data for Ethereum as gas.
 const TRANSFER_GAS_ARBITRUM: u64 = 400_000;
 
-/// Fees may double until a transaction is in a block.
+/// The margin for fees that rise until the transaction is in a block.
 const FEE_MARGIN: u64 = 2;
 
-/// What coins are given with.
+/// The parts of a [`GasFunding`].
 pub struct Parts {
-    /// Who gives them, within which bounds.
+    /// The funding account and its limits.
     pub funder: Funder,
-    /// The sender of transactions. It has the funder's key.
+    /// The sender of transactions. It holds the key of the funding account.
     pub sender: Sender,
-    /// What was given.
+    /// The record of all top-ups.
     pub book: Arc<dyn Book>,
-    /// What coins are worth.
+    /// The prices of coins.
     pub prices: Arc<dyn CoinPrices>,
-    /// What owners have paid.
+    /// The sums that owners have paid.
     pub paid: Arc<dyn PaidTotals>,
     /// The machine's clock, in Unix seconds.
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
-/// Gives coins to accounts that lack them for gas. Cheap to clone; everything that sends for the
-/// accounts of a server shares one.
+/// Sends coins to accounts that hold too few for their gas. Cheap to clone. All parts of a server
+/// that send transactions share one, so that they share its budgets.
 #[derive(Clone)]
 pub struct GasFunding(Option<Arc<Parts>>);
 
-/// Gas that is to be paid for.
+/// A need for gas.
 #[derive(Clone, Copy)]
 pub struct Need<'a> {
     /// The chain.
     pub chain: &'a ChainReader,
-    /// The block as of which the balance counts.
+    /// The block at which the balance is read.
     pub block: Block,
-    /// Who pays for the gas.
+    /// The account that pays for the gas.
     pub payer: Address,
-    /// How much gas.
+    /// The amount of gas.
     pub gas: u64,
-    /// In whose budget it counts; `None` where that is not known.
+    /// The owner whose budgets count; `None` when it is unknown.
     pub owner: Option<Owner>,
-    /// The account that acts. It may be another one than the payer.
+    /// The account that acts. It may differ from the payer.
     pub account: Address,
-    /// What the owner is about to pay beside what it has paid, in micro US dollars.
+    /// The amount that the owner is about to pay on top of its earlier payments, in micro US
+    /// dollars.
     pub about_to_pay: u64,
-    /// The Unix second from which on nothing is given for it any more.
+    /// The Unix second from which on a transfer is useless.
     pub not_after: Option<u64>,
-    /// The key of each transfer: one key stands for one transfer, for ever.
+    /// Returns the key of each transfer. A key belongs to one transfer for ever.
     pub key: &'a (dyn Fn(u8) -> String + Send + Sync),
 }
 
-/// Why it cannot be said now whether an account can pay. Nothing is concluded from it.
+/// Why the state of an account is unknown now. The caller asks again later.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Fault {
-    /// The book.
+pub enum FundingError {
+    /// The book failed.
     #[error(transparent)]
     Book(#[from] BookError),
-    /// The chain.
+    /// The chain cannot be read.
     #[error(transparent)]
     Chain(#[from] ReadFault),
-    /// The sender of transactions.
+    /// The sender of transactions failed.
     #[error(transparent)]
     Sender(#[from] SenderError),
 }
 
 impl GasFunding {
-    /// Gives coins with these parts.
+    /// Funds accounts with these parts.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         Self(Some(Arc::new(parts)))
     }
 
-    /// Nobody gives any: accounts pay from what they hold.
+    /// Funds no account: each one pays from its own balance.
     #[must_use]
-    pub const fn nobody() -> Self {
+    pub const fn none() -> Self {
         Self(None)
     }
 
-    /// What the payer lacks for so much gas that nobody would give it; `None` where it holds
-    /// enough, or would be given as much. The budgets are asked when coins are given.
+    /// Returns what the payer lacks for this much gas and would not get; `None` when it holds
+    /// enough or would get it. This does not check the budgets, which [`Self::fund`] does.
     ///
     /// # Errors
-    /// A chain that cannot be read.
+    /// The chain cannot be read.
     pub async fn lacking(
         &self,
         chain: &ChainReader,
@@ -121,11 +122,11 @@ impl GasFunding {
         Ok(Some(Lacking { wei, why }))
     }
 
-    /// Whether the payer holds enough for the gas, or comes to. What is missing is booked and sent.
+    /// Checks whether the payer holds enough for the gas. Books and sends the missing coins.
     ///
     /// # Errors
-    /// Something that cannot be asked or written now.
-    pub async fn fund(&self, need: Need<'_>) -> Result<Funds, Fault> {
+    /// The chain, the book or the sender failed. A later call with the same keys continues.
+    pub async fn fund(&self, need: Need<'_>) -> Result<Funds, FundingError> {
         let missing = missing(need.chain, need.block, need.payer, need.gas).await?;
         if missing.is_zero() {
             return Ok(Funds::Enough);
@@ -144,7 +145,7 @@ impl GasFunding {
                 return Ok(Funds::Coming);
             }
             given = given.saturating_add(arrived(&record));
-            // Its block may be newer than the one that was read.
+            // The block of the transfer may be newer than the one of the balance.
             if let State::Sealed(at) = record.state
                 && at.number > need.block.number
             {
@@ -154,7 +155,7 @@ impl GasFunding {
         Ok(Funds::Missing(NotGiven::TooLarge))
     }
 
-    /// Who would give this account coins: not the account itself.
+    /// The parts that fund this account; `None` for the funding account itself.
     fn funder_of(&self, payer: Address) -> Option<&Parts> {
         let parts = self.0.as_deref();
         parts.filter(|parts| parts.funder.account != payer)
@@ -162,14 +163,14 @@ impl GasFunding {
 }
 
 impl Parts {
-    /// Books what is missing, and sends it.
+    /// Books the missing coins and sends them.
     async fn give(
         &self,
         key: String,
         need: &Need<'_>,
         missing: U256,
         given: U256,
-    ) -> Result<Funds, Fault> {
+    ) -> Result<Funds, FundingError> {
         if given.saturating_add(missing) > self.funder.most_wei {
             return Ok(Funds::Missing(NotGiven::TooLarge));
         }
@@ -202,7 +203,7 @@ impl Parts {
                     None => NotGiven::PriceUnavailable(budget),
                 };
                 let account = need.account;
-                tracing::warn!(%owner, %account, chain_id, reason = why.code(), %refused, "no coins are given for gas");
+                tracing::warn!(%owner, %account, chain_id, reason = why.code(), %refused, "an account gets no coins for gas");
                 return Ok(Funds::Missing(why));
             }
             Err(error) => return Err(error.into()),
@@ -243,7 +244,7 @@ impl std::fmt::Debug for GasFunding {
     }
 }
 
-/// What a transfer that came to its end has moved, in wei.
+/// Returns the wei that a transfer with an outcome has moved.
 #[must_use]
 pub const fn arrived(record: &Record) -> U256 {
     match record.state {
@@ -252,7 +253,7 @@ pub const fn arrived(record: &Record) -> U256 {
     }
 }
 
-/// What the payer lacks for the most that so much gas can cost now, in wei.
+/// Returns the wei that the payer lacks for this much gas at the highest price expected now.
 async fn missing(
     chain: &ChainReader,
     block: Block,

@@ -1,12 +1,12 @@
-//! What coins count as where no price of theirs can be read.
+//! The value of coins whose price is unavailable: an upper bound.
 
 use alloy_primitives::U256;
 
-/// Wei of a coin of 18 decimals in a millionth of one.
+/// Wei in a millionth of a coin with 18 decimals.
 const WEI_PER_MICRO: u64 = 1_000_000_000_000;
 
-/// The most that so many wei of a chain's coin can be worth, in micro US dollars, rounded up: more
-/// than they have ever been worth.
+/// Returns an upper bound of the value of a chain's coin in micro US dollars, rounded up. It is
+/// above every price that the coin has ever had.
 #[must_use]
 pub fn worth_at_most(chain_id: u64, wei: U256) -> u64 {
     let dollars = match chain_id {

@@ -1,4 +1,4 @@
-//! What a paid call answered, as it is kept for its payer.
+//! The stored answer of a paid call, and the data that a settlement needs.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -10,7 +10,7 @@ use x402_wire::Payment;
 /// A header of an answer: its name and its value.
 pub type Header = (Cow<'static, str>, String);
 
-/// An answer to a paid request: what has to be repeated, byte for byte, when the same payment comes
+/// The answer to a paid request. The payer gets the same bytes again when the same payment comes
 /// again. Cheap to clone: the content is reference-counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer(Arc<Content>);
@@ -24,15 +24,15 @@ struct Content {
 }
 
 impl Answer {
-    /// Takes the answer's status code, the headers that belong to it, and its body; computes the
-    /// body's digest.
+    /// Makes an answer of its status code, its headers and its body, and computes the body's
+    /// digest.
     #[must_use]
     pub fn new(status: u16, headers: impl Into<Box<[Header]>>, body: Bytes) -> Self {
         let body_digest = sha256(&body);
         Self::restored(status, headers, body, body_digest)
     }
 
-    /// An answer whose digest was stored beside it.
+    /// Makes an answer with a stored digest.
     pub(crate) fn restored(
         status: u16,
         headers: impl Into<Box<[Header]>>,
@@ -53,7 +53,7 @@ impl Answer {
         self.0.status
     }
 
-    /// The headers kept with the answer, in order.
+    /// The headers, in order.
     #[must_use]
     pub fn headers(&self) -> &[Header] {
         &self.0.headers
@@ -65,7 +65,7 @@ impl Answer {
         &self.0.body
     }
 
-    /// The body, without a copy.
+    /// Returns the body without a copy.
     #[must_use]
     pub fn into_body(self) -> Bytes {
         Arc::try_unwrap(self.0).map_or_else(|shared| shared.body.clone(), |own| own.body)
@@ -77,7 +77,7 @@ impl Answer {
         self.0.body_digest
     }
 
-    /// Whether the body is the one whose digest is kept.
+    /// Whether the body matches the digest.
     pub(crate) fn is_intact(&self) -> bool {
         sha256(self.body()) == self.body_digest()
     }
@@ -87,27 +87,27 @@ pub(crate) fn sha256(bytes: &[u8]) -> B256 {
     B256::new(Sha256::digest(bytes).into())
 }
 
-/// Everything that must be durable before settlement is asked for, so that a crash meanwhile loses
-/// neither the answer nor the means to find out whether it was paid.
+/// Everything that must be durable before the settlement request. After a crash, it is enough to
+/// find out whether the payment was charged, and to deliver the answer.
 #[derive(Clone, Debug)]
 pub struct PendingSettlement {
-    /// The payment: what is kept is the exact JSON text that came, and the payment requirements
-    /// that it was matched to.
+    /// The payment. The journal stores its exact JSON text and the payment requirements that it
+    /// matched.
     pub payment: Payment,
     /// The answer that the payment buys.
     pub answer: Answer,
-    /// Whether the answer tells of its payer alone. It is then kept for
+    /// Whether the answer is about its payer alone. Such an answer is stored for
     /// [`private_retention_seconds`](crate::Options::private_retention_seconds).
     pub private: bool,
 }
 
-/// Proof of a settlement, as the payer gets it.
+/// The proof of a settlement that the payer gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredReceipt {
     /// The value of the `PAYMENT-RESPONSE` header.
     pub header: String,
-    /// The transaction hash as the settlement reported it; empty when the scheme has none at this
-    /// time (`aggr_deferred`).
+    /// The transaction hash from the settlement; empty when the scheme has none yet
+    /// (`aggr_deferred`).
     pub transaction: String,
 }
 

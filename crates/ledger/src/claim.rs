@@ -1,11 +1,11 @@
-//! What a payment claims: one authorization for one request.
+//! The claim of one authorization for one request.
 
 use std::{borrow::Cow, fmt};
 
 use alloy_primitives::{B256, Keccak256, U256};
 use x402_wire::AuthorizationKey;
 
-/// Begins every binding's hash, so that it is never the digest of anything else.
+/// The domain tag of every binding's hash.
 const BINDING_TAG: &[u8] = b"request-binding-v1";
 
 /// A claim of an authorization for one request.
@@ -15,21 +15,21 @@ pub struct Claim {
     pub key: AuthorizationKey,
     /// The request that it pays for.
     pub request: RequestBinding,
-    /// The caller's identifier of the payment (extension `payment-identifier`), if it sent one.
+    /// The caller's payment identifier (extension `payment-identifier`), if any.
     pub payment_id: Option<String>,
-    /// The amount, in the asset's smallest unit. Assets have 6 decimals and stand for US dollars,
-    /// so this is micro-USD: a settlement earns the payer as much credit.
+    /// The amount, in the asset's smallest unit. Assets are US dollars with 6 decimals, so the unit
+    /// is micro-USD. A settlement earns the payer the same amount of credit.
     pub amount: U256,
-    /// The authorization's `validBefore`, Unix seconds. Values beyond 2^63-1 are kept as 2^63-1.
+    /// The authorization's `validBefore`, in Unix seconds. Higher values are stored as 2^63-1.
     pub valid_before: u64,
     /// The time of the claim, Unix seconds.
     pub now: u64,
 }
 
-/// The one request that an authorization is good for.
+/// The one request that an authorization pays for.
 ///
-/// EIP-3009 signs no resource, so the journal binds a payment to a request: the digest of method,
-/// path, query and body decides, the method and the path are kept in clear for operators.
+/// An EIP-3009 signature does not cover a resource, so the journal binds each payment to a request
+/// by the digest of method, path, query and body. It stores method and path in clear for operators.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RequestBinding {
     digest: B256,
@@ -40,11 +40,11 @@ pub struct RequestBinding {
 }
 
 impl RequestBinding {
-    /// Binds to a request: the method and path as received, the query without `?` (`None` and the
-    /// empty query are the same), the body's exact bytes.
+    /// Binds to a request: method and path as received, the query without `?` (`None` equals the
+    /// empty query), the exact bytes of the body.
     ///
     /// The digest is keccak-256 over a tag and the four parts, each preceded by its length in bytes
-    /// as eight big-endian bytes, so that no two different requests share an encoding.
+    /// as eight big-endian bytes. No two different requests share an encoding.
     #[must_use]
     pub fn new(
         method: impl Into<Cow<'static, str>>,
@@ -74,11 +74,11 @@ impl RequestBinding {
         }
     }
 
-    /// Binds to one payment for the request as well: to its signature and its identifier.
+    /// Binds to one payment of the request as well: to its signature and its identifier.
     ///
-    /// Payer and nonce of a settled authorization are public. Without this, whoever reads them from
-    /// the chain and guesses the request could fetch the stored answer with a signature of their
-    /// own making.
+    /// Payer and nonce of a settled authorization are public. Without this binding, anyone who
+    /// reads them from the chain and guesses the request could fetch the stored answer with a false
+    /// signature.
     #[must_use]
     pub fn for_payment(self, signature: &str, payment_id: Option<&str>) -> Self {
         let mut hasher = Keccak256::new();

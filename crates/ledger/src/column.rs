@@ -1,4 +1,4 @@
-//! How values are kept in columns, whatever the store.
+//! How an authorization is stored, whatever the store.
 
 use alloy_primitives::B256;
 
@@ -10,9 +10,4 @@ pub(crate) type Digest = [u8; 16];
 /// own alike has one of them refused.
 pub(crate) fn kept(digest: B256) -> Digest {
     digest.0.first_chunk().copied().unwrap_or_default()
-}
-
-/// A number as databases keep it; what is beyond their numbers, as the highest of them.
-pub(crate) fn stored(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

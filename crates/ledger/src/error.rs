@@ -1,4 +1,4 @@
-//! Why the journal could not do what was asked.
+//! The errors of the journal.
 
 use std::{io, ops::RangeInclusive, path::PathBuf};
 
@@ -6,12 +6,12 @@ use storage::{postgres::PostgresError, sqlite::DatabaseError};
 
 use crate::state::{EntryId, State, Transition};
 
-/// Everything that can go wrong in the journal. Nothing was written when an operation ends in one
-/// of these, unless the machine fails at that very moment; an operation may then be repeated.
+/// The error of an operation of the journal. A failed operation has written nothing, unless the
+/// machine fails at that moment. It may be repeated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// The entry is not in a state from which the move is allowed.
+    /// The state of the entry does not allow the move.
     #[error(
         "entry {entry} is {observed}, but {transition} needs {}",
         states(.expected)
@@ -19,22 +19,22 @@ pub enum LedgerError {
     WrongState {
         /// The entry.
         entry: EntryId,
-        /// The move that was asked for.
+        /// The requested move.
         transition: Transition,
-        /// The states from which it is allowed.
+        /// The states that allow it.
         expected: RangeInclusive<State>,
-        /// The state in which the entry is.
+        /// The state of the entry.
         observed: State,
     },
-    /// There is no such entry: it never was, was pruned, or its authorization has been reserved
-    /// anew.
+    /// The entry does not exist: it never did, it was pruned, or its authorization has a new
+    /// reservation.
     #[error("there is no entry {entry}")]
     NoSuchEntry {
-        /// The entry that was asked for.
+        /// The requested entry.
         entry: EntryId,
     },
-    /// There is no room for the write: the disk or the journal's own size limit is exhausted. The
-    /// journal goes on working as soon as there is room.
+    /// The disk is full, or the journal has reached its size limit. The journal works again as soon
+    /// as there is room.
     #[error("the ledger has no room left")]
     Full,
     /// Another server uses this ledger. SQLite has one writer; several servers share PostgreSQL
@@ -44,10 +44,10 @@ pub enum LedgerError {
         /// The ledger's file.
         path: PathBuf,
     },
-    /// Another program keeps the file locked for longer than the journal is willing to wait.
+    /// Another program locks the file for longer than the busy time-out.
     #[error("another program holds the ledger's file locked")]
     Busy,
-    /// The file is not a readable ledger: damaged, or cut off, or never a database.
+    /// The file is not a readable ledger.
     #[error("the ledger {} is damaged or is not a database", .path.display())]
     Damaged {
         /// The ledger's file.
@@ -63,7 +63,7 @@ pub enum LedgerError {
         /// The application id of the file.
         observed: i32,
     },
-    /// The ledger was written by a later version of this program.
+    /// A later version of this program has written the ledger.
     #[error("the ledger has schema {observed}, this version knows schemas up to {expected}")]
     NewerSchema {
         /// The newest schema that this version knows.
@@ -71,10 +71,10 @@ pub enum LedgerError {
         /// The schema of the file.
         observed: u32,
     },
-    /// The ledger's address has a form that this build does not serve.
+    /// This build does not support the form of the address.
     #[error("the ledger's address needs the form sqlite://FILE, not {observed}")]
     UnsupportedAddress {
-        /// The scheme that was given; the rest of an address may hold a password.
+        /// The given scheme. The rest of an address may contain a password.
         observed: String,
     },
     /// The file or its folder cannot be created or opened.
@@ -82,15 +82,15 @@ pub enum LedgerError {
     CannotOpen {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         kind: io::ErrorKind,
     },
-    /// The store failed in a way that has no name of its own.
+    /// Any other failure of SQLite.
     #[error("the ledger's store failed in {operation} (SQLite code {})", .code.unwrap_or_default())]
     Storage {
-        /// What was being done.
+        /// The operation that failed.
         operation: &'static str,
-        /// SQLite's extended result code, if it had one.
+        /// SQLite's extended result code, if there is one.
         code: Option<i32>,
     },
     /// The database cannot be reached, or takes no writes at this time. Nothing was written.

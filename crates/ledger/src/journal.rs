@@ -1,4 +1,4 @@
-//! The port: what a payment journal does, whatever it is stored in.
+//! [`Journal`], the port to a durable journal of payments. It does not depend on the storage.
 
 use alloy_primitives::{Address, U256};
 use x402_wire::AuthorizationKey;
@@ -14,26 +14,25 @@ use crate::{
 
 /// A durable journal of payments.
 ///
-/// When an operation answers `Ok`, its effect survives a crash and a loss of power, except for
-/// [`start_work`], which is only noted. Every move of an entry is one conditional write: it happens
-/// from an allowed state ([`Transition::from`]) or ends in [`LedgerError::WrongState`].
+/// After `Ok`, the effect of an operation survives a crash and a loss of power; [`start_work`] is
+/// an exception. Every move of an entry is one conditional write: it starts from an allowed state
+/// ([`Transition::from`]) or ends in [`LedgerError::WrongState`].
 ///
-/// Dropping a future does not take its operation back. A server therefore runs a paid call, its
-/// claim included, in a task of its own, and calls [`abandon`] from time to time for what a failure
-/// has left open.
+/// Dropping a future does not cancel its operation. A server therefore runs a paid call, including
+/// its claim, in a task of its own, and calls [`abandon`] from time to time to close the entries of
+/// orphaned calls.
 ///
-/// Times are Unix seconds and come from the caller. An entry's time never runs backwards: a reading
-/// before its last change counts as the time of that change.
+/// Times are Unix seconds and come from the caller. The time of an entry never runs backwards: a
+/// time before its last change counts as the time of that change.
 ///
 /// # Credit
 ///
-/// What a payer's settled payments have earned, in micro-USD. [`settle`] and [`resolve`] add the
-/// amount of the entry, once for each entry, up to a cap; [`release`] takes what the call has cost.
-/// Both happen with the move of the entry or not at all.
+/// Settled payments earn their payer credit, in micro-USD. [`settle`] and [`resolve`] add the
+/// amount of the entry, once for each entry, up to a cap; [`release`] subtracts the cost of the
+/// call. Both are part of the move of the entry.
 ///
-/// Who has no credit pays from a pool that all such callers share, or from the share of its
-/// address. Of both the journal keeps what is missing. It comes back with time, at the rates of the
-/// options.
+/// Callers without credit pay from a pool that they share, or from the share of their address. The
+/// journal stores the deficit of both. It shrinks with time, at the rates of the options.
 ///
 /// [`start_work`]: Journal::start_work
 /// [`abandon`]: Journal::abandon
@@ -42,25 +41,23 @@ use crate::{
 /// [`resolve`]: Journal::resolve
 /// [`Transition::from`]: crate::Transition::from
 pub trait Journal: Send + Sync + 'static {
-    /// Claims an authorization for one request, before any work is done for it.
+    /// Claims an authorization for one request, before any work begins.
     ///
-    /// Of any number of claims of one authorization exactly one is
-    /// [`Reserved`](Reservation::Reserved), until it is released. A `payment_id` that the payer has
-    /// already used with another authorization is
+    /// Of all claims of one authorization exactly one is [`Reserved`](Reservation::Reserved), until
+    /// it is released. A `payment_id` that the payer has already used with another authorization is
     /// [`IdentifierTaken`](PaymentStatus::IdentifierTaken), unless that one was released.
     ///
-    /// It looks the authorization up as [`find`](Self::find) does: a caller that is ready to claim
-    /// need not ask before.
+    /// A claim includes the look-up of [`find`](Self::find), which is not needed before it.
     fn reserve(
         &self,
         claim: Claim,
     ) -> impl Future<Output = Result<Reservation, LedgerError>> + Send;
 
-    /// Where an authorization stands for a request, without claiming it; `None` when it could be
-    /// reserved. Payment identifiers are not looked at.
+    /// Returns the status of an authorization for a request, without a claim; `None` when it can be
+    /// reserved. It ignores payment identifiers.
     ///
-    /// For whatever must not be answered before it is certain that the payment is new, and for a
-    /// payment whose window is over: a stored answer is still its payer's.
+    /// It serves checks that must know first whether a payment is new, and payments whose validity
+    /// has ended: their payer still gets the stored answer.
     fn find(
         &self,
         key: &AuthorizationKey,
@@ -68,22 +65,22 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<Option<PaymentStatus>, LedgerError>> + Send;
 
-    /// Where an authorization stands, whoever asks; `None` when the journal has no entry of it.
+    /// Returns the public record of an authorization; `None` when the journal has no entry of it.
     /// Writes nothing.
     fn look_up(
         &self,
         key: &AuthorizationKey,
     ) -> impl Future<Output = Result<Option<PaymentRecord>, LedgerError>> + Send;
 
-    /// Notes that the work has begun.
+    /// Marks the start of the work.
     ///
-    /// Not awaited and durable only with a later write: a lost note reads as [`State::Reserved`],
-    /// and a restart releases both alike.
+    /// The mark is not awaited and becomes durable with a later write. An entry whose mark is lost
+    /// is still [`State::Reserved`]; a restart releases both alike.
     ///
     /// [`State::Reserved`]: crate::State::Reserved
     fn start_work(&self, entry: EntryId);
 
-    /// Stores the answer, before settlement is asked for.
+    /// Stores the answer, before the settlement request.
     fn begin_settlement(
         &self,
         entry: EntryId,
@@ -91,8 +88,8 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Records that the payment was charged, before the answer goes out. The payer earns the
-    /// entry's amount as credit.
+    /// Records that the payment was charged, before the answer is sent. The payer earns the entry's
+    /// amount as credit.
     fn settle(
         &self,
         entry: EntryId,
@@ -100,10 +97,11 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Records that nothing was charged. The stored answer is dropped and the authorization may be
-    /// reserved again, for any request. What was `spent` is taken from whoever pays for it.
+    /// Records that nothing was charged, deletes the stored answer, and subtracts `spent`. The
+    /// authorization may then be reserved again, for any request.
     ///
-    /// Only for certainty: a settlement without a verdict is [`mark_unknown`](Self::mark_unknown).
+    /// It requires certainty: a settlement without a verdict is
+    /// [`mark_unknown`](Self::mark_unknown).
     fn release(
         &self,
         entry: EntryId,
@@ -112,9 +110,8 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Records that the settlement ended without a verdict, with the transaction if one is known.
-    /// An entry that is already unknown takes a newly learned transaction and cause, and keeps its
-    /// age.
+    /// Records that the settlement ended without a verdict, with the transaction if it is known. An
+    /// entry that is already unknown gets the new transaction and cause, and keeps its time.
     fn mark_unknown(
         &self,
         entry: EntryId,
@@ -123,9 +120,9 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Records of an unknown entry that no server can find out any more what became of it. It stays
-    /// for the operator, with all that is stored of it: it is not listed by
-    /// [`undecided`](Self::undecided), never pruned, and moved by [`resolve`](Self::resolve) alone.
+    /// Records that no server can find out the result of an unknown entry any more. The entry waits
+    /// for the operator, with all its data: [`undecided`](Self::undecided) does not list it, it is
+    /// never pruned, and only [`resolve`](Self::resolve) moves it.
     fn mark_undecidable(
         &self,
         entry: EntryId,
@@ -133,7 +130,7 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// Decides an undecidable entry by the operator's word.
+    /// Decides an undecidable entry as the operator says.
     fn resolve(
         &self,
         entry: EntryId,
@@ -141,34 +138,34 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// At most `limit` unknown entries after `after` (from the beginning when `None`), oldest
-    /// first, with all that is needed to find out what became of them.
+    /// Lists at most `limit` unknown entries after `after` (from the beginning when `None`), oldest
+    /// first, with the data that a reconciler needs.
     fn undecided(
         &self,
         after: Option<EntryId>,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<Undecided>, LedgerError>> + Send;
 
-    /// At most `limit` undecidable entries after `after` (from the beginning when `None`), oldest
-    /// first.
+    /// Lists at most `limit` undecidable entries after `after` (from the beginning when `None`),
+    /// oldest first.
     fn undecidable(
         &self,
         after: Option<EntryId>,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<Undecided>, LedgerError>> + Send;
 
-    /// How many entries are not decided, for metrics. Reads no entry.
+    /// Counts the entries without a decision, for metrics. Reads only indexes.
     fn open_counts(&self) -> impl Future<Output = Result<OpenCounts, LedgerError>> + Send;
 
-    /// The credit of a payer in micro-USD.
+    /// Returns the credit of a payer in micro-USD.
     fn credit(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
 
-    /// The sum of a payer's settled payments in micro-USD, those included whose entries are
-    /// deleted. Nothing is ever taken from it. For payments that were settled before the journal
-    /// kept the sum, it is what they had left of credit at that time.
+    /// Returns the sum of a payer's settled payments in micro-USD, including deleted entries. The
+    /// sum never falls. Payments that were settled before the journal had this sum count with the
+    /// payer's credit at the time of the upgrade.
     fn paid(&self, payer: Address) -> impl Future<Output = Result<u64, LedgerError>> + Send;
 
-    /// Takes what was spent on work for a payer that no release pays for.
+    /// Subtracts the cost of a payer's work that ends without a release.
     fn debit(
         &self,
         payer: Address,
@@ -176,26 +173,27 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// What is missing of the newcomers' pool and of the shares of addresses.
+    /// Returns the deficits of the newcomers' pool and of the shares of addresses.
     fn missing(&self, now: u64) -> impl Future<Output = Result<Missing, LedgerError>> + Send;
 
-    /// At start-up, before the first claim: decides what this server's previous run left open. What
-    /// had not come to settlement is released, what had is unknown.
+    /// Closes the entries that the previous run of this server left in flight. A server calls it at
+    /// start-up, before the first claim. Entries before settlement are released; entries in
+    /// settlement become unknown.
     fn recover(&self, now: u64) -> impl Future<Output = Result<Recovery, LedgerError>> + Send;
 
-    /// Decides, as [`recover`](Self::recover) does, entries in flight that have not changed since
+    /// Closes, as [`recover`](Self::recover) does, entries in flight that have not changed since
     /// `untouched_since` and are not in `owned`.
     ///
-    /// For entries whose call has died without a word (a panic, a full disk). `owned` is a snapshot
-    /// of the entries that have a live task in this server, taken before the call; they are never
-    /// touched, however old. An entry that was claimed after the snapshot is not in it:
-    /// `untouched_since` must be earlier than the snapshot, and by more than an entry may wait
-    /// between its claim and its place in `owned`. An entry that is given up while its call is
-    /// alive after all loses nothing: before settlement its next move is refused and nothing is
-    /// charged, and after it `settle` is allowed from unknown.
+    /// It is for orphaned calls: their task has ended (a panic, a full disk) and moves the entry no
+    /// more. `owned` is a snapshot of the entries that have a live task in this server, taken
+    /// before the call. The sweep never closes them, whatever their age. An entry that is claimed
+    /// after the snapshot is not in it, so `untouched_since` must be earlier than the snapshot by
+    /// more than the time between a claim and its place in `owned`. Closing the entry of a live
+    /// call by mistake loses nothing: before settlement its next move is refused and nothing is
+    /// charged, and in settlement `settle` is still allowed from unknown.
     ///
-    /// One call looks at a bounded number of entries, in batches between which others have their
-    /// turn, and the next one goes on where it has stopped; so a large backlog takes several.
+    /// One call examines a bounded number of entries, in batches between which payments proceed.
+    /// The next call continues where it stopped, so a large backlog takes several calls.
     fn abandon(
         &self,
         owned: Vec<EntryId>,
@@ -203,34 +201,34 @@ pub trait Journal: Send + Sync + 'static {
         now: u64,
     ) -> impl Future<Output = Result<Recovery, LedgerError>> + Send;
 
-    /// Deletes what is no longer needed from the next small batch of entries: answers past their
-    /// retention, and whole entries once their authorization has expired as well and nobody needs
-    /// to look them up any more. Entries that are not decided stay, however old.
+    /// Prunes the next small batch of entries. It deletes answers past their retention, and whole
+    /// entries whose authorization has expired and whose own retention is over. Entries without a
+    /// decision stay, whatever their age.
     ///
-    /// To be repeated while [`Pruned::more`] says so, again and again: one such run looks at a part
-    /// of a large journal, and the next one goes on where it has stopped.
+    /// The caller repeats it while [`Pruned::more`] is true. Such a run examines a part of a large
+    /// journal, and the next run continues where it stopped.
     fn prune(&self, now: u64) -> impl Future<Output = Result<Pruned, LedgerError>> + Send;
 
-    /// Makes sure that a durable write works, for readiness.
+    /// Checks that a durable write works, for readiness.
     fn probe(&self) -> impl Future<Output = Result<(), LedgerError>> + Send;
 
-    /// The bytes that the journal takes on disk, its log included, for metrics.
+    /// Returns the size of the journal on disk in bytes, including its log, for metrics.
     ///
     /// # Errors
     ///
-    /// [`LedgerError::CannotOpen`] when they cannot be read.
+    /// [`LedgerError::CannotOpen`] when the size cannot be read.
     fn size_bytes(&self) -> Result<u64, LedgerError>;
 }
 
-/// What the operator has found out about an undecidable entry.
+/// The operator's decision about an undecidable entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// It was charged: the stored answer is the payer's, with this receipt, and the payer earns the
-    /// amount as credit.
+    /// It was charged: the payer gets the stored answer with this receipt, and earns the amount as
+    /// credit.
     Settled(StoredReceipt),
     /// Nothing was charged.
     Released {
-        /// How the operator knows.
+        /// The operator's reason.
         reason: String,
     },
 }
@@ -240,55 +238,55 @@ pub enum Resolution {
 pub struct Undecided {
     /// The entry.
     pub entry: EntryId,
-    /// The payment, the exact JSON text that came.
+    /// The exact JSON text of the payment.
     pub payload_json: String,
-    /// The payment requirements that it was matched to, as JSON text.
+    /// The payment requirements that it matched, as JSON text.
     pub requirements_json: String,
     /// The transaction, if one is known.
     pub transaction: Option<String>,
-    /// Since when it is unknown, or undecidable, Unix seconds.
+    /// When it became unknown or undecidable, in Unix seconds.
     pub since: u64,
-    /// Why it is.
+    /// The cause.
     pub cause: Option<String>,
     /// The amount, in the asset's smallest unit.
     pub amount: U256,
-    /// Who pays.
+    /// The payer.
     pub payer: Address,
-    /// The method of the request that it pays for.
+    /// The method of the paid request.
     pub method: String,
     /// The path of that request, without the query.
     pub path: String,
 }
 
-/// How many entries are not decided.
+/// The numbers of entries without a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenCounts {
-    /// Reserved, working or settling.
+    /// Entries that are reserved, working or settling.
     pub in_flight: u64,
-    /// Settled or not: to be found out.
+    /// Entries that a reconciler has to decide.
     pub unknown: u64,
-    /// Left to the operator.
+    /// Entries that the operator has to decide.
     pub undecidable: u64,
-    /// Since when the longest unknown entry is unknown, Unix seconds.
+    /// When the oldest unknown entry became unknown, in Unix seconds.
     pub oldest_unknown: Option<u64>,
 }
 
-/// What became of entries that were left open.
+/// The result of closing entries in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// How many were released: nothing had been charged.
+    /// Released entries: nothing was charged.
     pub released: u64,
-    /// How many are unknown now: they may have been charged.
+    /// Entries that became unknown: they may have been charged.
     pub unknown: u64,
 }
 
-/// What one batch of pruning removed.
+/// The result of one batch of pruning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// How many entries were removed altogether.
+    /// Deleted entries.
     pub entries: u64,
-    /// Of how many entries that stay the answer was removed.
+    /// Remaining entries whose answer was deleted.
     pub answers: u64,
-    /// Whether this run goes on with the next call.
+    /// Whether the run continues with the next call.
     pub more: bool,
 }

@@ -1,25 +1,24 @@
-//! How a journal is kept: retentions, credit, limits.
+//! The options of a journal: retentions, credit, limits.
 
 use crate::spending::Allowance;
 
-/// How a journal is kept.
+/// The options of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The most bytes that a SQLite file may hold, the log beside it not counted (usually 8 MiB;
-    /// more while another program reads the file). Without it the disk is the limit.
+    /// The size limit of a SQLite file in bytes; `None` leaves the disk as the limit. The log does not
+    /// count (usually 8 MiB; more while another program reads the file).
     pub max_bytes: Option<u64>,
-    /// How long an answer can be fetched again after its settlement, in seconds.
+    /// How many seconds after its settlement a payer can fetch an answer again.
     pub retention_seconds: u64,
-    /// The same for an answer that tells of its payer alone. Above
-    /// [`retention_seconds`](Self::retention_seconds) it counts as that.
+    /// The same for an answer about its payer alone; at most
+    /// [`retention_seconds`](Self::retention_seconds).
     pub private_retention_seconds: u64,
-    /// How long the entry of a settled payment is kept after its settlement, in seconds: that it
-    /// was settled and by which transaction, without the answer. Below
-    /// [`retention_seconds`](Self::retention_seconds) it counts as that.
+    /// How many seconds after its settlement the entry of a payment stays, with its state and
+    /// transaction but without the answer; at least [`retention_seconds`](Self::retention_seconds).
     pub entry_retention_seconds: u64,
     /// The most credit of a payer, in micro-USD.
     pub credit_cap_micro_usd: u64,
-    /// The pool of those who have no credit.
+    /// The pool of callers without credit.
     pub pool: Allowance,
     /// The share of each client address.
     pub address_share: Allowance,
@@ -48,7 +47,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How long an answer is kept, in seconds.
+    /// The retention of an answer, in seconds.
     pub(crate) fn answer_retention(&self, private: bool) -> u64 {
         match private {
             true => self.private_retention_seconds.min(self.retention_seconds),

@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-use storage::postgres::{Component, Instance, Postgres, PostgresError, Row, ToSql, get};
+use storage::postgres::{Component, Instance, Postgres, PostgresError, Row, ToSql, damaged, get};
 
 use crate::{
     error::LedgerError,
@@ -155,27 +155,4 @@ fn code(state: State) -> i16 {
 fn state(row: &Row, column: usize, operation: &'static str) -> Result<State, PostgresError> {
     let code: i16 = get(row, column, operation)?;
     State::from_code(code.into()).ok_or_else(|| damaged(operation, "there is no such state"))
-}
-
-/// A time in Unix seconds, or an amount in micro-USD.
-fn number(row: &Row, column: usize, operation: &'static str) -> Result<u64, PostgresError> {
-    let number: i64 = get(row, column, operation)?;
-    u64::try_from(number).map_err(|_| damaged(operation, "a number is negative"))
-}
-
-/// Bytes of a fixed length.
-fn bytes<const N: usize>(
-    row: &Row,
-    column: usize,
-    operation: &'static str,
-) -> Result<[u8; N], PostgresError> {
-    let bytes: &[u8] = get(row, column, operation)?;
-    <[u8; N]>::try_from(bytes).map_err(|_| damaged(operation, "bytes have another length"))
-}
-
-fn damaged(operation: &'static str, reason: &str) -> PostgresError {
-    PostgresError::Damaged {
-        operation,
-        reason: reason.to_owned(),
-    }
 }

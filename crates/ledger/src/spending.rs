@@ -1,23 +1,23 @@
-//! What uncharged work has cost, and whom.
+//! The cost of uncharged work, by payer, pool and address.
 
 use std::net::IpAddr;
 
-/// Who pays for work that ended without a charge, in micro-USD.
+/// The cost of work that ended without a charge, by source, in micro-USD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// The payer's credit, at most what there is.
+    /// Taken from the payer's credit, down to zero.
     pub payer: u64,
-    /// The pool of those who have no credit.
+    /// Taken from the pool of callers without credit.
     pub pool: u64,
-    /// The share of a client address.
+    /// Taken from the share of a client address.
     pub address: Option<(IpAddr, u64)>,
 }
 
 impl Spent {
-    /// Nobody pays anything.
+    /// No cost.
     pub const NOTHING: Self = Self::by_payer(0);
 
-    /// The payer pays for all of it.
+    /// A cost that the payer's credit covers alone.
     #[must_use]
     pub const fn by_payer(micro_usd: u64) -> Self {
         Self {
@@ -28,32 +28,32 @@ impl Spent {
     }
 }
 
-/// How far back the time of a write may lie behind that of an earlier one without being a
-/// correction of the clock. A write waits for the disk, and others come before it.
+/// How many seconds the time of a write may be before that of an earlier write without counting as
+/// a correction of the clock. Writes wait for the disk and may be overtaken.
 pub(crate) const LATE_SECONDS: u64 = 3600;
 
-/// How much can be spent, and how fast it comes back, in micro-USD.
+/// The capacity of an amount and how fast it refills, in micro-USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// The most that is there.
+    /// The highest amount.
     pub capacity: u64,
-    /// What comes back in a second.
+    /// The refill of a second.
     pub per_second: u64,
 }
 
 impl Allowance {
-    /// What is missing `seconds` after so much was missing.
+    /// The deficit `seconds` after it was `missing`.
     pub(crate) fn missing_after(self, seconds: u64, missing: u64) -> u64 {
         let back = seconds.saturating_mul(self.per_second);
         missing.min(self.capacity).saturating_sub(back)
     }
 }
 
-/// What was spent and has not come back yet, in micro-USD.
+/// The deficits that have not refilled yet, in micro-USD.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Of the pool.
+    /// The deficit of the pool.
     pub pool: u64,
-    /// Of the shares of addresses: those that are not full.
+    /// The deficits of the shares that are not full.
     pub addresses: Vec<(IpAddr, u64)>,
 }

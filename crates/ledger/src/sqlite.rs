@@ -1,4 +1,4 @@
-//! The journal on SQLite.
+//! [`SqliteLedger`]: the journal in a SQLite file.
 
 use std::{
     path::PathBuf,
@@ -13,7 +13,6 @@ use tokio::sync::oneshot;
 use crate::{error::LedgerError, journal::Recovery, options::Options, status::PaymentStatus};
 
 mod credit;
-mod failure;
 mod newcomers;
 mod port;
 mod schema;
@@ -24,32 +23,32 @@ mod writer;
 
 pub use stats::Stats;
 
-use failure::Failure;
 use stats::Counters;
 use store::{Database, Store, Sweep};
-use writer::{Call, Job, Marks, Writer};
+use writer::{Job, Marks, Request, Writer};
 
-/// What waits for the writer.
+type Failure = storage::sqlite::Failure<LedgerError>;
+
+/// The queue of the writer.
 type Queue = mpsc::Sender<Box<dyn Job>>;
 
 /// A journal in one SQLite file, for one server.
 ///
-/// All work is done by one thread with one connection. It takes whatever requests have queued up
-/// while the previous commit was being written, runs them in one transaction, and answers them
-/// after one `fsync` (group commit): the cost of a durable write is shared by all calls in flight.
-/// A commit window lets the callers of one batch queue their next move before the next batch
-/// begins, so that batches do not fall apart into halves. Reads go through the same thread: they
-/// see every earlier answer, cost microseconds, and need no second page cache.
+/// One thread, the writer, uses the connection. It takes all requests that have queued up during
+/// the previous commit, runs them in one transaction, and answers them after one `fsync` (group
+/// commit): all calls in flight share the cost of a durable write. A commit window lets the callers
+/// of one batch queue their next move before the next batch begins, so that batches do not split.
+/// Reads use the same thread: they see every earlier write, take microseconds, and need no second
+/// page cache.
 ///
-/// Dropping the ledger finishes what is queued, writes the log back into the file and joins the
-/// thread.
+/// Dropping the ledger finishes the queue, writes the log back into the file and joins the thread.
 #[derive(Debug)]
 pub struct SqliteLedger {
     path: PathBuf,
     queue: Option<Arc<Queue>>,
     writer: Option<JoinHandle<()>>,
     marks: Marks,
-    /// The entry after which the next look for abandoned ones begins.
+    /// The entry after which the next sweep for orphaned calls begins.
     abandon_after: AtomicI64,
     counters: Arc<Counters>,
 }
@@ -59,12 +58,12 @@ impl SqliteLedger {
     /// working folder), and creates file and folder if they are missing. Both are readable by their
     /// owner only.
     ///
-    /// Takes milliseconds, whatever the size of the ledger. Call
+    /// Opening takes milliseconds for a ledger of any size. The caller runs
     /// [`Journal::recover`](crate::Journal::recover) before the first claim.
     ///
     /// # Errors
     ///
-    /// Everything that [`LedgerError`] says about files: [`InUse`](LedgerError::InUse),
+    /// The errors about files: [`InUse`](LedgerError::InUse),
     /// [`Damaged`](LedgerError::Damaged), [`ForeignFile`](LedgerError::ForeignFile),
     /// [`NewerSchema`](LedgerError::NewerSchema), [`CannotOpen`](LedgerError::CannotOpen),
     /// [`UnsupportedAddress`](LedgerError::UnsupportedAddress), [`Full`](LedgerError::Full).
@@ -79,7 +78,7 @@ impl SqliteLedger {
         let (notes, count) = (Arc::clone(&marks), Arc::clone(&counters));
         let write = move || match Store::open(&database, options) {
             Ok(store) => {
-                // Whoever opens the ledger waits for this.
+                // The opening caller waits for this.
                 let _ = opened.send(Ok(()));
                 Writer::new(store, notes, count).run(&requests);
             }
@@ -94,7 +93,7 @@ impl SqliteLedger {
                 path: path.clone(),
                 kind: error.kind(),
             })?;
-        // Should it fail, the file is closed and given back before anybody hears of it.
+        // On failure, dropping this value closes the file before the caller gets the error.
         let ledger = Self {
             path,
             queue: Some(Arc::new(queue)),
@@ -109,13 +108,13 @@ impl SqliteLedger {
             .map(|()| ledger)
     }
 
-    /// What the writer has done since the ledger was opened.
+    /// Returns the writer's counts since the ledger was opened.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.counters.read()
     }
 
-    /// What payers have paid, for whoever does not own the ledger.
+    /// Returns a reader of payers' sums, for parts of a server that do not own the ledger.
     #[must_use]
     pub fn paid_sums(&self) -> PaidSums {
         PaidSums {
@@ -123,8 +122,8 @@ impl SqliteLedger {
         }
     }
 
-    /// Refuses a stored answer whose body is not the one that was stored. Runs in the caller's task
-    /// and not in the writer, whose time all calls share.
+    /// Refuses a stored answer whose body has changed. It runs in the caller's task, because all
+    /// calls share the time of the writer.
     fn check(&self, status: &PaymentStatus) -> Result<(), LedgerError> {
         match status {
             PaymentStatus::Answered(stored) if !stored.answer.is_intact() => {
@@ -137,7 +136,7 @@ impl SqliteLedger {
     }
 
     /// Queues an operation and waits until it is durable. The operation may run more than once,
-    /// each time on what the others have left, but takes effect once.
+    /// after rollbacks, but takes effect once.
     fn submit<T, F>(
         &self,
         name: &'static str,
@@ -150,9 +149,9 @@ impl SqliteLedger {
         submit(self.queue.as_deref(), name, operation)
     }
 
-    /// Closes one batch of open entries after another, each as an operation of its own. After each,
-    /// `go_on` is called with the entry after which the next batch begins, or `None` at the end,
-    /// and says whether to go on.
+    /// Closes entries in flight, batch by batch, each batch as an operation of its own. After each
+    /// one, `go_on` gets the entry after which the next batch begins, or `None` at the end, and
+    /// returns whether to continue.
     async fn sweep(
         &self,
         name: &'static str,
@@ -180,19 +179,18 @@ impl SqliteLedger {
     }
 }
 
-/// The sums of what payers have paid. It keeps no ledger open: of one that is closed it says so.
-/// Cheap to clone.
+/// A reader of the sums that payers have paid. It does not keep the ledger open. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PaidSums {
     queue: Weak<Queue>,
 }
 
 impl PaidSums {
-    /// As [`Journal::paid`](crate::Journal::paid).
+    /// Returns the sum of a payer, as [`Journal::paid`](crate::Journal::paid).
     ///
     /// # Errors
     ///
-    /// [`LedgerError::Closed`], and what reading the file may end in.
+    /// [`LedgerError::Closed`] after the ledger was closed, and the errors of reading the file.
     pub async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
         let read = {
             let queue = self.queue.upgrade();
@@ -212,7 +210,7 @@ where
     F: FnMut(&mut Store<'_>) -> Result<T, Failure> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
-    let job = Box::new(Call::new(name, operation, reply));
+    let job = Box::new(Request::new(name, operation, reply));
     let sent = match queue {
         Some(queue) => queue.send(job).map_err(|_| LedgerError::Closed),
         None => Err(LedgerError::Closed),

@@ -4,19 +4,19 @@ use std::{fmt, ops::RangeInclusive};
 
 /// One entry of the journal: one reservation of one authorization.
 ///
-/// An authorization that is reserved again after a release gets a new entry, so whoever still holds
-/// the old id can no longer change anything.
+/// An authorization that is reserved again after a release gets a new entry. A holder of the old id
+/// can no longer change anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(i64);
 
 impl EntryId {
-    /// The entry with this number, as the journal printed it.
+    /// The id of the entry with this number.
     #[must_use]
     pub const fn new(number: i64) -> Self {
         Self(number)
     }
 
-    /// The entry's number. Numbers grow in the order of reservation.
+    /// The number. Later reservations have higher numbers.
     #[must_use]
     pub const fn number(self) -> i64 {
         self.0
@@ -29,27 +29,27 @@ impl fmt::Display for EntryId {
     }
 }
 
-/// Where an entry stands.
+/// The state of an entry.
 ///
-/// Entries before [`State::Unknown`] are in flight: a call works on them. Unknown entries are
-/// decided by asking the chain or the facilitator, undecidable ones by the operator. Nothing leaves
-/// [`State::Settled`] and [`State::Released`].
+/// Entries before [`State::Unknown`] are in flight: a call works on them. A reconciler decides
+/// unknown entries by asking the chain or the facilitator; the operator decides undecidable ones.
+/// [`State::Settled`] and [`State::Released`] are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// The authorization is claimed; nothing has been done yet.
+    /// The authorization is claimed, and the work has not begun.
     Reserved,
-    /// The work that the payment is for is being done.
+    /// The paid work is in progress.
     Working,
-    /// The answer is stored; the payment may be on its way.
+    /// The answer is stored, and the payment may be in progress.
     Settling,
-    /// The settlement ended without a verdict: charged or not, only the chain or the facilitator
-    /// can tell.
+    /// The settlement ended without a verdict: only the chain or the facilitator knows whether the
+    /// payment was charged.
     Unknown,
-    /// Charged; the answer belongs to the payer.
+    /// The payment was charged, and the answer belongs to the payer.
     Settled,
-    /// Not charged; the authorization may be reserved again.
+    /// Nothing was charged, and the authorization may be reserved again.
     Released,
-    /// Charged or not, and nothing that a server can ask will tell: left to the operator.
+    /// No source that a server can ask knows whether the payment was charged: the operator decides.
     Undecidable,
 }
 
@@ -79,18 +79,17 @@ impl State {
         }
     }
 
-    /// Whether a call works on the entry: its settlement has neither been decided nor ended without
-    /// a verdict.
+    /// Whether a call works on the entry: its settlement is neither decided nor without a verdict.
     #[must_use]
     pub const fn is_in_flight(self) -> bool {
         matches!(self, Self::Reserved | Self::Working | Self::Settling)
     }
 
-    /// The number that stands for the state in storage.
+    /// The number of the state in storage.
     ///
     /// SQLite stores 0 and 1 without a byte and every other small integer in one. All states take
-    /// one byte, so that a change of state alone never changes the size of a row, which lets SQLite
-    /// overwrite it in place.
+    /// one byte, so that a change of state does not change the size of a row, and SQLite overwrites
+    /// the row in place.
     pub(crate) const fn code(self) -> i64 {
         match self {
             Self::Reserved => 2,
@@ -119,19 +118,19 @@ impl fmt::Display for State {
 pub enum Transition {
     /// The work begins.
     StartWork,
-    /// The answer is complete; settlement is about to be asked for.
+    /// The answer is complete, and the settlement request follows.
     BeginSettlement,
-    /// The charge is certain.
+    /// The payment was certainly charged.
     Settle,
-    /// It is certain that nothing was charged.
+    /// Certainly nothing was charged.
     Release,
-    /// The settlement ended without a verdict, or more became known about one that did.
+    /// The settlement ended without a verdict, or its transaction or cause became known later.
     MarkUnknown,
-    /// No server can find out any more what became of the settlement.
+    /// No server can find out the result of the settlement any more.
     MarkUndecidable,
-    /// The operator has found that it was charged.
+    /// The operator decides that the payment was charged.
     ResolveSettled,
-    /// The operator has found that nothing was charged.
+    /// The operator decides that nothing was charged.
     ResolveReleased,
 }
 
@@ -148,12 +147,12 @@ impl Transition {
         Self::ResolveReleased,
     ];
 
-    /// The states from which the move is allowed.
+    /// The states that allow the move.
     #[must_use]
     pub const fn from(self) -> RangeInclusive<State> {
         match self {
             Self::StartWork => State::Reserved..=State::Reserved,
-            // The mark of `StartWork` is not awaited, so it may still be on its way.
+            // The mark of `StartWork` is not awaited and may come later.
             Self::BeginSettlement => State::Reserved..=State::Working,
             Self::Settle | Self::MarkUnknown => State::Settling..=State::Unknown,
             Self::Release => State::Reserved..=State::Unknown,
@@ -162,7 +161,7 @@ impl Transition {
         }
     }
 
-    /// The state in which the move ends.
+    /// The state after the move.
     #[must_use]
     pub const fn to(self) -> State {
         match self {
@@ -229,7 +228,7 @@ mod tests {
         }
     }
 
-    /// Nobody but the operator decides an undecidable entry.
+    /// Only the operator decides an undecidable entry.
     #[test]
     fn only_the_operator_moves_what_is_undecidable() {
         for transition in Transition::ALL {

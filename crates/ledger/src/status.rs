@@ -1,4 +1,4 @@
-//! Where a payment stands, as the journal tells it.
+//! The status of a payment: for its request, and for anyone who asks.
 
 use x402_wire::AuthorizationKey;
 
@@ -10,78 +10,78 @@ use crate::{
 /// The result of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reservation {
-    /// The authorization is the caller's to work for.
+    /// The authorization is reserved for this claim.
     Reserved(EntryId),
-    /// It is not: this is where the payment stands.
+    /// It is not: the payment has this status.
     Known(PaymentStatus),
 }
 
-/// Where a payment stands that cannot be reserved, for the request that it came with.
+/// The status of a payment that cannot be reserved, for the request that it came with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaymentStatus {
-    /// The same payment for the same request is being worked on.
+    /// A call for the same payment and request is in progress.
     InFlight {
         /// Its entry.
         entry: EntryId,
-        /// How far it is: reserved, working or settling.
+        /// Its state: reserved, working or settling.
         state: State,
     },
-    /// It was charged, and this is the answer that it bought.
+    /// It was charged, and this is its answer.
     Answered(StoredAnswer),
-    /// The authorization belongs to another request, or it came with another signature or payment
+    /// The authorization belongs to another request, or came with another signature or payment
     /// identifier before.
     BoundElsewhere,
-    /// The payer has used the payment identifier with another authorization, which was not
-    /// released.
+    /// The payer has used the payment identifier with another authorization that was not released.
     IdentifierTaken {
-        /// The other authorization's transaction when it is settled. Empty when its scheme has none
-        /// at that time.
+        /// The transaction of the other authorization if it is settled; empty when its scheme had
+        /// none.
         transaction: Option<String>,
-        /// The other authorization, while the payment is stored: from its settlement on, until its
+        /// The other authorization while its payment is stored: from its settlement until its
         /// answer is deleted.
         key: Option<AuthorizationKey>,
-        /// Whether the identifier was used for the same method, path, query and body. `false` also
-        /// for entries that an older version of the journal has written.
+        /// Whether the other request had the same method, path, query and body. `false` also for
+        /// entries that an older version of the journal has written.
         same_request: bool,
     },
-    /// Whether it was charged is not known yet.
+    /// A reconciler has to find out whether it was charged.
     Unknown {
         /// Its entry.
         entry: EntryId,
         /// The transaction, if one is known.
         transaction: Option<String>,
     },
-    /// Whether it was charged is left to the operator.
+    /// The operator has to decide whether it was charged.
     Undecidable {
         /// Its entry.
         entry: EntryId,
         /// The transaction, if one is known.
         transaction: Option<String>,
     },
-    /// It was charged and answered, and the answer is past its retention.
+    /// It was charged and answered, and the retention of the answer is over.
     AnswerExpired {
-        /// The transaction of its receipt. Empty when its scheme had none at that time.
+        /// The transaction of its receipt; empty when its scheme had none.
         transaction: String,
     },
 }
 
-/// Where an authorization stands, whoever asks. It tells nothing of the request and the answer.
+/// The record of an authorization that anyone may read. It says nothing about the request or the
+/// answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentRecord {
     /// Its newest entry.
     pub entry: EntryId,
     /// The state of the entry.
     pub state: State,
-    /// When the entry came into that state, Unix seconds. That the work has begun
-    /// ([`State::Working`]) is only noted and changes no time.
+    /// When the entry came into that state, in Unix seconds. The start of the work
+    /// ([`State::Working`]) changes no time.
     pub since: u64,
-    /// The transaction: of the receipt when it is settled, the last one that is known when it is
-    /// unknown or undecidable.
+    /// The transaction: that of the receipt when the entry is settled, the last known one when it
+    /// is unknown or undecidable.
     pub transaction: Option<String>,
-    /// Why it is released, unknown or undecidable.
+    /// Why the entry is released, unknown or undecidable.
     pub reason: Option<String>,
-    /// Whether a settlement was asked for, or may have been, for this entry or an earlier one of
-    /// the authorization: it has left this server, and others can execute it until it expires, even
-    /// when it is released. `false` also for what an older version of the journal has released.
+    /// Whether the authorization may have left this server in a settlement request, for this entry
+    /// or an earlier one. Others can then execute it until it expires, even after a release.
+    /// `false` also for entries that an older version of the journal has released.
     pub attempted: bool,
 }

@@ -13,6 +13,7 @@
 //! pooler in transaction mode may stand between.
 
 mod address;
+mod column;
 mod error;
 mod instance;
 mod migrate;
@@ -21,9 +22,10 @@ mod tls;
 mod transaction;
 
 pub use address::Address;
+pub use column::{bytes, damaged, get, number, unsigned};
 pub use error::PostgresError;
 pub use instance::Instance;
 pub use migrate::{Component, Migration};
-pub use pool::{Postgres, PostgresOptions, get};
+pub use pool::{Postgres, PostgresOptions};
 pub use tokio_postgres::{Row, types::ToSql};
 pub use transaction::{Transaction, Work};

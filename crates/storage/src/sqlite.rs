@@ -1,22 +1,28 @@
-//! SQLite files: where they lie, who may read them, whose they are, and the one thread that uses
-//! them.
+//! The plumbing of every SQLite store: opening a file, claiming it, running transactions on it.
 //!
 //! Every file has a [`Format`]: an application id, which tells it from the files of other programs,
-//! and migrations, which bring files of earlier versions up. [`open`] checks both before it writes
-//! anything, and sets the connection so that a commit is on disk when it returns (write-ahead log,
+//! and migrations, which upgrade files of earlier versions. [`open`] checks both before it writes,
+//! and configures the connection so that a commit is on disk when it returns (write-ahead log,
 //! full synchronisation).
 //!
-//! A file of one server is claimed first ([`ClaimedFile`]): a second server on it is refused by
-//! name. A file that several servers share is only created ([`create`]); SQLite's own lock decides
-//! between their writes.
+//! A server claims a file that it alone uses ([`ClaimedFile`]); a second server gets an error.
+//! Servers that share a file only create it ([`create`]); SQLite's write lock orders their writes.
+//!
+//! A [`Worker`] runs the operations of a store on a thread of its own, each in one transaction. An
+//! operation ends in the store's own error or in a [`Failure`]; the worker gives SQLite errors
+//! their name ([`DatabaseError`]). Tables, statements and rules belong to the stores.
 
+mod column;
 mod error;
+mod failure;
 mod file;
 mod open;
 mod private;
 mod worker;
 
+pub use column::{damaged, is_constraint, number, parsed, unsigned, unwritable};
 pub use error::DatabaseError;
+pub use failure::Failure;
 pub use file::{ClaimedFile, create, path_of, size_bytes};
 pub use open::{Checkpoints, Format, Settings, open};
-pub use worker::Worker;
+pub use worker::{Pending, Worker};

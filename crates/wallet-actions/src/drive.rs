@@ -38,7 +38,7 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Plan(#[from] PlanRefused),
     #[error(transparent)]
-    Funding(#[from] gas_funding::Fault),
+    Funding(#[from] gas_funding::FundingError),
     #[error("chain {0} is not configured any more")]
     Chain(u64),
     #[error("custody knows no wallet {0} of the intent's owner")]

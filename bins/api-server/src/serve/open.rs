@@ -105,7 +105,7 @@ impl Service<AnySettler, SqliteLedger> {
         let sending = Sending::open(config, fence)?;
         let funding = match &sending {
             Some(sending) => sending.funding(config, &sources, paid, &clock)?,
-            None => GasFunding::nobody(),
+            None => GasFunding::none(),
         };
         let sendings = match (&delegations, &config.delegation, &sending) {
             (Some(delegations), Some(section), Some(sending)) if fence.is_some() => {

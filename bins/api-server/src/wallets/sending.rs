@@ -104,7 +104,7 @@ impl Sending {
         clock: &Arc<dyn Clock>,
     ) -> Result<GasFunding, ServeError> {
         let Some(account) = self.gas_account else {
-            return Ok(GasFunding::nobody());
+            return Ok(GasFunding::none());
         };
         let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
         let predecessors = Predecessors {

@@ -175,7 +175,7 @@ impl World {
             turns: turns.clone(),
             store: Arc::new(SqliteStore::open(self.path("actions.db")).unwrap()),
             plans: Arc::new(Nothing),
-            funding: GasFunding::nobody(),
+            funding: GasFunding::none(),
             pace: Pace {
                 look: Duration::from_millis(20),
                 after_fault: Duration::from_millis(50),

@@ -509,7 +509,7 @@ impl World {
         let chain = ChainReader::new(BASE, vec![node], 1);
         let clock = self.clock();
         let funding = match self.funder.clone() {
-            None => GasFunding::nobody(),
+            None => GasFunding::none(),
             Some(funder) => GasFunding::new(gas_funding::Parts {
                 funder,
                 sender: sender.clone(),

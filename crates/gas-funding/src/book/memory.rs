@@ -4,13 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Book, BookFuture, Booked, Given, Limits, TopUp, day_of};
 
-/// A book in memory, for tests in simulated time: the thread of a file would not wait for it. What
-/// it holds ends with it.
+/// A book without durability, for tests in simulated time, which would not wait for the thread of a
+/// file.
 #[derive(Debug, Default)]
 pub struct MemoryBook(Mutex<Vec<TopUp>>);
 
 impl MemoryBook {
-    /// What was booked, in this order.
+    /// All bookings, in their order.
     #[must_use]
     pub fn all(&self) -> Vec<TopUp> {
         self.0

@@ -1,12 +1,12 @@
 //! A book in a SQLite file.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use alloy_primitives::U256;
-use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use storage::sqlite::{
-    Checkpoints, ClaimedFile, DatabaseError, Format, Settings, Worker, open as open_database,
+    ClaimedFile, DatabaseError, Failure, Format, Settings, Worker, number, open as open_database,
+    unsigned,
 };
 
 use super::{Book, BookError, BookFuture, Booked, Given, Limits, TopUp, day_of};
@@ -17,22 +17,16 @@ const FORMAT: Format = Format {
     migrations: &[include_str!("0001.sql")],
 };
 
-const SETTINGS: Settings = Settings {
-    busy_timeout: Duration::from_secs(5),
-    cache_kib: 512,
-    max_bytes: None,
-    checkpoints: Checkpoints::InCommits,
-};
+const SETTINGS: Settings = Settings::of_records(512);
 
-/// A book in one SQLite file, which no other server has open as long as this one has.
+/// A book in one SQLite file that this server alone has open.
 #[derive(Debug)]
 pub struct SqliteBook {
     worker: Worker,
 }
 
-/// The files that held what was given before there was one book. Each has a table `top_up`. What
-/// stands in them counts here from the first start on, and is carried over at each start: a server
-/// of an earlier version may have run in between.
+/// The files in which earlier versions recorded top-ups, each in a table `top_up`. Each start
+/// copies new rows into the book, because a server of an earlier version may have run in between.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Predecessors {
     /// The records of the fence, which know the account of each top-up.
@@ -43,10 +37,10 @@ pub struct Predecessors {
 
 impl SqliteBook {
     /// Opens the file at `path`, and creates file and folder if they are missing, both readable by
-    /// their owner only. A predecessor that is not there has given nothing.
+    /// their owner only. A missing predecessor counts as empty.
     ///
     /// # Errors
-    /// [`DatabaseError::InUse`] while another server has it; what is wrong with a file.
+    /// [`DatabaseError::InUse`] while another server has it open, or the defect of a file.
     pub fn open(path: &Path, predecessors: &Predecessors) -> Result<Self, DatabaseError> {
         let address = path.to_string_lossy();
         let file = ClaimedFile::claim(&address)?;
@@ -70,7 +64,7 @@ impl SqliteBook {
     }
 }
 
-/// Books what another file holds. A key that is booked stays as it is.
+/// Copies the top-ups of another file into the book. A booked key does not change.
 fn carry_over(connection: &Connection, before: &Path, rows: &str) -> rusqlite::Result<()> {
     connection.execute("ATTACH DATABASE ?1 AS earlier", [before.to_string_lossy()])?;
     let known: bool = connection
@@ -80,7 +74,7 @@ fn carry_over(connection: &Connection, before: &Path, rows: &str) -> rusqlite::R
         let insert = format!("INSERT OR IGNORE INTO main.top_up {rows}");
         let carried = connection.execute(&insert, [])?;
         if carried > 0 {
-            tracing::info!(carried, "coins that were given for gas are carried over");
+            tracing::info!(carried, "top-ups of an earlier version are carried over");
         }
     }
     connection.execute_batch("DETACH DATABASE earlier")
@@ -88,34 +82,36 @@ fn carry_over(connection: &Connection, before: &Path, rows: &str) -> rusqlite::R
 
 impl Book for SqliteBook {
     fn book(&self, top_up: TopUp, limits: Limits) -> BookFuture<'_, Booked> {
-        let path = self.worker.path().to_owned();
-        let done = self.worker.submit(move |connection| {
-            book(connection, &top_up, limits).map_err(|fault| match fault {
-                Fault::Named(error) => Failure(error),
-                Fault::Sqlite(error) => {
-                    DatabaseError::named(&error, &path, "book coins for gas").into()
-                }
-            })
-        });
-        Box::pin(async move { done.await.map_err(|Failure(error)| error) })
+        self.worker.write("book coins for gas", move |transaction| {
+            book(transaction, &top_up, limits)
+        })
     }
 }
 
-fn book(connection: &mut Connection, top_up: &TopUp, limits: Limits) -> Result<Booked, Fault> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+impl From<DatabaseError> for BookError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Unavailable { code: error.code() }
+    }
+}
+
+fn book(
+    transaction: &Transaction<'_>,
+    top_up: &TopUp,
+    limits: Limits,
+) -> Result<Booked, Failure<BookError>> {
     let known: Option<Option<String>> = transaction
         .prepare_cached("SELECT wei FROM top_up WHERE key = ?1")?
         .query_row([&top_up.key], |row| row.get(0))
         .optional()?;
     if let Some(wei) = known {
-        // How many it was is not known of what was carried over.
+        // Copied rows have no amount in wei.
         let wei = wei.and_then(|wei| U256::from_str_radix(&wei, 10).ok());
         return Ok(Booked {
             wei: wei.unwrap_or(top_up.wei),
             is_new: false,
         });
     }
-    limits.require(top_up.micro_usd, given(&transaction, top_up)?)?;
+    limits.require(top_up.micro_usd, given(transaction, top_up)?)?;
     transaction
         .prepare_cached(
             "INSERT INTO top_up (key, owner, account, at, chain_id, wei, micro_usd) \
@@ -130,7 +126,6 @@ fn book(connection: &mut Connection, top_up: &TopUp, limits: Limits) -> Result<B
             top_up.wei.to_string(),
             number(top_up.micro_usd),
         ])?;
-    transaction.commit()?;
     Ok(Booked {
         wei: top_up.wei,
         is_new: true,
@@ -147,52 +142,14 @@ fn given(transaction: &Transaction<'_>, top_up: &TopUp) -> rusqlite::Result<Give
              FROM top_up WHERE {of_owner}"
         ))?
         .query_row(params![owner, account, day], |row| {
-            Ok((count(row.get(0)?), count(row.get(1)?)))
+            Ok((unsigned(row, 0)?, unsigned(row, 1)?))
         })?;
     let all_today = transaction
         .prepare_cached("SELECT coalesce(sum(micro_usd), 0) FROM top_up WHERE at >= ?1")?
-        .query_row([day], |row| row.get(0))
-        .map(count)?;
+        .query_row([day], |row| unsigned(row, 0))?;
     Ok(Given {
         owner_today,
         owner_ever,
         all_today,
     })
-}
-
-/// A number as SQLite has them. No time and no amount of dollars is as large as the bound.
-fn number(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-fn count(value: i64) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
-}
-
-/// What an operation ends in.
-enum Fault {
-    Named(BookError),
-    Sqlite(rusqlite::Error),
-}
-
-/// A named error that a worker may make of its own.
-struct Failure(BookError);
-
-impl From<DatabaseError> for Failure {
-    fn from(error: DatabaseError) -> Self {
-        tracing::warn!(%error, "the book of coins for gas cannot be used");
-        Self(BookError::Unavailable { code: error.code() })
-    }
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<BookError> for Fault {
-    fn from(error: BookError) -> Self {
-        Self::Named(error)
-    }
 }

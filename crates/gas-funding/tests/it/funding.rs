@@ -208,7 +208,7 @@ async fn what_is_not_given_says_why() {
     let mut world = World::new();
     let funder = DEV_ACCOUNTS[2].address;
     let missing = |why| Funds::Missing(why);
-    let nobody = GasFunding::nobody();
+    let nobody = GasFunding::none();
     let asked = world.ask(&nobody, PAYER, Some(owner())).await;
     assert_eq!(asked, missing(NotGiven::NoGasAccount));
     let (funding, _sender) = world.process();

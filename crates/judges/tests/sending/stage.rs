@@ -247,7 +247,7 @@ impl Stage {
             sender,
             turns: fence_sending::Turns::default(),
             gas: GasRules::default(),
-            funding: GasFunding::nobody(),
+            funding: GasFunding::none(),
             pace: Pace {
                 look: Duration::from_millis(200),
                 rest: Duration::from_millis(500),

@@ -1,12 +1,12 @@
 //! Claims: who gets an authorization.
 
-use storage::postgres::{PostgresError, get};
+use storage::postgres::{PostgresError, get, number};
 use x402_wire::Payment;
 
 use super::{Inner, Params, code, state};
 use crate::{
     claim::Claim,
-    column::{kept, stored},
+    column::kept,
     error::LedgerError,
     state::{EntryId, State},
     status::{PaymentStatus, Reservation},
@@ -101,8 +101,8 @@ impl Inner {
                     &claim.key.asset.as_slice(),
                     &claim.key.payer.as_slice(),
                     &claim.key.nonce.as_slice(),
-                    &stored(claim.valid_before),
-                    &stored(claim.now),
+                    &number(claim.valid_before),
+                    &number(claim.now),
                     &claim.amount.to_string(),
                     &claim.request.method(),
                     &claim.request.path(),

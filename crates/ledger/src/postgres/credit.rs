@@ -3,11 +3,10 @@
 use std::net::IpAddr;
 
 use alloy_primitives::Address;
-use storage::postgres::{Postgres, get};
+use storage::postgres::{Postgres, get, number, unsigned};
 
-use super::{Inner, Params, number};
+use super::{Inner, Params};
 use crate::{
-    column::stored,
     error::LedgerError,
     spending::{Allowance, LATE_SECONDS, Missing, Spent},
 };
@@ -86,7 +85,7 @@ pub(super) struct Spending {
 impl Inner {
     /// The most credit of a payer.
     pub(super) fn cap(&self) -> i64 {
-        stored(self.options.credit_cap_micro_usd.min(HIGHEST))
+        number(self.options.credit_cap_micro_usd.min(HIGHEST))
     }
 
     pub(super) fn spending(&self, spent: Spent) -> Spending {
@@ -97,14 +96,14 @@ impl Inner {
             rows.push((address.to_string(), micro_usd, share));
         }
         Spending {
-            payer: stored(spent.payer),
+            payer: number(spent.payer),
             cap: self.cap(),
             amounts: rows.iter().map(|(_, amount, _)| bounded(*amount)).collect(),
             capacities: rows.iter().map(|row| bounded(row.2.capacity)).collect(),
             names: rows.into_iter().map(|(name, ..)| name).collect(),
             pool_rate: rate(pool),
             share_rate: rate(share),
-            late: stored(LATE_SECONDS),
+            late: number(LATE_SECONDS),
         }
     }
 
@@ -143,7 +142,7 @@ impl Inner {
             &s.pool_rate,
             &s.share_rate,
             &s.late,
-            &stored(now),
+            &number(now),
         ];
         Ok(self.postgres.query("debit", SQL, params).await.map(drop)?)
     }
@@ -154,8 +153,8 @@ impl Inner {
         let mut missing = Missing::default();
         for row in self.postgres.query(OPERATION, sql, &[]).await? {
             let name: &str = get(&row, 0, OPERATION)?;
-            let was_missing = number(&row, 1, OPERATION)?;
-            let at = number(&row, 2, OPERATION)?;
+            let was_missing = unsigned(&row, 1, OPERATION)?;
+            let at = unsigned(&row, 2, OPERATION)?;
             let left =
                 |allowance: Allowance| allowance.missing_after(now.saturating_sub(at), was_missing);
             if name == POOL {
@@ -179,7 +178,7 @@ impl Inner {
                        SELECT name FROM ledger_newcomer WHERE name <> '' ORDER BY at DESC OFFSET $4
                    )";
         let (pool, share) = (self.options.pool, self.options.address_share);
-        let params: Params<'_> = &[&stored(now), &rate(pool), &rate(share), &MAX_SHARES];
+        let params: Params<'_> = &[&number(now), &rate(pool), &rate(share), &MAX_SHARES];
         Ok(self.postgres.query("prune", sql, params).await.map(drop)?)
     }
 }
@@ -199,17 +198,17 @@ async fn number_of(
     let params: Params<'_> = &[&payer.as_slice()];
     let row = postgres.query_opt(operation, sql, params).await?;
     Ok(match row {
-        Some(row) => number(&row, 0, operation)?,
+        Some(row) => unsigned(&row, 0, operation)?,
         None => 0,
     })
 }
 
 /// An amount of which the database can add two.
 fn bounded(micro_usd: u64) -> i64 {
-    stored(micro_usd).min(1 << 61)
+    number(micro_usd).min(1 << 61)
 }
 
 /// What comes back in a second.
 fn rate(allowance: Allowance) -> i64 {
-    stored(allowance.per_second).min(1 << 24)
+    number(allowance.per_second).min(1 << 24)
 }

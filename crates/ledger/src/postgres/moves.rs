@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use storage::postgres::{PostgresError, get};
+use storage::postgres::{PostgresError, get, number};
 
 use super::{
     Inner, Params, code,
@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     answer::{PendingSettlement, StoredReceipt},
-    column::stored,
     error::LedgerError,
     journal::Resolution,
     spending::Spent,
@@ -246,7 +245,7 @@ impl Inner {
         params: Params<'_>,
     ) -> Result<(), LedgerError> {
         let instance = self.instance.id();
-        let (number, now) = (entry.number(), stored(now));
+        let (number, now) = (entry.number(), number(now));
         let (first, last) = (
             code(*transition.from().start()),
             code(*transition.from().end()),

@@ -3,11 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use alloy_primitives::{Address, U256};
-use storage::postgres::{PostgresError, Row, get};
+use storage::postgres::{PostgresError, Row, bytes, damaged, get, number, unsigned};
 
-use super::{Inner, Params, bytes, code, damaged, number};
+use super::{Inner, Params, code};
 use crate::{
-    column::stored,
     error::LedgerError,
     journal::{OpenCounts, Recovery, Undecided},
     state::{EntryId, State},
@@ -89,8 +88,8 @@ impl Inner {
             &code(State::Unknown),
             &code(State::Released),
             &sweep.cause,
-            &stored(now),
-            &stored(sweep.untouched_since),
+            &number(now),
+            &number(sweep.untouched_since),
             &sweep.owned,
         ];
         let row = self.postgres.query_one(OPERATION, SQL, params).await?;
@@ -100,8 +99,8 @@ impl Inner {
         let last: Option<i64> = get(&row, 2, OPERATION)?;
         Ok(Closed {
             recovery: Recovery {
-                released: number(&row, 0, OPERATION)?,
-                unknown: number(&row, 1, OPERATION)?,
+                released: unsigned(&row, 0, OPERATION)?,
+                unknown: unsigned(&row, 1, OPERATION)?,
             },
             last: last.filter(|_| looked_at == SWEEP_BATCH),
         })
@@ -164,7 +163,7 @@ impl Inner {
                 payload_json: get(row, 1, operation)?,
                 requirements_json: get(row, 2, operation)?,
                 transaction: get(row, 3, operation)?,
-                since: number(row, 4, operation)?,
+                since: unsigned(row, 4, operation)?,
                 cause: get(row, 5, operation)?,
                 amount: U256::from_str_radix(amount, 10)
                     .map_err(|_| damaged(operation, "an amount is no number"))?,
@@ -186,12 +185,12 @@ impl Inner {
                    FROM ledger_entry WHERE open <> 0";
         let row = self.postgres.query_one(OPERATION, sql, &[]).await?;
         let oldest: Option<i64> = get(&row, 3, OPERATION)?;
-        let size = number(&row, 4, OPERATION)?;
+        let size = unsigned(&row, 4, OPERATION)?;
         self.size_bytes.store(size, Ordering::Relaxed);
         Ok(OpenCounts {
-            in_flight: number(&row, 0, OPERATION)?,
-            unknown: number(&row, 1, OPERATION)?,
-            undecidable: number(&row, 2, OPERATION)?,
+            in_flight: unsigned(&row, 0, OPERATION)?,
+            unknown: unsigned(&row, 1, OPERATION)?,
+            undecidable: unsigned(&row, 2, OPERATION)?,
             oldest_unknown: oldest.map(|at| u64::try_from(at).unwrap_or_default()),
         })
     }

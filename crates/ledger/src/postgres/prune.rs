@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use storage::postgres::{PostgresError, Row, get};
+use storage::postgres::{PostgresError, Row, get, unsigned};
 
-use super::{Inner, Params, number, state};
+use super::{Inner, Params, state};
 use crate::{
     error::LedgerError,
     journal::Pruned,
@@ -72,8 +72,8 @@ impl Inner {
         let params: Params<'_> = &[&entries, &answers];
         let row = self.postgres.query_one(OPERATION, sql, params).await?;
         Ok(Pruned {
-            entries: number(&row, 0, OPERATION)?,
-            answers: number(&row, 1, OPERATION)?,
+            entries: unsigned(&row, 0, OPERATION)?,
+            answers: unsigned(&row, 1, OPERATION)?,
             more: false,
         })
     }
@@ -82,8 +82,8 @@ impl Inner {
 fn aged(row: &Row) -> Result<Aged, PostgresError> {
     Ok(Aged {
         state: state(row, 1, OPERATION)?,
-        valid_before: number(row, 2, OPERATION)?,
-        changed_at: number(row, 3, OPERATION)?,
+        valid_before: unsigned(row, 2, OPERATION)?,
+        changed_at: unsigned(row, 3, OPERATION)?,
         attempted: get(row, 4, OPERATION)?,
         private: get(row, 5, OPERATION)?,
     })

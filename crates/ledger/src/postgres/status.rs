@@ -1,9 +1,9 @@
 //! Where an authorization stands.
 
 use alloy_primitives::B256;
-use storage::postgres::{PostgresError, Row, get};
+use storage::postgres::{PostgresError, Row, bytes, damaged, get, unsigned};
 
-use super::{Inner, Params, bytes, damaged, number, state};
+use super::{Inner, Params, state};
 use crate::{
     answer::{Answer, Header, StoredAnswer, StoredReceipt},
     error::LedgerError,
@@ -32,7 +32,7 @@ impl Found {
             entry: EntryId::new(get(row, 0, FIND)?),
             state: state(row, 1, FIND)?,
             request: bytes(row, 2, FIND)?.into(),
-            changed_at: number(row, 3, FIND)?,
+            changed_at: unsigned(row, 3, FIND)?,
             transaction: get(row, 4, FIND)?,
             private: get(row, 5, FIND)?,
             receipt: get(row, 6, FIND)?,

@@ -1,17 +1,17 @@
-//! What the settled payments of each payer have come to and have earned, and what uncharged work
-//! has taken from that.
+//! The sum of each payer's settled payments, and the credit that they earned less uncharged work.
 
 use std::{collections::BTreeMap, mem};
 
 use alloy_primitives::{Address, U256};
 use rusqlite::params;
+use storage::sqlite::{number, unsigned};
 
-use super::{statements::Statements, store::stored};
+use super::statements::Statements;
 
-/// The most that a cap or a sum may be, so that two of them fit into a number of SQLite.
+/// The highest cap or sum: two of them fit into an integer of SQLite.
 const HIGHEST: u64 = 1 << 62;
 
-/// What a settlement earns: the payer and the amount in micro-USD.
+/// The earning of a settlement: the payer and the amount in micro-USD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Earning {
     payer: Address,
@@ -32,14 +32,14 @@ impl Earning {
     }
 }
 
-/// The table of credit, and what the batch has earned so far.
+/// The table of credit, and the earnings of the open batch.
 ///
-/// Earnings are added up in memory and written once for each payer, at the end of the batch and in
-/// its transaction: most of what a batch settles comes from few payers.
+/// Most settlements of a batch come from few payers, so their earnings are added up in memory. Each
+/// payer's sum is written once, at the end of the batch and in its transaction.
 #[derive(Debug)]
 pub(super) struct Credit {
     cap: u64,
-    /// Not written yet, in micro-USD.
+    /// Earnings that are not written yet, in micro-USD.
     earned: BTreeMap<Address, u64>,
 }
 
@@ -58,7 +58,7 @@ impl Credit {
         }
     }
 
-    /// Takes credit from a payer, as much as there is.
+    /// Subtracts credit from a payer, down to zero.
     pub(super) fn spend(
         &mut self,
         statements: &mut Statements<'_>,
@@ -67,22 +67,22 @@ impl Credit {
     ) -> rusqlite::Result<()> {
         self.write_earned_by(statements, payer)?;
         let sql = "UPDATE credit SET micro_usd = max(min(micro_usd, ?3) - ?2, 0) WHERE payer = ?1";
-        let spent = params![payer.as_slice(), stored(micro_usd), stored(self.cap)];
+        let spent = params![payer.as_slice(), number(micro_usd), number(self.cap)];
         statements.execute(sql, spent).map(drop)
     }
 
-    /// The credit of a payer, in micro-USD.
+    /// Returns the credit of a payer, in micro-USD.
     pub(super) fn of(
         &mut self,
         statements: &mut Statements<'_>,
         payer: Address,
     ) -> rusqlite::Result<u64> {
         let sql = "SELECT micro_usd FROM credit WHERE payer = ?1";
-        // It may have been earned under a higher cap.
+        // An earlier cap may have been higher.
         Ok(self.number_of(statements, sql, payer)?.min(self.cap))
     }
 
-    /// The sum of a payer's settled payments, in micro-USD.
+    /// Returns the sum of a payer's settled payments, in micro-USD.
     pub(super) fn paid_by(
         &mut self,
         statements: &mut Statements<'_>,
@@ -92,7 +92,7 @@ impl Credit {
         self.number_of(statements, sql, payer)
     }
 
-    /// At the end of a batch: writes what it has earned.
+    /// Writes the earnings of a batch, at its end.
     pub(super) fn write(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<()> {
         let earned = mem::take(&mut self.earned);
         for (payer, micro_usd) in earned {
@@ -101,7 +101,7 @@ impl Credit {
         Ok(())
     }
 
-    /// After a rollback: the settlements that have earned it have not happened.
+    /// Drops the earnings of a batch, after its rollback.
     pub(super) fn forget(&mut self) {
         self.earned.clear();
     }
@@ -113,8 +113,8 @@ impl Credit {
         payer: Address,
     ) -> rusqlite::Result<u64> {
         self.write_earned_by(statements, payer)?;
-        let number: Option<i64> = statements.find(sql, [payer.as_slice()], |row| row.get(0))?;
-        Ok(u64::try_from(number.unwrap_or(0)).unwrap_or(0))
+        let sum = statements.find(sql, [payer.as_slice()], |row| unsigned(row, 0))?;
+        Ok(sum.unwrap_or(0))
     }
 
     fn write_earned_by(
@@ -134,17 +134,16 @@ impl Credit {
         payer: Address,
         micro_usd: u64,
     ) -> rusqlite::Result<()> {
-        // Credit that was earned under a higher cap is kept for a time when the cap is as high
-        // again.
+        // Credit above the cap, from an earlier higher cap, stays stored: the cap may rise again.
         let sql = "INSERT INTO credit (payer, micro_usd, paid) VALUES (?1, min(?2, ?3), ?2)
                    ON CONFLICT (payer) DO UPDATE SET
                    micro_usd = iif(micro_usd < ?3, min(micro_usd + ?2, ?3), micro_usd),
                    paid = min(paid, ?4 - ?2) + ?2";
         let earned = params![
             payer.as_slice(),
-            stored(micro_usd),
-            stored(self.cap),
-            stored(HIGHEST)
+            number(micro_usd),
+            number(self.cap),
+            number(HIGHEST)
         ];
         statements.execute(sql, earned).map(drop)
     }

@@ -1,20 +1,21 @@
-//! What is missing of the newcomers' pool and of the shares of addresses.
+//! The deficits of the newcomers' pool and of the shares of addresses.
 
 use std::net::IpAddr;
 
 use rusqlite::{Row, params};
+use storage::sqlite::{number, unsigned};
 
-use super::{Options, statements::Statements, store::stored};
+use super::{Options, statements::Statements};
 use crate::spending::{Allowance, LATE_SECONDS, Missing, Spent};
 
-/// The name of the pool's row. No address is written so.
+/// The name of the pool's row. It is no address.
 const POOL: &str = "";
 
-/// Shares that are kept at most; beyond that, those are forgotten that were used longest ago.
+/// The most stored shares. Beyond that, pruning deletes those that were used longest ago.
 const MAX_SHARES: i64 = 8_192;
 
-/// The table of what is missing. Every write is one statement that adds to what is there, so their
-/// order does not matter.
+/// The table of deficits. Every write is one statement that adds to the stored deficit, so the
+/// order of writes does not matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Newcomers {
     pool: Allowance,
@@ -67,11 +68,11 @@ impl Newcomers {
         Ok(missing)
     }
 
-    /// Deletes the rows of what is full again, and the oldest of too many.
+    /// Deletes the rows whose deficit has refilled, and the oldest rows above the limit.
     pub(super) fn prune(self, statements: &mut Statements<'_>, now: u64) -> rusqlite::Result<()> {
         let full = "DELETE FROM newcomer
                     WHERE missing <= max(?1 - at, 0) * iif(name = '', ?2, ?3)";
-        let rates = params![stored(now), rate(self.pool), rate(self.share)];
+        let rates = params![number(now), rate(self.pool), rate(self.share)];
         statements.execute(full, rates)?;
         let oldest = "DELETE FROM newcomer WHERE name IN
                       (SELECT name FROM newcomer WHERE name <> '' ORDER BY at DESC LIMIT -1 OFFSET ?1)";
@@ -80,15 +81,12 @@ impl Newcomers {
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<(String, u64, u64)> {
-    let number = |column| -> rusqlite::Result<u64> {
-        let number: i64 = row.get(column)?;
-        Ok(u64::try_from(number).unwrap_or_default())
-    };
-    Ok((row.get(0)?, number(1)?, number(2)?))
+    Ok((row.get(0)?, unsigned(row, 1)?, unsigned(row, 2)?))
 }
 
-/// A write that comes late, or of a clock that was set back a little, gives nothing back for time
-/// that was counted already. A time that lies further ahead was never right, and is taken back.
+/// Adds a cost to a deficit. A late write, or one after a small correction of the clock, refills
+/// nothing for time that was counted already. A stored time that is further ahead was wrong, and is
+/// replaced.
 fn take(
     statements: &mut Statements<'_>,
     name: &str,
@@ -103,18 +101,17 @@ fn take(
                ON CONFLICT (name) DO UPDATE SET at = iif(at - ?4 BETWEEN 0 AND ?6, at, ?4),
                missing = min(max(missing - max(?4 - at, 0) * ?5, 0) + min(?2, ?3), ?3)";
     let (spent, capacity) = (bounded(micro_usd), bounded(allowance.capacity));
-    let late = stored(LATE_SECONDS);
-    let values = params![name, spent, capacity, stored(now), rate(allowance), late];
+    let late = number(LATE_SECONDS);
+    let values = params![name, spent, capacity, number(now), rate(allowance), late];
     statements.execute(sql, values).map(drop)
 }
 
-/// An amount of which SQLite can add two.
+/// An amount in a range in which SQLite can add two of them.
 fn bounded(micro_usd: u64) -> i64 {
-    stored(micro_usd).min(1 << 61)
+    number(micro_usd).min(1 << 61)
 }
 
-/// What comes back in a second; so much at most that SQLite can multiply it by any time that
-/// passes.
+/// The refill of a second, in a range in which SQLite can multiply it by any elapsed time.
 fn rate(allowance: Allowance) -> i64 {
-    stored(allowance.per_second).min(1 << 24)
+    number(allowance.per_second).min(1 << 24)
 }

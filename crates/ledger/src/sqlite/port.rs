@@ -1,4 +1,4 @@
-//! [`Journal`] on the writer's queue.
+//! [`Journal`] for [`SqliteLedger`]: each operation is a request in the writer's queue.
 
 use std::sync::{PoisonError, atomic::Ordering};
 
@@ -20,12 +20,12 @@ use crate::{
     status::{PaymentRecord, PaymentStatus, Reservation},
 };
 
-/// Batches of one look for abandoned entries: 16,384 entries, of which none takes the writer more
-/// than some microseconds.
+/// The batches of one sweep for orphaned calls: 16,384 entries, each some microseconds of the
+/// writer.
 const ABANDON_BATCHES: u32 = 64;
 
-// What a payment asks for is queued at the call, so that its future holds no more than the wait for
-// it.
+// The methods of a payment queue their request at the call, so that their futures contain only the
+// wait for the reply.
 impl Journal for SqliteLedger {
     fn reserve(
         &self,
@@ -71,8 +71,7 @@ impl Journal for SqliteLedger {
     }
 
     fn start_work(&self, entry: EntryId) {
-        // Left for the writer to take along with its next batch: the note is not worth a wake-up,
-        // let alone a commit.
+        // The writer adds the mark to its next batch. A mark is not worth a wake-up or a commit.
         self.marks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -85,7 +84,7 @@ impl Journal for SqliteLedger {
         settlement: PendingSettlement,
         now: u64,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send {
-        // Work that was done before its beginning was noted leaves nothing to note.
+        // Work that is complete before its mark was written needs no mark.
         self.marks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

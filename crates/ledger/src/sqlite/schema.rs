@@ -1,4 +1,4 @@
-//! The file's format: tables, migrations, settings of the connection.
+//! The format of the file: migrations, and the settings of the connection.
 
 use std::{path::Path, time::Duration};
 
@@ -7,7 +7,7 @@ use storage::sqlite::{self, Checkpoints, Format, Settings};
 
 use crate::error::LedgerError;
 
-/// A ledger (`x4ld`).
+/// The format of a ledger (`x4ld`).
 const FORMAT: Format = Format {
     application_id: 0x7834_6c64,
     migrations: &[
@@ -23,33 +23,31 @@ const FORMAT: Format = Format {
     ],
 };
 
-/// How long a write waits for a program that has locked the file (a backup, a shell) before it
-/// fails.
+/// How long a write waits while another program (a backup, a shell) locks the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Pages that are held for the work, in KiB. The tail of the tables and the inner pages of the
-/// index fit many times over, the index of a large ledger never does and is read from the system's
-/// cache. Pages are allocated as they are used, so an idle ledger stays small; and a split page
-/// makes the commit walk through all of them, so more is not better.
+/// The page cache for payments, in KiB. The tail of the tables and the inner pages of the index fit
+/// many times over. The index of a large ledger never fits, and comes from the system's cache.
+/// SQLite allocates pages on use, so an idle ledger stays small. A larger cache is not better,
+/// because the commit of a split page walks through all of it.
 pub(super) const WORK_KIB: i32 = 4096;
 
-/// Pages that are held while entries are looked through, in KiB.
+/// The page cache for pruning, in KiB.
 pub(super) const UPKEEP_KIB: i32 = 256;
 
-/// Sets how much of the file the connection may hold in memory, in KiB; what it holds beyond that
-/// is given back.
+/// Sets the page cache of the connection, in KiB, and frees the pages beyond it.
 pub(super) fn hold_pages_of(connection: &Connection, kib: i32) -> rusqlite::Result<()> {
     // Negative: in KiB and not in pages.
     connection.pragma_update(None, "cache_size", -kib)
 }
 
-/// Opens the file at `path` and brings it to the newest schema.
+/// Opens the file at `path` and migrates it to the newest schema.
 pub(super) fn open(path: &Path, max_bytes: Option<u64>) -> Result<Connection, LedgerError> {
     let settings = Settings {
         busy_timeout: BUSY_TIMEOUT,
         cache_kib: WORK_KIB,
         max_bytes,
-        // The writer checkpoints by itself, after it has answered.
+        // The writer checkpoints after it has answered.
         checkpoints: Checkpoints::ByUser,
     };
     Ok(sqlite::open(path, &FORMAT, &settings)?)

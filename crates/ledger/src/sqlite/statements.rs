@@ -1,17 +1,17 @@
-//! SQL, prepared once for the life of a connection.
+//! Prepared statements for the life of a connection.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use rusqlite::{Connection, OptionalExtension, Params, PrepFlags, Row, Statement};
 
-/// The statements of one connection: each is prepared when it is first run and then kept.
+/// The statements of one connection. Each is prepared at its first use and then kept.
 ///
-/// rusqlite's own cache finds a statement by its text, which it hashes and copies for every use.
-/// Here the text is a constant, and where it lies says which one it is.
+/// rusqlite's own cache hashes and copies the text for every use. Here the text is a constant, and
+/// its address identifies it.
 #[derive(Debug)]
 pub(super) struct Statements<'c> {
     connection: &'c Connection,
-    /// By address and length of the text.
+    /// The statements by address and length of their text.
     prepared: BTreeMap<(usize, usize), Statement<'c>>,
 }
 
@@ -23,7 +23,7 @@ impl<'c> Statements<'c> {
         }
     }
 
-    /// Runs a statement that returns no rows; how many it has changed.
+    /// Runs a statement that returns no rows. Returns the number of changed rows.
     pub(super) fn execute(
         &mut self,
         sql: &'static str,
@@ -31,12 +31,12 @@ impl<'c> Statements<'c> {
     ) -> rusqlite::Result<usize> {
         let statement = self.get(sql)?;
         let changed = statement.execute(params);
-        // A body that was bound would be held until the next one is.
+        // A bound body would stay in memory until the next use.
         statement.clear_bindings();
         changed
     }
 
-    /// The only row of a query, if there is one.
+    /// Reads the only row of a query, if there is one.
     pub(super) fn find<T>(
         &mut self,
         sql: &'static str,
@@ -46,12 +46,12 @@ impl<'c> Statements<'c> {
         self.get(sql)?.query_row(params, read).optional()
     }
 
-    /// The statement itself, for what returns several rows.
+    /// Returns the statement itself, for queries of several rows.
     pub(super) fn get(&mut self, sql: &'static str) -> rusqlite::Result<&mut Statement<'c>> {
         match self.prepared.entry((sql.as_ptr().addr(), sql.len())) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(new) => {
-                // What is kept must not take the room that SQLite has for what comes and goes.
+                // Long-lived statements must not use SQLite's memory for short-lived objects.
                 let kept = PrepFlags::SQLITE_PREPARE_PERSISTENT;
                 Ok(new.insert(self.connection.prepare_with_flags(sql, kept)?))
             }

@@ -2,16 +2,16 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the writer of a ledger has done since it was opened.
+/// The counts of a ledger's writer since the ledger was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Transactions that changed something and were made durable, each by one `fsync`.
+    /// Durable transactions with changes, each with one `fsync`.
     pub commits: u64,
-    /// Requests answered, reads included.
+    /// Answered requests, including reads.
     pub requests: u64,
     /// The most requests that shared one transaction.
     pub largest_batch: u64,
-    /// Times the write-ahead log was written back into the file.
+    /// Checkpoints: the write-ahead log was written back into the file.
     pub checkpoints: u64,
 }
 

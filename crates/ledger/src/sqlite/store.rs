@@ -8,17 +8,12 @@ use std::{
     },
 };
 
-use alloy_primitives::{Address, B256};
-use rusqlite::{Connection, MAIN_DB, Row, hooks::Wal, types::Type, wal::CheckpointMode};
-use storage::sqlite::ClaimedFile;
+use alloy_primitives::Address;
+use rusqlite::{Connection, MAIN_DB, Row, hooks::Wal, wal::CheckpointMode};
+use storage::sqlite::{ClaimedFile, DatabaseError};
 
 use super::{
-    Options,
-    credit::Credit,
-    failure::{Failure, named},
-    newcomers::Newcomers,
-    schema,
-    statements::Statements,
+    Failure, Options, credit::Credit, newcomers::Newcomers, schema, statements::Statements,
 };
 use crate::{
     error::LedgerError,
@@ -38,24 +33,24 @@ pub(super) use claims::TAKEN;
 pub(super) use open::Sweep;
 use prune::Round;
 
-/// In the columns for answers and receipts: none. The numbers of those rows follow it (see the
-/// schema).
+/// The value of the columns `answer` and `receipt` for none. The numbers of those rows are higher
+/// (see the schema).
 const NONE: i64 = 1 << 40;
 
-/// In the column for the kind of a body's digest. Answers of files before version 9 have
-/// Keccak-256, which is 0.
+/// The value of the column `digest_kind` for SHA-256. Answers of files before version 9 have 0,
+/// which is Keccak-256.
 const SHA_256: i64 = 1;
 
-/// Bytes that the probe writes: more than a page, so that a full ledger cannot take them.
+/// The bytes of the probe: more than a page, so that a full ledger refuses them.
 const PROBE_BYTES: i64 = 8192;
 
-/// A ledger's file, open.
+/// An open ledger file.
 #[derive(Debug)]
 pub(super) struct Database {
     connection: Connection,
-    // Given back after the connection is closed.
+    // Dropped after the connection, so that the claim ends last.
     file: ClaimedFile,
-    /// Pages in the log after the last commit.
+    /// The pages of the log after the last commit.
     log_pages: Arc<AtomicU32>,
 }
 
@@ -70,7 +65,7 @@ impl Database {
         };
         connection
             .wal_hook(Some(report))
-            .map_err(|error| named(&error, file.path(), "open"))?;
+            .map_err(|error| DatabaseError::named(&error, file.path(), "open"))?;
         Ok(Self {
             connection,
             file,
@@ -81,8 +76,8 @@ impl Database {
 
 /// The journal in an open file.
 ///
-/// An operation may be run again after a rollback: besides the database it changes only numbers
-/// that may have gaps.
+/// An operation may run again after a rollback: outside the database it only advances counters,
+/// whose numbers may be skipped.
 #[derive(Debug)]
 pub(super) struct Store<'c> {
     database: &'c Database,
@@ -97,7 +92,7 @@ pub(super) struct Store<'c> {
 }
 
 impl<'c> Store<'c> {
-    /// Reads how far the ledger has come.
+    /// Reads the next numbers of entries, answers and receipts.
     pub(super) fn open(database: &'c Database, options: Options) -> Result<Self, LedgerError> {
         let connection = &database.connection;
         let next = |table, before_first: i64| -> rusqlite::Result<i64> {
@@ -109,7 +104,7 @@ impl<'c> Store<'c> {
             Ok((entry, next("answer", NONE)?, next("receipt", NONE)?))
         };
         let (next_entry, next_answer, next_receipt) =
-            read().map_err(|error| named(&error, database.file.path(), "open"))?;
+            read().map_err(|error| DatabaseError::named(&error, database.file.path(), "open"))?;
         Ok(Self {
             database,
             statements: Statements::new(connection),
@@ -131,13 +126,13 @@ impl<'c> Store<'c> {
         &self.database.connection
     }
 
-    /// Pages in the log after the last commit, as SQLite's hook reports them.
+    /// The pages of the log after the last commit, from SQLite's hook.
     pub(super) fn log_pages(&self) -> u32 {
         self.database.log_pages.load(Ordering::Relaxed)
     }
 
-    /// Begins the transaction as a writer: to read first and to write later could meet another
-    /// writer in between.
+    /// Begins the transaction with the write lock: another writer could otherwise come between its
+    /// reads and its writes.
     pub(super) fn begin(&mut self) -> rusqlite::Result<()> {
         self.run("BEGIN IMMEDIATE")
     }
@@ -146,13 +141,13 @@ impl<'c> Store<'c> {
         self.run("COMMIT")
     }
 
-    /// At the end of a batch, within its transaction: writes what its operations have left in
-    /// memory.
+    /// Writes the earnings that the operations of a batch have collected in memory. The writer
+    /// calls it at the end of the batch, in its transaction.
     pub(super) fn finish_batch(&mut self) -> rusqlite::Result<()> {
         self.credit.write(&mut self.statements)
     }
 
-    /// Undoes the open transaction, unless SQLite has done so already, as it does when the disk is
+    /// Rolls the open transaction back, unless SQLite already has, as it does when the disk is
     /// full.
     pub(super) fn roll_back(&mut self) {
         self.credit.forget();
@@ -163,8 +158,8 @@ impl<'c> Store<'c> {
         }
     }
 
-    /// Writes the log back into the file, as far as nobody still reads what lies there. Returns the
-    /// pages of the log and how many of them are written back.
+    /// Writes the log back into the file, up to the first page that a reader of the file still
+    /// needs. Returns the pages of the log and how many of them are written back.
     pub(super) fn checkpoint(&self) -> rusqlite::Result<(u32, u32)> {
         let (log, written) = self
             .connection()
@@ -179,17 +174,17 @@ impl<'c> Store<'c> {
         self.statements.execute(sql, []).map(drop)
     }
 
-    /// The credit of a payer, in micro-USD.
+    /// Returns the credit of a payer, in micro-USD.
     pub(super) fn credit(&mut self, payer: Address) -> Result<u64, Failure> {
         Ok(self.credit.of(&mut self.statements, payer)?)
     }
 
-    /// What a payer has paid, in micro-USD.
+    /// Returns the sum of a payer's settled payments, in micro-USD.
     pub(super) fn paid(&mut self, payer: Address) -> Result<u64, Failure> {
         Ok(self.credit.paid_by(&mut self.statements, payer)?)
     }
 
-    /// Takes what was spent from whoever pays for it.
+    /// Subtracts a cost from its sources.
     pub(super) fn debit(&mut self, payer: Address, spent: Spent, now: u64) -> Result<(), Failure> {
         if spent.payer > 0 {
             self.credit
@@ -198,12 +193,12 @@ impl<'c> Store<'c> {
         Ok(self.newcomers.spend(&mut self.statements, spent, now)?)
     }
 
-    /// What is missing of the newcomers' pool and of shares.
+    /// Returns the deficits of the newcomers' pool and of shares.
     pub(super) fn missing(&mut self, now: u64) -> Result<Missing, Failure> {
         Ok(self.newcomers.missing(&mut self.statements, now)?)
     }
 
-    /// Writes and deletes again; the commit must reach the disk like any other.
+    /// Writes a row and deletes it. The commit must reach the disk like any other.
     pub(super) fn probe(&mut self) -> Result<(), Failure> {
         let insert = "INSERT INTO probe (padding) VALUES (zeroblob(?1))";
         self.statements.execute(insert, [PROBE_BYTES])?;
@@ -212,41 +207,13 @@ impl<'c> Store<'c> {
     }
 }
 
-/// What is kept of an authorization's digest.
-pub(super) type Digest = [u8; 16];
-
-/// The part of an authorization's digest that is kept: half of it is beyond chance and beyond
-/// finding a second authorization with the digest of another payer's. Somebody who makes two of
-/// their own alike has one of them refused.
-fn kept(digest: B256) -> Digest {
-    digest.0.first_chunk().copied().unwrap_or_default()
-}
-
 fn next_number(counter: &mut i64) -> i64 {
     let number = *counter;
     *counter = number.saturating_add(1);
     number
 }
 
-/// A number as SQLite keeps it; what is beyond its numbers, as the highest of them.
-pub(super) fn stored(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn seconds_in(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let seconds: i64 = row.get(column)?;
-    u64::try_from(seconds).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, seconds))
-}
-
 pub(super) fn state_in(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
     let code: i64 = row.get(column)?;
     State::from_code(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, code))
-}
-
-pub(super) fn unreadable(
-    column: usize,
-    kind: Type,
-    error: Box<dyn std::error::Error + Send + Sync>,
-) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, kind, error)
 }

@@ -1,4 +1,4 @@
-//! The one thread that writes: group commit.
+//! The writer: the one thread that uses the connection, with group commit.
 
 use std::{
     mem,
@@ -9,47 +9,44 @@ use std::{
     time::Duration,
 };
 
+use storage::sqlite::DatabaseError;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::oneshot,
 };
 
-use super::{
-    failure::{Failure, named},
-    stats::Counters,
-    store::Store,
-};
+use super::{Failure, stats::Counters, store::Store};
 use crate::{error::LedgerError, state::EntryId};
 
-/// Entries whose work has begun, to be noted with the next batch.
+/// Entries whose work has begun. The next batch writes the marks.
 pub(super) type Marks = Arc<Mutex<Vec<EntryId>>>;
 
-/// The most requests in one transaction. More would only make the first of them wait.
+/// The most requests in one transaction. A larger batch would delay its first request.
 const MAX_BATCH: usize = 256;
 
-/// The longest commit window: how long the next batch waits for the callers of the last one.
+/// The longest commit window: how long the next batch waits for the callers of the previous one.
 const COMMIT_WINDOW: Duration = Duration::from_millis(2);
 
-/// Pages in the write-ahead log after which it is written back (8 MiB): enough that pages which
-/// change in every batch are written back once for many, and little enough that reading the log
-/// after a crash takes milliseconds.
+/// The pages of the write-ahead log at which it is written back (8 MiB). Pages that change in every
+/// batch are then written back once for many batches, and reading the log after a crash still takes
+/// milliseconds.
 const CHECKPOINT_PAGES: u32 = 2048;
 
 /// A queued request.
 pub(super) trait Job: Send {
-    /// What it does, for errors and logs.
+    /// The name of the operation, for errors and logs.
     fn name(&self) -> &'static str;
-    /// Does it within the open transaction. An error means that the transaction must be rolled
+    /// Runs the operation in the open transaction. After an error, the transaction must be rolled
     /// back.
     fn run(&mut self, store: &mut Store<'_>) -> rusqlite::Result<()>;
-    /// The runtime of whoever waits, if its threads run by themselves.
+    /// The runtime of the caller, if it is multi-threaded.
     fn runtime(&self) -> Option<&Handle>;
-    /// Answers whoever waits, once the transaction is durable or lost.
+    /// Answers the caller, after the transaction is durable or lost.
     fn answer(self: Box<Self>, verdict: Result<(), LedgerError>);
 }
 
-/// A request as a function of the store.
-pub(super) struct Call<T, F> {
+/// A request: a function of the store, and the reply to its caller.
+pub(super) struct Request<T, F> {
     name: &'static str,
     operation: F,
     outcome: Option<Result<T, LedgerError>>,
@@ -57,7 +54,7 @@ pub(super) struct Call<T, F> {
     runtime: Option<Handle>,
 }
 
-impl<T, F> Call<T, F> {
+impl<T, F> Request<T, F> {
     pub(super) fn new(
         name: &'static str,
         operation: F,
@@ -75,7 +72,7 @@ impl<T, F> Call<T, F> {
     }
 }
 
-impl<T, F> Job for Call<T, F>
+impl<T, F> Job for Request<T, F>
 where
     T: Send,
     F: FnMut(&mut Store<'_>) -> Result<T, Failure> + Send,
@@ -88,7 +85,7 @@ where
         self.outcome = match (self.operation)(store) {
             Ok(value) => Some(Ok(value)),
             Err(Failure::Refused(error)) => Some(Err(error)),
-            Err(Failure::Store(error)) => return Err(error),
+            Err(Failure::Sqlite(error)) => return Err(error),
         };
         Ok(())
     }
@@ -102,12 +99,12 @@ where
             Ok(()) => self.outcome.unwrap_or(Err(LedgerError::Closed)),
             Err(error) => Err(error),
         };
-        // Whoever asked may have gone; what was done stays done.
+        // The caller may have gone. The write stays.
         let _ = self.reply.send(outcome);
     }
 }
 
-/// Jobs that are done and durable, whose callers are answered when this is dropped.
+/// Durable jobs. Dropping the value answers their callers.
 struct Delivery(Vec<Box<dyn Job>>);
 
 impl Drop for Delivery {
@@ -118,32 +115,31 @@ impl Drop for Delivery {
 
 /// Answers the callers of a batch. The returned receiver ends when their commit window is over.
 ///
-/// To wake a task from outside its runtime takes a lock and often a system call, for each task
-/// anew; from inside it is a push to a queue. So several are woken by a task of the runtime itself,
-/// which then goes to the end of the queue. Should the runtime be shutting down, the task is
-/// dropped instead, which answers them as well.
+/// Waking a task from outside its runtime takes a lock and often a system call, for each task. From
+/// inside it is a push to a queue. A task of the runtime therefore wakes several callers, and then
+/// yields to them. A runtime that shuts down drops the task instead, which answers them as well.
 fn deliver(batch: Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
     let several = batch.len() > 1;
     let runtime = batch.iter().find_map(|job| job.runtime().cloned());
     let delivery = Delivery(batch);
     let runtime = runtime.filter(|_| several)?;
-    let (turn, over) = mpsc::channel();
+    let (window, over) = mpsc::channel::<()>();
     runtime.spawn(async move {
         drop(delivery);
         tokio::task::yield_now().await;
-        drop(turn);
+        drop(window);
     });
     Some(over)
 }
 
-/// Why a transaction was lost.
+/// Why a transaction was rolled back.
 enum Lost {
-    /// One of its requests failed. The others have done nothing wrong.
+    /// One of its requests failed. The others may succeed without it.
     Request {
         name: &'static str,
         error: rusqlite::Error,
     },
-    /// It could not be begun or made durable.
+    /// Its begin or its commit failed.
     Transaction(rusqlite::Error),
 }
 
@@ -172,17 +168,17 @@ impl<'c> Writer<'c> {
         while let Ok(first) = requests.recv() {
             batch.push(first);
             batch.extend(requests.try_iter().take(MAX_BATCH - 1));
-            let turn = self.serve(&mut batch);
+            let window = self.serve(&mut batch);
             self.checkpoint_if_due();
-            // A commit costs as much as a few payments. Those who share one come back together with
-            // their next moves, and share the next one as well, if it lets them come.
-            if let Some(over) = turn {
+            // A commit costs as much as a few payments. The callers of one batch queue their next
+            // moves at about the same time, and the window lets them share the next commit as well.
+            if let Some(over) = window {
                 let _ = over.recv_timeout(COMMIT_WINDOW);
             }
         }
     }
 
-    /// Runs a batch; see [`deliver`] for what is returned.
+    /// Runs a batch. Returns the commit window of its callers ([`deliver`]).
     fn serve(&mut self, batch: &mut Vec<Box<dyn Job>>) -> Option<Receiver<()>> {
         self.counters.answering(batch.len());
         let mut done = self.attempt(batch, true);
@@ -200,8 +196,8 @@ impl<'c> Writer<'c> {
                     .drain(..)
                     .for_each(|job| job.answer(Err(error.clone())));
             }
-            // Nothing of the batch has happened, so each of its requests may have a transaction of
-            // its own, and only those that really fail fail.
+            // Nothing of the batch is written. Each request gets a transaction of its own, so that
+            // only the faulty ones fail.
             Err(Lost::Request { .. }) => {
                 for mut job in batch.drain(..) {
                     let verdict =
@@ -217,7 +213,7 @@ impl<'c> Writer<'c> {
         None
     }
 
-    /// Runs all jobs in one transaction; when it fails, none of them has happened.
+    /// Runs all jobs in one transaction. When it fails, none of them has an effect.
     fn attempt(&mut self, jobs: &mut [Box<dyn Job>], with_marks: bool) -> Result<(), Lost> {
         let changes = self.store.connection().total_changes();
         self.store.begin().map_err(Lost::Transaction)?;
@@ -235,7 +231,7 @@ impl<'c> Writer<'c> {
 
     fn run_all(&mut self, jobs: &mut [Box<dyn Job>], with_marks: bool) -> Result<(), Lost> {
         if with_marks {
-            // A batch that is lost loses its marks too, which is what they are: notes.
+            // A rollback loses the marks, which are not promised to be durable.
             let marks = mem::take(&mut *self.marks.lock().unwrap_or_else(PoisonError::into_inner));
             for entry in marks {
                 self.store
@@ -259,11 +255,11 @@ impl<'c> Writer<'c> {
 
     fn is_full(&self, lost: &Lost) -> bool {
         let (Lost::Request { error, .. } | Lost::Transaction(error)) = lost;
-        named(error, self.store.path(), "commit") == LedgerError::Full
+        DatabaseError::named(error, self.store.path(), "commit") == DatabaseError::Full
     }
 
-    /// Writes the log back, so that the next commit may begin it anew in the room that it already
-    /// has: on a full disk the log cannot grow, and often enough this is all that is missing.
+    /// Writes the log back, so that the next commit reuses its room. On a full disk the log cannot
+    /// grow, and this often helps.
     fn make_room(&mut self) -> bool {
         self.counters.checkpointed();
         match self.store.checkpoint() {
@@ -275,20 +271,21 @@ impl<'c> Writer<'c> {
         }
     }
 
-    /// Between batches, so that nobody who has been served waits for it.
+    /// Checkpoints between batches, after their callers are answered.
     fn checkpoint_if_due(&mut self) {
         let pages = self.store.log_pages();
         if mem::replace(&mut self.last_log_pages, pages) > pages {
-            // The log has begun anew.
+            // The log has started again.
             self.checkpoint_at = CHECKPOINT_PAGES;
         }
         if pages < self.checkpoint_at {
             return;
         }
         match self.store.checkpoint() {
-            // Written back altogether: the next commit begins the log anew.
+            // All is written back: the next commit starts the log again.
             Ok((pages, written)) if written >= pages => self.checkpoint_at = CHECKPOINT_PAGES,
-            // Somebody reads an older state; not worth another try until the log has grown further.
+            // A reader uses an older state. The next attempt follows when the log has grown
+            // further.
             Ok((pages, _)) => self.checkpoint_at = pages.saturating_add(CHECKPOINT_PAGES),
             Err(error) => {
                 self.report(&error, "checkpoint");
@@ -299,7 +296,7 @@ impl<'c> Writer<'c> {
     }
 
     fn report(&self, error: &rusqlite::Error, operation: &'static str) -> LedgerError {
-        let name = named(error, self.store.path(), operation);
+        let name = LedgerError::from(DatabaseError::named(error, self.store.path(), operation));
         tracing::error!(code = name.code(), operation, %error, "a ledger operation failed");
         name
     }

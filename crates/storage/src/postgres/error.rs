@@ -153,12 +153,4 @@ impl PostgresError {
         };
         Self::Unavailable { reason }
     }
-
-    /// A column that cannot be read back.
-    pub(super) fn of_column(error: &tokio_postgres::Error, operation: &'static str) -> Self {
-        Self::Damaged {
-            operation,
-            reason: error.to_string(),
-        }
-    }
 }

@@ -6,7 +6,7 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, R
 use tokio::time::timeout;
 use tokio_postgres::{Row, types::ToSql};
 
-use super::{Address, PostgresError, tls};
+use super::{Address, PostgresError, column, tls};
 
 /// How often a statement is sent again that the database has undone in favour of another one.
 const UNDONE_MOST: u32 = 3;
@@ -106,7 +106,7 @@ impl Postgres {
             ),
         ] {
             let row = self.query_one("check_durability", sql, &[]).await?;
-            let observed: String = get(&row, 0, "check_durability")?;
+            let observed: String = column::get(&row, 0, "check_durability")?;
             if observed == "off" {
                 return Err(PostgresError::NotDurable { setting, observed });
             }
@@ -187,20 +187,6 @@ impl Postgres {
         let client = self.pool.get().await;
         client.map_err(|error| PostgresError::of_connection(&error))
     }
-}
-
-/// The value of a column.
-///
-/// # Errors
-///
-/// [`Damaged`](PostgresError::Damaged) when it is missing or of another type.
-pub fn get<'r, T: tokio_postgres::types::FromSql<'r>>(
-    row: &'r Row,
-    column: usize,
-    operation: &'static str,
-) -> Result<T, PostgresError> {
-    row.try_get(column)
-        .map_err(|error| PostgresError::of_column(&error, operation))
 }
 
 impl fmt::Debug for Postgres {

@@ -1,13 +1,13 @@
-//! Why a database could not do what was asked.
+//! The errors of a database.
 
 use std::{io, path::Path, path::PathBuf};
 
 use rusqlite::{ErrorCode, ffi};
 
-/// What can go wrong with a SQLite file, whatever is kept in it.
+/// The error of a SQLite file, independent of its content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseError {
-    /// There is no room for the write: the disk or the file's own size limit is exhausted.
+    /// The disk is full, or the file has reached its size limit.
     #[error("the database has no room left")]
     Full,
     /// Another server has claimed the file.
@@ -16,16 +16,16 @@ pub enum DatabaseError {
         /// The file.
         path: PathBuf,
     },
-    /// Another program keeps the file locked for longer than the busy time-out.
+    /// Another program locks the file for longer than the busy time-out.
     #[error("another program holds the database locked")]
     Busy,
-    /// The file is not a readable database, or what lies in it is not what was put there.
+    /// The file is not a readable database, or its content is not what this program wrote.
     #[error("the database {} is damaged or is not a database", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
     },
-    /// The file is a database of another program, or has another purpose.
+    /// The file is a database of another program or for another purpose.
     #[error("{} belongs to another program (application id {observed:#010x}, expected {expected:#010x})", .path.display())]
     ForeignFile {
         /// The file.
@@ -35,7 +35,7 @@ pub enum DatabaseError {
         /// The application id of the file.
         observed: i32,
     },
-    /// The file was written by a later version of this program.
+    /// A later version of this program has written the file.
     #[error("the database has schema {observed}, this version knows schemas up to {expected}")]
     NewerSchema {
         /// The newest schema that this version knows.
@@ -43,10 +43,10 @@ pub enum DatabaseError {
         /// The schema of the file.
         observed: u32,
     },
-    /// The address has a form that this build does not serve.
+    /// This build does not support the form of the address.
     #[error("expected an address of the form sqlite://FILE, not {observed}")]
     UnsupportedAddress {
-        /// The scheme that was given; the rest of an address may hold a password.
+        /// The given scheme. The rest of an address may contain a password.
         observed: String,
     },
     /// The file or its folder cannot be created or opened.
@@ -54,15 +54,15 @@ pub enum DatabaseError {
     CannotOpen {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         kind: io::ErrorKind,
     },
-    /// SQLite failed in a way that has no name of its own.
+    /// Any other failure of SQLite.
     #[error("the database failed in {operation} (SQLite code {})", .code.unwrap_or_default())]
     Storage {
-        /// What was being done.
+        /// The operation that failed.
         operation: &'static str,
-        /// SQLite's extended result code, if it had one.
+        /// SQLite's extended result code, if there is one.
         code: Option<i32>,
     },
     /// The thread that uses the database has ended.
@@ -88,7 +88,7 @@ impl DatabaseError {
         }
     }
 
-    /// Names what SQLite reported while `operation` ran on the database at `path`.
+    /// Converts the SQLite error of `operation` on the database at `path`.
     #[must_use]
     pub fn named(error: &rusqlite::Error, path: &Path, operation: &'static str) -> Self {
         let damaged = || Self::Damaged {
@@ -99,8 +99,7 @@ impl DatabaseError {
         | rusqlite::Error::InvalidColumnType(..)
         | rusqlite::Error::QueryReturnedNoRows = error
         {
-            // Only this program writes these rows, so one that cannot be read back is not as it was
-            // written.
+            // Only this program writes these rows: an unreadable one has changed since.
             return damaged();
         }
         let Some(code) = error.sqlite_error() else {
@@ -129,8 +128,8 @@ impl DatabaseError {
     }
 }
 
-/// A full disk does not always come as `SQLITE_FULL`: a quota, a size limit of the process, or a
-/// file system that allocates late fail in the write, the sync or the truncation instead.
+/// Whether a write failed for lack of room. A quota, a size limit of the process or a file system
+/// that allocates late fails in the write, the sync or the truncation, and not with `SQLITE_FULL`.
 fn is_failed_write(extended_code: i32) -> bool {
     matches!(
         extended_code,

@@ -1,4 +1,4 @@
-//! Where a database lies, that nobody else reads it, and that one server uses it.
+//! The path of a database file, its access rights, and the claim of one server on it.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -10,33 +10,34 @@ use std::{
 
 use super::{DatabaseError, private};
 
-/// How long another server may take to go: a supervisor starts the next one the moment the last one
-/// has exited, and a process that was just forked holds the lock until it becomes another program.
+/// How long a claim waits for the previous server to release its lock. A supervisor starts the next
+/// server the moment the last one exits, and a forked process holds the lock until it executes
+/// another program.
 const LEAVING: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// A database's file, claimed for this process for as long as the value lives.
+/// A database file that this process has claimed for as long as the value lives.
 #[derive(Debug)]
 pub struct ClaimedFile {
     path: PathBuf,
-    /// The claim is an advisory lock on a file of its own. SQLite's locks live on the database
-    /// file, and closing any other handle of that file would drop them.
+    /// An advisory lock on a separate file. Closing another handle of the database file would drop
+    /// SQLite's own locks.
     _lock: File,
 }
 
 impl ClaimedFile {
-    /// Creates the file and its folder where missing, makes the file private and claims it. The
-    /// address is a path or a `sqlite://` URL.
+    /// Creates the file and its folder if they are missing, makes the file private and claims it.
+    /// The address is a path or a `sqlite://` URL.
     ///
     /// # Errors
     ///
-    /// [`InUse`](DatabaseError::InUse) when another server does not give the file back within half
-    /// a second, [`UnsupportedAddress`](DatabaseError::UnsupportedAddress),
+    /// [`InUse`](DatabaseError::InUse) when another server does not release the file within half a
+    /// second, [`UnsupportedAddress`](DatabaseError::UnsupportedAddress),
     /// [`CannotOpen`](DatabaseError::CannotOpen).
     pub fn claim(address: &str) -> Result<Self, DatabaseError> {
         let path = path_of(address)?;
         create(&path)?;
-        // Two names of one file must meet at one lock.
+        // Two names of one file must lead to one lock.
         let path =
             fs::canonicalize(&path).map_err(|error| DatabaseError::cannot_open(&path, &error))?;
         let lock_path = with_suffix(&path, ".lock");
@@ -57,14 +58,15 @@ impl ClaimedFile {
         }
     }
 
-    /// Where the file lies, without symbolic links.
+    /// The path of the file, with symbolic links resolved.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Creates the file and its folder where missing, and takes other users' rights from the file.
+/// Creates the file and its folder if they are missing, and removes other users' access to the
+/// file.
 ///
 /// # Errors
 ///
@@ -73,7 +75,7 @@ pub fn create(path: &Path) -> Result<(), DatabaseError> {
     private::create(path).map_err(|error| DatabaseError::cannot_open(path, &error))
 }
 
-/// The bytes of the file at `path` and of its log.
+/// The size of the file at `path` and of its log, in bytes.
 ///
 /// # Errors
 ///
@@ -83,7 +85,7 @@ pub fn size_bytes(path: &Path) -> Result<u64, DatabaseError> {
     Ok(size(path)?.saturating_add(size(&log)?))
 }
 
-/// The bytes of a file; none when it is not there, as the log before the first write.
+/// The size of a file in bytes; 0 when it does not exist, as the log before the first write.
 fn size(path: &Path) -> Result<u64, DatabaseError> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(metadata.len()),
@@ -92,7 +94,7 @@ fn size(path: &Path) -> Result<u64, DatabaseError> {
     }
 }
 
-/// The path that an address means: a path, or `sqlite://` and a path.
+/// Parses an address: a path, or `sqlite://` and a path.
 ///
 /// # Errors
 ///
@@ -107,8 +109,8 @@ pub fn path_of(address: &str) -> Result<PathBuf, DatabaseError> {
             });
         }
     };
-    // What is kept has to outlive the process, and SQLite would take such a name for a database in
-    // memory.
+    // SQLite opens a database in memory for such a name, and its content would end with the
+    // process.
     if path.is_empty() || path == ":memory:" {
         return Err(DatabaseError::UnsupportedAddress {
             observed: format!("{path:?}"),

@@ -1,4 +1,4 @@
-//! The settings of a connection, and the format of its file.
+//! Opening a file: its format and the settings of the connection.
 
 use std::{
     path::Path,
@@ -10,17 +10,18 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::DatabaseError;
 
-/// How often opening looks again while another instance sets up the same new file. The change to
-/// the write-ahead log is refused at once while anybody else reads, whatever the busy time-out.
+/// The pause between attempts to open a new file that another instance is setting up. While another
+/// connection reads, SQLite refuses the change to the write-ahead log at once and ignores the busy
+/// time-out.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// What a file is, and how files of earlier versions are brought up.
+/// The format of a file: its application id and its migrations.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Tells the file from those of other programs (`PRAGMA application_id`).
+    /// Tells the file from files of other programs (`PRAGMA application_id`).
     pub application_id: i32,
-    /// The schema's versions. `PRAGMA user_version` counts those that a file has gone through; a
-    /// change is a new row.
+    /// The statements of each schema version. `PRAGMA user_version` counts the applied ones. A
+    /// schema change is a new element.
     pub migrations: &'static [&'static str],
 }
 
@@ -31,30 +32,44 @@ impl Format {
     }
 }
 
-/// Who writes the log back into the file.
+/// When the log is written back into the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkpoints {
-    /// SQLite, in the commit that has made the log long.
+    /// In the commit that makes the log long, by SQLite.
     InCommits,
-    /// The connection's user, when it suits.
+    /// When the owner of the connection asks for it.
     ByUser,
 }
 
-/// How a connection is set.
+/// The settings of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How long an operation waits for a program that has locked the file.
+    /// How long an operation waits while another program locks the file.
     pub busy_timeout: Duration,
-    /// Pages of the file that are held in memory, in KiB.
+    /// The page cache, in KiB.
     pub cache_kib: i32,
-    /// The most bytes of the file, the log beside it not counted; the disk is the limit without it.
+    /// The size limit of the file in bytes, without its log; `None` leaves the disk as the limit.
     pub max_bytes: Option<u64>,
-    /// Who writes the log back.
+    /// When the log is written back.
     pub checkpoints: Checkpoints,
 }
 
-/// Opens the file at `path`, which is there already ([`create`](super::create),
-/// [`ClaimedFile`](super::ClaimedFile)), and brings it to the newest schema. Any number of
+impl Settings {
+    /// The settings of records that a server writes now and then: a busy time-out of five seconds,
+    /// no limit of bytes, checkpoints in commits.
+    #[must_use]
+    pub const fn of_records(cache_kib: i32) -> Self {
+        Self {
+            busy_timeout: Duration::from_secs(5),
+            cache_kib,
+            max_bytes: None,
+            checkpoints: Checkpoints::InCommits,
+        }
+    }
+}
+
+/// Opens the existing file at `path` ([`create`](super::create),
+/// [`ClaimedFile`](super::ClaimedFile)) and migrates it to the newest schema. Any number of
 /// processes may do so at once.
 ///
 /// # Errors

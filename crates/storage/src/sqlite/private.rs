@@ -1,4 +1,4 @@
-//! Files that nobody else reads: payments and paid answers stand in them.
+//! Files that only their owner may read, because they contain payments and paid answers.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions},
@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// Creates a file and its folder where missing, and takes other users' rights from the file.
+/// Creates a file and its folder if they are missing, and removes other users' access to the file.
 pub(super) fn create(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent()
         && !folder.as_os_str().is_empty()
@@ -26,7 +26,7 @@ fn builder() -> DirBuilder {
     builder
 }
 
-/// Opens or creates a file with rights for its owner only.
+/// Opens or creates a file that only its owner may read and write.
 pub(super) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -35,8 +35,7 @@ pub(super) fn options() -> OpenOptions {
     options
 }
 
-/// Takes other users' rights from a file that already was there. SQLite gives the same rights to
-/// its side files.
+/// Removes other users' access to an existing file. SQLite gives its side files the same mode.
 #[cfg(unix)]
 fn restrict(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -3,32 +3,36 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
+    pin::Pin,
     sync::mpsc::{self, Sender},
     thread::{self, JoinHandle},
 };
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use super::{ClaimedFile, DatabaseError, Format, Settings, create, open};
+use super::{ClaimedFile, DatabaseError, Failure, Format, Settings, create, open};
 
-/// An open database whose operations run one after the other, in a thread of its own, in the order
-/// in which they were asked for.
+/// An open database whose operations run one after the other, on a thread of its own, in the order
+/// of the calls.
 ///
-/// Dropping it finishes what is queued, writes the log back into the file if nobody else has it
-/// open, and joins the thread.
+/// Dropping the worker finishes the queue, writes the log back into the file unless another process
+/// has it open, and joins the thread.
 pub struct Worker {
     path: PathBuf,
     queue: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// One operation, with whoever waits for it.
+/// The pending result of an operation.
+pub type Pending<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
+
+/// One operation, with the reply to its caller.
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
 impl Worker {
-    /// Opens the file at `path`, which several servers on one machine may have open. Creates file
-    /// and folder if they are missing, both readable by their owner only.
+    /// Opens the file at `path`, which several servers on one machine may share. Creates file and
+    /// folder if they are missing, both readable by their owner only.
     ///
     /// # Errors
     ///
@@ -42,7 +46,7 @@ impl Worker {
         Self::start(path, None, format, settings)
     }
 
-    /// Opens a claimed file, which no other server has open as long as this one has.
+    /// Opens a claimed file. The worker keeps the claim until the file is closed.
     ///
     /// # Errors
     ///
@@ -69,7 +73,7 @@ impl Worker {
                 job(&mut connection);
             }
             close(connection);
-            // Nobody else opens the file before it is closed.
+            // The claim ends after the file is closed.
             drop(claim);
         };
         let thread = thread::Builder::new()
@@ -83,38 +87,82 @@ impl Worker {
         })
     }
 
-    /// Where the file lies.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Queues an operation and waits until it is done. It is queued at the call, and runs whether
-    /// or not the future is waited for.
-    pub fn submit<T, E, F>(
-        &self,
-        operation: F,
-    ) -> impl Future<Output = Result<T, E>> + Send + use<T, E, F>
+    /// Runs `work` in one read transaction: everything that it reads is of the same moment.
+    pub fn read<T, E, F>(&self, operation: &'static str, work: F) -> Pending<T, E>
     where
         T: Send + 'static,
         E: From<DatabaseError> + Send + 'static,
-        F: FnOnce(&mut Connection) -> Result<T, E> + Send + 'static,
+        F: FnOnce(&Transaction<'_>) -> Result<T, Failure<E>> + Send + 'static,
+    {
+        self.run(operation, move |connection| {
+            in_transaction(connection, TransactionBehavior::Deferred, work)
+        })
+    }
+
+    /// Runs `work` in one transaction, which is on disk after `Ok` and rolled back after `Err`. It
+    /// holds the write lock from the start, so that what it reads still holds when it writes.
+    pub fn write<T, E, F>(&self, operation: &'static str, work: F) -> Pending<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+        F: FnOnce(&Transaction<'_>) -> Result<T, Failure<E>> + Send + 'static,
+    {
+        self.run(operation, move |connection| {
+            in_transaction(connection, TransactionBehavior::Immediate, work)
+        })
+    }
+
+    /// Runs `work` on the connection itself, for operations that begin their own transactions.
+    ///
+    /// The call queues the operation, which then runs whether or not the future is awaited. Errors
+    /// of SQLite are named and logged, with `operation` as the name of the work.
+    pub fn run<T, E, F>(&self, operation: &'static str, work: F) -> Pending<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+        F: FnOnce(&mut Connection) -> Result<T, Failure<E>> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
+        let path = self.path.clone();
         let job: Job = Box::new(move |connection| {
-            // Whoever asked may have gone; what was done stays done.
-            let _ = reply.send(operation(connection));
+            let done = work(connection).map_err(|failure| match failure {
+                Failure::Refused(error) => error,
+                Failure::Sqlite(error) => {
+                    reported(DatabaseError::named(&error, &path, operation), operation)
+                }
+            });
+            // The caller may have gone. The work stays done.
+            let _ = reply.send(done);
         });
-        let sent = match &self.queue {
-            Some(queue) => queue.send(job).map_err(|_| DatabaseError::Closed),
-            None => Err(DatabaseError::Closed),
-        };
-        async move {
-            sent?;
-            let closed = || Err(DatabaseError::Closed.into());
-            answer.await.unwrap_or_else(|_| closed())
-        }
+        // Without a thread the job is dropped, and its reply with it.
+        let _ = self.queue.as_ref().map(|queue| queue.send(job));
+        Box::pin(async move {
+            let closed = |_| Err(reported(DatabaseError::Closed, operation));
+            answer.await.unwrap_or_else(closed)
+        })
     }
+}
+
+fn in_transaction<T, E>(
+    connection: &mut Connection,
+    behavior: TransactionBehavior,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, Failure<E>>,
+) -> Result<T, Failure<E>> {
+    let transaction = connection.transaction_with_behavior(behavior)?;
+    let done = work(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
+}
+
+fn reported<E: From<DatabaseError>>(error: DatabaseError, operation: &'static str) -> E {
+    tracing::warn!(%error, operation, "a database operation failed");
+    error.into()
 }
 
 impl fmt::Debug for Worker {
@@ -137,9 +185,55 @@ impl Drop for Worker {
     }
 }
 
-/// The last handle of a file writes the log back into it.
+/// Closes the connection. The last connection of a file writes its log back.
 fn close(connection: Connection) {
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "a database was not closed in order");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::{damaged, unsigned};
+
+    const FORMAT: Format = Format {
+        application_id: 0x7834_7473,
+        migrations: &["CREATE TABLE a (x INTEGER NOT NULL UNIQUE)"],
+    };
+
+    #[tokio::test]
+    async fn a_write_is_whole_or_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let worker = Worker::shared(path.clone(), &FORMAT, &Settings::of_records(512)).unwrap();
+        let insert = |refusal: Option<DatabaseError>| {
+            worker.write("insert", move |transaction| {
+                transaction.execute("INSERT INTO a VALUES (7)", [])?;
+                refusal.map_or(Ok(()), |error| Err(error.into()))
+            })
+        };
+        let rows = || {
+            worker.read("count", |moment| -> Result<u64, Failure<DatabaseError>> {
+                Ok(moment.query_row("SELECT count(*) FROM a", [], |row| unsigned(row, 0))?)
+            })
+        };
+        assert_eq!(
+            insert(Some(DatabaseError::Full)).await,
+            Err(DatabaseError::Full)
+        );
+        assert_eq!(rows().await, Ok(0));
+        assert_eq!(insert(None).await, Ok(()));
+        let taken = insert(None).await.unwrap_err();
+        assert_eq!(
+            taken.to_string(),
+            "the database failed in insert (SQLite code 2067)"
+        );
+        assert_eq!(rows().await, Ok(1));
+
+        let damaged: Result<u8, _> = worker
+            .read("read", |_| Err(Failure::Sqlite(damaged("not a number"))))
+            .await;
+        assert_eq!(damaged, Err(DatabaseError::Damaged { path }));
     }
 }

@@ -1,4 +1,4 @@
-//! What a paid answer refers to, named by its content.
+//! Artifacts: the bytes that a paid answer refers to by their digest.
 
 use alloy_primitives::B256;
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::StoreError;
 
-/// Bytes under their own SHA-256. The digest always is that of the bytes.
+/// Bytes with their SHA-256. The digest always belongs to the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
     sha256: B256,
@@ -16,7 +16,7 @@ pub struct Artifact {
 }
 
 impl Artifact {
-    /// An artifact of these bytes, to be kept until `expires_at` (Unix seconds).
+    /// Makes an artifact of these bytes that expires at `expires_at` (Unix seconds).
     #[must_use]
     pub fn new(media_type: impl Into<String>, bytes: Bytes, expires_at: u64) -> Self {
         Self {
@@ -27,11 +27,11 @@ impl Artifact {
         }
     }
 
-    /// An artifact whose digest somebody else has named.
+    /// Makes an artifact of bytes that came with a digest.
     ///
     /// # Errors
     ///
-    /// [`StoreError::DigestMismatch`] when the bytes have another one.
+    /// [`StoreError::DigestMismatch`] when the bytes have another digest.
     pub fn checked(
         sha256: B256,
         media_type: impl Into<String>,
@@ -55,7 +55,7 @@ impl Artifact {
         self.sha256
     }
 
-    /// The media type, as its maker read it from the bytes.
+    /// The media type, as the producer determined it from the bytes.
     #[must_use]
     pub fn media_type(&self) -> &str {
         &self.media_type
@@ -67,7 +67,7 @@ impl Artifact {
         &self.bytes
     }
 
-    /// From when on it is gone, Unix seconds.
+    /// The time from which on it is no longer returned, in Unix seconds.
     #[must_use]
     pub const fn expires_at(&self) -> u64 {
         self.expires_at

@@ -1,50 +1,50 @@
-//! Why the store could not do what was asked.
+//! The errors of the store.
 
 use alloy_primitives::B256;
 
 use crate::{postgres::PostgresError, sqlite::DatabaseError};
 
-/// Everything that can go wrong in the store. Nothing was written when an operation ends in one of
-/// these, unless the machine fails at that very moment.
+/// The error of an operation of the store. A failed operation has written nothing, unless the
+/// machine fails at that moment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The dataset has newer data than the record that was to replace it.
+    /// The published record is newer than the given one.
     #[error("dataset {name} is of {expected}, the record is of {observed}")]
     OlderRecord {
         /// The dataset.
         name: String,
-        /// The time of what is published, Unix seconds: a new record is at least as new.
+        /// The time of the published record, in Unix seconds. A new record must be at least as new.
         expected: u64,
-        /// The time of the refused record.
+        /// The time of the refused record, in Unix seconds.
         observed: u64,
     },
-    /// The record's data is later than the moment at which the record was written.
+    /// The record claims data that is later than the record itself.
     #[error(
         "the record of dataset {name} was written at {expected} and claims to be of {observed}"
     )]
     FutureRecord {
         /// The dataset.
         name: String,
-        /// When the record was written, Unix seconds.
+        /// The time of the record, in Unix seconds.
         expected: u64,
-        /// The time that it claims for its data.
+        /// The claimed time of its data, in Unix seconds.
         observed: u64,
     },
-    /// Bytes do not have the digest that they were handed over with.
+    /// The bytes do not have the digest that they came with.
     #[error("the artifact has the digest {observed}, not {expected}")]
     DigestMismatch {
-        /// The digest that was named.
+        /// The digest that they came with.
         expected: B256,
         /// The digest of the bytes.
         observed: B256,
     },
-    /// The artifacts would take more bytes than the store may hold.
+    /// The artifacts would exceed the limit of the store.
     #[error("artifacts may take {expected} bytes, with this one they would take {observed}")]
     ArtifactsFull {
-        /// The limit, bytes.
+        /// The limit, in bytes.
         expected: u64,
-        /// What they would take, bytes.
+        /// The bytes that they would take.
         observed: u64,
     },
     /// The store's file cannot be opened, read or written.

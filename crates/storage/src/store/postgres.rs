@@ -8,7 +8,9 @@ use super::{
     Artifact, COUNTERS_KEPT_SECONDS, DatasetRecord, Level, ServerStore, StoreError, StoreOptions,
     WINDOWS_KEPT_SECONDS, artifact::digest,
 };
-use crate::postgres::{Component, Postgres, PostgresError, Row, ToSql, get};
+use crate::postgres::{
+    Component, Postgres, PostgresError, Row, ToSql, bytes, damaged, get, number, unsigned,
+};
 
 /// The store's tables.
 pub(crate) const COMPONENT: Component = Component {
@@ -67,8 +69,8 @@ impl ServerStore for PostgresStore {
                    SET holder = excluded.holder, expires_at = excluded.expires_at
                    WHERE l.holder = excluded.holder OR l.expires_at <= $4
                    RETURNING name";
-        let until = stored(now.saturating_add(u64::from(seconds)));
-        let params: &[&(dyn ToSql + Sync)] = &[&name, &holder, &until, &stored(now)];
+        let until = number(now.saturating_add(u64::from(seconds)));
+        let params: &[&(dyn ToSql + Sync)] = &[&name, &holder, &until, &number(now)];
         Ok(self.row("lease", sql, params).await?.is_some())
     }
 
@@ -95,9 +97,9 @@ impl ServerStore for PostgresStore {
         let params: &[&(dyn ToSql + Sync)] = &[
             &name,
             &record.snapshot_id,
-            &stored(record.as_of),
+            &number(record.as_of),
             &record.inputs_sha256.as_slice(),
-            &stored(record.written_at),
+            &number(record.written_at),
             &sha256.as_slice(),
             &body,
         ];
@@ -109,7 +111,7 @@ impl ServerStore for PostgresStore {
         let row = self.postgres.query_one("publish", sql, &[&name]).await?;
         Err(StoreError::OlderRecord {
             name: name.to_owned(),
-            expected: number(&row, 0, "publish")?,
+            expected: unsigned(&row, 0, "publish")?,
             observed: record.as_of,
         })
     }
@@ -123,12 +125,12 @@ impl ServerStore for PostgresStore {
         };
         let record = DatasetRecord {
             snapshot_id: get(&row, 0, LATEST)?,
-            as_of: number(&row, 1, LATEST)?,
-            inputs_sha256: word(&row, 2, LATEST)?,
-            written_at: number(&row, 3, LATEST)?,
+            as_of: unsigned(&row, 1, LATEST)?,
+            inputs_sha256: B256::from(bytes(&row, 2, LATEST)?),
+            written_at: unsigned(&row, 3, LATEST)?,
             body: Bytes::from(get::<Vec<u8>>(&row, 4, LATEST)?),
         };
-        match digest(&record.body) == word(&row, 5, LATEST)? {
+        match digest(&record.body) == B256::from(bytes(&row, 5, LATEST)?) {
             true => Ok(Some(record)),
             false => Err(damaged(LATEST, "the body has another digest").into()),
         }
@@ -159,30 +161,30 @@ impl ServerStore for PostgresStore {
                 &[
                     &artifact.sha256().as_slice(),
                     &artifact.media_type(),
-                    &stored(artifact.expires_at()),
-                    &stored(size),
+                    &number(artifact.expires_at()),
+                    &number(size),
                     &artifact.bytes().as_ref(),
-                    &stored(now),
-                    &stored(self.options.max_artifact_bytes),
+                    &number(now),
+                    &number(self.options.max_artifact_bytes),
                 ],
             )
             .await?;
         match get(&row, 0, KEEP)? {
             true => Ok(()),
-            false => Err(self.full(number(&row, 1, KEEP)?.saturating_add(size))),
+            false => Err(self.full(unsigned(&row, 1, KEEP)?.saturating_add(size))),
         }
     }
 
     /// What the disk of the database has left is not tried out: only the limit is looked at.
-    async fn has_room(&self, bytes: u64, now: u64) -> Result<(), StoreError> {
+    async fn has_room(&self, wanted: u64, now: u64) -> Result<(), StoreError> {
         const HAS_ROOM: &str = "has_room";
         let sql =
             "SELECT coalesce(sum(size), 0)::bigint FROM server_artifact WHERE expires_at > $1";
         let row = self
             .postgres
-            .query_one(HAS_ROOM, sql, &[&stored(now)])
+            .query_one(HAS_ROOM, sql, &[&number(now)])
             .await?;
-        let observed = number(&row, 0, HAS_ROOM)?.saturating_add(bytes);
+        let observed = unsigned(&row, 0, HAS_ROOM)?.saturating_add(wanted);
         match observed <= self.options.max_artifact_bytes {
             true => Ok(()),
             false => Err(self.full(observed)),
@@ -193,13 +195,13 @@ impl ServerStore for PostgresStore {
         const ARTIFACT: &str = "artifact";
         let sql = "SELECT media_type, expires_at, body FROM server_artifact
                    WHERE sha256 = $1 AND expires_at > $2";
-        let params: &[&(dyn ToSql + Sync)] = &[&sha256.as_slice(), &stored(now)];
+        let params: &[&(dyn ToSql + Sync)] = &[&sha256.as_slice(), &number(now)];
         let Some(row) = self.row(ARTIFACT, sql, params).await? else {
             return Ok(None);
         };
         let body = Bytes::from(get::<Vec<u8>>(&row, 2, ARTIFACT)?);
         let media_type: String = get(&row, 0, ARTIFACT)?;
-        match Artifact::checked(sha256, media_type, body, number(&row, 1, ARTIFACT)?) {
+        match Artifact::checked(sha256, media_type, body, unsigned(&row, 1, ARTIFACT)?) {
             Ok(artifact) => Ok(Some(artifact)),
             Err(_) => Err(damaged(ARTIFACT, "the bytes have another digest").into()),
         }
@@ -209,16 +211,16 @@ impl ServerStore for PostgresStore {
         const COUNT: &str = "count";
         if amount == 0 {
             let sql = "SELECT total FROM server_counter WHERE name = $1 AND period = $2";
-            let row = self.row(COUNT, sql, &[&name, &stored(period)]).await?;
-            return Ok(row.map_or(Ok(0), |row| number(&row, 0, COUNT))?);
+            let row = self.row(COUNT, sql, &[&name, &number(period)]).await?;
+            return Ok(row.map_or(Ok(0), |row| unsigned(&row, 0, COUNT))?);
         }
         let sql = "INSERT INTO server_counter AS c (name, period, total) VALUES ($1, $2, $3)
                    ON CONFLICT (name, period) DO UPDATE
                    SET total = least(c.total, 9223372036854775807 - excluded.total) + excluded.total
                    RETURNING total";
-        let params: &[&(dyn ToSql + Sync)] = &[&name, &stored(period), &stored(amount)];
+        let params: &[&(dyn ToSql + Sync)] = &[&name, &number(period), &number(amount)];
         let row = self.postgres.query_one(COUNT, sql, params).await?;
-        Ok(number(&row, 0, COUNT)?)
+        Ok(unsigned(&row, 0, COUNT)?)
     }
 
     async fn use_window(
@@ -235,7 +237,7 @@ impl ServerStore for PostgresStore {
                    ON CONFLICT (name, slice) DO UPDATE
                    SET weight = least(w.weight, 9223372036854775807 - excluded.weight) + excluded.weight";
         let params: &[&(dyn ToSql + Sync)] =
-            &[&name, &stored(slice), &stored(weight), &stored(oldest)];
+            &[&name, &number(slice), &number(weight), &number(oldest)];
         Ok(self
             .postgres
             .query("use_window", sql, params)
@@ -247,9 +249,9 @@ impl ServerStore for PostgresStore {
         const WINDOW_USE: &str = "window_use";
         let sql = "SELECT slice, weight FROM server_window_use
                    WHERE name = $1 AND slice >= $2 ORDER BY slice";
-        let params: &[&(dyn ToSql + Sync)] = &[&name, &stored(oldest)];
+        let params: &[&(dyn ToSql + Sync)] = &[&name, &number(oldest)];
         let rows = self.postgres.query(WINDOW_USE, sql, params).await?;
-        let read = |row: &Row| Ok((number(row, 0, WINDOW_USE)?, number(row, 1, WINDOW_USE)?));
+        let read = |row: &Row| Ok((unsigned(row, 0, WINDOW_USE)?, unsigned(row, 1, WINDOW_USE)?));
         rows.iter().map(read).collect()
     }
 
@@ -262,8 +264,8 @@ impl ServerStore for PostgresStore {
                    ORDER BY name, place DESC
                    ON CONFLICT (name) DO UPDATE SET amount = excluded.amount, at = excluded.at";
         let names: Vec<&str> = levels.iter().map(|level| level.name.as_str()).collect();
-        let amounts: Vec<i64> = levels.iter().map(|level| stored(level.amount)).collect();
-        let times: Vec<i64> = levels.iter().map(|level| stored(level.at)).collect();
+        let amounts: Vec<i64> = levels.iter().map(|level| number(level.amount)).collect();
+        let times: Vec<i64> = levels.iter().map(|level| number(level.at)).collect();
         let params: &[&(dyn ToSql + Sync)] = &[&names, &amounts, &times];
         self.postgres.query("keep_levels", sql, params).await?;
         let sql = "DELETE FROM server_level WHERE name IN
@@ -283,8 +285,8 @@ impl ServerStore for PostgresStore {
         let read = |row: &Row| {
             Ok(Level {
                 name: get(row, 0, LEVELS)?,
-                amount: number(row, 1, LEVELS)?,
-                at: number(row, 2, LEVELS)?,
+                amount: unsigned(row, 1, LEVELS)?,
+                at: unsigned(row, 2, LEVELS)?,
             })
         };
         rows.iter().map(read).collect()
@@ -302,31 +304,10 @@ impl ServerStore for PostgresStore {
                        DELETE FROM server_window_use WHERE slice < $3
                    )
                    SELECT count(*) FROM artifacts";
-        let counters = stored(now.saturating_sub(COUNTERS_KEPT_SECONDS));
-        let windows = stored(now.saturating_sub(WINDOWS_KEPT_SECONDS));
-        let params: &[&(dyn ToSql + Sync)] = &[&stored(now), &counters, &windows];
+        let counters = number(now.saturating_sub(COUNTERS_KEPT_SECONDS));
+        let windows = number(now.saturating_sub(WINDOWS_KEPT_SECONDS));
+        let params: &[&(dyn ToSql + Sync)] = &[&number(now), &counters, &windows];
         let row = self.postgres.query_one(PRUNE, sql, params).await?;
-        Ok(number(&row, 0, PRUNE)?)
-    }
-}
-
-fn stored(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn number(row: &Row, column: usize, operation: &'static str) -> Result<u64, PostgresError> {
-    let number: i64 = get(row, column, operation)?;
-    u64::try_from(number).map_err(|_| damaged(operation, "a number is negative"))
-}
-
-fn word(row: &Row, column: usize, operation: &'static str) -> Result<B256, PostgresError> {
-    let bytes: &[u8] = get(row, column, operation)?;
-    B256::try_from(bytes).map_err(|_| damaged(operation, "a digest has another length"))
-}
-
-fn damaged(operation: &'static str, reason: &str) -> PostgresError {
-    PostgresError::Damaged {
-        operation,
-        reason: reason.to_owned(),
+        Ok(unsigned(&row, 0, PRUNE)?)
     }
 }

@@ -1,4 +1,4 @@
-//! The store as the port of quotas and budgets.
+//! [`QuotaStore`], the port of quotas and budgets, for [`SqliteStore`].
 
 use credit::{QuotaStore, QuotaStoreError, Stored};
 
@@ -8,7 +8,7 @@ macro_rules! keeps_quotas {
     ($store:ty) => {
         impl QuotaStore for $store {
             fn add<'a>(&'a self, name: &'a str, period: u64, calls: u64) -> Stored<'a, u64> {
-                Box::pin(async move { told(self.count(name, period, calls).await) })
+                Box::pin(async move { self.count(name, period, calls).await.map_err(unavailable) })
             }
 
             fn spend<'a>(
@@ -18,11 +18,15 @@ macro_rules! keeps_quotas {
                 weight: u64,
                 oldest: u64,
             ) -> Stored<'a, ()> {
-                Box::pin(async move { told(self.use_window(family, slice, weight, oldest).await) })
+                Box::pin(async move {
+                    self.use_window(family, slice, weight, oldest)
+                        .await
+                        .map_err(unavailable)
+                })
             }
 
             fn spent<'a>(&'a self, family: &'a str, oldest: u64) -> Stored<'a, Vec<(u64, u64)>> {
-                Box::pin(async move { told(self.window_use(family, oldest).await) })
+                Box::pin(async move { self.window_use(family, oldest).await.map_err(unavailable) })
             }
         }
     };
@@ -31,8 +35,8 @@ macro_rules! keeps_quotas {
 keeps_quotas!(SqliteStore);
 keeps_quotas!(AnyStore);
 
-fn told<T>(outcome: Result<T, StoreError>) -> Result<T, QuotaStoreError> {
-    outcome.map_err(|error| QuotaStoreError { code: error.code() })
+fn unavailable(error: StoreError) -> QuotaStoreError {
+    QuotaStoreError { code: error.code() }
 }
 
 #[cfg(test)]
@@ -59,7 +63,7 @@ mod tests {
         assert_eq!(store.add("example.month", 100, 2).await, Ok(22));
         assert_eq!(store.spent("example", 0).await, Ok(vec![(60, 5), (120, 7)]));
         assert_eq!(store.spent("example", 61).await, Ok(vec![(120, 7)]));
-        // What is older than the window goes with the next use.
+        // The next use deletes slices that are older than the window.
         store.spend("example", 180, 1, 120).await.unwrap();
         assert_eq!(
             store.spent("example", 0).await,

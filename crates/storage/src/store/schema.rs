@@ -1,10 +1,10 @@
-//! The file's format.
+//! The format of the store's file.
 
 use std::time::Duration;
 
 use crate::sqlite::{Checkpoints, Format, Settings};
 
-/// A file of a server's store (`x4sh`).
+/// The format of a server's store (`x4sh`).
 pub(super) const FORMAT: Format = Format {
     application_id: 0x7834_7368,
     migrations: &[
@@ -14,11 +14,11 @@ pub(super) const FORMAT: Format = Format {
     ],
 };
 
-/// A paid answer refers to what lies here, so a commit is on disk before the payment is settled.
+/// Artifacts must be on disk before the payment of the answer that refers to them is settled.
 pub(super) const SETTINGS: Settings = Settings {
-    // As long as another instance may take for an artifact on a slow disk.
+    // Another instance may take this long to write an artifact to a slow disk.
     busy_timeout: Duration::from_secs(5),
-    // Bodies are large and rarely read twice.
+    // Bodies are large and seldom read twice.
     cache_kib: 1024,
     max_bytes: None,
     checkpoints: Checkpoints::InCommits,
@@ -44,7 +44,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Files as the programs of their time have left them, with a row in each table.
+    /// Files as earlier versions have left them, with a row in each table.
     #[test]
     fn files_of_every_version_are_brought_up() {
         for written in 1..=FORMAT.migrations.len() {
@@ -77,7 +77,7 @@ mod tests {
         }
     }
 
-    /// Neither the sum nor the search for what has expired may read bodies.
+    /// Neither the sum nor the search for expired artifacts may read bodies.
     #[test]
     fn upkeep_is_done_on_the_index() {
         let (_folder, path) = folder_with(|_| ());

@@ -1,25 +1,26 @@
-//! The store on SQLite.
+//! [`ServerStore`] in a SQLite file.
 
 use std::path::PathBuf;
 
 use alloy_primitives::B256;
+use rusqlite::{Connection, Transaction};
 
 use super::{
     Artifact, DatasetRecord, Level, ServerStore, StoreError,
     schema::{FORMAT, SETTINGS},
-    statements::Statements,
+    statements::{self, limits},
 };
 use crate::sqlite::{self, ClaimedFile, Worker};
 
-/// How a [`SqliteStore`] is kept.
+/// The options of a [`SqliteStore`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// The most bytes that artifacts may take together.
+    /// The limit of all artifacts together, in bytes.
     pub max_artifact_bytes: u64,
 }
 
 impl StoreOptions {
-    /// The most bytes of artifacts where nothing else is said.
+    /// The default limit of all artifacts together, in bytes.
     pub const USUAL_BYTES: u64 = 512 << 20;
 }
 
@@ -34,10 +35,10 @@ impl Default for StoreOptions {
 
 /// A store in one SQLite file.
 ///
-/// All work of one handle is done by one thread with one connection, in the order in which it was
-/// asked for. Between handles SQLite's write lock decides.
+/// One thread with one connection does the work of a handle, in the order of the calls. SQLite's
+/// write lock orders the writes of several handles.
 ///
-/// Dropping the store finishes what is queued and joins the thread.
+/// Dropping the store finishes the queue and joins the thread.
 #[derive(Debug)]
 pub struct SqliteStore {
     worker: Worker,
@@ -46,8 +47,8 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the store beside the ledger at a path or `sqlite://` URL: `data/service.shelf.db` for
-    /// `sqlite://data/service.db`. Several servers on one machine may have it open. Creates file
-    /// and folder if they are missing, both readable by their owner only.
+    /// `sqlite://data/service.db`. Several servers on one machine may share it. Creates file and
+    /// folder if they are missing, both readable by their owner only.
     ///
     /// # Errors
     ///
@@ -56,7 +57,7 @@ impl SqliteStore {
         Self::open(beside(ledger)?, options)
     }
 
-    /// Opens the store in the file at `path`, which several servers on one machine may have open.
+    /// Opens the store in the file at `path`, which several servers on one machine may share.
     /// Creates file and folder if they are missing.
     ///
     /// # Errors
@@ -67,8 +68,8 @@ impl SqliteStore {
         Ok(Self { worker, options })
     }
 
-    /// Opens the store at a path or `sqlite://` URL for this server alone: a second one is refused.
-    /// Creates file and folder if they are missing.
+    /// Opens the store at a path or `sqlite://` URL for this server alone; a second server gets an
+    /// error. Creates file and folder if they are missing.
     ///
     /// # Errors
     ///
@@ -76,24 +77,6 @@ impl SqliteStore {
     pub fn open_alone(address: &str, options: StoreOptions) -> Result<Self, StoreError> {
         let worker = Worker::alone(ClaimedFile::claim(address)?, &FORMAT, &SETTINGS)?;
         Ok(Self { worker, options })
-    }
-
-    /// Queues an operation and waits until it is done.
-    fn submit<T, F>(
-        &self,
-        operation: F,
-    ) -> impl Future<Output = Result<T, StoreError>> + Send + use<T, F>
-    where
-        T: Send + 'static,
-        F: FnOnce(Statements<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        let path = self.worker.path().to_owned();
-        self.worker.submit(move |connection| {
-            operation(Statements {
-                connection,
-                path: &path,
-            })
-        })
     }
 }
 
@@ -106,47 +89,51 @@ impl ServerStore for SqliteStore {
         seconds: u32,
     ) -> Result<bool, StoreError> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        self.submit(move |store| store.lease(&name, &holder, now, seconds))
-            .await
+        let work = move |t: &Transaction<'_>| statements::lease(t, &name, &holder, now, seconds);
+        self.worker.write("lease", work).await
     }
 
     async fn give_back(&self, name: &str, holder: &str) -> Result<bool, StoreError> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        self.submit(move |store| store.give_back(&name, &holder))
-            .await
+        let work = move |t: &Transaction<'_>| statements::give_back(t, &name, &holder);
+        self.worker.write("give_back", work).await
     }
 
     async fn publish(&self, name: &str, record: DatasetRecord) -> Result<(), StoreError> {
         let name = name.to_owned();
-        self.submit(move |mut store| store.publish(&name, &record))
-            .await
+        let work = move |t: &Transaction<'_>| statements::publish(t, &name, &record);
+        self.worker.write("publish", work).await
     }
 
     async fn latest(&self, name: &str) -> Result<Option<DatasetRecord>, StoreError> {
         let name = name.to_owned();
-        self.submit(move |store| store.latest(&name)).await
+        let work = move |t: &Transaction<'_>| statements::latest(t, &name);
+        self.worker.read("latest", work).await
     }
 
     async fn keep(&self, artifact: Artifact, now: u64) -> Result<(), StoreError> {
-        let max_bytes = self.options.max_artifact_bytes;
-        self.submit(move |mut store| store.keep(&artifact, max_bytes, now))
-            .await
+        let most = self.options.max_artifact_bytes;
+        let work = move |t: &Transaction<'_>| statements::keep(t, &artifact, most, now);
+        self.worker.write("keep", work).await?
     }
 
     async fn has_room(&self, bytes: u64, now: u64) -> Result<(), StoreError> {
-        let max_bytes = self.options.max_artifact_bytes;
-        self.submit(move |mut store| store.has_room(bytes, max_bytes, now))
-            .await
+        let most = self.options.max_artifact_bytes;
+        let work = move |t: &Transaction<'_>| statements::has_room(t, bytes, most, now);
+        self.worker.write("has_room", work).await??;
+        let attempt = move |c: &mut Connection| statements::try_write(c, bytes);
+        self.worker.run("has_room", attempt).await
     }
 
     async fn artifact(&self, sha256: B256, now: u64) -> Result<Option<Artifact>, StoreError> {
-        self.submit(move |store| store.artifact(sha256, now)).await
+        let work = move |t: &Transaction<'_>| statements::artifact(t, sha256, now);
+        self.worker.read("artifact", work).await
     }
 
     async fn count(&self, name: &str, period: u64, amount: u64) -> Result<u64, StoreError> {
         let name = name.to_owned();
-        self.submit(move |store| store.count(&name, period, amount))
-            .await
+        let work = move |t: &Transaction<'_>| statements::count(t, &name, period, amount);
+        self.worker.write("count", work).await
     }
 
     async fn use_window(
@@ -157,32 +144,32 @@ impl ServerStore for SqliteStore {
         oldest: u64,
     ) -> Result<(), StoreError> {
         let name = name.to_owned();
-        self.submit(move |mut store| store.use_window(&name, slice, weight, oldest))
-            .await
+        let work = move |t: &Transaction<'_>| limits::use_window(t, &name, slice, weight, oldest);
+        self.worker.write("use_window", work).await
     }
 
     async fn window_use(&self, name: &str, oldest: u64) -> Result<Vec<(u64, u64)>, StoreError> {
         let name = name.to_owned();
-        self.submit(move |store| store.window_use(&name, oldest))
-            .await
+        let work = move |t: &Transaction<'_>| limits::window_use(t, &name, oldest);
+        self.worker.read("window_use", work).await
     }
 
     async fn keep_levels(&self, levels: Vec<Level>, most: u32) -> Result<(), StoreError> {
-        self.submit(move |mut store| store.keep_levels(&levels, most))
-            .await
+        let work = move |t: &Transaction<'_>| limits::keep_levels(t, &levels, most);
+        self.worker.write("keep_levels", work).await
     }
 
     async fn levels(&self) -> Result<Vec<Level>, StoreError> {
-        self.submit(move |store| store.levels()).await
+        self.worker.read("levels", limits::levels).await
     }
 
     async fn prune(&self, now: u64) -> Result<u64, StoreError> {
-        self.submit(move |mut store| store.prune(now)).await
+        let work = move |t: &Transaction<'_>| statements::prune(t, now);
+        self.worker.write("prune", work).await
     }
 }
 
-/// The file of the store beside a ledger. Its name is older than that of this crate, and stays:
-/// files of operators have it.
+/// The file of the store beside a ledger. Files of operators have this name, so it does not change.
 fn beside(ledger: &str) -> Result<PathBuf, StoreError> {
     Ok(sqlite::path_of(ledger)?.with_extension("shelf.db"))
 }

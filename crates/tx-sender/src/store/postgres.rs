@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use storage::postgres::{Component, Postgres, PostgresError, Row, ToSql, Transaction, get};
+use storage::postgres::{
+    Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
+};
 
 use super::{Fence, Store, StoreFuture, Takeover};
 use crate::{Lane, Record, StoreError};
@@ -15,6 +17,8 @@ const COMPONENT: Component = Component {
 
 /// The constraint by which a lane uses a nonce for one record.
 const NONCE: &str = "sender_record_nonce";
+
+const READ: &str = "read";
 
 /// What a statement is run with.
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -56,38 +60,21 @@ impl From<PostgresError> for StoreError {
     }
 }
 
-/// A number in the database's form. No nonce, time or chain id is as large as the bound.
-fn number(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-fn unsigned(row: &Row, column: usize) -> Result<u64, PostgresError> {
-    let value: i64 = get(row, column, "read")?;
-    u64::try_from(value).map_err(|_| damaged("a number is negative"))
-}
-
-fn damaged(reason: &str) -> PostgresError {
-    PostgresError::Damaged {
-        operation: "read",
-        reason: reason.to_owned(),
-    }
-}
-
 /// Reads the columns id, revision, `is_final` and body.
 fn read(row: &Row) -> Result<Record, StoreError> {
-    let body: &str = get(row, 3, "read")?;
+    let body: &str = get(row, 3, READ)?;
     let record: Record =
-        serde_json::from_str(body).map_err(|_| damaged("the body is no record"))?;
+        serde_json::from_str(body).map_err(|_| damaged(READ, "the body is no record"))?;
     Ok(Record {
-        id: unsigned(row, 0)?,
-        revision: unsigned(row, 1)?,
-        is_final: get(row, 2, "read")?,
+        id: unsigned(row, 0, READ)?,
+        revision: unsigned(row, 1, READ)?,
+        is_final: get(row, 2, READ)?,
         ..record
     })
 }
 
 fn body(record: &Record) -> Result<String, StoreError> {
-    Ok(serde_json::to_string(record).map_err(|_| damaged("the record has no JSON form"))?)
+    Ok(serde_json::to_string(record).map_err(|_| damaged(READ, "the record has no JSON form"))?)
 }
 
 async fn replace(
@@ -153,7 +140,7 @@ impl Store for PostgresStore {
                 &anyway,
             ];
             let rows = self.rows("acquire", sql, params).await?;
-            let token = rows.first().map(|row| unsigned(row, 0)).transpose()?;
+            let token = rows.first().map(|row| unsigned(row, 0, READ)).transpose()?;
             Ok(token.map(|token| Fence { lane, token }))
         })
     }
@@ -194,7 +181,7 @@ impl Store for PostgresStore {
             let rows = self.rows("insert", sql, params).await?;
             if let Some(row) = rows.first() {
                 return Ok(Record {
-                    id: unsigned(row, 0)?,
+                    id: unsigned(row, 0, READ)?,
                     revision: 0,
                     ..record
                 });
@@ -238,12 +225,12 @@ impl Store for PostgresStore {
                        WHERE book = $1 AND NOT is_final";
             let rows = self.rows("lanes", sql, &[&self.book]).await?;
             let read = |row: &Row| {
-                let account: &str = get(row, 1, "read")?;
+                let account: &str = get(row, 1, READ)?;
                 Ok(Lane {
-                    chain_id: unsigned(row, 0)?,
+                    chain_id: unsigned(row, 0, READ)?,
                     account: account
                         .parse()
-                        .map_err(|_| damaged("an account is no address"))?,
+                        .map_err(|_| damaged(READ, "an account is no address"))?,
                 })
             };
             let lanes: Result<Vec<Lane>, PostgresError> = rows.iter().map(read).collect();
@@ -269,7 +256,7 @@ impl Store for PostgresStore {
                         let params: Params<'_> =
                             &[&number(lane.chain_id), &lane.account.to_string()];
                         let newest = transaction.query_opt(sql, params).await?;
-                        let newest = newest.map(|row| unsigned(&row, 0)).transpose()?;
+                        let newest = newest.map(|row| unsigned(&row, 0, READ)).transpose()?;
                         if newest != Some(fence.token) {
                             return Err(StoreError::Fenced { lane });
                         }
@@ -305,7 +292,7 @@ impl Store for PostgresStore {
                        SELECT count(*) FROM gone";
             let params: Params<'_> = &[&number(submitted_before), &self.book];
             let rows = self.rows("prune", sql, params).await?;
-            Ok(rows.first().map_or(Ok(0), |row| unsigned(row, 0))?)
+            Ok(rows.first().map_or(Ok(0), |row| unsigned(row, 0, READ))?)
         })
     }
 }

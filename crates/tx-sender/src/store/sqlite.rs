@@ -1,10 +1,12 @@
 //! The records in a SQLite file.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
-use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use storage::sqlite::{
+    DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, parsed, unsigned,
+    unwritable,
+};
 
 use super::{Fence, Store, StoreFuture, Takeover};
 use crate::{Lane, Record, StoreError};
@@ -15,12 +17,7 @@ const FORMAT: Format = Format {
     migrations: &[include_str!("0001.sql")],
 };
 
-const SETTINGS: Settings = Settings {
-    busy_timeout: Duration::from_secs(5),
-    cache_kib: 1024,
-    max_bytes: None,
-    checkpoints: Checkpoints::InCommits,
-};
+const SETTINGS: Settings = Settings::of_records(1024);
 
 /// Records in one SQLite file, which several processes of one machine may open. One thread does all
 /// work of a handle, in the order of the calls; between handles SQLite's write lock decides.
@@ -39,73 +36,25 @@ impl SqliteStore {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
     }
-
-    fn run<T: Send + 'static>(
-        &self,
-        operation: &'static str,
-        work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> StoreFuture<'_, T> {
-        let path = self.worker.path().to_owned();
-        let done = self.worker.submit(move |connection| {
-            work(connection).map_err(|fault| match fault {
-                Fault::Named(error) => Failure(error),
-                Fault::Sqlite(error) => DatabaseError::named(&error, &path, operation).into(),
-            })
-        });
-        Box::pin(async move { done.await.map_err(|Failure(error)| error) })
-    }
 }
 
-/// The failure of an operation.
-enum Fault {
-    Named(StoreError),
-    Sqlite(rusqlite::Error),
-}
+type Failure = storage::sqlite::Failure<StoreError>;
 
-/// A named error that the worker makes itself.
-struct Failure(StoreError);
-
-impl From<DatabaseError> for Failure {
+impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
-        tracing::warn!(%error, "the sender's records cannot be used");
-        Self(StoreError::Unavailable { code: error.code() })
+        Self::Unavailable { code: error.code() }
     }
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Self {
-        Self::Named(error)
-    }
-}
-
-/// A number in SQLite's form. No nonce, time or chain id is as large as the bound.
-fn number(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 fn account(lane: Lane) -> String {
     lane.account.to_string()
 }
 
-/// A number of a column without negative values.
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let value: i64 = row.get(column)?;
-    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
-}
-
 const COLUMNS: &str = "id, revision, is_final, body";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Record> {
     let body: String = row.get(3)?;
-    let record: Record = serde_json::from_str(&body).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
-    })?;
+    let record: Record = serde_json::from_str(&body).map_err(damaged)?;
     Ok(Record {
         id: unsigned(row, 0)?,
         revision: unsigned(row, 1)?,
@@ -114,9 +63,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Record> {
     })
 }
 
-fn body(record: &Record) -> Result<String, Fault> {
-    serde_json::to_string(record)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()).into())
+fn body(record: &Record) -> rusqlite::Result<String> {
+    serde_json::to_string(record).map_err(unwritable)
 }
 
 fn find(connection: &Connection, key: &str) -> rusqlite::Result<Option<Record>> {
@@ -126,7 +74,7 @@ fn find(connection: &Connection, key: &str) -> rusqlite::Result<Option<Record>> 
         .optional()
 }
 
-fn replace(transaction: &Transaction<'_>, record: &Record) -> Result<Record, Fault> {
+fn replace(transaction: &Transaction<'_>, record: &Record) -> Result<Record, Failure> {
     let conflict = || StoreError::Conflict {
         key: record.key.clone(),
     };
@@ -153,17 +101,9 @@ fn replace(transaction: &Transaction<'_>, record: &Record) -> Result<Record, Fau
         Ok(1) => Ok(next),
         Ok(_) => Err(conflict().into()),
         // Callers' writes can break only the constraint on the nonce.
-        Err(error)
-            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
-        {
-            Err(conflict().into())
-        }
+        Err(error) if is_constraint(&error) => Err(conflict().into()),
         Err(error) => Err(error.into()),
     }
-}
-
-fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
-    connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
 impl Store for SqliteStore {
@@ -178,9 +118,9 @@ impl Store for SqliteStore {
         let holder = holder.to_owned();
         let until = now.saturating_add(seconds);
         let anyway = takeover == Takeover::AtOnce;
-        self.run("acquire", move |connection| {
+        self.worker.write("acquire", move |transaction| {
             // One statement: of several holders that ask at once, one gets the lane.
-            let token = connection
+            let token = transaction
                 .prepare_cached(
                     "INSERT INTO lane (chain_id, account, holder, token, until) VALUES (?1, ?2, ?3, 1, ?4) \
                      ON CONFLICT (chain_id, account) DO UPDATE SET \
@@ -199,9 +139,9 @@ impl Store for SqliteStore {
 
     fn give_back(&self, fence: Fence, holder: &str) -> StoreFuture<'_, ()> {
         let holder = holder.to_owned();
-        self.run("give back", move |connection| {
+        self.worker.write("give back", move |transaction| {
             let Fence { lane, token } = fence;
-            connection.execute(
+            transaction.execute(
                 "UPDATE lane SET until = 0, holder = '' \
                  WHERE chain_id = ?1 AND account = ?2 AND token = ?3 AND holder = ?4",
                 params![number(lane.chain_id), account(lane), number(token), holder],
@@ -211,9 +151,8 @@ impl Store for SqliteStore {
     }
 
     fn insert(&self, record: Record) -> StoreFuture<'_, Record> {
-        self.run("insert", move |connection| {
-            let transaction = begin(connection)?;
-            if let Some(known) = find(&transaction, &record.key)? {
+        self.worker.write("insert", move |transaction| {
+            if let Some(known) = find(transaction, &record.key)? {
                 return Ok(known);
             }
             transaction
@@ -232,7 +171,6 @@ impl Store for SqliteStore {
                     body(&record)?,
                 ])?;
             let id = u64::try_from(transaction.last_insert_rowid()).unwrap_or_default();
-            transaction.commit()?;
             Ok(Record {
                 id,
                 revision: 0,
@@ -243,12 +181,13 @@ impl Store for SqliteStore {
 
     fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>> {
         let key = key.to_owned();
-        self.run("get", move |connection| Ok(find(connection, &key)?))
+        self.worker
+            .read("get", move |transaction| Ok(find(transaction, &key)?))
     }
 
     fn live(&self, lane: Lane) -> StoreFuture<'_, Vec<Record>> {
-        self.run("live", move |connection| {
-            let mut query = connection.prepare_cached(&format!(
+        self.worker.read("live", move |transaction| {
+            let mut query = transaction.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM record WHERE chain_id = ?1 AND account = ?2 AND is_final = 0 ORDER BY id"
             ))?;
             let rows = query.query_map(params![number(lane.chain_id), account(lane)], read)?;
@@ -257,18 +196,14 @@ impl Store for SqliteStore {
     }
 
     fn lanes(&self) -> StoreFuture<'_, Vec<Lane>> {
-        self.run("lanes", move |connection| {
-            let mut query = connection.prepare_cached(
+        self.worker.read("lanes", move |transaction| {
+            let mut query = transaction.prepare_cached(
                 "SELECT DISTINCT chain_id, account FROM record WHERE is_final = 0 ORDER BY chain_id, account",
             )?;
             let rows = query.query_map([], |row| {
-                let account: String = row.get(1)?;
-                let account = account.parse().map_err(|_| {
-                    rusqlite::Error::InvalidColumnType(1, account, rusqlite::types::Type::Text)
-                })?;
                 Ok(Lane {
                     chain_id: unsigned(row, 0)?,
-                    account,
+                    account: parsed(row, 1)?,
                 })
             })?;
             let mut lanes = rows.collect::<rusqlite::Result<Vec<Lane>>>()?;
@@ -278,9 +213,8 @@ impl Store for SqliteStore {
     }
 
     fn write(&self, fence: Fence, records: Vec<Record>) -> StoreFuture<'_, Vec<Record>> {
-        self.run("write", move |connection| {
+        self.worker.write("write", move |transaction| {
             let lane = fence.lane;
-            let transaction = begin(connection)?;
             let newest: Option<u64> = transaction
                 .prepare_cached("SELECT token FROM lane WHERE chain_id = ?1 AND account = ?2")?
                 .query_row(params![number(lane.chain_id), account(lane)], |row| {
@@ -290,25 +224,21 @@ impl Store for SqliteStore {
             if newest != Some(fence.token) || records.iter().any(|record| record.lane != lane) {
                 return Err(StoreError::Fenced { lane }.into());
             }
-            let written = records.iter().map(|record| replace(&transaction, record));
-            let written = written.collect::<Result<Vec<Record>, Fault>>()?;
-            transaction.commit()?;
-            Ok(written)
+            records
+                .iter()
+                .map(|record| replace(transaction, record))
+                .collect()
         })
     }
 
     fn amend(&self, record: Record) -> StoreFuture<'_, Record> {
-        self.run("amend", move |connection| {
-            let transaction = begin(connection)?;
-            let next = replace(&transaction, &record)?;
-            transaction.commit()?;
-            Ok(next)
-        })
+        self.worker
+            .write("amend", move |transaction| replace(transaction, &record))
     }
 
     fn prune(&self, submitted_before: u64) -> StoreFuture<'_, u64> {
-        self.run("prune", move |connection| {
-            let gone = connection.execute(
+        self.worker.write("prune", move |transaction| {
+            let gone = transaction.execute(
                 "DELETE FROM record WHERE is_final = 1 AND submitted_at < ?1",
                 [number(submitted_before)],
             )?;

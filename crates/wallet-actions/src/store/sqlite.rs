@@ -1,14 +1,12 @@
 //! Intents in a SQLite file.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
-use rusqlite::{
-    Connection, ErrorCode, OptionalExtension as _, Row, Statement, Transaction,
-    TransactionBehavior, params,
+use rusqlite::{OptionalExtension as _, Row, Statement, Transaction, params};
+use storage::sqlite::{
+    DatabaseError, Format, Settings, Worker, damaged, is_constraint, number, unwritable,
 };
-use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
 
 use super::{Forbidden, Store, StoreError, StoreFuture};
 use crate::{Intent, IntentId};
@@ -23,12 +21,7 @@ const FORMAT: Format = Format {
     ],
 };
 
-const SETTINGS: Settings = Settings {
-    busy_timeout: Duration::from_secs(5),
-    cache_kib: 1024,
-    max_bytes: None,
-    checkpoints: Checkpoints::InCommits,
-};
+const SETTINGS: Settings = Settings::of_records(1024);
 
 /// Intents in one SQLite file.
 #[derive(Debug)]
@@ -46,81 +39,28 @@ impl SqliteStore {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
     }
-
-    fn run<T: Send + 'static>(
-        &self,
-        operation: &'static str,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
-    ) -> StoreFuture<'_, T> {
-        let path = self.worker.path().to_owned();
-        let done = self.worker.submit(move |connection| {
-            in_transaction(connection, work).map_err(|fault| match fault {
-                Fault::Named(error) => Failure(error),
-                Fault::Sqlite(error) => DatabaseError::named(&error, &path, operation).into(),
-            })
-        });
-        Box::pin(async move { done.await.map_err(|Failure(error)| error) })
-    }
 }
 
-fn in_transaction<T>(
-    connection: &mut Connection,
-    work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let done = work(&transaction)?;
-    transaction.commit()?;
-    Ok(done)
-}
+type Failure = storage::sqlite::Failure<StoreError>;
 
-/// What an operation ends in.
-enum Fault {
-    Named(StoreError),
-    Sqlite(rusqlite::Error),
-}
-
-/// A named error that a worker may make of its own.
-struct Failure(StoreError);
-
-impl From<DatabaseError> for Failure {
+impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
-        tracing::warn!(%error, "the records of wallet actions cannot be used");
-        Self(StoreError::Unavailable { code: error.code() })
+        Self::Unavailable { code: error.code() }
     }
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Self {
-        Self::Named(error)
-    }
-}
-
-/// A number as SQLite has them. No time and no amount of dollars is as large as the bound.
-fn number(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Intent> {
     let revision: i64 = row.get(0)?;
     let body: String = row.get(1)?;
-    let intent: Intent = serde_json::from_str(&body).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, error.into())
-    })?;
+    let intent: Intent = serde_json::from_str(&body).map_err(damaged)?;
     Ok(Intent {
         revision: u64::try_from(revision).unwrap_or_default(),
         ..intent
     })
 }
 
-fn body(intent: &Intent) -> Result<String, Fault> {
-    serde_json::to_string(intent)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()).into())
+fn body(intent: &Intent) -> rusqlite::Result<String> {
+    serde_json::to_string(intent).map_err(unwritable)
 }
 
 fn of_payment(transaction: &Transaction<'_>, payment: B256) -> rusqlite::Result<Option<Intent>> {
@@ -137,7 +77,7 @@ fn forbidden(transaction: &Transaction<'_>, payment: B256) -> rusqlite::Result<O
         .optional()
 }
 
-fn running(transaction: &Transaction<'_>, wallet: Address) -> Result<Option<IntentId>, Fault> {
+fn running(transaction: &Transaction<'_>, wallet: Address) -> Result<Option<IntentId>, Failure> {
     let id: Option<String> = transaction
         .prepare_cached("SELECT id FROM intent WHERE wallet = ?1 AND state = 'running'")?
         .query_row([wallet.to_string()], |row| row.get(0))
@@ -145,7 +85,7 @@ fn running(transaction: &Transaction<'_>, wallet: Address) -> Result<Option<Inte
     Ok(id.and_then(|id| id.parse().ok()))
 }
 
-fn ids(statement: &mut Statement<'_>) -> Result<Vec<IntentId>, Fault> {
+fn ids(statement: &mut Statement<'_>) -> Result<Vec<IntentId>, Failure> {
     let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
     Ok(ids.into_iter().filter_map(|id| id.parse().ok()).collect())
@@ -153,7 +93,7 @@ fn ids(statement: &mut Statement<'_>) -> Result<Vec<IntentId>, Fault> {
 
 impl Store for SqliteStore {
     fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
-        self.run("insert an intent", move |transaction| {
+        self.worker.write("insert an intent", move |transaction| {
             if let Some(known) = of_payment(transaction, intent.payment)? {
                 if !known.state.is_over() || known.has_effect() {
                     return Ok(known);
@@ -192,7 +132,7 @@ impl Store for SqliteStore {
 
     fn get(&self, id: &IntentId) -> StoreFuture<'_, Option<Intent>> {
         let id = id.clone();
-        self.run("read an intent", move |transaction| {
+        self.worker.read("read an intent", move |transaction| {
             Ok(transaction
                 .prepare_cached("SELECT revision, body FROM intent WHERE id = ?1")?
                 .query_row([id.as_str()], read)
@@ -201,14 +141,14 @@ impl Store for SqliteStore {
     }
 
     fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>> {
-        self.run("find an intent", move |transaction| {
+        self.worker.read("find an intent", move |transaction| {
             Ok(of_payment(transaction, payment)?)
         })
     }
 
     fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden> {
         let reason = reason.to_owned();
-        self.run("forbid an order", move |transaction| {
+        self.worker.write("forbid an order", move |transaction| {
             transaction
                 .prepare_cached(
                     "INSERT OR IGNORE INTO forbidden (payment, reason, at) VALUES (?1, ?2, ?3)",
@@ -222,13 +162,14 @@ impl Store for SqliteStore {
     }
 
     fn forbidden(&self, payment: B256) -> StoreFuture<'_, Option<String>> {
-        self.run("find a forbidden order", move |transaction| {
-            Ok(forbidden(transaction, payment)?)
-        })
+        self.worker
+            .read("find a forbidden order", move |transaction| {
+                Ok(forbidden(transaction, payment)?)
+            })
     }
 
     fn write(&self, intent: Intent) -> StoreFuture<'_, Intent> {
-        self.run("write an intent", move |transaction| {
+        self.worker.write("write an intent", move |transaction| {
             let written = transaction
                 .prepare_cached(
                     "UPDATE intent SET state = ?2, revision = revision + 1, body = ?3, is_final = ?5 \
@@ -247,9 +188,7 @@ impl Store for SqliteStore {
                     ..intent
                 }),
                 Ok(_) => Err(StoreError::Conflict { id: intent.id }.into()),
-                Err(rusqlite::Error::SqliteFailure(error, _))
-                    if error.code == ErrorCode::ConstraintViolation =>
-                {
+                Err(error) if is_constraint(&error) => {
                     Err(StoreError::Conflict { id: intent.id }.into())
                 }
                 Err(error) => Err(error.into()),
@@ -258,7 +197,7 @@ impl Store for SqliteStore {
     }
 
     fn open(&self) -> StoreFuture<'_, Vec<IntentId>> {
-        self.run("list open intents", |transaction| {
+        self.worker.read("list open intents", |transaction| {
             let mut statement = transaction.prepare_cached(
                 "SELECT id FROM intent WHERE state IN ('running', 'following', 'reopened') \
                  ORDER BY created_at, id",
@@ -268,7 +207,7 @@ impl Store for SqliteStore {
     }
 
     fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>> {
-        self.run("list ended intents", |transaction| {
+        self.worker.read("list ended intents", |transaction| {
             let mut statement = transaction.prepare_cached(
                 "SELECT id FROM intent WHERE is_final = 0 \
                  AND state IN ('completed', 'partial', 'failed', 'cancelled') \
@@ -279,7 +218,7 @@ impl Store for SqliteStore {
     }
 
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
-        self.run("list intents", move |transaction| {
+        self.worker.read("list intents", move |transaction| {
             let mut statement = transaction.prepare_cached(
                 "SELECT revision, body FROM intent WHERE created_at >= ?1 ORDER BY created_at, id",
             )?;
@@ -290,19 +229,22 @@ impl Store for SqliteStore {
 
     fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>> {
         let owner = owner.to_owned();
-        self.run("list an owner's intents", move |transaction| {
-            let mut statement = transaction.prepare_cached(
-                "SELECT revision, body FROM intent WHERE owner = ?1 AND created_at >= ?2 \
+        self.worker
+            .read("list an owner's intents", move |transaction| {
+                let mut statement = transaction.prepare_cached(
+                    "SELECT revision, body FROM intent WHERE owner = ?1 AND created_at >= ?2 \
                  ORDER BY created_at DESC, id LIMIT ?3",
-            )?;
-            let intents = statement.query_map(params![owner, number(created_at), most], read)?;
-            Ok(intents.collect::<Result<_, _>>()?)
-        })
+                )?;
+                let intents =
+                    statement.query_map(params![owner, number(created_at), most], read)?;
+                Ok(intents.collect::<Result<_, _>>()?)
+            })
     }
 
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {
-        self.run("look for a running intent", move |transaction| {
-            running(transaction, wallet)
-        })
+        self.worker
+            .read("look for a running intent", move |transaction| {
+                running(transaction, wallet)
+            })
     }
 }

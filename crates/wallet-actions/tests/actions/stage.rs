@@ -476,7 +476,7 @@ impl World {
             },
         );
         let funding = match self.funder.lock().unwrap().clone() {
-            None => GasFunding::nobody(),
+            None => GasFunding::none(),
             Some(funder) => GasFunding::new(gas_funding::Parts {
                 funder,
                 sender: sender.clone(),

@@ -1,14 +1,13 @@
 //! Mandates in a SQLite file.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use jiff::Timestamp;
-use rusqlite::{
-    Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params, types::Type,
-};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde::{Serialize, de::DeserializeOwned};
-use storage::sqlite::{Checkpoints, DatabaseError, Format, Settings, Worker};
+use storage::sqlite::{
+    DatabaseError, Format, Settings, Worker, damaged, number, unsigned, unwritable,
+};
 use yield_watch::{MAX_ACTIVE, Record};
 
 use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
@@ -19,12 +18,7 @@ const FORMAT: Format = Format {
     migrations: &[include_str!("0001.sql")],
 };
 
-const SETTINGS: Settings = Settings {
-    busy_timeout: Duration::from_secs(5),
-    cache_kib: 2048,
-    max_bytes: None,
-    checkpoints: Checkpoints::InCommits,
-};
+const SETTINGS: Settings = Settings::of_records(2048);
 
 /// Mandates in one SQLite file, which several processes of one machine may have open. All work of
 /// one handle is done by one thread, in the order in which it was asked for; between handles
@@ -44,66 +38,14 @@ impl SqliteStore {
         let worker = Worker::shared(path, &FORMAT, &SETTINGS)?;
         Ok(Self { worker })
     }
-
-    fn run<T: Send + 'static>(
-        &self,
-        operation: &'static str,
-        work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> StoreFuture<'_, T> {
-        let path = self.worker.path().to_owned();
-        let done = self.worker.submit(move |connection| {
-            work(connection).map_err(|fault| match fault {
-                Fault::Named(error) => Failure(error),
-                Fault::Sqlite(error) => DatabaseError::named(&error, &path, operation).into(),
-            })
-        });
-        Box::pin(async move { done.await.map_err(|Failure(error)| error) })
-    }
 }
 
-/// What an operation ends in.
-enum Fault {
-    Named(StoreError),
-    Sqlite(rusqlite::Error),
-}
+type Done<T> = Result<T, storage::sqlite::Failure<StoreError>>;
 
-type Done<T> = Result<T, Fault>;
-
-/// A named error that a worker may make of its own.
-struct Failure(StoreError);
-
-impl From<DatabaseError> for Failure {
+impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
-        tracing::warn!(%error, "the records of mandates cannot be used");
-        Self(StoreError::Unavailable { code: error.code() })
+        Self::Unavailable { code: error.code() }
     }
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Self {
-        Self::Named(error)
-    }
-}
-
-/// A number as SQLite has them. No number here is as large as the bound.
-fn number(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let value: i64 = row.get(column)?;
-    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
-}
-
-/// A row that was not written by this program: it reads as a damaged file.
-fn damaged(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error))
 }
 
 fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
@@ -112,13 +54,7 @@ fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Res
 }
 
 fn to_json(value: &impl Serialize) -> rusqlite::Result<String> {
-    let named = |error| rusqlite::Error::ToSqlConversionFailure(Box::new(error));
-    serde_json::to_string(value).map_err(named)
-}
-
-/// The write lock from the start, so that what is read still holds when it is written.
-fn writing(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
-    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+    serde_json::to_string(value).map_err(unwritable)
 }
 
 const KEPT: &str = "SELECT place, revision, state, due_at FROM mandate";
@@ -247,44 +183,37 @@ fn acquire(
 
 impl Store for SqliteStore {
     fn create(&self, creation: Creation) -> StoreFuture<'_, Kept> {
-        self.run("create", move |connection| {
-            let transaction = writing(connection)?;
-            let kept = create(&transaction, &creation)?;
-            transaction.commit()?;
-            Ok(kept)
-        })
+        self.worker
+            .write("create", move |transaction| create(transaction, &creation))
     }
 
     fn find(&self, id: &str) -> StoreFuture<'_, Option<Kept>> {
         let id = id.to_owned();
-        self.run("find", move |connection| Ok(find(connection, &id)?))
+        self.worker
+            .read("find", move |transaction| Ok(find(transaction, &id)?))
     }
 
     fn list(&self, owner: &str, before: Option<u64>, most: u32) -> StoreFuture<'_, Vec<Kept>> {
         let owner = owner.to_owned();
         let before = number(before.unwrap_or(u64::MAX));
-        self.run("list", move |connection| {
+        self.worker.read("list", move |transaction| {
             let select =
                 format!("{KEPT} WHERE owner = ?1 AND place < ?2 ORDER BY place DESC LIMIT ?3");
-            let mut statement = connection.prepare_cached(&select)?;
+            let mut statement = transaction.prepare_cached(&select)?;
             let rows = statement.query_map(params![owner, before, most], kept)?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 
     fn write(&self, change: Write) -> StoreFuture<'_, u64> {
-        self.run("write", move |connection| {
-            let transaction = writing(connection)?;
-            let revision = write(&transaction, &change)?;
-            transaction.commit()?;
-            Ok(revision)
-        })
+        self.worker
+            .write("write", move |transaction| write(transaction, &change))
     }
 
     fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>> {
         let id = id.to_owned();
-        self.run("records", move |connection| {
-            let mut statement = connection.prepare_cached(
+        self.worker.read("records", move |transaction| {
+            let mut statement = transaction.prepare_cached(
                 "SELECT record FROM record WHERE id = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
             )?;
             let rows =
@@ -294,8 +223,8 @@ impl Store for SqliteStore {
     }
 
     fn due(&self, now: Timestamp, most: u32) -> StoreFuture<'_, Vec<String>> {
-        self.run("due", move |connection| {
-            let mut statement = connection.prepare_cached(
+        self.worker.read("due", move |transaction| {
+            let mut statement = transaction.prepare_cached(
                 "SELECT id FROM mandate WHERE due_at <= ?1 ORDER BY due_at, place LIMIT ?2",
             )?;
             let rows = statement.query_map(params![now.as_second(), most], |row| row.get(0))?;
@@ -311,18 +240,15 @@ impl Store for SqliteStore {
         seconds: u32,
     ) -> StoreFuture<'_, Option<Lease>> {
         let (id, holder) = (id.to_owned(), holder.to_owned());
-        self.run("acquire", move |connection| {
-            let transaction = writing(connection)?;
-            let lease = acquire(&transaction, &id, &holder, now.as_second(), seconds)?;
-            transaction.commit()?;
-            Ok(lease)
+        self.worker.write("acquire", move |transaction| {
+            acquire(transaction, &id, &holder, now.as_second(), seconds)
         })
     }
 
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()> {
         let holder = holder.to_owned();
-        self.run("give back", move |connection| {
-            connection
+        self.worker.write("give back", move |transaction| {
+            transaction
                 .prepare_cached(
                     "UPDATE mandate SET holder = '', until = 0 \
                      WHERE id = ?1 AND holder = ?2 AND token = ?3",
@@ -333,9 +259,7 @@ impl Store for SqliteStore {
     }
 
     fn probe(&self) -> StoreFuture<'_, ()> {
-        self.run("probe", |connection| {
-            // The write lock is taken and given back: a full disk or a file that is gone shows.
-            Ok(writing(connection)?.rollback()?)
-        })
+        // It takes the write lock and gives it back: a lost or locked file shows.
+        self.worker.write("probe", |_| Ok(()))
     }
 }

@@ -5,10 +5,11 @@ use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::{MOST_GRANT_DAYS, require_room_for_tombstone};
 use rusqlite::{Connection, Transaction, params};
+use storage::sqlite::{number, unsigned};
 
 use super::{
-    Done, number,
-    read::{self, DAY_SECONDS, key, seconds},
+    Done,
+    read::{self, DAY_SECONDS, key},
     write::refused,
 };
 use crate::store::{KeptLimit, kept::tightest_of};
@@ -70,7 +71,7 @@ fn live_grants(connection: &Connection, of: Address, now: UtcSeconds) -> rusqlit
             "SELECT count(*) FROM permission WHERE account = ?1 AND issued_at >= ?2 AND grant_id NOT IN \
              (SELECT grant_id FROM ending WHERE account = ?1)",
         )?
-        .query_row(params![of.to_string(), number(oldest)], |row| seconds(row, 0))
+        .query_row(params![of.to_string(), number(oldest)], |row| unsigned(row, 0))
 }
 
 fn is_granted(connection: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<bool> {
@@ -86,5 +87,5 @@ fn tombstones(connection: &Connection, of: Address) -> rusqlite::Result<u64> {
             "SELECT count(*) FROM ending WHERE account = ?1 AND grant_id <> ?2 AND grant_id NOT IN \
              (SELECT grant_id FROM permission WHERE account = ?1)",
         )?
-        .query_row(key(of, B256::ZERO), |row| seconds(row, 0))
+        .query_row(key(of, B256::ZERO), |row| unsigned(row, 0))
 }

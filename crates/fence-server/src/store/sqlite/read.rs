@@ -5,8 +5,8 @@ use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use storage::sqlite::{damaged, number, parsed, unsigned};
 
-use super::{damaged, number, unsigned};
 use crate::store::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View};
 
 pub(super) const DAY_SECONDS: u64 = 86_400;
@@ -33,7 +33,7 @@ pub(super) fn account(connection: &Connection, account: Address) -> rusqlite::Re
     let row = connection
         .prepare_cached("SELECT version, token FROM account WHERE account = ?1")?
         .query_row([account.to_string()], |row| {
-            Ok((seconds(row, 0)?, seconds(row, 1)?))
+            Ok((unsigned(row, 0)?, unsigned(row, 1)?))
         })
         .optional()?;
     Ok(row.unwrap_or_default())
@@ -73,8 +73,8 @@ fn grant(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<O
         .query_row(key(of, grant_id), |row| {
             Ok(KeptGrant {
                 signed: Signed::parse(&text(row, 0)?).map_err(damaged)?,
-                owner: word(row, 1)?,
-                received_at: UtcSeconds::from_unix(seconds(row, 2)?),
+                owner: parsed(row, 1)?,
+                received_at: UtcSeconds::from_unix(unsigned(row, 2)?),
                 delegations: SignedDelegation::parse_list(&text(row, 3)?).map_err(damaged)?,
             })
         })
@@ -92,7 +92,7 @@ pub(super) fn limits(
         .query_map(key(of, grant_id), |row| {
             let limit = KeptLimit {
                 signed: Signed::parse(&text(row, 1)?).map_err(damaged)?,
-                received_at: UtcSeconds::from_unix(seconds(row, 2)?),
+                received_at: UtcSeconds::from_unix(unsigned(row, 2)?),
             };
             Ok((row.get(0)?, limit))
         })?
@@ -108,8 +108,8 @@ pub(super) fn ended(
         .prepare_cached("SELECT ended_at, seq FROM ending WHERE account = ?1 AND grant_id = ?2")?
         .query_row(key(of, grant_id), |row| {
             Ok(Ended {
-                at: seconds(row, 0)?,
-                seq: seconds(row, 1)?,
+                at: unsigned(row, 0)?,
+                seq: unsigned(row, 1)?,
             })
         })
         .optional()
@@ -123,9 +123,9 @@ fn uses(moment: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<Ve
         )?
         .query_map(key(of, grant_id), |row| {
             Ok(Use {
-                payload_digest: word(row, 0)?,
-                amount: word::<U256>(row, 1)?,
-                signed_at: UtcSeconds::from_unix(seconds(row, 2)?),
+                payload_digest: parsed(row, 0)?,
+                amount: parsed::<U256>(row, 1)?,
+                signed_at: UtcSeconds::from_unix(unsigned(row, 2)?),
             })
         })?
         .collect()
@@ -137,7 +137,9 @@ fn order_of(moment: &Connection, plan: B256) -> rusqlite::Result<Option<(B256, B
         .prepare_cached(
             "SELECT payload_digest, order_digest FROM submission WHERE payload_digest = ?1",
         )?
-        .query_row([plan.to_string()], |row| Ok((word(row, 0)?, word(row, 1)?)))
+        .query_row([plan.to_string()], |row| {
+            Ok((parsed(row, 0)?, parsed(row, 1)?))
+        })
         .optional()
 }
 
@@ -154,7 +156,7 @@ fn in_flight(
         )?
         .query_row(
             params![of.to_string(), plan.unwrap_or_default().to_string()],
-            |row| Ok((word(row, 0)?, word(row, 1)?)),
+            |row| Ok((parsed(row, 0)?, parsed(row, 1)?)),
         )
         .optional()
 }
@@ -187,15 +189,15 @@ pub(super) fn submission(
              FROM submission WHERE payload_digest = ?1",
         )?
         .query_row([payload_digest.to_string()], |row| {
-            let (of, grant_id) = (word(row, 0)?, word(row, 1)?);
+            let (of, grant_id) = (parsed(row, 0)?, parsed(row, 1)?);
             Ok(KeptSubmission {
                 view: view(moment, of, grant_id, Some(payload_digest))?,
                 order: Signed::parse(&text(row, 2)?).map_err(damaged)?,
                 request: text(row, 3)?,
                 envelope: text(row, 4)?,
                 admitted: Admitted::restore(&text(row, 5)?).map_err(damaged)?,
-                accepted_at: UtcSeconds::from_unix(seconds(row, 6)?),
-                gas_micro_usd: seconds(row, 7)?,
+                accepted_at: UtcSeconds::from_unix(unsigned(row, 6)?),
+                gas_micro_usd: unsigned(row, 7)?,
                 is_open: row.get(8)?,
                 events: Vec::new(),
             })
@@ -219,7 +221,7 @@ pub(super) fn sendings(
 ) -> rusqlite::Result<Vec<B256>> {
     connection
         .prepare_cached(SENDINGS)?
-        .query_map([number(ended_since.unix())], |row| word(row, 0))?
+        .query_map([number(ended_since.unix())], |row| parsed(row, 0))?
         .collect()
 }
 
@@ -238,8 +240,8 @@ pub(super) fn gas_spent(
             params![account.to_string(), number(day), number(day.saturating_add(DAY_SECONDS))],
             |row| {
                 Ok(Spent {
-                    of_account: seconds(row, 0)?,
-                    of_all: seconds(row, 1)?,
+                    of_account: unsigned(row, 0)?,
+                    of_all: unsigned(row, 1)?,
                 })
             },
         )
@@ -258,17 +260,6 @@ pub(super) fn key(account: Address, grant_id: B256) -> [String; 2] {
 
 pub(super) fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     row.get(column)
-}
-
-pub(super) fn seconds(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    unsigned(column, row.get(column)?)
-}
-
-pub(super) fn word<T>(row: &Row<'_>, column: usize) -> rusqlite::Result<T>
-where
-    T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>,
-{
-    text(row, column)?.parse().map_err(damaged)
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{Entry, Head, LogEvent, Policy, Refusal};
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use storage::sqlite::{damaged, is_constraint, number, parsed, unsigned};
 
 use super::{
-    Done, bounds, damaged, number,
-    read::{self, key, seconds, text, word},
+    Done, bounds,
+    read::{self, key, text},
 };
 use crate::store::{Acceptance, Change, Lease, StoreError, Write};
 
@@ -205,9 +206,7 @@ fn accept(transaction: &Transaction<'_>, write: &Write, acceptance: &Acceptance)
 fn taken_is_conflict(inserted: rusqlite::Result<usize>, account: Address) -> Done<()> {
     match inserted {
         Ok(_) => Ok(()),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
-            Err(StoreError::Conflict { account }.into())
-        }
+        Err(error) if is_constraint(&error) => Err(StoreError::Conflict { account }.into()),
         Err(error) => Err(error.into()),
     }
 }
@@ -238,7 +237,7 @@ fn end(
              (SELECT grant_id FROM ending WHERE account = ?1) ORDER BY grant_id",
         )?
         .query_map(params![account.to_string(), number(ended_at)], |row| {
-            word(row, 0)
+            parsed(row, 0)
         })?
         .collect::<rusqlite::Result<_>>()?;
     ids.into_iter()
@@ -278,7 +277,7 @@ fn append(
             "SELECT seq, hash, at FROM log WHERE account = ?1 AND grant_id = ?2 ORDER BY seq DESC LIMIT 1",
         )?
         .query_row([&account, &grant_id], |row| {
-            Ok((seconds(row, 0)?, word::<B256>(row, 1)?, seconds(row, 2)?))
+            Ok((unsigned(row, 0)?, parsed::<B256>(row, 1)?, unsigned(row, 2)?))
         })
         .optional()?;
     let mut head = last.map_or(Head::EMPTY, |(seq, hash, _)| Head {
@@ -365,7 +364,7 @@ pub(super) fn acquire(
                 number(until),
                 number(now.unix())
             ],
-            |row| seconds(row, 0),
+            |row| unsigned(row, 0),
         )
         .optional()
 }

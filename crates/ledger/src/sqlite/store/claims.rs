@@ -1,13 +1,15 @@
-//! Claims: who gets an authorization.
+//! Claims of authorizations.
 
 use alloy_primitives::B256;
 use rusqlite::params;
+use storage::sqlite::number;
 use x402_wire::Payment;
 
-use super::{Digest, NONE, Store, kept, next_number, open::Mark, state_in, stored};
+use super::{NONE, Store, next_number, open::Mark, state_in};
 use crate::{
     claim::Claim,
-    sqlite::failure::Failure,
+    column::{Digest, kept},
+    sqlite::Failure,
     state::{EntryId, State},
     status::PaymentStatus,
 };
@@ -20,8 +22,8 @@ pub(in crate::sqlite) enum Claimed {
     IdentifierTaken(Taken),
 }
 
-/// The authorization with which a payer has used a payment identifier before. Its payment is parsed
-/// by whoever asks, and not in the writer, whose time all calls share.
+/// The other authorization that has a payment identifier of the payer. The caller parses its
+/// payment, because all calls share the time of the writer.
 #[derive(Debug)]
 pub(in crate::sqlite) struct Taken {
     transaction: Option<String>,
@@ -43,8 +45,8 @@ impl Taken {
     }
 }
 
-/// The entry of a payer's payment identifier. A released entry has no identifier any more, so there
-/// is one at most.
+/// Selects the entry of a payer's payment identifier. A released entry has no identifier any more,
+/// so there is at most one.
 pub(in crate::sqlite) const TAKEN: &str = "SELECT state, answer, receipt, transaction_hash, content
      FROM entry WHERE payer = ?1 AND payment_id = ?2";
 
@@ -73,7 +75,7 @@ impl Store<'_> {
         Ok(Claimed::Reserved(self.insert(digest, claim, attempted)?))
     }
 
-    /// The authorization for which the payer has used the identifier, unless it was released.
+    /// Returns the other authorization that has the payer's identifier, unless it was released.
     fn taken(&mut self, claim: &Claim, payment_id: &str) -> rusqlite::Result<Option<Taken>> {
         let identifier = params![claim.key.payer.as_slice(), payment_id];
         let found = self.statements.find(TAKEN, identifier, |row| {
@@ -109,8 +111,8 @@ impl Store<'_> {
         }))
     }
 
-    /// Makes room for a new reservation of the same authorization. Returns whether a settlement of
-    /// it was asked for.
+    /// Deletes a released entry before a new reservation of its authorization. Returns whether a
+    /// settlement of it was attempted.
     fn forget_released(&mut self, entry: EntryId) -> rusqlite::Result<bool> {
         let sql = "SELECT attempted FROM entry WHERE id = ?1";
         let attempted = self
@@ -123,7 +125,7 @@ impl Store<'_> {
         Ok(attempted)
     }
 
-    /// Inserts a reserved entry of an authorization that has none, any more.
+    /// Inserts a reserved entry of an authorization that has no entry.
     fn insert(
         &mut self,
         digest: Digest,
@@ -131,7 +133,7 @@ impl Store<'_> {
         attempted: bool,
     ) -> rusqlite::Result<EntryId> {
         let id = next_number(&mut self.next_entry);
-        let now = stored(claim.now);
+        let now = number(claim.now);
         let content = claim.request.content_digest();
         self.statements.execute(
             "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
@@ -144,7 +146,7 @@ impl Store<'_> {
                 digest,
                 claim.request.digest().as_slice(),
                 claim.key.payer.as_slice(),
-                stored(claim.valid_before),
+                number(claim.valid_before),
                 now,
                 claim.amount.to_string(),
                 claim.request.method(),

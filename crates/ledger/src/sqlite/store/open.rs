@@ -1,21 +1,22 @@
-//! Entries that are not decided: closing those whose call is gone, listing and counting the others.
+//! Entries without a decision: closing those of orphaned calls, listing and counting the others.
 
 use alloy_primitives::{Address, U256};
-use rusqlite::{Row, params, types::Type};
+use rusqlite::{Row, params};
+use storage::sqlite::{damaged, unsigned};
 
-use super::{Store, seconds_in, state_in, unreadable};
+use super::{Store, state_in};
 use crate::spending::Spent;
 use crate::{
     journal::{OpenCounts, Recovery, Undecided},
-    sqlite::failure::Failure,
+    sqlite::Failure,
     state::{EntryId, State},
 };
 
-/// Entries that one batch looks at. Payments wait while it runs.
+/// The entries of one batch. Payments wait while it runs.
 const SWEEP_BATCH: usize = 256;
 
-/// Which entries somebody has to find again: what the column `open` says of them. It is 0 for those
-/// that are decided.
+/// The value of the column `open`, which finds entries without a decision. It is 0 for decided
+/// ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mark {
     InFlight,
@@ -33,7 +34,7 @@ impl Mark {
     }
 }
 
-/// Which entries in flight are to be closed, and why.
+/// Selects the entries in flight to close, with the cause to record.
 #[derive(Debug)]
 pub(in crate::sqlite) struct Sweep {
     cause: &'static str,
@@ -48,7 +49,7 @@ impl Sweep {
         Self::untouched(cause, Vec::new(), u64::MAX, now)
     }
 
-    /// What nobody owns and what has not changed since a time.
+    /// Selects entries that are not owned and have not changed since a time.
     pub(in crate::sqlite) fn untouched(
         cause: &'static str,
         mut owned: Vec<EntryId>,
@@ -70,8 +71,9 @@ impl Sweep {
 }
 
 impl Store<'_> {
-    /// Releases what has not come to settlement, and makes the rest unknown, among the next entries
-    /// in flight after `after`. Returns the entry after which to go on, if there may be more.
+    /// Closes the next batch of entries in flight after `after`: entries before settlement are
+    /// released, entries in settlement become unknown. Returns the entry after which the next batch
+    /// begins, if there may be one.
     pub(in crate::sqlite) fn close_open(
         &mut self,
         sweep: &Sweep,
@@ -97,7 +99,7 @@ impl Store<'_> {
         Ok((recovery, next))
     }
 
-    /// Number, state and last change of the next entries in flight.
+    /// Reads number, state and last change of the next entries in flight.
     fn in_flight_after(&mut self, after: i64) -> rusqlite::Result<Vec<(i64, State, u64)>> {
         let statement = self.statements.get(
             "SELECT id, state, changed_at FROM entry INDEXED BY entry_open
@@ -105,12 +107,12 @@ impl Store<'_> {
         )?;
         let most = i64::try_from(SWEEP_BATCH).unwrap_or(i64::MAX);
         let rows = statement.query_map([Mark::InFlight.code(), after, most], |row| {
-            Ok((row.get(0)?, state_in(row, 1)?, seconds_in(row, 2)?))
+            Ok((row.get(0)?, state_in(row, 1)?, unsigned(row, 2)?))
         })?;
         rows.collect()
     }
 
-    /// The unknown or the undecidable entries after `after`.
+    /// Lists the unknown or the undecidable entries after `after`.
     pub(in crate::sqlite) fn list(
         &mut self,
         state: State,
@@ -135,7 +137,7 @@ impl Store<'_> {
                 payload_json: row.get(1)?,
                 requirements_json: row.get(2)?,
                 transaction: row.get(3)?,
-                since: seconds_in(row, 4)?,
+                since: unsigned(row, 4)?,
                 cause: row.get(5)?,
                 amount: amount_in(row, 6)?,
                 payer: payer_in(row, 7)?,
@@ -154,7 +156,7 @@ impl Store<'_> {
                     "SELECT count(*) FROM entry INDEXED BY entry_open
                      WHERE open <> 0 AND open = ?1",
                 )?
-                .query_row([mark.code()], |row| seconds_in(row, 0))
+                .query_row([mark.code()], |row| unsigned(row, 0))
         };
         let in_flight = count(Mark::InFlight)?;
         let (unknown, undecidable) = (count(Mark::Unknown)?, count(Mark::Undecidable)?);
@@ -172,8 +174,7 @@ impl Store<'_> {
 
 pub(super) fn amount_in(row: &Row<'_>, column: usize) -> rusqlite::Result<U256> {
     let text = row.get_ref(column)?.as_str();
-    let text = text.map_err(|error| unreadable(column, Type::Text, error.into()))?;
-    U256::from_str_radix(text, 10).map_err(|error| unreadable(column, Type::Text, error.into()))
+    U256::from_str_radix(text.map_err(damaged)?, 10).map_err(damaged)
 }
 
 pub(super) fn payer_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Address> {

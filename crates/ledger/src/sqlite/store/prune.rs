@@ -1,72 +1,66 @@
-//! Deleting what is no longer needed.
+//! Pruning: deletes answers and entries whose retention is over.
 
 use rusqlite::{Row, params};
+use storage::sqlite::unsigned;
 
-use super::{NONE, Store, seconds_in, state_in};
+use super::{NONE, Store, state_in};
 use crate::{
     journal::Pruned,
-    sqlite::{failure::Failure, schema},
-    state::{EntryId, State},
+    retention::{Aged, Due},
+    sqlite::{Failure, schema},
+    state::EntryId,
 };
 
-/// Entries that one call looks at. Payments wait while it runs.
+/// The entries of one call. Payments wait while it runs.
 const BATCH: i64 = 128;
 
-/// Entries that one run looks at, at least.
+/// The least entries of one run.
 const LEAST_OF_A_RUN: i64 = 8_192;
 
-/// Runs in which the whole of a large ledger is looked at. At a run every 15 seconds this is an
-/// hour: what is due stays that much longer at most, and entries that are kept for a month cost
-/// next to nothing.
+/// The runs of one round over a large ledger. With a run every 15 seconds a round takes an hour:
+/// rows that are due stay at most that much longer, and entries with a month of retention cost next
+/// to nothing.
 const RUNS_OF_A_ROUND: i64 = 240;
 
-/// How far pruning has come. Entries lie in the order of their numbers and not of their times: a
-/// clock may have been wrong. So all of them are looked at in turn, and none says anything about
-/// those behind it. What a rollback undoes is due again in the next round.
+/// The progress of a round. The order of entries is that of their numbers and not of their times,
+/// because a clock may have been wrong, so a round examines every entry. After a rollback, the next
+/// round finds the same entries due again.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// The last entry that was looked at.
+    /// The last examined entry.
     after: i64,
-    /// Entries that are left to this run.
+    /// The remaining entries of this run.
     left: i64,
 }
 
-/// The part of an entry that decides whether it is still needed.
-struct Aged {
+/// An entry that may be due.
+struct Candidate {
     entry: EntryId,
-    state: State,
-    valid_before: u64,
-    changed_at: u64,
     answer: i64,
     receipt: i64,
-    /// It came to a settlement, so others may have seen the authorization.
-    attempted: bool,
-    private: bool,
+    aged: Aged,
 }
 
-impl Aged {
+impl Candidate {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             entry: EntryId::new(row.get(0)?),
-            state: state_in(row, 1)?,
-            valid_before: seconds_in(row, 2)?,
-            changed_at: seconds_in(row, 3)?,
             answer: row.get(4)?,
             receipt: row.get(5)?,
-            attempted: row.get(6)?,
-            private: row.get(7)?,
+            aged: Aged {
+                state: state_in(row, 1)?,
+                valid_before: unsigned(row, 2)?,
+                changed_at: unsigned(row, 3)?,
+                attempted: row.get(6)?,
+                private: row.get(7)?,
+            },
         })
-    }
-
-    /// Whether the last change is at least so long ago.
-    fn is_past(&self, retention_seconds: u64, now: u64) -> bool {
-        self.changed_at.saturating_add(retention_seconds) <= now
     }
 }
 
 impl Store<'_> {
-    /// What it reads is nobody's working set, so it gets by with few pages: an idle ledger of any
-    /// size stays small.
+    /// Prunes the next batch. It uses few pages, because no other operation needs the rows that it
+    /// reads: an idle ledger of any size stays small in memory.
     pub(in crate::sqlite) fn prune(&mut self, now: u64) -> Result<Pruned, Failure> {
         schema::hold_pages_of(self.connection(), schema::UPKEEP_KIB)?;
         let pruned = self.prune_batch(now);
@@ -81,11 +75,11 @@ impl Store<'_> {
         }
         let batch = self.entries_after(self.round.after)?;
         let is_end = i64::try_from(batch.len()) != Ok(BATCH);
-        self.round.after = batch.last().map_or(0, |aged| aged.entry.number());
+        self.round.after = batch.last().map_or(0, |last| last.entry.number());
         self.round.left = self.round.left.saturating_sub(BATCH);
         let mut pruned = Pruned::default();
-        for aged in batch {
-            self.prune_entry(&aged, now, &mut pruned)?;
+        for candidate in batch {
+            self.prune_entry(&candidate, now, &mut pruned)?;
         }
         if is_end {
             self.round = Round::default();
@@ -94,23 +88,22 @@ impl Store<'_> {
         Ok(pruned)
     }
 
-    fn prune_entry(&mut self, aged: &Aged, now: u64, pruned: &mut Pruned) -> rusqlite::Result<()> {
-        let answers = self.options.retention_seconds;
-        let entries = match aged.state {
-            State::Settled => self.options.entry_retention_seconds.max(answers),
-            // Its payer is told to sign anew only when it is known to be void.
-            State::Released if aged.attempted => self.options.entry_retention_seconds.max(answers),
-            State::Released => answers,
-            _ => return Ok(()),
-        };
-        if aged.valid_before <= now && aged.is_past(entries, now) {
-            self.delete(aged)?;
-            pruned.entries = pruned.entries.saturating_add(1);
-        } else if aged.is_past(self.options.answer_retention(aged.private), now)
-            && (aged.answer, aged.receipt) != (NONE, NONE)
-        {
-            self.delete_answer(aged)?;
-            pruned.answers = pruned.answers.saturating_add(1);
+    fn prune_entry(
+        &mut self,
+        candidate: &Candidate,
+        now: u64,
+        pruned: &mut Pruned,
+    ) -> rusqlite::Result<()> {
+        match candidate.aged.due(&self.options, now) {
+            Due::Entry => {
+                self.delete(candidate)?;
+                pruned.entries = pruned.entries.saturating_add(1);
+            }
+            Due::Answer if (candidate.answer, candidate.receipt) != (NONE, NONE) => {
+                self.delete_answer(candidate)?;
+                pruned.answers = pruned.answers.saturating_add(1);
+            }
+            Due::Answer | Due::Nothing => {}
         }
         Ok(())
     }
@@ -125,32 +118,32 @@ impl Store<'_> {
         Ok((all / RUNS_OF_A_ROUND).max(LEAST_OF_A_RUN))
     }
 
-    fn entries_after(&mut self, id: i64) -> rusqlite::Result<Vec<Aged>> {
+    fn entries_after(&mut self, id: i64) -> rusqlite::Result<Vec<Candidate>> {
         self.statements
             .get(
                 "SELECT id, state, valid_before, changed_at, answer, receipt, attempted, private
                  FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2",
             )?
-            .query_map([id, BATCH], Aged::read)?
+            .query_map([id, BATCH], Candidate::read)?
             .collect()
     }
 
-    fn delete(&mut self, aged: &Aged) -> rusqlite::Result<()> {
-        self.delete_row("DELETE FROM answer WHERE id = ?1", aged.answer)?;
-        self.delete_row("DELETE FROM receipt WHERE id = ?1", aged.receipt)?;
-        self.delete_row("DELETE FROM entry WHERE id = ?1", aged.entry.number())
+    fn delete(&mut self, candidate: &Candidate) -> rusqlite::Result<()> {
+        self.delete_row("DELETE FROM answer WHERE id = ?1", candidate.answer)?;
+        self.delete_row("DELETE FROM receipt WHERE id = ?1", candidate.receipt)?;
+        self.delete_row("DELETE FROM entry WHERE id = ?1", candidate.entry.number())
     }
 
-    /// The answer and its receipt. The entry stays, with the receipt's transaction.
-    fn delete_answer(&mut self, aged: &Aged) -> rusqlite::Result<()> {
+    /// Deletes the answer and its receipt. The entry stays, with the receipt's transaction.
+    fn delete_answer(&mut self, candidate: &Candidate) -> rusqlite::Result<()> {
         self.statements.execute(
             "UPDATE entry SET answer = ?2, receipt = ?2, transaction_hash = coalesce(
              (SELECT transaction_hash FROM receipt WHERE id = ?3), transaction_hash)
              WHERE id = ?1",
-            params![aged.entry.number(), NONE, aged.receipt],
+            params![candidate.entry.number(), NONE, candidate.receipt],
         )?;
-        self.delete_row("DELETE FROM answer WHERE id = ?1", aged.answer)?;
-        self.delete_row("DELETE FROM receipt WHERE id = ?1", aged.receipt)
+        self.delete_row("DELETE FROM answer WHERE id = ?1", candidate.answer)?;
+        self.delete_row("DELETE FROM receipt WHERE id = ?1", candidate.receipt)
     }
 
     fn delete_row(&mut self, sql: &'static str, id: i64) -> rusqlite::Result<()> {

@@ -1,18 +1,20 @@
-//! Where an authorization stands.
+//! The status of an authorization.
 
 use alloy_primitives::{B256, keccak256};
 use bytes::Bytes;
-use rusqlite::{params, types::Type};
+use rusqlite::params;
+use storage::sqlite::{damaged, unsigned};
 
-use super::{Digest, NONE, SHA_256, Store, kept, seconds_in, state_in, unreadable};
+use super::{NONE, SHA_256, Store, state_in};
 use crate::{
     answer::{Answer, Header, StoredAnswer, StoredReceipt, sha256},
-    sqlite::failure::Failure,
+    column::{Digest, kept},
+    sqlite::Failure,
     state::{EntryId, State},
     status::{PaymentRecord, PaymentStatus},
 };
 
-/// The part of an entry that decides what it means for a request.
+/// The part of an entry that decides its status for a request.
 pub(super) struct Found {
     pub(super) entry: EntryId,
     state: State,
@@ -78,7 +80,7 @@ impl Store<'_> {
                 entry: EntryId::new(row.get(0)?),
                 state: state_in(row, 1)?,
                 request: row.get::<_, [u8; 32]>(2)?.into(),
-                changed_at: seconds_in(row, 3)?,
+                changed_at: unsigned(row, 3)?,
                 answer: row.get(4)?,
                 receipt: row.get(5)?,
                 transaction: row.get(6)?,
@@ -87,7 +89,7 @@ impl Store<'_> {
         })
     }
 
-    /// What a found entry means for a request; `None` when it is released.
+    /// Returns the status of a found entry for a request; `None` when it is released.
     pub(super) fn status(
         &mut self,
         found: &Found,
@@ -128,8 +130,8 @@ impl Store<'_> {
         }))
     }
 
-    /// The transaction of a settled entry: its receipt's, and when that is deleted, the one that
-    /// was `kept` of it.
+    /// Returns the transaction of a settled entry: that of its receipt, or the one `kept` in the
+    /// entry after the receipt was deleted.
     pub(super) fn settled_by(
         &mut self,
         receipt: i64,
@@ -148,8 +150,7 @@ impl Store<'_> {
             )?
             .query_row([id], |row| {
                 let headers: String = row.get(1)?;
-                let headers: Vec<Header> = serde_json::from_str(&headers)
-                    .map_err(|error| unreadable(1, Type::Text, error.into()))?;
+                let headers: Vec<Header> = serde_json::from_str(&headers).map_err(damaged)?;
                 let body: Bytes = row.get::<_, Vec<u8>>(3)?.into();
                 let digest: B256 = row.get::<_, [u8; 32]>(2)?.into();
                 let digest = match row.get(4)? {

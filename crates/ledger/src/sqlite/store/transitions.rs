@@ -1,23 +1,24 @@
-//! The moves of an entry: each one conditional `UPDATE`, and what is written along with it.
+//! The moves of an entry: each is one conditional `UPDATE` and the writes that belong to it.
 
 use rusqlite::{Params, params};
+use storage::sqlite::{number, unwritable};
 
 use super::{
     NONE, SHA_256, Store, next_number,
     open::{Mark, amount_in, payer_in},
-    state_in, stored,
+    state_in,
 };
 use crate::{
     answer::{PendingSettlement, StoredReceipt},
     error::LedgerError,
     journal::Resolution,
     spending::Spent,
-    sqlite::{credit::Earning, failure::Failure},
+    sqlite::{Failure, credit::Earning},
     state::{EntryId, State, Transition},
 };
 
 impl Store<'_> {
-    /// Notes the start of the work, if the entry still waits for it.
+    /// Marks the start of the work, if the entry is still reserved.
     pub(in crate::sqlite) fn start_work(&mut self, entry: EntryId) -> rusqlite::Result<()> {
         let (first, last) = allowed(Transition::StartWork);
         let state = Transition::StartWork.to().code();
@@ -47,14 +48,13 @@ impl Store<'_> {
                 State::Settling.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 id,
                 settlement.private,
             ],
         )?;
         let answer = &settlement.answer;
-        let headers = serde_json::to_string(answer.headers())
-            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        let headers = serde_json::to_string(answer.headers()).map_err(unwritable)?;
         self.statements.execute(
             "INSERT INTO answer
              (id, entry, payload, requirements, status, headers, body_digest, body, digest_kind)
@@ -134,7 +134,7 @@ impl Store<'_> {
                 State::Unknown.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 transaction,
                 cause,
                 Mark::Unknown.code(),
@@ -159,14 +159,14 @@ impl Store<'_> {
                 State::Undecidable.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 cause,
                 Mark::Undecidable.code(),
             ],
         )
     }
 
-    /// Writes down that the payer was charged; the payer earns the amount.
+    /// Records that the payer was charged. The payer earns the amount.
     fn end_charged(
         &mut self,
         entry: EntryId,
@@ -186,7 +186,7 @@ impl Store<'_> {
                 State::Settled.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 id
             ],
         )?;
@@ -199,7 +199,7 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Writes down that the payer was not charged, and drops the answer.
+    /// Records that the payer was not charged, and deletes the answer.
     fn end_uncharged(
         &mut self,
         entry: EntryId,
@@ -208,7 +208,7 @@ impl Store<'_> {
         now: u64,
     ) -> Result<(), Failure> {
         let (first, last) = allowed(transition);
-        // Only what came to settlement has an answer; nobody has paid for it.
+        // Only an entry in settlement has an answer, and here it is not paid for.
         self.statements.execute(
             "DELETE FROM answer WHERE id =
              (SELECT answer FROM entry WHERE id = ?1 AND state BETWEEN ?2 AND ?3)",
@@ -225,14 +225,14 @@ impl Store<'_> {
                 State::Released.code(),
                 first,
                 last,
-                stored(now),
+                number(now),
                 NONE,
                 reason
             ],
         )
     }
 
-    /// The payer and the amount of an entry.
+    /// Reads the payer and the amount of an entry.
     fn earning_of(&mut self, entry: EntryId) -> rusqlite::Result<Earning> {
         self.statements
             .get("SELECT payer, amount FROM entry WHERE id = ?1")?
@@ -241,7 +241,7 @@ impl Store<'_> {
             })
     }
 
-    /// Runs a conditional update and says what stood in its way if it found nothing.
+    /// Runs a conditional update. When it matches no row, the error names the state of the entry.
     fn advance(
         &mut self,
         entry: EntryId,
@@ -268,7 +268,7 @@ impl Store<'_> {
     }
 }
 
-/// The first and the last state from which a move is allowed, as they are stored.
+/// The first and the last state that allow a move, in their stored form.
 fn allowed(transition: Transition) -> (i64, i64) {
     let states = transition.from();
     (states.start().code(), states.end().code())

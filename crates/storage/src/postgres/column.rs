@@ -1,0 +1,58 @@
+//! Values of columns.
+
+use tokio_postgres::{Row, types::FromSql};
+
+use super::PostgresError;
+
+/// The value of a column.
+///
+/// # Errors
+///
+/// [`Damaged`](PostgresError::Damaged) when it is missing or has another type.
+pub fn get<'r, T: FromSql<'r>>(
+    row: &'r Row,
+    column: usize,
+    operation: &'static str,
+) -> Result<T, PostgresError> {
+    row.try_get(column)
+        .map_err(|error| damaged(operation, error))
+}
+
+/// A number as a `bigint`; a larger one as the largest `bigint`.
+#[must_use]
+pub fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// The value of a `bigint` column without negative values.
+///
+/// # Errors
+///
+/// As [`get`], and [`Damaged`](PostgresError::Damaged) for a negative number.
+pub fn unsigned(row: &Row, column: usize, operation: &'static str) -> Result<u64, PostgresError> {
+    let value: i64 = get(row, column, operation)?;
+    u64::try_from(value).map_err(|_| damaged(operation, "a number is negative"))
+}
+
+/// The value of a `bytea` column of a fixed length.
+///
+/// # Errors
+///
+/// As [`get`], and [`Damaged`](PostgresError::Damaged) for another length.
+pub fn bytes<const N: usize>(
+    row: &Row,
+    column: usize,
+    operation: &'static str,
+) -> Result<[u8; N], PostgresError> {
+    let bytes: &[u8] = get(row, column, operation)?;
+    <[u8; N]>::try_from(bytes).map_err(|_| damaged(operation, "bytes have another length"))
+}
+
+/// A row that `operation` cannot have written.
+#[must_use]
+pub fn damaged(operation: &'static str, reason: impl ToString) -> PostgresError {
+    PostgresError::Damaged {
+        operation,
+        reason: reason.to_string(),
+    }
+}
