@@ -1,10 +1,10 @@
-//! JSON Schemas of results: a plan or a refusal, so that clients that check results against a
-//! tool's schema see both.
+//! JSON Schemas of results. Each admits a plan or a refusal, because clients check both against a
+//! tool's schema.
 
 use calldata_checks::Rail;
 use serde_json::{Value, json};
 
-/// One of these, or a refusal.
+/// The schema of a result or a refusal.
 pub(super) fn either(result: Value) -> Value {
     json!({ "type": "object", "oneOf": [result, refusal()] })
 }
@@ -177,7 +177,7 @@ fn refusal() -> Value {
     })
 }
 
-/// What is to be signed or sent. Orders have no steps.
+/// The part of a plan that is signed or sent. Orders have no steps.
 fn payload(rail: Rail) -> Value {
     let steps = match rail {
         Rail::Swap | Rail::Bridge => json!({
