@@ -53,7 +53,8 @@ impl DelegationSection {
             ("delegation.project_id", &self.project_id),
         ] {
             if text.is_empty() {
-                let message = "is missing: the status record shows it, and the fence must read back as it";
+                let message =
+                    "is missing: the status record shows it, and the fence must read back as it";
                 problems.push(Problem::new(key, message));
             }
         }
