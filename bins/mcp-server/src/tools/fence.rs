@@ -64,10 +64,7 @@ impl Pinned {
             Ok(record) => {
                 let same = self.is_pinned(&record);
                 if !same {
-                    tracing::warn!(
-                        ?record,
-                        "the fence reads back as another one than the pinned one"
-                    );
+                    tracing::warn!(?record, "the fence differs from the pinned one");
                 }
                 same
             }
