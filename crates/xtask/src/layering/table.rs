@@ -1,6 +1,6 @@
 //! The rows of the layers: every crate of this workspace, its layer and what it may use.
 //!
-//! The rules about packages from outside are in [`packages`]. `docs/ARCHITECTURE.md` explains the
+//! The file `table/packages.rs` has the rules about packages. `docs/ARCHITECTURE.md` explains the
 //! place of each crate.
 
 mod packages;
