@@ -16,60 +16,63 @@ use data_sources::{Families, Family, KeyRule, NAMED_IN_DATA, Rate, UpstreamSpec,
 const INTRODUCTION: &str = "\
 # Upstreams
 
-Each has a table `[upstreams.NAME]` with `enabled`, `timeout_ms`, `mode`, the limits described below, and the addresses of the
-table (a path in one is a prefix of every request). Keys come from the environment (`SVC__UPSTREAMS__NAME__API_KEY`) or from
-files (`api_key_file`), never from the file itself. Without a key that it needs an upstream is `disabled`, and `/status` says
-so. Written by `cargo xtask docs`.
+Each upstream has a table `[upstreams.NAME]` with `enabled`, `timeout_ms`, `mode`, the limits described below, and the
+addresses of the table (the path of an address is a prefix of every request). Keys come from the environment
+(`SVC__UPSTREAMS__NAME__API_KEY`) or from files (`api_key_file`), never from the configuration itself. An upstream
+without a required key is `disabled`, and `/status` says so. Written by `cargo xtask docs`.
 
 ## Limits
 
-**Budgets.** A budget is the weight of calls in any stretch of time of its length, not a bucket with a burst. It lies below the
-upstream's own limit, and a call counts a second longer than the upstream's window, because it may arrive late. Every try of a
-call takes its weight. A call whose weight is known only afterwards is charged the most that it can weigh, and corrected by
-what came. A call that would have to wait for more than 0.8 s is refused with `upstream_over_budget` and the time after which it
-fits. One request for the history of a Hyperliquid account takes at most 63 percent of that budget; what is longer is shortened
-to its newest part.
+**Budgets.** A budget is the weight of calls in any stretch of time of its length, not a bucket with a burst. It is
+below the upstream's own limit, and a call counts a second longer than the upstream's window, because it may arrive
+late. Every try of a call takes its weight. A call whose weight is known only afterwards is charged the most that it can
+weigh, and corrected by the real weight. A call that would have to wait for more than 0.8 s is refused with
+`upstream_over_budget` and the time after which it fits. One request for the history of a Hyperliquid account takes at
+most 63 percent of that budget; a longer history is shortened to its newest part.
 
-**Families.** A budget covers a family: all sources of an upstream, one of its hosts, or the group of sources that the table
-names. After `429` the family, and nothing else, is left alone for as long as the upstream says, or for 15 s when it does not
-say; the call is tried again only when it named a second or less, and until then the family is held for everybody else. After `402`
-it is left alone for at least an hour and at most a day, its state is `payment_required`, and calls are refused with
-`upstream_payment_required`.
+**Families.** A budget covers a family: all sources of an upstream, one of its hosts, or the group of sources that the
+table names. After `429` only this family gets no call for as long as the upstream says, or for 15 s when it does not
+say; the call is tried again only when the upstream named a second or less, and until then the family is held for all
+callers. After `402` it gets no call for at least an hour and at most a day, its state is `payment_required`, and calls
+are refused with `upstream_payment_required`.
 
-**Quotas.** `monthly_quota` and `daily_quota` bound the calls (tries) of a month or a day of the calendar in UTC. Unless they are
-given, the quota of the table below holds; 0 is none. A quota is paced: at any time at most its linear share of the period so far,
-plus a tenth of it, has been spent, and never more than the quota. Beyond that calls are refused with `upstream_quota_spent` and the
-time at which the next one is due. Counters are kept beside the ledger, and by the agent rail in the file of its `[storage]`. They are written before the calls that they count, in
-slices of a thousandth of the quota (at least 1 and at most 100 calls), so that a crash counts up to a slice too much and never
-too little. A counter that cannot be written refuses calls. An upstream's month may begin on another day than the first: leave
-room for that. With a paid plan, set the quota of the plan. OKX publishes no quotas of its plans that could be relied on, so it has
-none unless `monthly_quota` is set; a trial key is said to allow one request a second, less than the budgets below. CoinGecko's
-key is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to `https://pro-api.coingecko.com` (or `base_url`),
-and there is no quota unless `monthly_quota` is set.
+**Quotas.** `monthly_quota` and `daily_quota` bound the calls (tries) of a calendar month or day in UTC. Unless they are
+set, the quota of the table below holds; 0 is none. A quota is paced: at any time at most its linear share of the period
+so far, plus a tenth of it, has been spent, and never more than the quota. Beyond that calls are refused with
+`upstream_quota_spent` and the time of the next possible one. Counters are kept beside the ledger, and by the agent rail
+in the file of its `[storage]`. They are written before the calls that they count, in slices of a thousandth of the
+quota (at least 1 and at most 100 calls), so a crash counts up to a slice too much and never too little. A counter that
+cannot be written refuses calls. An upstream's month may begin on another day than the first: leave room for that. With
+a paid plan, set the quota of the plan. OKX publishes no reliable quotas of its plans, so it has none unless
+`monthly_quota` is set; a trial key is said to allow one request a second, less than the budgets below. CoinGecko's key
+is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to `https://pro-api.coingecko.com` (or
+`base_url`), and there is no quota unless `monthly_quota` is set.
 
-**Several servers** that ask from one address or with one key set `servers = N` (1 to 8) in the table of the upstream: every budget
-and quota is divided by it. `api-server` and `mcp-server` on one machine are two servers for Hyperliquid. Servers that share a ledger
-file share the counters of quotas too, so the divided quota is then that of all of them together.
+**Several servers** that use one address or one key set `servers = N` (1 to 8) in the table of the upstream: every
+budget and quota is divided by it. `api-server` and `mcp-server` on one machine are two servers for Hyperliquid. Servers
+that share a ledger file share the counters of quotas too, so the divided quota is then that of all of them together.
 
-**Floors.** A value is not asked for again before its floor, whatever `max_age` a caller names. The caller gets what is there with its
-age, or the refusal `older_than_max_age`. The floor is 2 s for what is fresh for 4 to 40 s (prices, markets, accounts), half of that
-time for less (order books 1 s), a twentieth for more, and at most 30 s (scans, macro data, news). Longer ones: coins of CoinGecko and
-CoinPaprika 15 s, DefiLlama's lists and charts and Hyperliquid's list of dexes 1 minute, token lists, contracts and other lists
-5 minutes. What is asked for whenever it is needed has a floor too, and no older value behind it: the history of a Hyperliquid
-account 10 s (the same kind and span; one that ends now ends when it was read), the balances of an account at OKX and at an
-explorer 5 s. That there is no such thing is kept like a value, for at most a minute.
+**Floors.** A value is not fetched again before its floor, whatever `max_age` a caller names. The caller gets the stored
+value with its age, or the refusal `older_than_max_age`. The floor is 2 s for values that are fresh for 4 to 40 s
+(prices, markets, accounts), half of that time for shorter ones (order books 1 s), a twentieth for longer ones, and at
+most 30 s (scans, macro data, news). Longer floors: coins of CoinGecko and CoinPaprika 15 s, DefiLlama's lists and
+charts and Hyperliquid's list of dexes 1 minute, token lists, contracts and other lists 5 minutes. Values that are
+fetched for each call have a floor too, and no older value behind it: the history of a Hyperliquid account 10 s (the
+same kind and span; one that ends now ends when it was read), the balances of an account at OKX and at an explorer 5 s.
+The absence of an item is kept like a value, for at most a minute.
 
-**Restarts.** What was used of quotas, and of budgets for a minute or longer, is written down before it is used and counts again after
-a restart. Shorter budgets begin anew.
+**Restarts.** The use of quotas, and of budgets for a minute or longer, is written down beforehand and counts again
+after a restart. Shorter budgets begin anew.
 
 `/status` shows `budget_left`, `budget_limit`, `window_seconds`, `quota_left` and `quota_resets_at` of each source; the metrics
 `svc_upstream_budget_left`, `svc_upstream_budget_limit`, `svc_upstream_quota_left` and `svc_upstream_quota_limit` say the same. A recording
 (`mode = \"replay\"`) has no limits.
 
-The agent rail has budgets of its own: LI.FI 70 quotes in 2 hours without a key and 90 in a minute with one, Circle 30 requests in a
-second, Hyperliquid weight 1,100 in a minute, each host of Polymarket 200 requests in 10 seconds. What LI.FI says is left is believed
-when it is less. Quotas are none unless `daily_quota` or `monthly_quota` set them; they are paced as above. With `[storage]` quotas and what
-is used of budgets for a minute or longer go on after a restart where they stood; without it they are kept in memory.
+The agent rail has budgets of its own: LI.FI 70 quotes in 2 hours without a key and 90 in a minute with one, Circle 30
+requests in a second, Hyperliquid weight 1,100 in a minute, each host of Polymarket 200 requests in 10 seconds. A
+smaller rest that LI.FI reports counts instead. There are no quotas unless `daily_quota` or `monthly_quota` set them;
+they are paced as above. With `[storage]` quotas and the use of budgets for a minute or longer continue after a restart;
+without it they are kept in memory.
 
 ## Attribution
 

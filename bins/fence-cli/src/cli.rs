@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// Read back the service's fence, or one grant (network)
     #[command(after_help = EXIT_CODES)]
     Status(fence_online::Status),
-    /// The account of what was done under a grant
+    /// The log of a grant
     Log {
         #[command(subcommand)]
         command: LogCommand,
@@ -76,11 +76,11 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Say in words what a policy permits, and whether it is the pinned one
+    /// Describe what a policy permits, and whether it is the pinned one
     Show(policy::OfPolicy),
     /// Print the digest
     Digest(policy::OfPolicy),
-    /// Say what its author should think about again
+    /// List rules that the author should reconsider
     Lint(policy::OfPolicy),
 }
 
@@ -95,7 +95,7 @@ pub(crate) enum GrantCommand {
     /// Put the signature of a wallet beside a grant
     #[command(after_help = EXIT_CODES)]
     Attach(grant::Attach),
-    /// Say in words what a file permits or ends; judges nothing
+    /// Describe what a file permits or ends; judges nothing
     #[command(after_help = EXIT_CODES)]
     Inspect(grant::Inspect),
     /// Judge a signed grant by the rules of the service
@@ -175,7 +175,7 @@ pub(crate) enum OnchainCommand {
     /// Read in a sealed block whether they are disabled (network)
     #[command(after_help = EXIT_CODES)]
     ReadBack(fence_online::OnChain),
-    /// Read in a sealed block what the router may take, and print what clears it (network)
+    /// Read the router's allowance in a sealed block, and print how to clear it (network)
     #[command(after_help = EXIT_CODES)]
     ClearAllowance(fence_online::OnChain),
 }
@@ -185,7 +185,7 @@ pub(crate) enum LogCommand {
     /// Read the whole log of a grant (network)
     #[command(after_help = EXIT_CODES)]
     Fetch(fence_online::FetchLog),
-    /// Check that no record of a grant's log was changed, left out or put elsewhere
+    /// Check that no record of a grant's log was changed, left out or moved
     #[command(after_help = EXIT_CODES)]
     Verify(log::Verify),
 }

@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
         }
     };
     let outcome = run(cli.command);
-    // Unshown words change nothing, but unwritten data must not look like a success.
+    // A lost message changes nothing, but unwritten data must not look like a success.
     drop(io::stderr().write_all(outcome.stderr.as_bytes()));
     let mut stdout = io::stdout().lock();
     let written = stdout

@@ -1,5 +1,5 @@
-//! `check-config`: who will be paid for plans and what is kept where, in words that an operator can
-//! compare with what was meant. Nothing is asked here; [`online`] asks.
+//! `check-config`: reports the recipients of fees and the files of a configuration, so that an
+//! operator can compare them with the intention. It sends no request; [`online`] does.
 
 pub(crate) mod online;
 
@@ -9,7 +9,7 @@ use calldata_checks::FeePolicy;
 
 use crate::config::Config;
 
-/// Where it listens, every recipient of a fee, and what is kept where. Shows no secret.
+/// Reports the address, every recipient of a fee, and the files. It shows no secret.
 pub(crate) fn report(config: &Config, fees: &FeePolicy) -> String {
     let plans = &config.plans;
     let mut text = format!(
@@ -81,8 +81,7 @@ pub(crate) fn report(config: &Config, fees: &FeePolicy) -> String {
     text
 }
 
-/// Where what callers and this server have used of limits is kept, for `check-config` and for the
-/// log.
+/// Names the file of used limits, for `check-config` and for the log.
 pub(crate) fn storage(config: &Config) -> String {
     match config.storage.file() {
         Some(file) => format!("quotas, budgets and shares are kept in {file}"),
@@ -92,7 +91,7 @@ pub(crate) fn storage(config: &Config) -> String {
     }
 }
 
-/// The chains that can be read, by id.
+/// The ids of the chains that have a node.
 fn nodes(config: &Config) -> String {
     let read = config.chains.0.iter();
     let read = read.filter(|(_, table)| !table.rpc_urls.is_empty());

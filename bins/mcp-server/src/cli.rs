@@ -186,12 +186,12 @@ fn serve_stdio(path: &Path) -> Result<(), Failure> {
             () = shutdown_signal() => Ok(()),
         }
     });
-    // A thread may still wait for a line that never comes.
+    // A thread may still wait for a line.
     runtime.shutdown_background();
     served
 }
 
-/// The parts of a server whose plans will be signed.
+/// The parts of a server whose plans callers will sign.
 fn open(config: &Config) -> Result<Parts<Tools<Upstreams>>, Failure> {
     let policy = policy::read_to_serve(&config.plans)?;
     Ok(Parts::with_policy(config, policy)?)

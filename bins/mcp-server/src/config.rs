@@ -1,5 +1,5 @@
-//! The configuration: one TOML file, overridden by the environment, complete before anything
-//! starts.
+//! The configuration: one TOML file, overridden by the environment. It is checked completely before
+//! anything starts.
 
 mod delegation;
 mod plans;
@@ -25,15 +25,15 @@ pub use storage::StorageSection;
 /// Where the server listens unless `server.listen` says otherwise.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8403);
 
-/// Everything that an operator can set.
+/// All settings of an operator.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Listening, limits, hosts and origins.
     pub server: ServerSection,
-    /// The plans and who is paid for them.
+    /// Plans and the recipients of their fees.
     pub plans: PlansSection,
-    /// Where the fence is read back, and what it has to be.
+    /// The reader of the fence, and the expected record.
     pub delegation: Option<DelegationSection>,
     /// One table for each upstream.
     pub upstreams: Upstreams,
@@ -45,7 +45,7 @@ pub struct Config {
     pub payment: toml::Table,
     /// As [`Self::payment`].
     pub settlement: toml::Table,
-    /// What outlives a restart, and where it is kept.
+    /// The file for the state that outlives a restart.
     pub storage: StorageSection,
     /// As [`Self::payment`].
     pub credit: toml::Table,
@@ -58,7 +58,8 @@ impl Config {
     /// relative to its folder.
     ///
     /// # Errors
-    /// The file cannot be read or is not TOML; or every problem that was found, each with its key.
+    /// The file cannot be read or is not TOML, or its values have problems: all of them, each with
+    /// its key.
     pub fn load(
         path: &Path,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -122,12 +123,12 @@ impl Configuration for Config {
     }
 }
 
-/// Why the perpetuals venue's test network is refused: a plan built from its readings would place
-/// orders on the main one.
+/// The refusal of the perpetuals venue's test network. A plan from its readings would place orders
+/// on the main network.
 const TEST_NETWORK: &str = "the test network cannot be used: orders are signed for the main network, where a coin \
     has another asset id";
 
-/// Whether a URL is the test network of the perpetuals venue, under whatever name of its domain.
+/// Whether a URL is the test network of the perpetuals venue, under any name of its domain.
 fn is_test_network(url: &str) -> bool {
     const DOMAIN: &str = "hyperliquid-testnet.xyz";
     Url::parse(url)

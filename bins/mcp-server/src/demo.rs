@@ -1,9 +1,8 @@
 //! `mcp-server demo`: a swap plan from the request to its execution, with nothing but this binary.
 //!
-//! The server is the production one: the same composition, the real aggregator adapter, the same
-//! checks. What stands in for the world is an embedded chain with the router's interface, and
-//! recorded quotes served over HTTP. Nothing signs: the chain sends for its own accounts, as
-//! development nodes do.
+//! The demo runs the production server: the same composition, the real aggregator adapter and the
+//! same checks. An embedded chain with the router's interface and recorded quotes over HTTP stand
+//! in for the world. Nothing signs: the chain sends for its own accounts, as development nodes do.
 
 mod execution;
 mod forgery;
@@ -29,7 +28,7 @@ use self::stage::Stage;
 use crate::config::ConfigError;
 use crate::serve::ServeError;
 
-/// Why the demo did not come to its end.
+/// Why the demo stopped early.
 #[derive(Debug, Error)]
 pub(crate) enum DemoError {
     #[error("the embedded chain: {0}")]
@@ -54,17 +53,17 @@ pub(crate) enum DemoError {
     Broken(#[from] Broken),
 }
 
-/// Something that the transcript would claim and that does not hold.
+/// A claim of the transcript that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("step {step}: {what}: expected {expected}, observed {observed}")]
 pub(crate) struct Broken {
     /// The step of the transcript.
     pub(crate) step: u8,
-    /// What it is about.
+    /// The subject of the claim.
     pub(crate) what: &'static str,
-    /// What had to be.
+    /// The expected value.
     pub(crate) expected: String,
-    /// What was.
+    /// The observed value.
     pub(crate) observed: String,
 }
 
@@ -78,7 +77,7 @@ impl Broken {
         }
     }
 
-    /// Both sides are equal.
+    /// Checks that both sides are equal.
     fn unless_equal<T: PartialEq + ToString>(
         step: u8,
         what: &'static str,
@@ -98,7 +97,7 @@ impl Broken {
     }
 }
 
-/// Shows the transcript; then serves until Ctrl-C, or ends at once.
+/// Shows the transcript, then serves until Ctrl-C. With `once` it ends after the transcript.
 pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError> {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned());
     start_log(&LogSection {

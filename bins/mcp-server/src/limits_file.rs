@@ -1,9 +1,8 @@
-//! What outlives a restart: what was used of the upstreams' limits, and what callers have left of
-//! their shares.
+//! The state that outlives a restart: the use of the upstreams' limits, and the callers' shares.
 //!
 //! Quotas and long windows are written before the calls that they count. Shares change with every
-//! call, so they are written together every few seconds and at the end: a crash gives back what was
-//! used since the last time.
+//! call, so they are written together every few seconds and at the end. A crash therefore gives
+//! back the shares that were used since the last write.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +14,11 @@ use tokio::time::{Instant, interval_at};
 
 use crate::shares::Shares;
 
-/// How often shares are written.
+/// The time between two writes of shares.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
-/// After how many writes old rows are thrown away: about an hour.
+/// The number of writes after which old rows are deleted: about an hour.
 const PRUNE_AFTER: u32 = 720;
-/// The most pools and shares that are kept. Of more, those that changed longest ago are whole again
+/// The most pools and shares in the file. Beyond it, those that changed longest ago are full again
 /// after a restart.
 const MOST_LEVELS: u32 = 65_536;
 
@@ -32,10 +31,10 @@ pub(crate) struct LimitsFile {
 }
 
 impl LimitsFile {
-    /// Opens the file at `path` for this server alone, and goes on with the shares that are in it.
+    /// Opens the file at `path` for this server alone, and restores the shares in it.
     ///
     /// # Errors
-    /// A file that cannot be used, or that another server uses.
+    /// The file cannot be used, or another server uses it.
     pub(crate) async fn open(
         path: &str,
         shares: Option<Arc<Shares>>,
@@ -43,7 +42,7 @@ impl LimitsFile {
     ) -> Result<Self, StoreError> {
         let store = Arc::new(SqliteStore::open_alone(path, StoreOptions::default())?);
         if let Some(shares) = &shares {
-            // Nothing has, but from now on it is noted.
+            // Nothing has changed yet. The call starts the recording of changes.
             shares.changed();
             let now = millis(clock.now());
             for Level { name, amount, at } in store.levels().await? {
@@ -57,12 +56,12 @@ impl LimitsFile {
         })
     }
 
-    /// Where quotas and windows are written.
+    /// The store of quotas and windows.
     pub(crate) fn limits(&self) -> Arc<dyn QuotaStore> {
         self.store.clone()
     }
 
-    /// Writes shares from time to time, for ever.
+    /// Writes shares periodically, without end.
     pub(crate) async fn keep_up(self) {
         let mut ticks = interval_at(Instant::now(), SAVE_EVERY);
         let mut written: u32 = 0;
@@ -71,7 +70,7 @@ impl LimitsFile {
             if written.checked_rem(PRUNE_AFTER) == Some(0) {
                 let now = millis(self.clock.now()) / 1_000;
                 if let Err(error) = self.store.prune(now).await {
-                    tracing::warn!(%error, "old rows cannot be thrown away");
+                    tracing::warn!(%error, "cannot delete old rows");
                 }
             }
             written = written.wrapping_add(1);
@@ -79,7 +78,7 @@ impl LimitsFile {
         }
     }
 
-    /// Writes what has changed since the last time.
+    /// Writes the shares that changed since the last write.
     pub(crate) async fn save(&self) {
         let Some(shares) = &self.shares else {
             return;
@@ -95,8 +94,8 @@ impl LimitsFile {
         };
         let levels = changed.iter().copied().map(level).collect();
         if let Err(error) = self.store.keep_levels(levels, MOST_LEVELS).await {
-            tracing::error!(%error, "a restart would forget what callers have used");
-            // The next time writes it.
+            tracing::error!(%error, "cannot write the callers' shares: a restart would forget their use");
+            // The next write includes them.
             changed.into_iter().for_each(|key| shares.note(key));
         }
     }

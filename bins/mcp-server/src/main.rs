@@ -1,4 +1,4 @@
-//! The command `mcp-server`; everything it does is in the library.
+//! The command `mcp-server`. The library does the work.
 
 use std::process::ExitCode;
 

@@ -1,9 +1,10 @@
-//! The Model Context Protocol over any set of tools: which revision a request speaks, and what its
-//! method answers.
+//! The Model Context Protocol over any set of tools: determines the revision of a request and
+//! answers its method.
 //!
-//! Three kinds of request are served side by side, each judged by itself, without sessions: the
-//! current revision with everything in every request; the revisions before it, with their
-//! `initialize`; and bare calls that name no revision.
+//! There are no sessions; each request is judged by itself. It may be of three kinds: of the
+//! current revision, which carries everything in every request; of an earlier revision, which
+//! begins with `initialize`; or a bare call that names no revision. Transports and tools are
+//! elsewhere.
 
 mod dispatcher;
 mod era;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The time since some moment.
+/// Reads the time since an arbitrary moment.
 pub(crate) type Monotonic = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// The system's clock.

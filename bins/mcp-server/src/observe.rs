@@ -1,4 +1,4 @@
-//! What operators see: metrics.
+//! Metrics for operators.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use metrics::{
 };
 use server_process::Metrics;
 
-/// The methods that have a label of their own; a caller cannot make up further ones.
+/// The methods that have a label. A caller cannot add further labels.
 const METHODS: [&str; 7] = [
     "initialize",
     "logging/setLevel",
@@ -21,7 +21,7 @@ const METHODS: [&str; 7] = [
     "tools/list",
 ];
 
-/// The statuses that are counted from the start.
+/// The statuses whose series exist from the start.
 const STATUSES: [&str; 12] = [
     "200", "202", "204", "400", "403", "404", "405", "406", "408", "413", "415", "503",
 ];
@@ -37,7 +37,7 @@ pub(crate) static METRICS: Metrics = Metrics::new(|| {
 
 fn describe() {
     describe_gauge!("svc_build_info", "always 1; its label is the version");
-    describe_gauge!("svc_mcp_calls_in_flight", "tool calls that are worked on");
+    describe_gauge!("svc_mcp_calls_in_flight", "tool calls in progress");
     gauges::describe();
     data_sources::probe::describe();
     describe_counter!(
@@ -67,7 +67,7 @@ pub(crate) fn answered(status: u16) {
     }
 }
 
-/// Counters of what the dispatcher does, each looked up once.
+/// The dispatcher's counters, each looked up once.
 pub(crate) struct Calls {
     methods: [Counter; METHODS.len()],
     other_method: Counter,
@@ -77,7 +77,7 @@ pub(crate) struct Calls {
     in_flight: Gauge,
 }
 
-/// One call in the gauge of those that are worked on.
+/// Counts one call in the gauge of calls in progress until it is dropped.
 pub(crate) struct InFlight(Gauge);
 
 impl Drop for InFlight {
@@ -113,7 +113,7 @@ impl Calls {
         }
     }
 
-    /// Counts a call as worked on until what is returned is dropped.
+    /// Counts a call as in progress until the returned value is dropped.
     pub(crate) fn begin(&self) -> InFlight {
         self.in_flight.increment(1);
         InFlight(self.in_flight.clone())

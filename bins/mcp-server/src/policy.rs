@@ -1,4 +1,4 @@
-//! The reviewed fee configuration of a file, and how long plans live.
+//! Reads the policy of plans: the reviewed fee configuration and the plans' life.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use thiserror::Error;
 
 use crate::config::PlansSection;
 
-/// Why there is no policy.
+/// Why a configuration gives no policy.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// No file is named.
+    /// The configuration names no file.
     #[error(
         "plans.fee_config: is missing: every plan is checked against it, and there is no default for who is paid"
     )]
@@ -36,7 +36,7 @@ pub enum PolicyError {
         /// Where and why.
         detail: String,
     },
-    /// A value that cannot be.
+    /// A value cannot be used.
     #[error("plans.fee_config: {}: {error}", path.display())]
     Unusable {
         /// The file.
@@ -44,7 +44,7 @@ pub enum PolicyError {
         /// Every problem, by its key.
         error: FeeConfigError,
     },
-    /// Recipients that must not be paid.
+    /// The file names recipients that must not be paid.
     #[error("plans.fee_config: {}: {}", path.display(), listed(problems))]
     Recipients {
         /// The file.
@@ -52,7 +52,7 @@ pub enum PolicyError {
         /// Every one of them, by its key in the file.
         problems: Vec<Problem>,
     },
-    /// A life that no plan may have.
+    /// The life of a rail's plans is out of bounds.
     #[error("plans.{rail}_valid_seconds: expected 30 to 600")]
     Life {
         /// The rail.
@@ -60,7 +60,7 @@ pub enum PolicyError {
     },
 }
 
-/// The policy of a configuration.
+/// Reads the policy of a configuration.
 ///
 /// # Errors
 /// A [`PolicyError`] that names the key.
@@ -80,7 +80,7 @@ pub(crate) fn read(plans: &PlansSection) -> Result<Policy, PolicyError> {
     Ok(policy)
 }
 
-/// [`read`], for plans that will be signed: refuses recipients that must not be paid. A demo may
+/// [`read`] for plans that callers will sign: refuses recipients that must not be paid. A demo may
 /// pay them.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! JSON-RPC 2.0 as MCP uses it: one request or notification in, at most one message out.
 //!
-//! A message is read once, borrowed from the text that it came in. Members that are not looked into
+//! A message is read once, and borrows from its own text. Members that the server does not need
 //! stay text.
 
 mod depth;

@@ -1,4 +1,4 @@
-//! Composition: from a configuration to a server.
+//! Composes a server from a configuration, and runs it.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -40,22 +40,22 @@ pub enum ServeError {
     /// An upstream cannot be set up.
     #[error("{0}")]
     Upstream(#[from] UpstreamError),
-    /// The file of what outlives a restart cannot be used.
+    /// The file for the state that outlives a restart cannot be used.
     #[error("storage.url: {0}")]
     Storage(#[from] StoreError),
 }
 
-/// What a server is composed of, for those who bring their own parts.
+/// The parts of a server. Embedders and tests may bring their own.
 pub struct Parts<T> {
     /// The tools.
     pub toolbox: T,
-    /// The systems on which they depend.
+    /// The state of the systems that the tools depend on.
     pub health: Arc<dyn Health>,
 }
 
 impl Parts<Tools<Upstreams>> {
-    /// The parts that a configuration names. Nothing outside is asked anything yet. Recipients of
-    /// fees may be accounts of local test chains, which the commands that serve refuse.
+    /// Builds the parts that a configuration names. It sends no request. It accepts recipients of
+    /// fees that are accounts of local test chains, which the serving commands refuse.
     ///
     /// # Errors
     /// A [`ServeError`] that names the key.
@@ -63,7 +63,7 @@ impl Parts<Tools<Upstreams>> {
         Self::with_policy(config, policy::read(&config.plans)?)
     }
 
-    /// [`Self::open`] with a policy that was read already.
+    /// [`Self::open`] with a policy that the caller has read.
     ///
     /// # Errors
     /// An upstream that cannot be set up.
@@ -79,18 +79,18 @@ impl Parts<Tools<Upstreams>> {
         })
     }
 
-    /// The same for callers who do not know each other: each has a share of what the venues allow.
+    /// Gives each caller a share of the venues' limits, for callers that do not know each other.
     #[must_use]
     pub fn shared(mut self, config: &Config) -> Self {
         self.toolbox = self.toolbox.shared(|rail| config.plans.shares.rules(rail));
         self
     }
 
-    /// Goes on where the last server stood that used the configured file, and keeps there what is
-    /// used from now on. `None` without a file: then everything is kept in memory.
+    /// Continues from the limits in the configured file, and records further use there. Returns
+    /// `None` without a file: all state then stays in memory.
     ///
     /// # Errors
-    /// A file that cannot be used, or that another server uses.
+    /// The file cannot be used, or another server uses it.
     pub(crate) async fn keep(&self, config: &Config) -> Result<Option<LimitsFile>, ServeError> {
         let Some(file) = config.storage.file() else {
             return Ok(None);
@@ -110,10 +110,10 @@ pub struct Service<T> {
 }
 
 impl<T: Toolbox> Service<T> {
-    /// Listens with the given parts.
+    /// Binds the address of the configuration with the given parts.
     ///
     /// # Errors
-    /// The address.
+    /// The address cannot be bound.
     pub async fn compose(config: &Config, parts: Parts<T>) -> Result<Self, ServeError> {
         let address = config.listen();
         let limits = server_process::limits(&config.server);
@@ -149,7 +149,7 @@ impl<T: Toolbox> Service<T> {
         self.server.local_addr()
     }
 
-    /// Serves until `shutdown` resolves; then requests in flight are finished.
+    /// Serves until `shutdown` resolves, then finishes the requests in flight.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Drained {
         let upkeep = tokio::spawn(observe::METRICS.keep());
         let looks = tokio::spawn(self.health.clone().keep());

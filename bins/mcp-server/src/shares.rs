@@ -1,10 +1,10 @@
-//! What callers may use of the venues' limits.
+//! Divides the venues' limits among callers.
 //!
-//! A venue limits how often this server asks it, so that one caller could use up what is there for
-//! all. Each rail therefore has a pool of upstream requests for everybody, and each client address
-//! a share of its own for the time in which the pool is dry ([`credit::Newcomers`]). A call takes
-//! the most that its plan can cost before anything is asked, and gives back what it did not use;
-//! what the server knows already costs nothing.
+//! A venue limits the requests of this server, so one caller could use up the limit of all. Each
+//! rail therefore has a pool of upstream requests for everybody, and each client address has a
+//! share of its own while the pool is dry ([`credit::Newcomers`]). Before its first request a call
+//! takes the most that its plan can cost, and afterwards it gives back the unused part. An answer
+//! from memory costs nothing.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -18,27 +18,27 @@ use plan_builder::{Refusal, Request};
 
 use crate::monotonic::{Monotonic, millis};
 
-/// What one request is worth in the unit of [`credit`], so that requests an hour are a whole number
-/// a second.
+/// The cost of one request in the unit of [`credit`]. With this value a number of requests an hour
+/// is a whole number a second.
 const REQUEST: Cost = Cost::micro_usd(3_600);
 
-/// How many requests callers may cause at the upstreams of one rail.
+/// The requests that callers may cause at the upstreams of one rail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShareRules {
-    /// What all callers together may use at once.
+    /// The most that all callers together may use at once.
     pub pool: u32,
-    /// What comes back to the pool in an hour.
+    /// The pool's refill in an hour.
     pub pool_per_hour: u32,
-    /// What one client address may use at once while the pool is dry.
+    /// The most that one client address may use at once while the pool is dry.
     pub address: u32,
-    /// What comes back to an address in an hour.
+    /// An address's refill in an hour.
     pub address_per_hour: u32,
 }
 
 impl ShareRules {
-    /// What fits the venue's own limit for a server without a key: LI.FI 75 quotes in two hours,
-    /// Circle 35 requests a second, Polymarket several hundred in ten seconds, Hyperliquid 60
-    /// readings a minute.
+    /// Shares that fit the venue's own limit for a server without a key: LI.FI 75 quotes in two
+    /// hours, Circle 35 requests a second, Polymarket several hundred in ten seconds, Hyperliquid
+    /// 60 readings a minute.
     #[must_use]
     pub const fn usual(rail: Rail) -> Self {
         let (pool, pool_per_hour, address, address_per_hour) = match rail {
@@ -67,14 +67,14 @@ impl ShareRules {
     }
 }
 
-/// The most requests that any plan of a rail causes when no request has to be repeated: the
-/// readings of its venue, and the nodes that simulate it or read its account. That a node is asked
-/// for its chain once is not counted.
+/// The most requests that any plan of a rail causes when no request is repeated: readings of its
+/// venue, and requests to nodes for its simulation or its account. The one request for a node's
+/// chain id does not count.
 #[must_use]
 pub(crate) const fn most(rail: Rail) -> u32 {
     match rail {
-        // A quote, a second one without an exchange that is not reviewed, two prices in one
-        // request, a simulation.
+        // A quote, a second quote without an unreviewed exchange, two prices in one request, a
+        // simulation.
         Rail::Swap => 4,
         Rail::Bridge => BRIDGE + 2 * SAFE,
         Rail::PerpOrder => 5,
@@ -82,18 +82,18 @@ pub(crate) const fn most(rail: Rail) -> u32 {
     }
 }
 
-/// The most that the cheapest kind of request of a rail causes. A share may hold no more: dearer
-/// ones come out of the pool then.
+/// The most requests that the cheapest kind of plan of a rail causes, and so the least that a share
+/// must hold. Dearer plans then need the pool.
 #[must_use]
 pub(crate) const fn least(rail: Rail) -> u32 {
     match rail {
-        // The account is one reading: its code.
+        // One reading for the account: its code.
         Rail::Bridge => BRIDGE + 1,
         Rail::Swap | Rail::PmOrder | Rail::PerpOrder => most(rail),
     }
 }
 
-/// The most that one request causes.
+/// The most requests that one plan causes.
 fn most_of(request: &Request) -> u32 {
     match request {
         Request::Bridge(bridge) if bridge.asked().account_kind == AccountKind::Safe => {
@@ -103,17 +103,18 @@ fn most_of(request: &Request) -> u32 {
     }
 }
 
-/// Of a bridge: the fees, what is left of fast transfers, the chain's least fee, a simulation.
+/// Requests of a bridge: the fees, the remaining fast transfers, the chain's least fee, a
+/// simulation.
 const BRIDGE: u32 = 4;
-/// Of a Safe, on each of its chains: its code, owners, threshold, version, singleton and the code
-/// of that, modules, guard, guard of modules and fallback handler.
+/// Requests for a Safe on each of its chains: its code, owners, threshold, version, singleton, the
+/// singleton's code, modules, guard, guard of modules and fallback handler.
 const SAFE: u32 = 10;
 
 /// The pools and shares of a server.
 pub(crate) struct Shares {
     rails: [Mutex<Newcomers>; Rail::ALL.len()],
     clock: Monotonic,
-    /// What has changed since it was last written; empty where nobody writes it.
+    /// The pools and shares that changed since the last write; unset when nobody writes them.
     changed: OnceLock<Mutex<HashSet<Key>>>,
 }
 
@@ -121,7 +122,7 @@ pub(crate) struct Shares {
 pub(crate) type Key = (Rail, Option<IpAddr>);
 
 impl Shares {
-    /// Everything full, with the rules of each rail.
+    /// Full pools and shares with the rules of each rail.
     pub(crate) fn new(rules: impl Fn(Rail) -> ShareRules, clock: Monotonic) -> Self {
         let now = millis(&clock);
         Self {
@@ -131,8 +132,8 @@ impl Shares {
         }
     }
 
-    /// Takes what the plan of a request can cost from the pool, or from the share of the client's
-    /// address.
+    /// Takes the most that the plan of a request can cost, from the pool or from the share of the
+    /// client's address.
     ///
     /// # Errors
     /// `rate_limited`, with the time after which the share suffices.
@@ -164,8 +165,8 @@ impl Shares {
         })
     }
 
-    /// Sets a pool or share to the `level` that it had some time ago, under the name that
-    /// [`Self::level`] gave it. What is not known any more is left out.
+    /// Sets a pool or share to the `level` that it had `since_ms` ago, by the name that
+    /// [`Self::level`] gave it. Ignores an unknown name.
     pub(crate) fn resume(&self, name: &str, level: u64, since_ms: u64) {
         let (rail, address) = match name.split_once(' ') {
             None => (name, None),
@@ -185,8 +186,8 @@ impl Shares {
         }
     }
 
-    /// What has changed since the last time this was asked; from the first time on changes are
-    /// noted.
+    /// The pools and shares that changed since the previous call. The first call starts the
+    /// recording of changes.
     pub(crate) fn changed(&self) -> Vec<Key> {
         lock(self.changed.get_or_init(Mutex::default))
             .drain()
@@ -208,7 +209,7 @@ impl Shares {
         (name, left.as_micro_usd())
     }
 
-    /// Notes that a pool or share has changed.
+    /// Records a change of a pool or share.
     pub(crate) fn note(&self, key: Key) {
         if let Some(changed) = self.changed.get() {
             lock(changed).insert(key);
@@ -227,8 +228,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was taken for one call. What its requests did not use is given back at its end, also when
-/// the caller goes away.
+/// The amount that one call took. Dropping it gives back the part that its requests did not use,
+/// even when the caller disconnects.
 pub(crate) struct Share<'a> {
     shares: &'a Shares,
     rail: Rail,
@@ -250,7 +251,7 @@ impl Drop for Share<'_> {
             let of = taken.share_of();
             self.shares.of(self.rail).give_back(taken, spent);
             self.shares.note((self.rail, of));
-            // More than was taken comes out of the pool.
+            // A cost above the taken amount comes out of the pool.
             self.shares.note((self.rail, None));
         }
     }

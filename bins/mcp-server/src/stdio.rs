@@ -1,5 +1,5 @@
-//! The same messages over standard input and output, one to a line, for an agent that starts the
-//! server itself.
+//! The transport over standard input and output, one message to a line, for an agent that starts
+//! the server itself. The dispatcher decides the answers.
 
 mod lines;
 mod work;
@@ -15,13 +15,12 @@ use self::work::Work;
 use crate::mcp::{Dispatcher, Toolbox};
 use crate::rpc::Fault;
 
-/// Messages that are worked on at a time. Beyond it the next line is not read before one of them is
-/// answered.
+/// The most messages in progress. At this number the next line waits until one is answered.
 pub(crate) const IN_FLIGHT: usize = 64;
-/// Answers that may wait to be written.
+/// The most answers that wait to be written.
 const WAITING: usize = 64;
 
-/// Serves until the input ends; then what is still being worked on is answered.
+/// Serves until the input ends, then answers the messages in progress.
 ///
 /// # Errors
 /// The input cannot be read, or the output cannot be written.

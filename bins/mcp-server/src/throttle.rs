@@ -1,4 +1,4 @@
-//! Limits on tool calls, whatever the tools do.
+//! Limits the rate and the concurrency of tool calls, for any toolbox.
 
 mod rate;
 
@@ -10,16 +10,15 @@ use self::rate::Rates;
 use crate::mcp::{ToolCall, ToolDescription, ToolResult, Toolbox};
 use crate::tools::refused;
 
-/// How many calls are taken.
+/// The limits on calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {
-    /// Calls a second of all callers, in the long run. While these are used up, each client address
+    /// Calls a second of all callers, in the long run. When they are used up, each client address
     /// still has a hundredth.
     pub per_second: u32,
-    /// Calls that may come at once. While these are used up, each client address still has a
-    /// hundredth.
+    /// Calls in a burst. When they are used up, each client address still has a hundredth.
     pub burst: u32,
-    /// Calls that are worked on at the same time.
+    /// Calls in progress at the same time.
     pub in_flight: u32,
 }
 
@@ -33,7 +32,7 @@ impl Default for CallLimits {
     }
 }
 
-/// A toolbox that refuses calls above the limits, by the name `rate_limited`.
+/// A toolbox that refuses calls above the limits as `rate_limited`.
 pub(crate) struct Throttle<T, C: Clock = MonotonicClock> {
     inner: T,
     limits: CallLimits,
@@ -71,7 +70,7 @@ where
     }
 
     async fn call(&self, call: &ToolCall<'_>) -> Option<ToolResult> {
-        // A name that means nothing is answered as such, at any load.
+        // An unknown name gets its own answer at any load.
         self.tools().iter().find(|tool| tool.name == call.name)?;
         if let Err(seconds) = self.rates.take(call.client) {
             let CallLimits {

@@ -17,7 +17,7 @@ use crate::shares::{ShareRules, Shares};
 use fence::FenceStatus;
 pub(crate) use fence::Pinned;
 
-/// Everything that the constructors ask of the world.
+/// The ports that the constructors read through.
 pub trait Ports:
     SwapQuotes + BridgeFees + Accounts + PmVenue + PerpVenue + Simulator + 'static
 {
@@ -28,7 +28,7 @@ impl<T> Ports for T where
 {
 }
 
-/// Fresh random bytes for each plan; `None` when the system has none.
+/// Gives fresh random bytes for each plan; `None` when the system has none.
 pub type Entropy = fn() -> Option<[u8; 32]>;
 
 /// The tools over their ports.
@@ -44,7 +44,7 @@ pub struct Tools<P> {
 }
 
 impl<P: Ports> Tools<P> {
-    /// The tools under the names of a brand, for one caller who may use them without limit.
+    /// The tools under the names of a brand, for one caller without a share.
     pub fn new(
         brand: &str,
         ports: P,
@@ -64,15 +64,15 @@ impl<P: Ports> Tools<P> {
         }
     }
 
-    /// The same for many callers, of whom each has a share of what the upstreams of a rail allow.
-    /// Beyond it calls are refused as `rate_limited`, before anything is asked.
+    /// Gives each of many callers a share of the upstreams' limits. A call beyond the share is
+    /// refused as `rate_limited` before it causes a request.
     #[must_use]
     pub fn shared(mut self, rules: impl Fn(Rail) -> ShareRules) -> Self {
         self.shares = Some(Arc::new(Shares::new(rules, monotonic())));
         self
     }
 
-    /// With the fence that the status record is about.
+    /// Sets the fence of the status record.
     #[must_use]
     pub(crate) fn fenced(mut self, pinned: Option<Pinned>) -> Self {
         if let Some(pinned) = pinned {
@@ -81,17 +81,17 @@ impl<P: Ports> Tools<P> {
         self
     }
 
-    /// What callers have left of their shares; `None` where nobody shares.
+    /// The callers' shares; `None` when there is only one caller.
     pub(crate) fn shares(&self) -> Option<Arc<Shares>> {
         self.shares.clone()
     }
 
-    /// What the constructors ask.
+    /// The ports of the constructors.
     pub(crate) fn ports(&self) -> &P {
         &self.ports
     }
 
-    /// Builds one plan, out of the caller's share.
+    /// Builds one plan; its requests count against the caller's share.
     async fn prepare(&self, rail: Rail, call: &ToolCall<'_>) -> Result<Sealed, Refusal> {
         let request = Request::parse(rail, call.arguments.json())?;
         match &self.shares {
@@ -140,7 +140,7 @@ impl<P: Ports> Toolbox for Tools<P> {
             }
             return Some(Box::pin(self.fence.call(&call.arguments)).await);
         };
-        // Boxed: every other message would carry the room that building a plan needs.
+        // Boxed: the future that builds a plan is large, and other messages do not need it.
         Some(match Box::pin(self.prepare(*rail, call)).await {
             Ok(plan) => ToolResult {
                 structured: plan.into_json(),
@@ -154,7 +154,7 @@ impl<P: Ports> Toolbox for Tools<P> {
     }
 }
 
-/// What `tools/list` shows, in its order.
+/// The entries of `tools/list`, in their order.
 pub(crate) fn describe(brand: &str) -> Vec<ToolDescription> {
     let constructors = Rail::ALL.iter().map(|rail| rails::describe(brand, *rail));
     let fence = FenceStatus::new(brand).describe();

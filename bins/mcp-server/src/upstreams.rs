@@ -31,9 +31,9 @@ use crate::tools::Pinned;
 #[derive(Debug, Error)]
 #[error("{key}: {error}")]
 pub struct UpstreamError {
-    /// The table.
+    /// The upstream's table in the configuration.
     pub key: &'static str,
-    /// What is wrong.
+    /// Why its client cannot be set up.
     pub error: TransportError,
 }
 
@@ -50,21 +50,21 @@ struct Adapters {
     rpc: RpcReader,
     /// Prices that are not the aggregator's, where they are configured.
     prices: Option<Defillama>,
-    /// What is reviewed, once it is known.
+    /// The reviewed fee configuration, set once.
     fees: OnceLock<FeePolicy>,
-    /// Reviewed legs that the routers did not accept when they were last asked.
+    /// Reviewed legs that the routers refused at the last look.
     refused_legs: Mutex<Vec<(String, String)>>,
-    /// What the last probes found.
+    /// The results of the last probes.
     probed: Board,
 }
 
-/// How long what the routers said of the reviewed legs stands.
+/// The time between two looks at the routers' whitelists.
 const NEXT_LOOK: Duration = Duration::from_secs(6 * 3600);
-/// The same where a node failed.
+/// The time until the next look after one in which a node failed.
 const NEXT_TRY: Duration = Duration::from_secs(600);
 
 impl Upstreams {
-    /// The upstreams of a configuration. None of them is asked anything yet.
+    /// Sets up the upstreams of a configuration. It sends no request.
     ///
     /// # Errors
     /// An upstream whose URL or key cannot be used.
@@ -113,7 +113,7 @@ impl Upstreams {
         })))
     }
 
-    /// The fence that a configuration pins; `None` without `[delegation]`. It is not asked yet.
+    /// The fence that a configuration pins; `None` without `[delegation]`. It sends no request.
     ///
     /// # Errors
     /// An address that cannot be used.
@@ -135,14 +135,15 @@ impl Upstreams {
         Ok(Some(Pinned::new(reader, section)))
     }
 
-    /// With the configuration whose legs are held against the routers' own whitelists.
+    /// Sets the fee configuration whose legs are compared with the routers' own whitelists.
     pub(crate) fn reviewed_by(self, fees: &FeePolicy) -> Self {
         // Set once, where the server is composed.
         let _ = self.0.fees.set(fees.clone());
         self
     }
 
-    /// Asks the routers of all chains with a node; whether every node answered.
+    /// Compares the reviewed legs with the routers' whitelists on every chain that has a node.
+    /// Returns whether every node answered.
     pub(crate) async fn look_at_legs(&self) -> bool {
         let Some(fees) = self.0.fees.get() else {
             return true;
@@ -166,7 +167,7 @@ impl Upstreams {
             .refused_legs
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // What a node that fails now had said before is not unsaid.
+        // A node that fails now does not revoke what it said before.
         if answered || !refused.is_empty() {
             *known = refused;
         }
@@ -175,21 +176,21 @@ impl Upstreams {
 }
 
 impl Upstreams {
-    /// Keeps what is used of quotas and long budgets in `store` from now on, and goes on where they
-    /// stand there.
+    /// Records the use of quotas and long budgets in `store` from now on, and continues from the
+    /// values that it holds.
     pub(crate) async fn keep_limits(&self, store: &Arc<dyn QuotaStore>) {
         for source in self.0.limited() {
             if let Err(error) = source.keep_limits(store.clone()).await {
                 let upstream = source.spec().name;
-                // A call that needs the counter of a quota tries again, and is refused without it.
-                tracing::error!(upstream, %error, "what was used of an upstream is not known");
+                // A call that needs a quota's counter reads it again, and is refused without it.
+                tracing::error!(upstream, %error, "cannot read the recorded use of this upstream's limits");
             }
         }
     }
 }
 
 impl Adapters {
-    /// Those whose limits are known. Nodes have none, and prices are asked for without a quota.
+    /// The upstreams with known limits. Nodes have none, and prices come without a quota.
     fn limited(&self) -> [&Source; 4] {
         let Self {
             lifi,

@@ -1,4 +1,4 @@
-//! Whether the promises were kept.
+//! Judges whether the promises were kept, from the observations alone.
 
 mod findings;
 #[cfg(test)]

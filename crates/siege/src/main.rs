@@ -26,13 +26,13 @@ struct Arguments {
     /// How long the crowd stays.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
     minutes: u64,
-    /// What decides all chance; a new one when absent.
+    /// The seed of all randomness; a new one when absent.
     #[arg(long)]
     seed: Option<u64>,
     /// Half a minute, with generous limits of time.
     #[arg(long, conflicts_with = "minutes")]
     quick: bool,
-    /// Who settles.
+    /// The settler.
     #[arg(long, value_enum, default_value_t = Settlement::Facilitator)]
     settlement: Settlement,
     /// How often both servers are killed and started again. Their memory is measured after the last

@@ -1,4 +1,4 @@
-//! The dependency graph against the rules of the layers.
+//! Compares the dependency graph with the rules of the layers.
 //!
 //! Two kinds of edge matter: the dependencies of a crate's build (normal and build dependencies),
 //! and those of its tests only. The rules of [`table`] concern the first kind; the second is free

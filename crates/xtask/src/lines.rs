@@ -11,7 +11,7 @@ use crate::{XtaskError, sources};
 pub struct Lines {
     /// Its folder from the root of the workspace.
     pub folder: String,
-    /// What is compiled without tests.
+    /// Lines that are compiled without tests.
     pub source: usize,
     /// Modules of tests, and the folders `tests`, `benches` and `examples`.
     pub tests: usize,
@@ -28,7 +28,7 @@ impl fmt::Display for Lines {
     }
 }
 
-/// The line above those of the crates.
+/// The heading of the table.
 pub const HEADING: &str = "crate                         source   tests";
 
 /// Counts the lines of every folder below `bins` and `crates`; the last row is the sum.
@@ -89,8 +89,8 @@ fn is_test_file(file: &Path) -> bool {
     outside || parts.any(is_tests)
 }
 
-/// The lines of a file before its module of tests, which stands last. That its tests are in another
-/// file is a line of the source.
+/// The lines of a file before its module of tests, which comes last. A declaration of tests in
+/// another file counts as source.
 fn source_lines(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let at = lines.windows(2).position(|pair| match pair {

@@ -1,4 +1,4 @@
-//! The Rust files of the workspace, whoever compiles them.
+//! Finds the Rust files of the repository, also those of crates outside the workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::XtaskError;
 /// Folders below the root that hold Rust.
 const FOLDERS: [&str; 2] = ["bins", "crates"];
 
-/// What is built or downloaded, at any depth.
+/// Folders of built or downloaded files, skipped at any depth.
 const SKIPPED: [&str; 2] = ["node_modules", "target"];
 
 /// Every `.rs` file, in order.

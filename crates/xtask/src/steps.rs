@@ -77,7 +77,7 @@ fn quick(session: &mut Session) {
     });
 }
 
-/// What holds between crates, between the files of a crate, and in them.
+/// Checks the rules between crates, between the files of a crate, and within files.
 fn layers() -> Result<(), XtaskError> {
     let arrows = layering::check(&layering::Graph::read(env!("CARGO_MANIFEST_DIR"))?);
     let circles = modules::circles(&root())?;

@@ -1,5 +1,5 @@
-//! `check-config --online`: what the nodes say to a configuration. The form and the exit codes are
-//! those of `api-server`.
+//! `check-config --online`: compares a configuration with the nodes that it names. The form and the
+//! exit codes are those of `api-server`.
 
 use calldata_checks::FeePolicy;
 use plan_builder::ports::{Accounts, PortErrorReason};
@@ -12,7 +12,7 @@ use crate::config::Config;
 pub(crate) async fn ask<A: Accounts>(config: &Config, fees: &FeePolicy, nodes: &A) -> Vec<Finding> {
     let mut findings = Vec::new();
     for id in config.chains.0.keys() {
-        // Checked when the configuration was read.
+        // Reading the configuration has checked the id.
         let Ok(chain_id) = id.parse::<u64>() else {
             continue;
         };
@@ -33,7 +33,8 @@ pub(crate) async fn ask<A: Accounts>(config: &Config, fees: &FeePolicy, nodes: &
     findings
 }
 
-/// One line for a chain whose legs are all on the router's whitelist; one for each that is not.
+/// One line for a chain whose legs are all on the router's whitelist; otherwise one line for each
+/// leg that is not.
 fn chain_findings(key: String, listings: &[Listing]) -> Vec<Finding> {
     if let Some(failed) = listings
         .iter()

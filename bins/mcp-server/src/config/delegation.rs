@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use server_config::{Problem, lenient};
 
-/// `[delegation]`: where the fence is read back, and what it has to be. Without the section the
-/// status record is empty.
+/// `[delegation]`: the address that reads the fence back, and the expected record. Without the
+/// section the status record is empty.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DelegationSection {
@@ -14,10 +14,10 @@ pub struct DelegationSection {
     pub policy_name: String,
     /// The digest of its rules.
     pub policy_digest: String,
-    /// Its cap of a swap, in US dollars.
+    /// Its cap for one swap, in US dollars.
     #[serde(deserialize_with = "lenient::scalar")]
     pub per_swap_cap_usd: u64,
-    /// The project that grants are bound to.
+    /// The id of the project that a grant names.
     pub project_id: String,
     /// A key of the paid API, so that both servers can share one file; not read here.
     pub instance_salt: Option<toml::Value>,
@@ -53,7 +53,8 @@ impl DelegationSection {
             ("delegation.project_id", &self.project_id),
         ] {
             if text.is_empty() {
-                let message = "is missing: the record shows it, and what is read back has to be it";
+                let message =
+                    "is missing: the status record shows it, and the fence must read back as it";
                 problems.push(Problem::new(key, message));
             }
         }

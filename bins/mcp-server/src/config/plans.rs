@@ -9,10 +9,10 @@ use server_config::{Problem, lenient};
 use super::SharesSection;
 use crate::throttle::CallLimits;
 
-/// What a brand looks like.
+/// The form of a brand, for messages.
 pub(super) const BRAND_RULE: &str = "expected 1 to 32 characters of a-z, 0-9 and _, the first a letter: every tool's name starts with it";
 
-/// `[plans]`: how long plans are valid, who is paid for them, how many are built.
+/// `[plans]`: the life of plans, the recipients of their fees, and the limits on calls.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlansSection {
@@ -32,27 +32,27 @@ pub struct PlansSection {
     pub perp_order_valid_seconds: u64,
     /// The versioned fee configuration. A relative path starts at the folder of this file.
     pub fee_config: Option<PathBuf>,
-    /// The fence policy that is installed. A relative path starts at the folder of this file.
+    /// The installed fence policy. A relative path starts at the folder of this file.
     pub fence_policy: Option<PathBuf>,
-    /// Whether plans are run in `eth_simulateV1` before they are given: `required`, `preferred` or
+    /// Whether plans run in `eth_simulateV1` before they are returned: `required`, `preferred` or
     /// `off`.
     pub simulation: String,
-    /// Whether a bridge plan for an `eoa` is given where no endpoint of its chain can say whether
-    /// it is a contract.
+    /// Whether a caller gets a bridge plan for an `eoa` when no endpoint of its chain can tell
+    /// whether the account is a contract.
     #[serde(deserialize_with = "lenient::boolean")]
     pub allow_unread_accounts: bool,
-    /// Who is asked for an independent price of a swap's tokens; nobody when absent.
+    /// The source of an independent price of a swap's tokens; none when absent.
     pub price_source: Option<PriceSource>,
-    /// Tool calls a second that are taken, in the long run and for all callers together.
+    /// The most tool calls a second, in the long run and for all callers together.
     #[serde(deserialize_with = "lenient::scalar")]
     pub calls_per_second: u32,
-    /// Tool calls that may come at once.
+    /// The most tool calls in a burst.
     #[serde(deserialize_with = "lenient::scalar")]
     pub calls_burst: u32,
-    /// Tool calls that are worked on at the same time.
+    /// The most tool calls in progress.
     #[serde(deserialize_with = "lenient::scalar")]
     pub calls_in_flight: u32,
-    /// What callers may use of the limits of the upstreams.
+    /// The callers' shares of the upstreams' limits.
     pub shares: SharesSection,
 }
 
@@ -87,7 +87,7 @@ impl Default for PlansSection {
 }
 
 impl PlansSection {
-    /// How many tool calls are taken.
+    /// The limits on tool calls.
     #[must_use]
     pub fn call_limits(&self) -> CallLimits {
         CallLimits {
@@ -106,7 +106,7 @@ impl PlansSection {
         }
     }
 
-    /// Whether plans are run; the default where the word is none.
+    /// Whether plans run before they are returned. An unknown word counts as the default.
     #[must_use]
     pub fn simulation_mode(&self) -> SimulationMode {
         SimulationMode::from_word(&self.simulation).unwrap_or_default()

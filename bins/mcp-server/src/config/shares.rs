@@ -6,18 +6,18 @@ use server_config::{Problem, lenient};
 
 use crate::shares::{ShareRules, least, most};
 
-/// `[plans.shares]`: what callers may use of the limits of each rail's upstreams. What is not set
-/// fits a server without keys.
+/// `[plans.shares]`: the callers' shares of the limits of each rail's upstreams. The defaults fit a
+/// server without keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SharesSection {
-    /// The aggregator's.
+    /// Shares of the aggregator.
     pub swap: ShareTable,
-    /// Of the bridge's fees.
+    /// Shares of the source of bridge fees.
     pub bridge: ShareTable,
-    /// The prediction market's.
+    /// Shares of the prediction market.
     pub pm_order: ShareTable,
-    /// The perpetuals venue's.
+    /// Shares of the perpetuals venue.
     pub perp_order: ShareTable,
 }
 
@@ -25,22 +25,22 @@ pub struct SharesSection {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShareTable {
-    /// What all callers together may use at once.
+    /// The most that all callers together may use at once.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub pool: Option<u32>,
-    /// What comes back to the pool in an hour.
+    /// The pool's refill in an hour.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub pool_per_hour: Option<u32>,
-    /// What one client address may use at once while the pool is dry.
+    /// The most that one client address may use at once while the pool is dry.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub address: Option<u32>,
-    /// What comes back to an address in an hour.
+    /// An address's refill in an hour.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub address_per_hour: Option<u32>,
 }
 
 impl SharesSection {
-    /// The rules of a rail.
+    /// The shares of a rail, with defaults for absent keys.
     #[must_use]
     pub fn rules(&self, rail: Rail) -> ShareRules {
         let (table, usual) = (self.table(rail), ShareRules::usual(rail));

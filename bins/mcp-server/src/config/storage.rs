@@ -7,11 +7,11 @@ use server_config::Problem;
 /// How the names of this server's files end.
 const NAME: &str = "rail.db";
 
-/// `[storage]`: where this server keeps what must outlive a restart.
+/// `[storage]`: the file for the state that outlives a restart.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageSection {
-    /// `sqlite://` and a path. Without it everything is kept in memory.
+    /// `sqlite://` and a path. Without it all state stays in memory.
     pub url: Option<String>,
     /// Keys of the paid API, so that both servers can share one file; not read here.
     answer_retention_seconds: Option<IgnoredAny>,
@@ -22,9 +22,9 @@ pub struct StorageSection {
 }
 
 impl StorageSection {
-    /// The path of the file: the one that `url` names if it ends in `rail.db`, otherwise the one
-    /// beside it that does. In a configuration that both servers share `url` names the ledger of
-    /// the paid API, which this server must not touch.
+    /// The path of the file. A `url` that ends in `rail.db` names it; otherwise it is the file of
+    /// that name beside the one that `url` names. In a configuration that both servers share, `url`
+    /// names the ledger of the paid API, which this server must not touch.
     #[must_use]
     pub fn file(&self) -> Option<String> {
         let path = self.url.as_deref()?.strip_prefix(SCHEME)?;

@@ -1,4 +1,4 @@
-//! The steps of a verified plan, sent one after another, and what they have to have done.
+//! Sends the steps of a verified plan one after another, and checks their effects.
 
 use alloy_primitives::{Address, B256, U64, U256};
 use dev_chain::{DevChain, DevChainError, base};
@@ -17,18 +17,18 @@ pub(super) struct Sent {
     pub(super) kind: String,
     pub(super) block: u64,
     pub(super) gas_used: u64,
-    /// What the router may take of the account's USDC after it.
+    /// The router's allowance of the account's USDC after the step.
     pub(super) allowance: U256,
 }
 
-/// Who has what.
+/// Balances and the allowance at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Standing {
     /// The account's USDC.
     pub(super) usdc: U256,
     /// The account's WETH.
     pub(super) weth: U256,
-    /// What the router may take of the account's USDC.
+    /// The router's allowance of the account's USDC.
     pub(super) allowance: U256,
     /// The USDC of each recipient of a fee, in the plan's order.
     pub(super) recipients: Vec<U256>,
@@ -56,7 +56,7 @@ impl Standing {
     }
 }
 
-/// Sends each step once the one before is in a block.
+/// Sends each step once the previous one is in a block.
 pub(super) async fn run(
     node: &Peer,
     chain: &DevChain,
@@ -84,7 +84,7 @@ struct Receipt {
     status: U64,
 }
 
-/// Every transaction of the embedded chain is in a block before its hash is returned.
+/// Sends one step. The embedded chain returns the hash of a transaction once it is in a block.
 async fn send(node: &Peer, from: Address, step: &Step) -> Result<Receipt, DemoError> {
     let broken = |observed: String| Broken::new(STEP, "a step's receipt", "success", observed);
     let hash = node
@@ -103,7 +103,7 @@ async fn send(node: &Peer, from: Address, step: &Step) -> Result<Receipt, DemoEr
     }
 }
 
-/// That exactly what the plan says has happened, and that the plan's own simulation had said so.
+/// Checks that the effects are exactly those of the plan and of its simulation.
 pub(super) fn judge(
     plan: &Plan,
     before: &Standing,

@@ -1,4 +1,4 @@
-//! Plans that somebody changed on the way, and what the verifier says of them.
+//! Changed plans, and the verifier's refusals of them.
 
 use alloy_primitives::{Address, U256, hex, keccak256};
 use alloy_sol_types::SolCall;
@@ -13,25 +13,25 @@ use serde_json::{Value, json};
 use super::Broken;
 use super::plan::Plan;
 
-/// The check that refuses whatever was changed without computing the digest again.
+/// The check that refuses a change without a new digest.
 pub(super) const DIGEST: &str = "payload_digest_committed";
-/// The check that refuses whatever pays somebody else.
+/// The check that refuses a payment to another account.
 pub(super) const RECEIVER: &str = "agg_receiver_account_bound";
-/// Who would like to be paid.
+/// The account that the changes pay.
 const ATTACKER: Address = Address::repeat_byte(0xba);
 
 /// One way to change a plan.
 pub(super) struct Forgery {
-    /// In words.
+    /// The change in words.
     pub(super) what: &'static str,
-    /// The name by which it is refused.
+    /// The check that refuses it.
     pub(super) check: &'static str,
-    /// Whether the attacker computes the digest again.
+    /// Whether the attacker computes a new digest.
     pub(super) resealed: bool,
     change: fn(&mut Value) -> Option<()>,
 }
 
-/// The ways that are shown.
+/// The changes of the transcript.
 pub(super) const FORGERIES: &[Forgery] = &[
     Forgery {
         what: "output paid to another account",
@@ -118,7 +118,7 @@ pub(super) const FORGERIES: &[Forgery] = &[
 ];
 
 impl Forgery {
-    /// The changed plan. `None` when the plan has not the form that this changes.
+    /// The changed plan; `None` when the plan has another form.
     pub(super) fn of(&self, plan: &str) -> Option<String> {
         let mut plan: Value = serde_json::from_str(plan).ok()?;
         (self.change)(&mut plan)?;
@@ -133,7 +133,7 @@ impl Forgery {
     }
 }
 
-/// Whoever verifies.
+/// The verifier, with its expectations.
 #[derive(Clone, Copy)]
 pub(super) struct Verifier<'a> {
     pub(super) request: &'a Request,
@@ -147,7 +147,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Changes each byte of the call in turn: every one of those plans is refused by its digest.
+/// Changes each byte of the call in turn, and checks that the digest refuses each of these plans.
 pub(super) fn try_every_byte<T>(
     plan: &Plan,
     verdict: impl Fn(&str) -> Result<T, Refusal>,
@@ -191,7 +191,7 @@ pub(super) fn try_every_byte<T>(
     Ok(())
 }
 
-/// That a plan was refused by this name.
+/// Checks that the refusal of a plan has this name.
 pub(super) fn refused_by(
     step: u8,
     what: &'static str,
@@ -227,7 +227,7 @@ fn edit_call(
     Some(())
 }
 
-/// Changes the last recipient of the fee leg, who is the service itself.
+/// Changes the last recipient of the fee leg: the service itself.
 fn edit_fees(plan: &mut Value, change: fn(&mut FeeDistribution)) -> Option<()> {
     edit_call(plan, |call| {
         if let Some(leg) = call._swapData.first_mut()
@@ -243,7 +243,7 @@ fn edit_fees(plan: &mut Value, change: fn(&mut FeeDistribution)) -> Option<()> {
     })
 }
 
-/// Whatever was ever approved to the router can be taken by one more leg that deposits it.
+/// Adds a leg. A leg can deposit any token that the account ever approved to the router.
 fn add_leg(call: &mut swapTokensMultipleV3ERC20ToERC20Call) {
     let Some(mut leg) = call._swapData.first().cloned() else {
         return;

@@ -1,4 +1,4 @@
-//! What a newcomer can do next; the lines work as they are printed.
+//! The next steps for a newcomer. Every printed line works as it is.
 
 use std::io::Write;
 
@@ -75,7 +75,7 @@ pub(super) fn invite(
     Ok(out.flush()?)
 }
 
-/// The steps as the embedded chain takes them.
+/// The steps as a batch of requests to the embedded chain.
 fn batch(plan: &Plan) -> Value {
     let steps = (1..).zip(&plan.payload.steps);
     let calls = steps.map(|(id, step)| {

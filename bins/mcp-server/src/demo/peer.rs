@@ -1,4 +1,4 @@
-//! A small JSON-RPC client over HTTP: what the agent of the demo has.
+//! The demo agent's JSON-RPC client over HTTP.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::net::TcpStream;
 
-/// Why the agent could not go on.
+/// Why an exchange failed.
 #[derive(Debug, Error)]
 pub(crate) enum PeerError {
     #[error("{address} cannot be reached: {error}")]
@@ -33,7 +33,7 @@ pub(crate) enum PeerError {
     Refused { method: &'static str, error: Value },
 }
 
-/// Somebody who answers JSON-RPC.
+/// An endpoint that answers JSON-RPC.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,

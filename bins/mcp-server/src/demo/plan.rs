@@ -1,4 +1,4 @@
-//! The returned plan as the agent reads it.
+//! The parts of a returned plan that the agent reads.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -13,7 +13,7 @@ sol! {
     function approve(address spender, uint256 value) external returns (bool);
 }
 
-/// An envelope, as far as the transcript shows it.
+/// The members of an envelope that the transcript shows.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Plan {
     pub(super) account_binding: Binding,
@@ -26,7 +26,7 @@ pub(super) struct Plan {
     pub(super) simulation: Option<Simulation>,
     pub(super) submission: Submission,
     pub(super) valid_until: String,
-    /// Exactly as it was returned.
+    /// The plan's text, byte for byte.
     #[serde(skip)]
     pub(super) text: String,
 }
@@ -99,7 +99,7 @@ pub(super) struct Simulation {
     pub(super) outcome: String,
 }
 
-/// What a simulation moved.
+/// A change of a balance in a simulation.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Change {
     #[serde(deserialize_with = "digits")]
@@ -114,7 +114,7 @@ pub(super) struct Submission {
 }
 
 impl Plan {
-    /// The plan in a tool's result, which holds it twice: as text and as structured content.
+    /// Reads the plan of a tool's result, which holds it twice: as text and as structured content.
     pub(super) fn of_result(result: &Value) -> Result<Self, Broken> {
         let broken =
             |expected: &str, observed: &str| Broken::new(1, "the result", expected, observed);
@@ -137,8 +137,8 @@ impl Plan {
         })
     }
 
-    /// Every assertion is there, and says that it holds. The demo reads no prices, so that one
-    /// check has nothing to judge.
+    /// Checks that every assertion is present and holds. The demo reads no prices, so one check has
+    /// nothing to judge.
     pub(super) fn judge(&self, account: Address) -> Result<(), Broken> {
         Broken::unless_equal(
             1,
@@ -183,7 +183,7 @@ impl Step {
         json!({"from": from, "to": self.to, "value": self.value, "data": self.data})
     }
 
-    /// What the step does, in words.
+    /// Describes the step in words.
     pub(super) fn words(&self) -> String {
         if let Ok(call) = approveCall::abi_decode(&self.data) {
             return format!(

@@ -1,4 +1,4 @@
-//! What stands in for the world: a chain, an aggregator, and an aggregator that lies.
+//! The stand-ins for the world: a chain, an aggregator, and an aggregator that lies.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -23,21 +23,21 @@ use crate::serve::{Parts, Service};
 
 /// The reviewed fee configuration of the demo, as a file of its own.
 const FEES: &str = include_str!("../../../../fixtures/vectors/plans/fees.toml");
-/// The recording in which the calldata pays somebody else than the quote says.
+/// The recording whose calldata pays another account than its quote says.
 const LIE: &str = "lifi_receiver_changed";
 
-/// Whose plan it is: an account of the embedded chain.
+/// The account of the plan: one of the embedded chain.
 pub(super) const ACCOUNT: Address = BUYER.address;
-/// What is swapped: 1,000 USDC.
+/// The swapped amount: 1,000 USDC.
 pub(super) const AMOUNT: u64 = 1_000_000_000;
-/// By how much the output may fall below the quote.
+/// The most by which the output may fall below the quote, in basis points.
 pub(super) const SLIPPAGE_BPS: u16 = 50;
-/// An allowance for the router that was left over before: 5 USDC.
+/// The router's allowance before the swap: 5 USDC.
 pub(super) const LEFT_OVER: u64 = 5_000_000;
 
 const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// The world.
+/// The stand-ins and the files of the demo.
 pub(super) struct Stage {
     pub(super) chain: DevChain,
     pub(super) rpc: RpcServer,
@@ -82,14 +82,14 @@ impl Stage {
         Running::start(&self.config(listen, &self.aggregator)?).await
     }
 
-    /// The same server over an aggregator that lies.
+    /// The server over an aggregator that lies.
     pub(super) async fn serve_deceived(&self) -> Result<(Running, ReplayServer), DemoError> {
         let liar = ReplayServer::start(Recordings::embedded()?.with_scenario(LIE)).await?;
         let running = Running::start(&self.config(ANYWHERE, &liar)?).await?;
         Ok((running, liar))
     }
 
-    /// Where the embedded chain answers.
+    /// A client of the embedded chain.
     pub(super) fn node(&self) -> Peer {
         Peer {
             address: self.rpc.address(),
@@ -123,7 +123,7 @@ impl Stage {
                 },
             },
         });
-        // Strings, tables and lists mean the same in both notations.
+        // The configuration has only values that JSON and TOML share.
         let text = toml::to_string(&config).map_err(std::io::Error::other)?;
         Ok(Config::parse(&text, [])?)
     }
@@ -135,7 +135,7 @@ impl Running {
         let address = service.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(service.run(async move {
-            // The sender is dropped at the latest with the server.
+            // Dropping the server drops the sender.
             drop(stopped.await);
         }));
         Ok(Self {
@@ -145,7 +145,7 @@ impl Running {
         })
     }
 
-    /// Where its tools are called.
+    /// A client of its tools.
     pub(super) fn tools(&self) -> Peer {
         Peer {
             address: self.address,
@@ -159,12 +159,12 @@ impl Running {
     }
 }
 
-/// What the agent asks for.
+/// The arguments of the agent.
 pub(super) fn arguments() -> Value {
     arguments_for(AMOUNT)
 }
 
-/// The same for another amount.
+/// The arguments for another amount.
 pub(super) fn arguments_for(amount: u64) -> Value {
     json!({
         "accountProfile": {"kind": "eoa", "address": ACCOUNT, "chainId": base::CHAIN_ID},
@@ -176,7 +176,7 @@ pub(super) fn arguments_for(amount: u64) -> Value {
     })
 }
 
-/// The same, as the verifier takes it.
+/// The arguments in the verifier's form.
 pub(super) fn request(arguments: &Value) -> Result<Request, Refusal> {
     Request::parse(Rail::Swap, &arguments.to_string())
 }

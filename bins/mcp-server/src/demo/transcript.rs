@@ -1,4 +1,4 @@
-//! The five steps, each checked before it is claimed.
+//! Prints the five steps. Each claim is checked before it is printed.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use super::{Broken, DemoError};
 pub(super) const TOOL: &str = "svc_prepare_swap";
 const EVERY_BYTE: &str = "any single byte of the call, each in turn";
 
-/// Shows every step; gives the plan.
+/// Shows every step and returns the plan.
 pub(super) async fn show(
     stage: &Stage,
     server: &Running,
@@ -251,7 +251,7 @@ async fn execute(
     Ok(())
 }
 
-/// What is printed.
+/// The output.
 struct Page<'a, W>(&'a mut W);
 
 impl<W: Write> Page<'_, W> {
@@ -267,7 +267,7 @@ impl<W: Write> Page<'_, W> {
         writeln!(self.0, "   {label:12} {text}")
     }
 
-    /// Rows of which the first has the label.
+    /// Writes rows; only the first has the label.
     fn rows(&mut self, label: &str, texts: impl Iterator<Item = String>) -> io::Result<()> {
         for (index, text) in texts.enumerate() {
             self.row(if index == 0 { label } else { "" }, text)?;
@@ -282,7 +282,7 @@ async fn call(server: &Running) -> Result<Value, DemoError> {
     Ok(server.tools().call("tools/call", params).await?)
 }
 
-/// The members of the refusal that a lying quote gets, beside which there is no plan.
+/// The members of the refusal of a lying quote. Checks that no plan comes with it.
 fn judge_refusal(result: &Value) -> Result<Value, Broken> {
     let broken = |expected: &str| Broken::new(4, "a lying quote", expected, result);
     let refused = result.pointer("/structuredContent/refused");

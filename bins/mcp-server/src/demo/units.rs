@@ -23,7 +23,7 @@ pub(super) fn percent(bps: u16) -> String {
     format!("{}.{:02} %", bps / 100, bps % 100)
 }
 
-/// What stands at an address of the stage.
+/// The name of an address of the stage.
 pub(super) fn name(address: alloy_primitives::Address) -> String {
     match address {
         base::USDC => "USDC".to_owned(),

@@ -1,4 +1,4 @@
-//! What is decided about an HTTP request, in order.
+//! Decides an HTTP request in a fixed order, and hands messages to the dispatcher.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,8 @@ use crate::observe;
 use crate::rpc::Fault;
 
 const PATH: &str = "/mcp";
-/// Says nothing but that the process is up, to whatever name: probes may use addresses.
+/// The path that answers under any `Host`, because probes may use addresses. It only says that the
+/// process is up.
 const OPEN: &str = "/healthz";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -50,8 +51,8 @@ impl<T: Toolbox> Endpoint<T> {
         }
     }
 
-    /// The operational endpoints. What they tell is no business of a page that has come here under
-    /// a foreign name.
+    /// Answers the operational endpoints. The guard also protects them: a page that reached this
+    /// server under a foreign name must not read them.
     fn operation(&self, parts: &Parts, id: RequestId) -> Reply {
         let path = parts.uri.path();
         if path != OPEN
@@ -117,7 +118,7 @@ impl<T: Toolbox> Handler for Endpoint<T> {
             headers.insert(REQUEST_ID, id);
         }
         if admitted && let Some(origin) = parts.headers.get(header::ORIGIN) {
-            // Only an origin that the guard let pass comes here.
+            // The guard has accepted this origin.
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             headers.insert(
                 header::ACCESS_CONTROL_EXPOSE_HEADERS,
@@ -169,7 +170,7 @@ fn method_not_allowed() -> Reply {
     reply
 }
 
-/// What a browser asks before a page of an origin that is served may post.
+/// Answers a browser's preflight request for a page of an accepted origin.
 fn preflight() -> Reply {
     let mut reply = reply::empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();

@@ -1,5 +1,6 @@
-//! Which `Host` and `Origin` values are served: a page of a browser must not reach a local server
-//! behind its user's back (DNS rebinding), nor read the answers of one that does not expect it.
+//! Accepts or refuses `Host` and `Origin` values. A page in a browser must not reach a local server
+//! without its user's knowledge (DNS rebinding), and must not read the answers of a server that
+//! does not expect it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,10 +14,10 @@ use url::Url;
 /// Why a request is refused before its body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum Intruder {
-    /// An `Origin` that is not served, more than one, or one that is no origin.
+    /// The `Origin` is not accepted, is repeated, or is not an origin.
     #[error("this Origin is not served; server.allowed_origins names those that are")]
     Origin,
-    /// A `Host` that is not served, more than one, or none.
+    /// The `Host` is not accepted, is repeated, or is missing.
     #[error(
         "this Host is not served; server.public_url and server.allowed_hosts name those that are"
     )]
@@ -33,7 +34,7 @@ impl Intruder {
     }
 }
 
-/// The values that are served.
+/// The accepted values.
 #[derive(Debug)]
 pub(crate) struct Guard {
     origins: Allowed,
@@ -44,15 +45,16 @@ pub(crate) struct Guard {
 enum Allowed {
     Any,
     These {
-        /// Names of the machine itself.
+        /// Whether names of the machine itself are accepted.
         loopback: bool,
         list: Vec<String>,
     },
 }
 
 impl Guard {
-    /// What a configuration lists, and always the server's own public URL. Without a list: the
-    /// machine itself, and for hosts the address that the server listens on.
+    /// Accepts the values that a configuration lists, and always the server's own public URL.
+    /// Without a list it accepts the machine itself, and as a host the address that the server
+    /// listens on.
     pub(crate) fn new(server: &ServerSection, listening: SocketAddr) -> Self {
         let public = server
             .public_url
@@ -74,15 +76,15 @@ impl Guard {
         Self { origins, hosts }
     }
 
-    /// Whether nothing but the machine itself is served.
+    /// Whether only the machine itself can reach this server.
     pub(crate) fn is_local_only(&self) -> bool {
         matches!(&self.hosts, Allowed::These { loopback: true, list } if list.is_empty())
     }
 
-    /// Lets a request pass.
+    /// Checks a request.
     ///
     /// # Errors
-    /// What keeps it out.
+    /// The header that keeps the request out.
     pub(crate) fn admit(&self, parts: &Parts) -> Result<(), Intruder> {
         let origin = only(&parts.headers, ORIGIN).ok_or(Intruder::Origin)?;
         if origin.is_some_and(|origin| !self.serves_origin(origin)) {
@@ -150,7 +152,7 @@ impl Allowed {
     }
 }
 
-/// The value of a header that may be there once: `None` when it is repeated or no text.
+/// The value of a header that may occur once: `None` when it is repeated or is not text.
 fn only(headers: &HeaderMap, name: http::HeaderName) -> Option<Option<&str>> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -160,7 +162,8 @@ fn only(headers: &HeaderMap, name: http::HeaderName) -> Option<Option<&str>> {
     }
 }
 
-/// The host of `host`, `host:port` or `[v6]:port`; none with user information or anything behind.
+/// The host of `host`, `host:port` or `[v6]:port`; `None` when there is user information or a
+/// suffix.
 fn host_of(authority: &str) -> Option<String> {
     let parsed: Authority = authority.parse().ok()?;
     (!authority.contains('@')).then(|| parsed.host().to_owned())

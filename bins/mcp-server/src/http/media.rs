@@ -1,8 +1,8 @@
-//! The two headers about media types.
+//! Reads `Content-Type` and `Accept`.
 
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 
-/// Whether the body is announced as JSON, once.
+/// Whether one `Content-Type` declares the body as JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
@@ -13,8 +13,8 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
         .is_ok_and(|value| essence(value).eq_ignore_ascii_case("application/json"))
 }
 
-/// Whether JSON may be sent back. Clients have to accept both JSON and event streams; people with
-/// `curl` accept anything.
+/// Whether the answer may be JSON. Clients have to accept both JSON and event streams; `curl`
+/// accepts anything.
 pub(crate) fn takes_json(headers: &HeaderMap) -> bool {
     let mut ranges = headers
         .get_all(ACCEPT)
@@ -38,7 +38,7 @@ fn essence(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
-/// `q=0`, however many zeros it is written with.
+/// Whether a media range has the quality 0, in any spelling of zero.
 fn is_excluded(range: &str) -> bool {
     range.split(';').skip(1).any(|parameter| {
         let quality = parameter.trim().strip_prefix(['q', 'Q']);

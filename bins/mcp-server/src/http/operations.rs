@@ -1,5 +1,4 @@
-//! The operational endpoints: whether the process is up, whether it can work, what it counts, how
-//! its upstreams do.
+//! The operational endpoints: liveness, readiness, metrics, and the state of the upstreams.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,33 +19,32 @@ use crate::observe;
 const ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
 const TEXT: HeaderValue = HeaderValue::from_static(METRICS_MEDIA_TYPE);
 
-/// The states in which no call is answered.
+/// The states of an upstream that answers no call.
 const NO_USE: [HealthState; 2] = [HealthState::Unavailable, HealthState::PaymentRequired];
 
-/// How the systems do on which the tools depend.
+/// Reports the state of the systems that the tools depend on.
 pub trait Health: Send + Sync + 'static {
-    /// One entry for each, in a stable order. Takes no time: what was last seen, not what a new
-    /// call would see.
+    /// Returns one entry for each system, in a stable order. Makes no call: the entries are the
+    /// last observations.
     fn observe(&self) -> Vec<Observed>;
 
-    /// What is left of the limits of each of them.
+    /// The remaining limits of each system.
     fn limits(&self) -> Limits {
         Limits::default()
     }
 
-    /// What keeps a part of the plans from being of use, as it was last seen: the component and the
-    /// reason.
+    /// The known reasons why some plans are of no use: each a component and a reason, as last
+    /// observed.
     fn concerns(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Looks again from time to time at what [`Self::concerns`] tells. Runs as long as the server
-    /// does.
+    /// Updates [`Self::concerns`] from time to time. Runs as long as the server does.
     fn keep(self: Arc<Self>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(std::future::ready(()))
     }
 
-    /// What the last probe of each source found, as `/status` shows it.
+    /// The result of the last probe of each source, as `/status` shows it.
     fn probes(&self) -> Vec<Value> {
         Vec::new()
     }
@@ -57,7 +55,7 @@ pub trait Health: Send + Sync + 'static {
     }
 }
 
-/// What is left of the limits of upstreams.
+/// The remaining limits of upstreams.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
     /// The budget of each family of calls.
@@ -76,10 +74,10 @@ impl Health for NoUpstreams {
     }
 }
 
-/// What was last seen of one upstream.
+/// The last observation of one upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// Which one: `lifi.quote`.
+    /// Its id, such as `lifi.quote`.
     pub id: String,
     /// Its state.
     pub state: HealthState,
@@ -99,14 +97,14 @@ pub struct Observed {
     pub calls: u64,
     /// Calls that failed since the start.
     pub failures: u64,
-    /// Weight that its calls may take now; `None` without a budget.
+    /// The weight that its calls may use now; `None` without a budget.
     pub budget_left: Option<u32>,
-    /// Weight that its calls may take in any `window_seconds`.
+    /// The weight that its calls may use in any `window_seconds`.
     pub budget_limit: Option<u32>,
     /// Length of the budget's window.
     pub window_seconds: Option<u32>,
-    /// Calls that are left of the day's or the month's quota, whichever has fewer; `None` without
-    /// one.
+    /// Remaining calls of the day's or the month's quota, whichever has fewer; `None` without a
+    /// quota.
     pub quota_left: Option<u64>,
     /// When the next day or month begins.
     pub quota_resets_at: Option<Timestamp>,
@@ -177,9 +175,9 @@ impl Operations {
         render(self)
     }
 
-    /// Ready as long as some plan can be built, and nobody has asked the server to end: a venue
-    /// that is down refuses its own plans by name, and a leg that the router does not accept leaves
-    /// the chain's other legs to serve.
+    /// The server is ready while it can build some plan and was not asked to end. A venue that is
+    /// down refuses its own plans by name. A leg that the router refuses leaves the chain's other
+    /// legs usable.
     fn readiness(&self) -> Reply {
         if self.draining.is_draining() {
             let (status, body) = readiness(false, [("server", Some("draining"))]);

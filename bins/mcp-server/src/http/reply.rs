@@ -43,7 +43,7 @@ pub(crate) fn empty(status: StatusCode) -> Reply {
     reply
 }
 
-/// An error beside `/mcp`, in the form that every error of the service has.
+/// An error of a path other than `/mcp`, in the form of every error of the service.
 pub(crate) fn error(status: StatusCode, code: &str, message: &str, id: RequestId) -> Reply {
     let body = json!({
         "error": {

@@ -1,4 +1,4 @@
-//! From one message to its answer.
+//! Answers one message.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use super::{About, RawArguments, ToolCall, ToolResult, Toolbox};
 use crate::observe::Calls;
 use crate::rpc::{Answer, Fault, Id, Message, push_quoted, string};
 
-/// Serves a toolbox, whatever carries the messages.
+/// Serves a toolbox over any transport.
 pub(crate) struct Dispatcher<T> {
     toolbox: T,
     rendered: Rendered,
@@ -28,8 +28,7 @@ impl<T: Toolbox> Dispatcher<T> {
         }
     }
 
-    /// Answers one message. `declared` is what the transport says of it beside the body; none for a
-    /// pipe.
+    /// Answers one message. `declared` holds the transport's headers; a pipe has none.
     pub(crate) async fn answer(&self, body: &[u8], declared: Option<&Declared<'_>>) -> Answer {
         match Message::parse(body) {
             Ok(message) => self.dispatch(&message, declared).await,
@@ -50,7 +49,7 @@ impl<T: Toolbox> Dispatcher<T> {
         };
         self.calls.message(&message.method);
         let Some(id) = message.id else {
-            // Nothing here waits for a notification, and one that is not known is not an error.
+            // The server waits for no notification, and an unknown one is not an error.
             return Answer::ACCEPTED;
         };
         let answered = match (message.method.as_ref(), era) {
@@ -64,7 +63,7 @@ impl<T: Toolbox> Dispatcher<T> {
             }),
             ("server/discover", Era::Modern) => Ok(Answer::result(id, &self.rendered.discover)),
             ("server/discover", Era::Legacy) if !is_versioned(declared) => {
-                // There is no such method in any revision that carries less.
+                // No revision with less metadata has this method.
                 Err(Fault::invalid_meta(
                     "params._meta is missing: server/discover carries \
                      io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities",
@@ -80,8 +79,8 @@ impl<T: Toolbox> Dispatcher<T> {
         answered.unwrap_or_else(|fault| fault.answer(Some(id)))
     }
 
-    /// The handshake of the revisions before 2026-07-28: the requested one of them, or the newest
-    /// of them.
+    /// The handshake of the revisions before 2026-07-28. It answers with the requested one of them,
+    /// or with the newest.
     fn initialize(&self, id: Id<'_>, message: &Message<'_>) -> Result<Answer, Fault> {
         let requested = message.params.find("protocolVersion").and_then(string);
         let requested = requested.ok_or_else(|| {
@@ -128,7 +127,7 @@ impl<T: Toolbox> Dispatcher<T> {
     }
 
     fn called(&self, id: Id<'_>, result: &ToolResult, era: Era) -> Answer {
-        // The text holds the same JSON with its quotes escaped.
+        // The text member repeats the JSON with its quotes escaped.
         let room = result.structured.len().saturating_mul(9) / 4;
         let mut body = Answer::open(id, room.saturating_add(512));
         body.extend_from_slice(match era {
@@ -157,7 +156,7 @@ impl<T: Toolbox> Dispatcher<T> {
     }
 }
 
-/// That a client does not ask for a page that was never offered.
+/// Refuses a request for a further page: the list has one.
 fn one_page(message: &Message<'_>) -> Result<(), Fault> {
     match message.params.find("cursor").map(|cursor| cursor.get()) {
         None | Some("null") => Ok(()),

@@ -1,5 +1,4 @@
-//! Which revision of the protocol a message speaks, and whether its headers and `_meta` agree with
-//! it.
+//! Determines the revision of a message, and checks that its headers and `_meta` agree with it.
 
 use std::net::IpAddr;
 
@@ -12,27 +11,27 @@ use crate::rpc::{Fault, Member, Members, Message, string};
 pub(crate) const MODERN: &str = "2026-07-28";
 /// The revisions with a handshake, newest first.
 ///
-/// 2025-03-26 is not among them: it is the one revision in which a server must take batches, and
-/// none are served.
+/// 2025-03-26 is not among them: it is the only revision that requires batches, and this server
+/// answers none.
 pub(crate) const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
-/// Everything that is served, as `server/discover` and version errors list it.
+/// Every supported revision, as `server/discover` and version errors list them.
 pub(crate) const SUPPORTED: [&str; 4] = [MODERN, LEGACY[0], LEGACY[1], LEGACY[2]];
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 
-/// The semantics under which a message is served.
+/// The semantics of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     /// 2026-07-28.
     Modern,
-    /// A revision with a handshake, or none named: then what these have in common, without a
-    /// handshake.
+    /// A revision with a handshake. A message that names no revision gets the common part of these
+    /// revisions, without a handshake.
     Legacy,
 }
 
-/// What the transport says about a message beside its body. A pipe says nothing.
+/// The transport's headers of a message. A pipe has none.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Declared<'a> {
     /// `MCP-Protocol-Version`.
@@ -41,19 +40,19 @@ pub(crate) struct Declared<'a> {
     pub(crate) method: Field<'a>,
     /// `Mcp-Name`.
     pub(crate) name: Field<'a>,
-    /// The address by which callers are told apart.
+    /// The address that distinguishes callers.
     pub(crate) client: Option<IpAddr>,
 }
 
 /// One header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Field<'a> {
-    /// Not sent.
+    /// The header is absent.
     #[default]
     Absent,
-    /// Sent once; the bytes need not be text.
+    /// The header occurs once; its bytes need not be text.
     Once(&'a [u8]),
-    /// Sent more than once.
+    /// The header occurs more than once.
     Repeated,
 }
 
@@ -78,7 +77,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Decides the era of a message, and refuses one whose parts disagree.
+/// Decides the era of a message, and refuses a message whose parts disagree.
 ///
 /// # Errors
 /// The fault, always with HTTP 400.
@@ -111,7 +110,7 @@ pub(crate) fn judge(message: &Message<'_>, declared: Option<&Declared<'_>>) -> R
         return Ok(Era::Legacy);
     }
     if let Some(declared) = declared {
-        // Which headers a notification needs is not defined; those that it has must not lie.
+        // The protocol requires no headers of a notification, but present ones must not lie.
         agree(message, declared, message.id.is_some(), header)?;
     }
     if message.id.is_some() {
@@ -120,7 +119,7 @@ pub(crate) fn judge(message: &Message<'_>, declared: Option<&Declared<'_>>) -> R
     Ok(Era::Modern)
 }
 
-/// That the headers say what the body says.
+/// Checks that the headers agree with the body.
 fn agree(
     message: &Message<'_>,
     declared: &Declared<'_>,
@@ -146,7 +145,7 @@ fn agree(
         _ => return Ok(()),
     };
     let header = declared.name.text("Mcp-Name")?;
-    // A body without a name is refused for that by its method.
+    // The method itself refuses a body without a name.
     let Some(name) = message.params.find(source).and_then(string) else {
         return Ok(());
     };
@@ -176,7 +175,7 @@ fn names(header: &str, name: &str) -> Result<bool, Fault> {
     }
 }
 
-/// That `_meta` has what every request has to carry.
+/// Checks that `_meta` has the members that every request carries.
 fn complete(meta: Option<&Members<'_>>) -> Result<(), Fault> {
     let meta = meta.ok_or_else(|| {
         Fault::invalid_meta(format!(

@@ -1,4 +1,4 @@
-//! Everything that is the same in every answer, written once.
+//! The constant parts of answers, rendered once.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -6,10 +6,11 @@ use serde_json::{Map, Value, json};
 use super::ToolDescription;
 use super::era::{LEGACY, SUPPORTED};
 
-/// The list of tools is fixed for the life of the process; a client may keep it for an hour.
+/// How long a client may keep the list of tools: an hour. The list is fixed for the life of the
+/// process.
 const TTL_MS: u64 = 3_600_000;
 
-/// What the server says of itself.
+/// The server's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct About {
     /// Its name in `serverInfo`.
@@ -18,7 +19,7 @@ pub(crate) struct About {
     pub(crate) title: String,
     /// Its version.
     pub(crate) version: String,
-    /// For the model that works with the tools.
+    /// Instructions for the model that uses the tools.
     pub(crate) instructions: String,
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct Rendered {
     pub(crate) tools_legacy: String,
     /// By the index of the revision in [`LEGACY`].
     pub(crate) initialize: [String; LEGACY.len()],
-    /// What closes a modern result: its `_meta` and the brace.
+    /// The end of a modern result: its `_meta` and the brace.
     pub(crate) modern_tail: String,
 }
 

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 /// A set of tools that does not change while the server runs.
 pub trait Toolbox: Send + Sync + 'static {
-    /// What is offered, in the order in which it is listed.
+    /// The tools, in the order of `tools/list`.
     fn tools(&self) -> &[ToolDescription];
 
-    /// Calls a tool; `None` when there is none of this name.
+    /// Calls a tool; `None` when no tool has this name.
     fn call(&self, call: &ToolCall<'_>) -> impl Future<Output = Option<ToolResult>> + Send;
 }
 
@@ -22,8 +22,7 @@ pub struct ToolCall<'a> {
     pub name: &'a str,
     /// Its arguments.
     pub arguments: RawArguments<'a>,
-    /// The address by which callers are told apart; none over a pipe, where there is one caller
-    /// only.
+    /// The address that distinguishes callers. A pipe has one caller and no address.
     pub client: Option<IpAddr>,
 }
 
@@ -35,7 +34,7 @@ pub struct ToolDescription {
     pub name: String,
     /// The name for people.
     pub title: String,
-    /// What it does, for the model that chooses it.
+    /// A description of its work, for the model that chooses it.
     pub description: String,
     /// JSON Schema (2020-12) of the arguments, with an object at its root.
     pub input_schema: Value,
@@ -64,14 +63,14 @@ pub struct Annotations {
 }
 
 /// A call's arguments: the JSON text of one object, nested no deeper than the protocol layer reads.
-/// Its members are as the caller sent them; a name may stand twice.
+/// The text is the caller's own; a name may occur twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawArguments<'a>(&'a str);
 
 impl<'a> RawArguments<'a> {
     pub(crate) const NONE: RawArguments<'static> = RawArguments("{}");
 
-    /// The arguments when the text is that of an object.
+    /// The arguments, when the text is an object.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         text.starts_with('{').then_some(Self(text))
     }
@@ -83,10 +82,10 @@ impl<'a> RawArguments<'a> {
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
-    /// The JSON text of one object that conforms to the tool's `output_schema`; sent as it is.
+    /// The JSON text of one object that conforms to the tool's `output_schema`; sent unchanged.
     pub structured: String,
     /// Whether it is a refusal.
     pub is_error: bool,

@@ -1,10 +1,10 @@
-//! How deeply a foreign JSON text nests, found without following it down.
+//! Bounds the nesting of a foreign JSON text without recursion.
 
-/// The deepest nesting that is read. A plan's arguments need four levels.
+/// The deepest accepted nesting. A plan's arguments need four levels.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// Whether a text opens at most [`MAX_DEPTH`] arrays and objects inside one another. What is not
-/// JSON is for the parser to refuse.
+/// Whether a text opens at most [`MAX_DEPTH`] arrays and objects inside one another. The parser
+/// refuses a text that is not JSON.
 pub(crate) fn is_shallow(text: &[u8]) -> bool {
     let mut depth = 0_usize;
     let mut bytes = text.iter();

@@ -1,4 +1,4 @@
-//! What is sent back: answers and errors.
+//! Answers and protocol errors.
 
 use http::StatusCode;
 use serde::Serialize;
@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use super::Id;
 
-/// At most one message, and the HTTP status that goes with it.
+/// At most one message, with its HTTP status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    /// One JSON-RPC message; none for a notification that was accepted.
+    /// One JSON-RPC message; none for an accepted notification.
     pub(crate) body: Option<Vec<u8>>,
 }
 
 impl Answer {
-    /// A notification was taken.
+    /// The answer to an accepted notification.
     pub(crate) const ACCEPTED: Self = Self {
         status: StatusCode::ACCEPTED,
         body: None,
@@ -32,7 +32,7 @@ impl Answer {
         }
     }
 
-    /// A message up to where its result follows, with room for one of `length` bytes.
+    /// The start of a message, up to its result, with room for a result of `length` bytes.
     pub(crate) fn open(id: Id<'_>, length: usize) -> Vec<u8> {
         let mut body =
             Vec::with_capacity(length.saturating_add(id.json().len()).saturating_add(48));
@@ -74,7 +74,8 @@ impl Fault {
         Self::new(StatusCode::BAD_REQUEST, -32600, message)
     }
 
-    /// The method is not served. Only revisions from 2026-07-28 on say so by the status, too.
+    /// The server does not have the method. Only revisions from 2026-07-28 on also change the
+    /// status.
     pub(crate) fn method_not_found(method: &str, modern: bool) -> Self {
         let status = if modern {
             StatusCode::NOT_FOUND
@@ -90,7 +91,7 @@ impl Fault {
         Self::new(StatusCode::OK, -32602, message)
     }
 
-    /// `_meta` lacks what every request has to carry.
+    /// `_meta` lacks a required member.
     pub(crate) fn invalid_meta(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, -32602, message)
     }
@@ -101,7 +102,7 @@ impl Fault {
         Self::new(StatusCode::BAD_REQUEST, -32020, message)
     }
 
-    /// A revision of the protocol that is not served.
+    /// The server does not speak this revision of the protocol.
     pub(crate) fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
         let requested: String = requested.chars().take(128).collect();
         Self {
@@ -119,7 +120,7 @@ impl Fault {
         Self { status, ..self }
     }
 
-    /// The error as a message; without an id when the request's own could not be read.
+    /// The error as a message. It has no id when the request's id is unreadable.
     pub(crate) fn answer(&self, id: Option<Id<'_>>) -> Answer {
         let error = serde_json::to_string(self).unwrap_or_default();
         let id = id.map_or(String::new(), |id| format!("\"id\":{},", id.json()));

@@ -2,12 +2,12 @@
 
 use super::Member;
 
-/// A request's id as it was written, to be written again: a string or an integer of any size.
+/// A request's id: a string or an integer of any size, in the caller's own spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Id<'a>(&'a str);
 
 impl<'a> Id<'a> {
-    /// `None` for what is neither a string nor an integer; `null` is no id in MCP.
+    /// Reads an id; `None` when the value is neither a string nor an integer. MCP has no `null` id.
     pub(crate) fn read(value: Member<'a>) -> Option<Self> {
         let text = value.get();
         let is_string = text.starts_with('"');

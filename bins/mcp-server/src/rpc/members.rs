@@ -1,4 +1,4 @@
-//! The members of one object, each still text.
+//! The members of one object, each kept as text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,10 +7,10 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-/// Why a text gives no members.
+/// Why a text is not an object with unique names.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum MembersError {
-    /// Not JSON.
+    /// The text is not JSON.
     #[error("not JSON: line {line}, column {column}")]
     Syntax {
         /// Counted from 1.
@@ -18,10 +18,10 @@ pub(crate) enum MembersError {
         /// Counted from 1.
         column: usize,
     },
-    /// Another value than an object.
+    /// The value is not an object.
     #[error("expected an object")]
     NotAnObject,
-    /// A name that stands twice: which of the two counts would be a guess.
+    /// A name occurs twice. To choose one of its values would be a guess.
     #[error("the member {name:?} is there twice")]
     Duplicate {
         /// The name.
@@ -51,7 +51,7 @@ impl<'a> Members<'a> {
         })?;
         match members.duplicate() {
             Some(name) => Err(MembersError::Duplicate {
-                // Long enough for every name that means something here.
+                // Every name that has a meaning here is shorter.
                 name: name.chars().take(64).collect(),
             }),
             None => Ok(members),

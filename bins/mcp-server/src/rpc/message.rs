@@ -23,7 +23,7 @@ impl<'a> Message<'a> {
     /// Reads one message.
     ///
     /// # Errors
-    /// A fault, and the id that it answers where one could be read.
+    /// A fault, with the request's id when the text has a readable one.
     pub(crate) fn parse(body: &'a [u8]) -> Result<Self, (Fault, Option<Id<'a>>)> {
         let text = std::str::from_utf8(body)
             .map_err(|_| (Fault::parse_error("the body is not UTF-8"), None))?;
@@ -83,7 +83,7 @@ fn object<'a>(value: Option<Member<'a>>, name: &str) -> Result<Option<Members<'a
 fn not_a_message(text: &str, error: MembersError) -> Fault {
     match error {
         MembersError::Syntax { .. } => Fault::parse_error(format!("the body is {error}")),
-        // A type error says nothing of what follows it.
+        // A type error leaves the rest of the text unread.
         MembersError::NotAnObject
             if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() =>
         {

@@ -1,4 +1,4 @@
-//! JSON within JSON.
+//! Writes a JSON text as a string of another JSON text.
 
 use memchr::memchr2_iter;
 
@@ -7,7 +7,7 @@ use memchr::memchr2_iter;
 /// Compact JSON has no control characters, so that quotes and backslashes are all there is to
 /// escape.
 pub(crate) fn push_quoted(to: &mut Vec<u8>, json: &str) {
-    // Without an early end, so that many bytes are looked at in one instruction.
+    // The loop has no early exit, so that one instruction reads many bytes.
     let controls = json.bytes().fold(false, |seen, byte| seen | (byte < b' '));
     if controls {
         // Writing to memory cannot fail.

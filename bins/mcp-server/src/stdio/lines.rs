@@ -1,15 +1,15 @@
-//! One line after the other, within bounds.
+//! Reads an input line by line, within bounds.
 
 use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-/// What was read.
+/// The result of one reading.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A line without its end.
     Whole(Vec<u8>),
-    /// A line that is longer than allowed; nothing of it is kept.
+    /// A line above the limit; its text is dropped.
     TooLong,
     /// The end of the input.
     End,
@@ -24,7 +24,7 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// The lines of `input` of at most `limit` bytes.
+    /// Reads `input`, whose lines may have at most `limit` bytes.
     pub(super) fn new(input: R, limit: usize) -> Self {
         Self {
             input,

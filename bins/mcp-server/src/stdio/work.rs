@@ -1,4 +1,4 @@
-//! Messages that are being worked on.
+//! Messages in progress.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use tokio::task::{AbortHandle, JoinSet};
 use crate::mcp::{Dispatcher, Toolbox};
 use crate::rpc::Message;
 
-/// Messages that are being worked on, each in a task of its own.
+/// Messages in progress, each in its own task.
 #[derive(Default)]
 pub(super) struct Work {
     tasks: JoinSet<()>,
-    /// The requests among them, by their ids as they were written.
+    /// The requests among them, by id in the caller's spelling.
     requests: Vec<(String, AbortHandle)>,
 }
 
 impl Work {
-    /// How many there are. A request that was cancelled counts until it has ended.
+    /// The number of messages. A cancelled request counts until its task ends.
     pub(super) fn len(&self) -> usize {
         self.tasks.len()
     }
@@ -26,7 +26,7 @@ impl Work {
         self.tasks.is_empty()
     }
 
-    /// Begins to work on a message.
+    /// Starts a task for a message.
     pub(super) fn take<T: Toolbox>(
         &mut self,
         dispatcher: &Arc<Dispatcher<T>>,
@@ -47,7 +47,7 @@ impl Work {
         let task = self.tasks.spawn(async move {
             let answer = dispatcher.answer(&line, None).await;
             if let Some(body) = answer.body {
-                // Nobody reads any more; the loop sees that, too.
+                // The writer has ended; the loop notices that too.
                 drop(answers.send(body).await);
             }
         });

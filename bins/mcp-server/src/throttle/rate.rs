@@ -1,4 +1,4 @@
-//! How many calls are taken: a rate for everybody, and a share of each address while it is used up.
+//! The rate of calls for everybody, and a share for each address while that rate is used up.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -14,13 +14,13 @@ use hashlink::LruCache;
 
 use super::CallLimits;
 
-/// Addresses whose shares are held at most.
+/// The most addresses whose shares are remembered.
 const MOST_ADDRESSES: usize = 65_536;
 
-/// The part of the limits that each address has of its own.
+/// Each address has this fraction of the limits for itself: one hundredth.
 const SHARE: u32 = 100;
 
-/// The longest wait that a caller is told, in seconds.
+/// The longest wait in an answer, in seconds.
 const MOST_WAIT: u64 = 3_600;
 
 type Limiter<K, S, C> = RateLimiter<K, S, C, NoOpMiddleware<<C as Clock>::Instant>>;
@@ -34,7 +34,7 @@ pub(super) struct Rates<C: Clock> {
 }
 
 impl<C: Clock + Clone> Rates<C> {
-    /// Rates of which nothing is used. A limit of 0 counts as 1.
+    /// Unused rates. A limit of 0 counts as 1.
     pub(super) fn new(limits: CallLimits, clock: C) -> Self {
         Self::holding(MOST_ADDRESSES, limits, clock)
     }
@@ -55,7 +55,10 @@ impl<C: Clock + Clone> Rates<C> {
         }
     }
 
-    /// Takes one call, or says after how many seconds one is there.
+    /// Takes one call.
+    ///
+    /// # Errors
+    /// The seconds until a call is possible.
     pub(super) fn take(&self, client: Option<IpAddr>) -> Result<(), u64> {
         let Err(used_up) = self.all.check() else {
             return Ok(());
@@ -74,9 +77,9 @@ impl<C: Clock + Clone> Rates<C> {
     }
 }
 
-/// The states of the addresses that called last. Stores of the library hold every address until
-/// somebody sweeps them; this one forgets the address that has not called for the longest time, so
-/// that a crowd of addresses takes no memory beyond it.
+/// The states of the addresses that called last. The library's own stores keep every address until
+/// a sweep. This one forgets the address whose last call is oldest, so that a crowd of addresses
+/// cannot use unbounded memory.
 struct RecentAddresses(Mutex<LruCache<IpAddr, Nanos>>);
 
 impl RecentAddresses {

@@ -12,22 +12,22 @@ use super::{output, refused};
 use crate::config::DelegationSection;
 use crate::mcp::{Annotations, RawArguments, ToolDescription, ToolResult};
 
-/// How long one reading is shared. It counts from before the question.
+/// How long callers share one reading. The time counts from before its request.
 const SHARED: Duration = Duration::from_secs(3);
 
-/// The record. Without a pinned policy every text is empty, the cap is zero and `present` is false.
+/// The tool. Without a pinned policy every text is empty, the cap is zero and `present` is false.
 #[derive(Debug)]
 pub(super) struct FenceStatus {
     name: String,
     pinned: Option<Pinned>,
 }
 
-/// What the fence has to be, and where it is read back.
+/// The expected record, and the reader of the fence.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     reader: FenceReader,
     record: FenceRecord,
-    /// When the last reading began, and whether it was the pinned one.
+    /// The time at which the last reading began, and whether it equalled the pinned record.
     last: Mutex<Option<(Instant, bool)>>,
 }
 
@@ -46,13 +46,12 @@ impl Pinned {
         }
     }
 
-    /// Whether a record says in every member what is pinned.
+    /// Whether every member of a record equals the pinned one.
     fn is_pinned(&self, record: &FenceRecord) -> bool {
         *record == self.record
     }
 
-    /// Whether the fence reads back as the pinned one. Callers that ask at once wait for one
-    /// reading.
+    /// Whether the fence reads back as pinned. Concurrent callers wait for one reading.
     async fn reads_back(&self) -> bool {
         let mut last = self.last.lock().await;
         if let Some((began, present)) = *last
@@ -65,10 +64,7 @@ impl Pinned {
             Ok(record) => {
                 let same = self.is_pinned(&record);
                 if !same {
-                    tracing::warn!(
-                        ?record,
-                        "the fence reads back as another one than the pinned one"
-                    );
+                    tracing::warn!(?record, "the fence differs from the pinned one");
                 }
                 same
             }
@@ -94,7 +90,7 @@ impl FenceStatus {
         self.pinned = Some(pinned);
     }
 
-    /// The five members. Where the fence does not read back they show what is pinned.
+    /// The five members. They show the pinned values when the fence does not read back.
     async fn record(&self) -> Value {
         let Some(pinned) = &self.pinned else {
             return json!({

@@ -1,10 +1,10 @@
-//! JSON Schemas of results: a plan or a refusal, so that clients that check results against a
-//! tool's schema see both.
+//! JSON Schemas of results. Each admits a plan or a refusal, because clients check both against a
+//! tool's schema.
 
 use calldata_checks::Rail;
 use serde_json::{Value, json};
 
-/// One of these, or a refusal.
+/// The schema of a result or a refusal.
 pub(super) fn either(result: Value) -> Value {
     json!({ "type": "object", "oneOf": [result, refusal()] })
 }
@@ -48,7 +48,7 @@ pub(super) fn plan(rail: Rail) -> Value {
             },
             "not_established": {
                 "type": "array",
-                "description": "checks that had nothing to judge: what they would establish is not established",
+                "description": "checks that had nothing to judge; the plan does not establish what they are for",
                 "minItems": 1,
                 "items": {
                     "type": "object",
@@ -103,7 +103,7 @@ pub(super) fn plan(rail: Rail) -> Value {
             },
             "disclosure": {
                 "type": "object",
-                "description": "of a swap: its legs, what the minimum output is relative to, and what nobody examined",
+                "description": "of a swap: its legs, the reference of the minimum output, and everything that was not examined",
                 "properties": { "notes": texts() },
                 "required": ["legs", "minimum_output", "notes", "transfer_fees"],
             },
@@ -155,7 +155,7 @@ fn refusal() -> Value {
                     },
                     "problems": {
                         "type": "array",
-                        "description": "everything that is wrong with the arguments",
+                        "description": "every problem of the arguments",
                         "items": {
                             "type": "object",
                             "properties": {
@@ -177,7 +177,7 @@ fn refusal() -> Value {
     })
 }
 
-/// What is to be signed or sent. Orders have no steps.
+/// The part of a plan that is signed or sent. Orders have no steps.
 fn payload(rail: Rail) -> Value {
     let steps = match rail {
         Rail::Swap | Rail::Bridge => json!({

@@ -27,7 +27,7 @@ pub(super) fn describe(brand: &str, rail: Rail) -> ToolDescription {
         annotations: Annotations {
             read_only_hint: true,
             destructive_hint: false,
-            // Each call reads a new quote and makes a plan of its own.
+            // Each call reads a new quote and makes a new plan.
             idempotent_hint: false,
             open_world_hint: true,
         },

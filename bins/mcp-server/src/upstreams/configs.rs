@@ -1,4 +1,4 @@
-//! What an operator says of each venue, in the form that its adapter takes.
+//! Turns the configuration table of each venue into the configuration of its adapter.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) fn hyperliquid(table: UpstreamTable) -> HyperliquidConfig {
     config
 }
 
-/// What an operator says of an upstream, in the form that most adapters take.
+/// The table of an upstream in the form that most adapters take.
 pub(super) fn source(table: &UpstreamTable) -> SourceConfig {
     let owned = |(key, text): (&str, &str)| (key.to_owned(), text.to_owned());
     SourceConfig {
@@ -58,7 +58,7 @@ pub(super) fn rpc(config: &Config) -> RpcConfig {
     }
 }
 
-/// What every venue's table may say.
+/// Applies the keys that every venue's table may have.
 fn venue(config: &mut VenueConfig, table: &UpstreamTable) {
     if let Some(wanted) = table.enabled {
         config.enabled = wanted;

@@ -1,4 +1,4 @@
-//! How the venues do, for `/status`, `/readyz` and metrics.
+//! The state of the venues, for `/status`, `/readyz` and metrics.
 
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};

@@ -11,7 +11,7 @@ use data_sources::{Clock, Source, SystemClock};
 
 use super::Upstreams;
 
-/// Of DefiLlama the tools read prices only.
+/// DefiLlama's prices. The tools read nothing else of DefiLlama.
 struct Prices<'a>(&'a Defillama);
 
 impl Probed for Prices<'_> {
@@ -27,7 +27,8 @@ impl Probed for Prices<'_> {
 }
 
 impl Upstreams {
-    /// Asks everybody once, as the reviewed configuration says who asks.
+    /// Probes every venue and node once, with the identities of the fee configuration. Without that
+    /// configuration it probes nothing.
     pub(crate) async fn probe(&self) -> Found {
         let Some(terms) = self.terms() else {
             return Found::default();
@@ -36,7 +37,7 @@ impl Upstreams {
         probe_all(&rails.adapters(self), SystemClock.now(), &serves).await
     }
 
-    /// Asks everybody again and again.
+    /// Probes every venue and node at this interval.
     pub(super) async fn probe_every(&self, every: Duration) {
         let Some(terms) = self.terms() else { return };
         let rails = Rails::new(self, &terms);

@@ -17,9 +17,9 @@ use clap::Parser;
 struct Arguments {
     /// The recorded answer to a payment.
     paid: PathBuf,
-    /// The recorded answer to an unpaid call; its offer is what is sold.
+    /// The recorded answer to an unpaid call, with the offer.
     unpaid: PathBuf,
-    /// Where used nonces are written.
+    /// The log of used nonces.
     log: PathBuf,
 }
 

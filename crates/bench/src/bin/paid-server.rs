@@ -1,6 +1,6 @@
-//! The API server with a settler that does nothing and one upstream that answers at once: the rest
-//! of a paid call is the server's own part. With `--upstreams` all routes sell, from recorded
-//! answers that are served there.
+//! The API server with a settler that does nothing and one upstream that answers at once, so that a
+//! paid call costs only the server's own part. With `--upstreams` all routes sell, from the
+//! recorded answers at that address.
 #![allow(clippy::print_stderr, reason = "a command-line tool")]
 #![expect(
     unused_crate_dependencies,
@@ -31,14 +31,14 @@ struct Arguments {
     /// The ledger, `sqlite://PATH`.
     #[arg(long)]
     ledger: String,
-    /// What settles.
+    /// The settler.
     #[arg(long, value_enum)]
     settler: Without,
-    /// Where recorded answers of all upstreams are served, `http://HOST:PORT`. Without it only the
+    /// The address of recorded answers of all upstreams, `http://HOST:PORT`. Without it only the
     /// token list is sold.
     #[arg(long)]
     upstreams: Option<String>,
-    /// Where the list of yield pools comes from instead.
+    /// The address of the list of yield pools, instead of the recorded one.
     #[arg(long, requires = "upstreams")]
     yields: Option<String>,
 }

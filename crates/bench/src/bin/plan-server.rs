@@ -1,5 +1,5 @@
-//! The agent rail with a quote that is asked for once and kept: the rest of a tool call is the
-//! server's own part. `plan-server`.
+//! `plan-server`: the agent rail with a quote that is fetched once and kept, so that a tool call
+//! costs only the server's own part.
 #![allow(clippy::print_stderr, reason = "a command-line tool")]
 #![expect(
     unused_crate_dependencies,

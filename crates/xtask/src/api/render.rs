@@ -11,10 +11,10 @@ use syn::{
 
 use super::walk::Module;
 
-/// What the first lines of a file say.
+/// The first line of a file.
 const HEADER: &str = "// The public interface of this crate. `cargo xtask api` writes this file.\n";
 
-/// The word that stands for fields which a stranger cannot name.
+/// The word that replaces private fields.
 const PRIVATE: &str = "Private";
 
 /// Renders modules in their order; in each, items in the order of their text.
@@ -55,7 +55,7 @@ fn hidden_types(modules: &[Module]) -> BTreeSet<String> {
     &private - &public
 }
 
-/// One item, or nothing when a stranger does not see it.
+/// Renders one item; `None` when it is not public.
 fn rendered(mut item: Item, hidden: &BTreeSet<String>) -> Option<String> {
     match &mut item {
         Item::Const(item) if is_public(&item.vis) => {
@@ -190,7 +190,7 @@ fn public_fields(fields: &mut Fields) {
     }
 }
 
-/// Takes a body away, and what of the signature only the body sees.
+/// Removes a body, and the parts of the signature that only the body uses.
 fn bare(signature: &mut Signature, body: Option<&mut Block>) {
     if let Some(body) = body {
         body.stmts.clear();
@@ -248,7 +248,7 @@ fn print(item: Item) -> String {
     })
 }
 
-/// A line of documentation in what a macro is given.
+/// Whether a line of a macro's input is documentation.
 fn is_doc(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("///") || line.starts_with("#[doc")

@@ -1,4 +1,4 @@
-//! Which optional dependencies are really used.
+//! Decides which optional dependencies are really used.
 //!
 //! The resolved graph of `cargo metadata` lists an optional dependency as soon as some feature
 //! names it weakly (`name?/feature`), although a weak name does not switch it on. The enabled

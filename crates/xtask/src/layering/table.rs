@@ -1,4 +1,12 @@
-//! The rules as data. `docs/ARCHITECTURE.md` explains the place of each crate.
+//! The rows of the layers: every crate of this workspace, its layer and what it may use.
+//!
+//! The file `table/packages.rs` has the rules about packages. `docs/ARCHITECTURE.md` explains the
+//! place of each crate.
+
+mod packages;
+
+use packages::{EFFECTS, IMPURE, NETWORK, RUNTIMES, STORAGE};
+pub use packages::{ORACLES, REFUSED, RESERVED, Reserved, SINGLE};
 
 /// One crate of this workspace.
 #[derive(Debug, Clone, Copy)]
@@ -12,83 +20,6 @@ pub struct Member {
     /// Packages that it must not reach outside its tests, by any path.
     pub must_not_reach: &'static [&'static [&'static str]],
 }
-
-/// Runtimes and everything that opens a socket.
-const NETWORK: &[&str] = &[
-    "async-io",
-    "async-std",
-    "axum",
-    "curl",
-    "h2",
-    "hyper",
-    "hyper-util",
-    "isahc",
-    "mio",
-    "native-tls",
-    "openssl",
-    "quinn",
-    "reqwest",
-    "rustls",
-    "smol",
-    "socket2",
-    "tokio",
-    "tokio-rustls",
-    "tonic",
-    "tower-http",
-    "ureq",
-];
-
-/// Runtimes, which a blocking client does not need.
-const RUNTIMES: &[&str] = &[
-    "async-io",
-    "async-std",
-    "axum",
-    "h2",
-    "hyper",
-    "hyper-util",
-    "mio",
-    "native-tls",
-    "openssl",
-    "reqwest",
-    "smol",
-    "tokio",
-];
-
-/// Databases.
-const STORAGE: &[&str] = &[
-    "deadpool-postgres",
-    "libsqlite3-sys",
-    "postgres",
-    "redb",
-    "rocksdb",
-    "rusqlite",
-    "sled",
-    "sqlx",
-    "sqlx-core",
-    "tokio-postgres",
-];
-
-/// Files, clocks and the environment of the process.
-const MACHINE: &[&str] = &[
-    "chrono", "dirs", "dotenvy", "fs-err", "instant", "jiff", "memmap2", "notify", "quanta",
-    "tempfile", "time", "walkdir", "web-time",
-];
-
-/// Servers, clients and stores that this workspace has itself.
-const EFFECTS: &[&str] = &[
-    "data-sources",
-    "dev-chain",
-    "fence-server",
-    "http-edge",
-    "ledger",
-    "replay",
-    "settlement",
-    "storage",
-    "tx-sender",
-];
-
-/// Packages that no pure crate may reach.
-const IMPURE: &[&[&str]] = &[NETWORK, STORAGE, MACHINE, EFFECTS];
 
 /// Every crate of the workspace. A missing crate is refused, and so is a row without a crate.
 pub const MEMBERS: &[Member] = &[
@@ -450,88 +381,6 @@ pub const MEMBERS: &[Member] = &[
     },
 ];
 
-/// A package that only the named members may use directly outside their tests.
-#[derive(Debug, Clone, Copy)]
-pub struct Reserved {
-    /// The package.
-    pub package: &'static str,
-    /// The allowed users; empty means none.
-    pub members: &'static [&'static str],
-}
-
-/// Packages with one home. `deny.toml` names the same ones.
-pub const RESERVED: &[Reserved] = &[
-    Reserved {
-        package: "reqwest",
-        members: &[
-            "data-sources",
-            "settlement",
-            "tx-sender",
-            "custody-turnkey",
-            "judges",
-            "recorder",
-        ],
-    },
-    Reserved {
-        package: "ureq",
-        members: &["fence-online"],
-    },
-    Reserved {
-        package: "alloy-provider",
-        members: &["settlement"],
-    },
-    Reserved {
-        package: "rusqlite",
-        members: &[
-            "storage",
-            "ledger",
-            "tx-sender",
-            "fence-server",
-            "gas-funding",
-            "wallet-actions",
-            "watch-server",
-            "bench",
-        ],
-    },
-    Reserved {
-        package: "revm",
-        members: &["dev-chain"],
-    },
-];
-
-/// Packages that are never linked: a second TLS stack, and a second user of the SQLite library,
-/// which could not share a lock file with the first.
-pub const REFUSED: &[&str] = &["native-tls", "openssl", "openssl-sys", "sqlx"];
-
-/// Packages that are never linked, and the members whose tests may use them directly: they verify
-/// our own results.
-pub const ORACLES: &[Reserved] = &[Reserved {
-    package: "ethers-core",
-    members: &["judges"],
-}];
-
-/// Packages with a single linked copy: hashes and curves whose results must agree, and types that
-/// cross crate borders.
-pub const SINGLE: &[&str] = &[
-    "alloy-consensus",
-    "alloy-primitives",
-    "alloy-sol-types",
-    "http",
-    "hyper",
-    "k256",
-    "keccak",
-    "libsqlite3-sys",
-    "reqwest",
-    "ring",
-    "rusqlite",
-    "rustls",
-    "secp256k1",
-    "secp256k1-sys",
-    "serde_json",
-    "sha3",
-    "tokio",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -549,19 +398,6 @@ mod tests {
             for used in member.may_use {
                 let below = layer(used).unwrap_or_else(|| panic!("{used} has no row"));
                 assert!(below < member.layer, "{} → {used}", member.name);
-            }
-        }
-    }
-
-    #[test]
-    fn reserved_packages_name_members() {
-        for rule in RESERVED.iter().chain(ORACLES) {
-            for member in rule.members {
-                assert!(
-                    layer(member).is_some(),
-                    "{}: {member} has no row",
-                    rule.package
-                );
             }
         }
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::names::Edges;
 
-/// The largest sets of files in which each one leads to every other, in order. A file alone is
-/// none.
+/// The largest sets of files in which each one leads to every other, in order. A single file is no
+/// circle.
 pub(super) fn circles(edges: &Edges) -> Vec<Vec<PathBuf>> {
     let reached: BTreeMap<&Path, BTreeSet<&Path>> = edges
         .keys()
@@ -27,7 +27,7 @@ pub(super) fn circles(edges: &Edges) -> Vec<Vec<PathBuf>> {
     circles
 }
 
-/// Every file that one leads to; itself when it is in a circle.
+/// Every file that one file reaches, itself included when it is in a circle.
 fn reach<'a>(edges: &'a Edges, start: &Path) -> BTreeSet<&'a Path> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&Path> = edges

@@ -1,4 +1,4 @@
-//! From a path in a module to the file that defines what it names.
+//! Resolves a path in a module to the file that defines the named item.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::tree::{ModuleIndex, Tree};
 /// Which files of a crate name which others.
 pub(super) type Edges = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Module(ModuleIndex),
@@ -16,10 +16,9 @@ enum Meaning {
     Item(ModuleIndex),
 }
 
-/// The edges between the files of a crate. A name that is exported again leads to the file that
-/// defines it, and to export it is no use of it: a file that only gathers its children is in no
-/// edge. What the files of its
-/// own folders define, a file may always use: `foo.rs` is what the files of `foo/` share.
+/// The edges between the files of a crate. A re-exported name leads to the file that defines it.
+/// The re-export itself is no use, so a file that only gathers its children is in no edge. Names
+/// from a file's ancestors are no edge either: `foo.rs` holds what the files of `foo/` share.
 pub(super) fn edges(tree: &Tree) -> Edges {
     let mut edges = Edges::new();
     for from in tree.indices() {
@@ -33,7 +32,7 @@ pub(super) fn edges(tree: &Tree) -> Edges {
         for (path, is_glob) in imported.chain(globs).chain(named) {
             let to = match resolve(tree, from, path, MOST_STEPS) {
                 Some(Meaning::Item(to)) => to,
-                // Whoever names a module only names what is in it by a longer path.
+                // A path that names only a module uses nothing in it.
                 Some(Meaning::Module(to)) if is_glob => to,
                 _ => continue,
             };
@@ -47,10 +46,10 @@ pub(super) fn edges(tree: &Tree) -> Edges {
     edges
 }
 
-/// Exports of exports that are followed; circles of globs end here.
+/// The most re-exports that are followed. The limit also ends circles of globs.
 const MOST_STEPS: u8 = 12;
 
-/// What a path names that stands in the module `from`; `None` for what is of another crate.
+/// The meaning of a path in the module `from`; `None` for an item of another crate.
 fn resolve(tree: &Tree, from: ModuleIndex, path: &[String], steps: u8) -> Option<Meaning> {
     let steps = steps.checked_sub(1)?;
     let (first, mut rest) = path.split_first()?;
@@ -63,7 +62,7 @@ fn resolve(tree: &Tree, from: ModuleIndex, path: &[String], steps: u8) -> Option
     while let (Meaning::Module(module), Some((next, more))) = (at, rest.split_first()) {
         at = match next.as_str() {
             "super" => Meaning::Module(tree.get(module)?.parent?),
-            // What a macro defines is seen by nobody who reads the text.
+            // The text does not show items that a macro defines.
             name => meaning(tree, module, name, steps).unwrap_or(Meaning::Item(module)),
         };
         rest = more;
@@ -71,7 +70,7 @@ fn resolve(tree: &Tree, from: ModuleIndex, path: &[String], steps: u8) -> Option
     Some(at)
 }
 
-/// What a name means in a module.
+/// The meaning of a name in a module.
 fn meaning(tree: &Tree, module: ModuleIndex, name: &str, steps: u8) -> Option<Meaning> {
     let here = tree.get(module)?;
     if let Some(child) = here.children.get(name) {

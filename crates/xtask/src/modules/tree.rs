@@ -23,20 +23,20 @@ pub(super) struct Tree {
     modules: Vec<Module>,
 }
 
-/// What one module declares and names. Code that only tests compile is left out.
+/// The declarations and names of one module, without code that only tests compile.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// The file that the module stands in; an inline module has its parent's.
+    /// The file of the module; an inline module has its parent's.
     pub(super) file: PathBuf,
     pub(super) parent: Option<ModuleIndex>,
     pub(super) children: BTreeMap<String, ModuleIndex>,
     /// Items that the module defines itself.
     pub(super) items: BTreeSet<String>,
-    /// What `use` brings in or exports again, by the name that it has here.
+    /// Imports and re-exports, by their names here.
     pub(super) imports: BTreeMap<String, Segments>,
-    /// What `use` brings in for the module itself.
+    /// Imports without the re-exports.
     pub(super) used: BTreeSet<Segments>,
-    /// Modules of which everything is brought in.
+    /// Modules that are imported with `*`.
     pub(super) globs: Vec<Segments>,
     /// Paths and names in the code, and those of `use` inside functions.
     pub(super) paths: BTreeSet<Segments>,
@@ -67,7 +67,7 @@ impl Tree {
         (0..self.modules.len()).map(ModuleIndex)
     }
 
-    /// A module and every one that it lies in.
+    /// A module and all its ancestors.
     pub(super) fn way_up(&self, from: ModuleIndex) -> impl Iterator<Item = &Module> {
         let parent = |module: &&Module| module.parent.and_then(|parent| self.get(parent));
         std::iter::successors(self.get(from), parent)
@@ -148,7 +148,7 @@ impl Tree {
 }
 
 impl Module {
-    /// Takes in what a `use` declares; `before` is the way to it.
+    /// Adds the declarations of a `use`; `before` is the path so far.
     fn import(&mut self, tree: &UseTree, is_own: bool, before: &mut Segments) {
         match tree {
             UseTree::Path(path) => {
@@ -169,7 +169,7 @@ impl Module {
             UseTree::Rename(renamed) => {
                 let name = renamed.ident.to_string();
                 let here = match renamed.rename.to_string() {
-                    // What has no name here is used all the same: a trait.
+                    // A trait that is imported as `_` has no name here, but is used.
                     hidden if hidden == "_" => format!("_ {}::{name}", before.join("::")),
                     named => named,
                 };
@@ -244,8 +244,8 @@ fn name_of(item: &Item) -> Option<String> {
     Some(name.to_string())
 }
 
-/// Every path in some code, names alone too, what macros get included. A group after `::` is that
-/// of a `use`, and `before` is the way to it.
+/// Collects every path in some code, including single names and the input of macros. A group after
+/// `::` belongs to a `use`, and `before` is the path to it.
 fn paths_in(tokens: TokenStream, before: &[String], paths: &mut BTreeSet<Segments>) {
     let mut path = before.to_vec();
     let mut colons = 0_u8;
@@ -272,7 +272,7 @@ fn paths_in(tokens: TokenStream, before: &[String], paths: &mut BTreeSet<Segment
     end(&mut path, before, paths);
 }
 
-/// Notes a path that ends, unless nothing came after `before`.
+/// Records a path at its end, unless it equals `before`.
 fn end(path: &mut Segments, before: &[String], paths: &mut BTreeSet<Segments>) {
     if path.len() > before.len() {
         paths.insert(path.clone());

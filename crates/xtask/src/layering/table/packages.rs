@@ -1,0 +1,180 @@
+//! The rules about packages: what crates must not reach, which packages have one home, which are
+//! never linked, and which are linked once.
+
+/// Runtimes and everything that opens a socket.
+pub(super) const NETWORK: &[&str] = &[
+    "async-io",
+    "async-std",
+    "axum",
+    "curl",
+    "h2",
+    "hyper",
+    "hyper-util",
+    "isahc",
+    "mio",
+    "native-tls",
+    "openssl",
+    "quinn",
+    "reqwest",
+    "rustls",
+    "smol",
+    "socket2",
+    "tokio",
+    "tokio-rustls",
+    "tonic",
+    "tower-http",
+    "ureq",
+];
+
+/// Runtimes, which a blocking client does not need.
+pub(super) const RUNTIMES: &[&str] = &[
+    "async-io",
+    "async-std",
+    "axum",
+    "h2",
+    "hyper",
+    "hyper-util",
+    "mio",
+    "native-tls",
+    "openssl",
+    "reqwest",
+    "smol",
+    "tokio",
+];
+
+/// Databases.
+pub(super) const STORAGE: &[&str] = &[
+    "deadpool-postgres",
+    "libsqlite3-sys",
+    "postgres",
+    "redb",
+    "rocksdb",
+    "rusqlite",
+    "sled",
+    "sqlx",
+    "sqlx-core",
+    "tokio-postgres",
+];
+
+/// Files, clocks and the environment of the process.
+pub(super) const MACHINE: &[&str] = &[
+    "chrono", "dirs", "dotenvy", "fs-err", "instant", "jiff", "memmap2", "notify", "quanta",
+    "tempfile", "time", "walkdir", "web-time",
+];
+
+/// Servers, clients and stores that this workspace has itself.
+pub(super) const EFFECTS: &[&str] = &[
+    "data-sources",
+    "dev-chain",
+    "fence-server",
+    "http-edge",
+    "ledger",
+    "replay",
+    "settlement",
+    "storage",
+    "tx-sender",
+];
+
+/// Packages that no pure crate may reach.
+pub(super) const IMPURE: &[&[&str]] = &[NETWORK, STORAGE, MACHINE, EFFECTS];
+
+/// A package that only the named members may use directly outside their tests.
+#[derive(Debug, Clone, Copy)]
+pub struct Reserved {
+    /// The package.
+    pub package: &'static str,
+    /// The allowed users; empty means none.
+    pub members: &'static [&'static str],
+}
+
+/// Packages with one home. `deny.toml` names the same ones.
+pub const RESERVED: &[Reserved] = &[
+    Reserved {
+        package: "reqwest",
+        members: &[
+            "data-sources",
+            "settlement",
+            "tx-sender",
+            "custody-turnkey",
+            "judges",
+            "recorder",
+        ],
+    },
+    Reserved {
+        package: "ureq",
+        members: &["fence-online"],
+    },
+    Reserved {
+        package: "alloy-provider",
+        members: &["settlement"],
+    },
+    Reserved {
+        package: "rusqlite",
+        members: &[
+            "storage",
+            "ledger",
+            "tx-sender",
+            "fence-server",
+            "gas-funding",
+            "wallet-actions",
+            "watch-server",
+            "bench",
+        ],
+    },
+    Reserved {
+        package: "revm",
+        members: &["dev-chain"],
+    },
+];
+
+/// Packages that are never linked: a second TLS stack, and a second user of the SQLite library,
+/// which could not share a lock file with the first.
+pub const REFUSED: &[&str] = &["native-tls", "openssl", "openssl-sys", "sqlx"];
+
+/// Packages that are never linked, and the members whose tests may use them directly: they verify
+/// our own results.
+pub const ORACLES: &[Reserved] = &[Reserved {
+    package: "ethers-core",
+    members: &["judges"],
+}];
+
+/// Packages with a single linked copy: hashes and curves whose results must agree, and types that
+/// cross crate borders.
+pub const SINGLE: &[&str] = &[
+    "alloy-consensus",
+    "alloy-primitives",
+    "alloy-sol-types",
+    "http",
+    "hyper",
+    "k256",
+    "keccak",
+    "libsqlite3-sys",
+    "reqwest",
+    "ring",
+    "rusqlite",
+    "rustls",
+    "secp256k1",
+    "secp256k1-sys",
+    "serde_json",
+    "sha3",
+    "tokio",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::MEMBERS;
+    use super::*;
+
+    #[test]
+    fn reserved_packages_name_members() {
+        for rule in RESERVED.iter().chain(ORACLES) {
+            for member in rule.members {
+                assert!(
+                    MEMBERS.iter().any(|row| row.name == *member),
+                    "{}: {member} has no row",
+                    rule.package
+                );
+            }
+        }
+    }
+}
