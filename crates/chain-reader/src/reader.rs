@@ -32,12 +32,12 @@ pub enum Estimate {
 
 /// Reads a chain through one or more nodes. Cheap to clone.
 ///
-/// A block is sealed when the node that is furthest behind has the configured number of blocks above
-/// it, and every node that answers has the same block. State is read as of a block, identified by
-/// its hash (EIP-1898), so a node that lags or follows another fork refuses instead of misleading.
-/// Contract calls and code are read from every node, and count when all answers agree. A wrong node
-/// can delay such a reading and cannot decide it. Coin balances, estimates, prices and receipts come
-/// from the first node that answers.
+/// A block is sealed when the node that is furthest behind has the configured number of blocks
+/// above it, and every node that answers has the same block. State is read as of a block,
+/// identified by its hash (EIP-1898), so a node that lags or follows another fork refuses instead
+/// of misleading. Contract calls and code are read from every node, and count when all answers
+/// agree. A wrong node can delay such a reading and cannot decide it. Coin balances, estimates,
+/// prices and receipts come from the first node that answers.
 #[derive(Clone)]
 pub struct ChainReader {
     chain_id: u64,

@@ -48,8 +48,8 @@ struct WireOutcome {
 }
 
 impl ChainReader {
-    /// Simulates the calls one after another on top of a block. Returns one result for each call, or
-    /// `None` when the nodes do not support simulation.
+    /// Simulates the calls one after another on top of a block. Returns one result for each call,
+    /// or `None` when the nodes do not support simulation.
     ///
     /// # Errors
     /// [`ReadFault::Nodes`], also when the number of results differs from the number of calls.

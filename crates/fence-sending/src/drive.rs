@@ -162,8 +162,8 @@ impl Driver {
         }
     }
 
-    /// Appends an event, on the conditions that nothing else was written about the account meanwhile
-    /// and that the lease is still held.
+    /// Appends an event, on the conditions that nothing else was written about the account
+    /// meanwhile and that the lease is still held.
     async fn append(&self, snapshot: &Snapshot, event: Event) -> Result<Turn, SendingFault> {
         let mut write = snapshot
             .kept
@@ -174,9 +174,9 @@ impl Driver {
         Ok(Turn::Progressed)
     }
 
-    /// The change of the plan's gas cost, when an event adds a cost or ends the plan. Until its end,
-    /// a plan counts at least with its estimate. When the cost cannot be read now, nothing changes:
-    /// the next such event, or the estimate, counts.
+    /// The change of the plan's gas cost, when an event adds a cost or ends the plan. Until its
+    /// end, a plan counts at least with its estimate. When the cost cannot be read now, nothing
+    /// changes: the next such event, or the estimate, counts.
     async fn gas_change(&self, snapshot: &Snapshot, event: Event) -> Option<Change> {
         let kept = &snapshot.kept;
         let is_over = match event {

@@ -34,8 +34,8 @@ impl ChainReader {
         Ok(moved.map(|moved| moved.received.saturating_sub(moved.given)))
     }
 
-    /// The amounts of a token that a transaction moved to and from an account, from its logs. `None`
-    /// while no node has the receipt in this block.
+    /// The amounts of a token that a transaction moved to and from an account, from its logs.
+    /// `None` while no node has the receipt in this block.
     ///
     /// # Errors
     /// [`ReadFault::Nodes`].

@@ -8,8 +8,8 @@ use super::{Driver, Snapshot};
 use crate::SendingFault;
 
 impl Driver {
-    /// A transaction whose block is gone, according to the sender's records. The sender watches each
-    /// outcome for as long as a reorganisation is expected to reach it.
+    /// A transaction whose block is gone, according to the sender's records. The sender watches
+    /// each outcome for as long as a reorganisation is expected to reach it.
     pub(super) async fn gone(
         &mut self,
         snapshot: &Snapshot,

@@ -39,8 +39,8 @@ impl Snapshot {
     }
 
     /// The allowance that an executed plan leaves, as read at the block of its last transaction. A
-    /// later block may already contain an approval of the account's next plan, when a reorganisation
-    /// has moved this one.
+    /// later block may already contain an approval of the account's next plan, when a
+    /// reorganisation has moved this one.
     pub(super) fn left_by_execution(&self) -> Option<Event> {
         let sealed = self.sealed();
         let (last, block) = *sealed.iter().max_by_key(|(_, block)| block.number)?;
