@@ -9,8 +9,8 @@ pub struct Pace {
     pub look: Duration,
     /// The pause after prices could not be read. A plan waits for them until its time is over.
     pub unpriced: Duration,
-    /// The pause between two searches for plans without a driver, and for ended plans that have lost
-    /// a block.
+    /// The pause between two searches for plans without a driver, and for ended plans that have
+    /// lost a block.
     pub sweep: Duration,
     /// The pause between two readings of an allowance that the service cannot clear.
     pub rest: Duration,

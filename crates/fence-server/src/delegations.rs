@@ -233,7 +233,7 @@ impl Delegations {
         if admitted != kept.admitted {
             return Err(refusal(
                 Rule::OrderMismatch,
-                "the plan admits another send than the one that was accepted",
+                "the plan admits a send that differs from the accepted one",
                 "the accepted one",
                 "another one",
             )
@@ -300,7 +300,7 @@ impl Delegations {
                 Err(refusal(
                     Rule::AccountKindUnsupported,
                     "this service sends nothing for accounts of this kind",
-                    "a kind of account that it sends for",
+                    "a kind of account that the service sends for",
                     kind.as_str(),
                 )
                 .into())
@@ -354,7 +354,7 @@ impl fmt::Debug for Delegations {
 fn not_owned(account: Address) -> Refusal {
     refusal(
         Rule::AccountNotOwned,
-        "the account is none that this service keeps for anybody",
+        "the account is not a sub-wallet of this service",
         "a sub-wallet of this service",
         account,
     )

@@ -16,16 +16,16 @@ pub enum DelegationError {
     #[error(transparent)]
     Store(StoreError),
     /// Custody cannot name the account's owner now.
-    #[error("whose the account is cannot be found out: {0}")]
+    #[error("the owner of the account cannot be determined: {0}")]
     Accounts(#[from] PortError),
     /// The prices that a plan is compared with cannot be read now.
     #[error("the prices of the plan's tokens cannot be read: {0}")]
     Prices(PortError),
     /// The chain cannot be read now.
-    #[error("what is asked cannot be held against the chain: {0}")]
+    #[error("the request cannot be checked on the chain: {0}")]
     Chain(PortError),
     /// The store does not read back what was written.
-    #[error("what was written does not read back")]
+    #[error("the store does not read back what was written")]
     NotReadBack,
 }
 

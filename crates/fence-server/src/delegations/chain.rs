@@ -160,7 +160,7 @@ impl Delegations {
             refusal(
                 Rule::AccountKindUnsupported,
                 "this service reads no chain for accounts of this kind",
-                "a kind of account that it sends for",
+                "a kind of account that the service sends for",
                 AccountKind::Eoa7702.as_str(),
             )
             .into()

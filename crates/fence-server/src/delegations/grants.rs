@@ -262,7 +262,7 @@ impl Delegations {
         {
             return Err(refusal(
                 Rule::GrantDelegateIsService,
-                "the delegate is a wallet whose key the service holds, which must not order what it sends",
+                "the service holds the delegate's key, and must not order what it sends itself",
                 "a key that the service does not hold",
                 grant.delegate,
             )

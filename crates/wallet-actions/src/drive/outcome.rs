@@ -7,8 +7,8 @@ use crate::intent::{At, CANCELLED, Intent, Lost, Status};
 use crate::{Shared, StepKind};
 
 impl Driver {
-    /// Hands the transaction over to the sender, unless the sender has a record of it, and waits for
-    /// its outcome. The sender identifies it by its key, so it takes effect at most once.
+    /// Hands the transaction over to the sender, unless the sender has a record of it, and waits
+    /// for its outcome. The sender identifies it by its key, so it takes effect at most once.
     pub(super) async fn outcome(&self, intent: &Intent, index: usize) -> Result<Step, Fault> {
         let Some(step) = intent.steps.get(index) else {
             return Ok(Step::Wait(self.shared.pace.look));
