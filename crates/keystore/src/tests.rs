@@ -64,7 +64,7 @@ fn each_broken_file_says_what_is_wrong() {
     check(
         "\"version\": 3",
         "\"version\": 1",
-        "version 1; only version 3",
+        "expected a key file of version 3, observed version 1",
     );
     check("\"version\": 3", "\"versions\": 3", "no member version");
     check("aes-128-ctr", "aes-128-cbc", "the cipher \"aes-128-cbc\"");
