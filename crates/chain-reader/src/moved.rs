@@ -1,4 +1,4 @@
-//! What logs say that a token moved.
+//! Sums the transfers of a token in the logs of a transaction.
 
 use alloy_primitives::{Address, B256, U256, b256};
 
@@ -7,12 +7,13 @@ use crate::wire::WireLog;
 /// `Transfer(address,address,uint256)`
 const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// What a transaction moved of a token to and from an account, in the token's smallest unit.
+/// The amounts of a token that a transaction moved to and from an account, in the token's smallest
+/// unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moved {
-    /// What the account got.
+    /// The amount that the account received.
     pub received: U256,
-    /// What it gave away.
+    /// The amount that the account sent.
     pub given: U256,
 }
 

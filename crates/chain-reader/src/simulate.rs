@@ -1,4 +1,4 @@
-//! Calls that are executed one after another and then forgotten.
+//! Simulates calls one after another (`eth_simulateV1`). Nothing is sent.
 
 use alloy_primitives::{Address, Bytes, U64};
 use calldata_checks::Block;
@@ -12,22 +12,22 @@ use crate::{ChainReader, ReadFault};
 /// A call to simulate. It carries no coins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatedCall {
-    /// Who makes it.
+    /// The calling account.
     pub from: Address,
-    /// Whom it calls.
+    /// The called contract or account.
     pub to: Address,
     /// Its calldata.
     pub input: Bytes,
 }
 
-/// What a simulated call came to.
+/// The result of a simulated call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Simulated {
-    /// Whether it was executed without a revert.
+    /// Whether it ran without a revert.
     pub succeeded: bool,
-    /// What it returned.
+    /// The returned bytes.
     pub output: Bytes,
-    /// The gas that it used.
+    /// The used gas.
     pub gas_used: u64,
 }
 
@@ -48,11 +48,11 @@ struct WireOutcome {
 }
 
 impl ChainReader {
-    /// Executes the calls one after another on top of a block, and says what each came to. `None`
-    /// where no node simulates.
+    /// Simulates the calls one after another on top of a block. Returns one result for each call,
+    /// or `None` when the nodes do not support simulation.
     ///
     /// # Errors
-    /// Nodes that do not answer, or that answer for another number of calls.
+    /// [`ReadFault::Nodes`], also when the number of results differs from the number of calls.
     pub async fn simulate(
         &self,
         calls: &[SimulatedCall],

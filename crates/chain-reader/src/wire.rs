@@ -1,4 +1,4 @@
-//! JSON-RPC as far as it is read here.
+//! The JSON-RPC messages that the reader uses.
 
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use calldata_checks::{Block, UtcSeconds};
@@ -8,11 +8,11 @@ use tx_sender::{NodeFault, Transport};
 
 use crate::SealedBlock;
 
-/// The most characters of a node's words that are kept.
-const MAX_WORDS: usize = 200;
+/// The longest error message of a node that is passed on, in characters.
+const MAX_MESSAGE: usize = 200;
 
 #[derive(Deserialize)]
-struct Answer {
+struct RpcAnswer {
     #[serde(default)]
     result: Value,
     #[serde(default)]
@@ -34,7 +34,7 @@ pub(crate) struct WireBlock {
 }
 
 impl WireBlock {
-    /// `None` for a block that is still made.
+    /// `None` for a pending block, which has no number or hash.
     pub(crate) fn sealed(self) -> Option<SealedBlock> {
         Some(SealedBlock {
             block: Block {
@@ -55,7 +55,7 @@ pub(crate) struct WireReceipt {
     gas_used: U64,
     #[serde(default)]
     effective_gas_price: Option<U256>,
-    /// What a rollup takes for the transaction's data (OP stack).
+    /// A rollup's fee for the transaction's data (OP stack).
     #[serde(default, rename = "l1Fee")]
     l1_fee: Option<U256>,
     pub(crate) logs: Vec<WireLog>,
@@ -69,13 +69,14 @@ pub(crate) struct WireLog {
 }
 
 impl WireReceipt {
-    /// Whether it is this transaction's receipt, in this block.
+    /// Whether this is the transaction's receipt in this block.
     pub(crate) fn is_of(&self, transaction: B256, block: Block) -> bool {
         self.transaction_hash == transaction
             && self.block_hash == Some(block.hash)
             && self.block_number == Some(U64::from(block.number))
     }
 
+    /// The transaction's fee in wei, including a rollup's data fee.
     pub(crate) fn cost(&self) -> U256 {
         let price = self.effective_gas_price.unwrap_or_default();
         price
@@ -84,7 +85,7 @@ impl WireReceipt {
     }
 }
 
-/// Asks one node. Without a result the answer is read as `null`.
+/// Asks one node. A missing `result` is read as `null`.
 pub(crate) async fn ask<T: DeserializeOwned>(
     node: &dyn Transport,
     method: &'static str,
@@ -95,11 +96,11 @@ pub(crate) async fn ask<T: DeserializeOwned>(
     let body = node
         .exchange(method, request.to_string().into_bytes())
         .await?;
-    let answer: Answer = serde_json::from_slice(&body).map_err(|_| lost())?;
+    let answer: RpcAnswer = serde_json::from_slice(&body).map_err(|_| lost())?;
     if let Some(error) = answer.error {
         return Err(NodeFault::Refused {
             code: error.code,
-            message: error.message.chars().take(MAX_WORDS).collect(),
+            message: error.message.chars().take(MAX_MESSAGE).collect(),
         });
     }
     serde_json::from_value(answer.result).map_err(|_| lost())

@@ -1,4 +1,4 @@
-//! What keeps a plan from going on at the moment.
+//! The faults that hold a plan up.
 
 use delegation_fence::OutOfOrder;
 use fence_server::{DelegationError, StoreError};
@@ -7,15 +7,15 @@ use tx_sender::SenderError;
 
 use crate::{ReadFault, RouteFault};
 
-/// Why a plan cannot go on at the moment. Nothing is concluded from it about the plan: it is tried
-/// again.
+/// Why a plan cannot proceed now. The driver retries and draws no conclusion about the plan from
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Fault {
-    /// The records of the fence.
+pub enum SendingFault {
+    /// The store of the fence.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What confirms plans.
+    /// The confirmation of the plan.
     #[error(transparent)]
     Delegations(#[from] DelegationError),
     /// The chain.
@@ -24,13 +24,13 @@ pub enum Fault {
     /// The sender of transactions.
     #[error(transparent)]
     Sender(#[from] SenderError),
-    /// Whoever gives coins for gas.
+    /// The funding of gas.
     #[error(transparent)]
     Funding(#[from] gas_funding::FundingError),
-    /// Whoever knows the accounts.
+    /// The route of the account.
     #[error(transparent)]
     Route(#[from] RouteFault),
-    /// The events of the plan are not those of a send: nothing is done by them.
+    /// The events in the store are not a possible sequence of a send. Nothing is done with them.
     #[error(transparent)]
     Events(#[from] OutOfOrder),
 }

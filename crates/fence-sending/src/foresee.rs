@@ -1,16 +1,16 @@
-//! What the chain says of a plan before anything is sent for it.
+//! Checks a plan against the chain before anything is sent for it.
 
 use calldata_checks::{Step, StepKind};
 use chain_reader::{Block, ChainReader, ReadFault, SimulatedCall};
 use delegation_fence::{Admitted, Foresight};
 use fence_server::{Foresee, PortError, PortFuture};
 
-/// Foresees plans by the chain's newest sealed block.
+/// Foresees plans from the chain's newest sealed block.
 #[derive(Debug, Clone)]
 pub struct ForeseenByChain(ChainReader);
 
 impl ForeseenByChain {
-    /// Foresees plans by this chain.
+    /// Foresees plans on this chain.
     #[must_use]
     pub const fn new(chain: ChainReader) -> Self {
         Self(chain)
@@ -34,10 +34,11 @@ impl Foresee for ForeseenByChain {
     }
 }
 
-/// What the account holds of the input token, and which step of the plan reverts when all three are
-/// executed one after the other, as of a block.
+/// Reads, as of a block, the account's balance of the input token, and which step of the plan
+/// reverts when all three run one after another.
 ///
 /// # Errors
+/// As [`ChainReader::allowance`].
 /// As [`ChainReader::allowance`].
 pub(crate) async fn foresee_at(
     chain: &ChainReader,
@@ -46,7 +47,7 @@ pub(crate) async fn foresee_at(
 ) -> Result<Foresight, ReadFault> {
     let balance = chain.token_balance(admitted.token, admitted.account, block);
     let balance = balance.await?;
-    // Tokens that are not there revert every node's simulation, and have a name of their own.
+    // Too low a balance makes every simulation revert, and has its own refusal.
     let reverts = match balance < admitted.amount {
         true => None,
         false => reverting(chain, admitted, block).await?,
@@ -54,8 +55,8 @@ pub(crate) async fn foresee_at(
     Ok(Foresight { balance, reverts })
 }
 
-/// The first step that reverts. `None` as well where no node simulates: then the balance was all
-/// that could be looked at, and each step is estimated before it is signed.
+/// The first step that reverts, if any. When no node simulates, it is `None` too: then only the
+/// balance is checked here, and each step is estimated before it is signed.
 async fn reverting(
     chain: &ChainReader,
     admitted: &Admitted,

@@ -1,4 +1,4 @@
-//! Gas of plans: how much a transaction may use, and that its signer can pay for it.
+//! Gas of plans: the limits of each transaction, and the coins to pay for it.
 
 mod cost;
 
@@ -7,18 +7,18 @@ use delegation_fence::{Admitted, Block};
 use gas_funding::{Funds, Need};
 
 use crate::key::Purpose;
-use crate::{Fault, Route, Shared, key};
+use crate::{Route, SendingFault, Shared, key};
 
-/// What is put on top of an estimate, in percent: what a call uses changes with the state that it
-/// finds.
+/// The margin on top of a gas estimate, in percent. The gas that a call uses depends on the chain's
+/// state at its execution.
 const MARGIN_PERCENT: u64 = 30;
 
-/// How much gas the transactions of a plan may use.
+/// The most gas that a plan's transactions may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GasRules {
-    /// The most that an approval may use.
+    /// The limit for an approval.
     pub approval: u64,
-    /// The most that the call may use. A plan whose call needs more is halted before it is signed.
+    /// The limit for the call. A plan whose call needs more is halted before that call is signed.
     pub call: u64,
 }
 
@@ -33,8 +33,8 @@ impl Default for GasRules {
 }
 
 impl GasRules {
-    /// The limit of a transaction that was estimated to use so much; `None` above the most.
-    /// `overhead` is what it may use beyond its call.
+    /// The gas limit for an estimate. Returns `None` above the limit of the rules. `overhead` is
+    /// the gas that the transaction may use beyond its call.
     pub(crate) fn limit(&self, estimate: u64, is_call: bool, overhead: u64) -> Option<u64> {
         let most = if is_call { self.call } else { self.approval };
         let most = most.saturating_add(overhead);
@@ -42,7 +42,7 @@ impl GasRules {
         (estimate <= most).then(|| estimate.saturating_add(margin).min(most))
     }
 
-    /// The gas of a whole plan at most: three steps, and one clearing after a halt.
+    /// The most gas that a whole plan uses: three steps, and one clearing after a halt.
     pub(crate) const fn of_plan(&self, overhead: u64) -> u64 {
         let calls = self.approval.saturating_mul(3).saturating_add(self.call);
         calls.saturating_add(overhead.saturating_mul(4))
@@ -50,7 +50,7 @@ impl GasRules {
 }
 
 impl Shared {
-    /// Whether `payer` holds enough for so much gas, or comes to.
+    /// Checks that `payer` holds enough coins for this much gas, or tops it up.
     pub(crate) async fn fund(
         &self,
         admitted: &Admitted,
@@ -58,7 +58,7 @@ impl Shared {
         payer: Address,
         (purpose, gas): (Purpose, u64),
         block: Block,
-    ) -> Result<Funds, Fault> {
+    ) -> Result<Funds, SendingFault> {
         let need = Need {
             chain: &self.chain,
             block,

@@ -1,20 +1,19 @@
-//! The keys under which the sender of transactions knows those of a plan. One key stands for one
-//! nonce at most.
+//! The keys of a plan's transactions at the sender. One key uses at most one nonce.
 
 use delegation_fence::{Admitted, Event, Transaction};
 
-/// What coins are given for.
+/// The purpose of a top-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// The steps. Nothing is given for them any more when the plan is over.
+    /// The steps. They get no top-up after the end of the plan.
     Steps,
-    /// The clearing of the allowance after a halt. It has no end: the allowance stays until it is
-    /// cleared.
+    /// The clearing of the allowance after a halt. It has no deadline, because the allowance stays
+    /// until it is cleared.
     Clearing,
 }
 
-/// The key of a transaction of a plan. Each time when it turned out that it was never signed, and
-/// never will be, the next one has another key: the one before is dead.
+/// The key of a transaction of a plan. Each time the transaction turned out never to have been
+/// signed, the next attempt gets a new key. The old key can send nothing any more.
 pub(crate) fn of(admitted: &Admitted, transaction: Transaction, events: &[Event]) -> String {
     let unsent = events
         .iter()
@@ -23,8 +22,7 @@ pub(crate) fn of(admitted: &Admitted, transaction: Transaction, events: &[Event]
     format!("fence/{}/{transaction}/{unsent}", admitted.payload_digest)
 }
 
-/// The key of a transfer that pays for a plan's gas; those that pay for the clearing after a halt
-/// have keys of their own.
+/// The key of a top-up for a plan's gas. Top-ups for the clearing after a halt have their own keys.
 pub(crate) fn top_up(admitted: &Admitted, purpose: Purpose, number: u8) -> String {
     let digest = admitted.payload_digest;
     match purpose {

@@ -1,4 +1,4 @@
-//! What the delegations of a server ask of the accounts and chains that plans are sent with.
+//! Implements the ports of `fence-server` for accounts and clocks, over routes and a chain.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use tokio::time::Instant;
 
 use crate::{ChainReader, Route};
 
-/// The accounts of these routes.
+/// The accounts of the routes.
 pub struct RoutedAccounts(Vec<Arc<dyn Route>>);
 
 impl RoutedAccounts {
-    /// The accounts of these routes.
+    /// Serves the accounts of these routes.
     #[must_use]
     pub fn new(routes: Vec<Arc<dyn Route>>) -> Self {
         Self(routes)
@@ -42,22 +42,22 @@ impl Accounts for RoutedAccounts {
     }
 }
 
-/// How long a reading of the chain's time stands: a block of Base.
+/// How long a reading of the chain's time is used: one block of Base.
 const STANDS: Duration = Duration::from_secs(2);
 
-/// How long the chain's time is waited for. Whoever asks for the time waits no longer on nodes that
-/// are gone.
+/// The longest wait for the chain's time, when nodes do not answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The machine's clock, and the time of the newest block that counts, read every two seconds at
-/// most. While no node answers, the last such time stands, and before there was one the machine's.
+/// The machine's clock, and the time of the newest sealed block. The block is read at most every
+/// two seconds. While no node answers, the last reading counts; before the first reading, the
+/// machine's clock does.
 pub struct ChainClocks {
     chain: ChainReader,
     clock: Arc<dyn Fn() -> u64 + Send + Sync>,
     last: Mutex<Reading>,
 }
 
-/// The chain's time as it was last read.
+/// The last reading of the chain's time.
 #[derive(Default)]
 struct Reading {
     tried: Option<Instant>,
@@ -65,7 +65,7 @@ struct Reading {
 }
 
 impl ChainClocks {
-    /// The clocks of this chain and this machine.
+    /// Combines the clocks of this chain and this machine.
     #[must_use]
     pub fn new(chain: ChainReader, clock: Arc<dyn Fn() -> u64 + Send + Sync>) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl ChainClocks {
 impl Clocks for ChainClocks {
     fn now(&self) -> PortFuture<'_, Now> {
         Box::pin(async move {
-            // One reading at a time: whoever comes meanwhile takes its result.
+            // One reading at a time. Concurrent callers share its result.
             let mut last = self.last.lock().await;
             if last.tried.is_none_or(|tried| tried.elapsed() >= STANDS) {
                 let read = tokio::time::timeout(PATIENCE, self.chain.sealed(0)).await;

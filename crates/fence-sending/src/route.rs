@@ -1,4 +1,4 @@
-//! How a kind of account is sent for.
+//! Routes: how plans of each kind of account are sent.
 
 mod delegated;
 mod sub_wallet;
@@ -16,21 +16,21 @@ use tx_sender::TransactionSigner;
 pub use self::{delegated::DelegatedAccounts, sub_wallet::SubWallets};
 use crate::SealedBlock;
 
-/// The answer of a route.
+/// The future that a route returns.
 pub type RouteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, RouteFault>> + Send + 'a>>;
 
-/// Why a route cannot say anything now. It is asked again; nothing is concluded from it.
+/// Why a route has no answer now. The driver retries and draws no conclusion from it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("accounts of this kind cannot be looked at now: {code}")]
+#[error("accounts of this kind cannot be read now: {code}")]
 pub struct RouteFault {
-    /// What whoever knows the accounts calls it.
+    /// The stable code of the underlying error.
     pub code: &'static str,
 }
 
-/// A call of a plan as it goes out.
+/// A plan's step as the call of an outgoing transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    /// Whom the transaction calls.
+pub struct OutgoingCall {
+    /// The contract or account that the transaction calls.
     pub to: Address,
     /// The coins that it carries, in wei.
     pub value: U256,
@@ -38,39 +38,46 @@ pub struct Call {
     pub input: Bytes,
 }
 
-/// How a kind of account is sent for: who signs, and what a step of a plan is as a transaction of
-/// theirs. What it returns is only what the admitted plan says, in another envelope: it decides
-/// nothing about a plan.
+/// The route of one kind of account: who signs for it, and which transaction carries out a step of
+/// a plan. A route only re-encodes the steps of the admitted plan. It decides nothing about a plan.
 ///
-/// For a sub-wallet the account signs itself. Whoever redeems a delegation signs for an account
+/// A sub-wallet signs for itself. For an account that delegates, the redeemer signs with a key of
+/// the service.
 /// with a key of the service.
 pub trait Route: Send + Sync + 'static {
     /// The kind of account.
     fn kind(&self) -> AccountKind;
 
-    /// Whose the account is, now: who has to have signed the grant. `None` when it is not known.
+    /// The present owner of the account, who must have signed the grant. `None` when it is unknown.
     fn owner(&self, account: Address) -> RouteFuture<'_, Option<Address>>;
 
-    /// In whose budget coins for the account's gas count, and whose payments bound them. `None`
-    /// when it is not known: no coins are given then.
+    /// The owner whose budget counts coins for the account's gas, and whose payments bound them.
+    /// `None` when it is unknown: then no coins are sent.
     fn budget_owner(&self, account: Address) -> RouteFuture<'_, Option<Owner>>;
 
-    /// Who signs the transactions for an account, and pays their gas. `None` when nobody can.
+    /// The signer of the account's transactions, which also pays their gas. `None` when there is
+    /// none.
     fn signer(&self, account: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>>;
 
-    /// What a step, all of them, or the clearing of the allowance, is as a transaction of the
-    /// signer's.
+    /// The call that carries out one step, all steps ([`Transaction::Swap`]), or the clearing of
+    /// the allowance.
     ///
     /// # Errors
+    /// The obstacle, permanent or temporary.
     /// Why the service cannot, for ever or at the moment.
-    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle>;
+    fn call(
+        &self,
+        kept: &KeptSubmission,
+        transaction: Transaction,
+    ) -> Result<OutgoingCall, ClearObstacle>;
 
-    /// The most gas that a transaction uses beyond the call that it makes.
+    /// The most gas that a transaction uses beyond its call.
     fn overhead(&self) -> u64 {
         0
     }
 
-    /// Why the allowance could not be cleared, by what a sealed block says.
+    /// Checks, as of a sealed block, whether the allowance could be cleared. The inner error is the
+    /// obstacle.
     fn clear_obstacle<'a>(
         &'a self,
         _: &'a KeptSubmission,
@@ -80,23 +87,23 @@ pub trait Route: Send + Sync + 'static {
     }
 }
 
-/// A step of a plan, or the clearing of its allowance, as the account itself sends it. An account
-/// itself sends no [`Transaction::Swap`].
+/// The call of a step, or of the clearing, when the account sends it itself. Such an account never
+/// sends [`Transaction::Swap`].
 #[must_use]
-pub fn own_call(admitted: &Admitted, transaction: Transaction) -> Call {
+pub fn own_call(admitted: &Admitted, transaction: Transaction) -> OutgoingCall {
     let step = match transaction {
         Transaction::Step(kind) => admitted.steps.iter().find(|step| step.kind == kind),
         Transaction::Clear(_) | Transaction::Swap => None,
     };
     match step {
-        Some(step) => Call {
+        Some(step) => OutgoingCall {
             to: step.to,
             value: step.value,
             input: step.data.clone(),
         },
         None => {
             let clear = admitted.clear_transaction();
-            Call {
+            OutgoingCall {
                 to: clear.to,
                 value: clear.value,
                 input: clear.data,

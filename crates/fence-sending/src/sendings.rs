@@ -1,4 +1,4 @@
-//! All plans that are being sent.
+//! Drives all plans that the service sends.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use alloy_primitives::{B256, hex};
 use calldata_checks::UtcSeconds;
 use custody::Turns;
 use delegation_fence::State;
-use fence_server::Delegations;
+use fence_server::{Delegations, Store};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tx_sender::Sender;
@@ -16,23 +16,23 @@ use tx_sender::Sender;
 use crate::drive::{Driver, Turn};
 use crate::{ChainReader, GasFunding, GasRules, Pace, Route};
 
-/// What plans are sent with.
+/// The parts that sending needs.
 pub struct Parts {
-    /// What confirms plans, and keeps the records of the fence.
+    /// Confirms plans and holds the fence's store.
     pub delegations: Arc<Delegations>,
-    /// How each kind of account is sent for. A kind without a route is refused by name.
+    /// The route of each kind of account. A kind without a route is refused by name.
     pub routes: Vec<Arc<dyn Route>>,
     /// The chain of the policy.
     pub chain: ChainReader,
     /// The sender of transactions.
     pub sender: Sender,
-    /// Turns on accounts, shared with whoever else sends for them.
+    /// Turns on accounts, shared with every other part that sends for them.
     pub turns: Turns,
-    /// Gas.
+    /// The gas limits of plans.
     pub gas: GasRules,
-    /// Who gives accounts the coins that they lack for it, shared with whoever else sends for them.
+    /// Tops up accounts with coins for gas, shared with every other part that sends for them.
     pub funding: GasFunding,
-    /// How fast.
+    /// The pauses.
     pub pace: Pace,
     /// The machine's clock, in Unix seconds.
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
@@ -48,13 +48,22 @@ pub(crate) struct Shared {
     pub(crate) funding: GasFunding,
     pub(crate) pace: Pace,
     pub(crate) clock: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// Tells this process from every other one, in leases.
+    /// The name of this process in leases. No other process has the same.
     pub(crate) holder: String,
 }
 
-/// Sends whatever plans the store holds that something is left to be done for, each under its
-/// account's lease. When the last handle is dropped, the work stops where it is, and goes on where
-/// the store says when it is started again.
+impl Shared {
+    pub(crate) fn store(&self) -> &dyn Store {
+        self.delegations.store().as_ref()
+    }
+
+    pub(crate) fn now(&self) -> UtcSeconds {
+        UtcSeconds::from_unix((self.clock)())
+    }
+}
+
+/// Drives every open plan in the store, each under its account's lease. Dropping the last handle
+/// stops the work at the present step. The next start continues from the store.
 #[derive(Clone)]
 pub struct Sendings {
     shared: Arc<Shared>,
@@ -70,7 +79,7 @@ impl Drop for Supervisor {
 }
 
 impl Sendings {
-    /// Starts, and goes on with what an earlier process has left.
+    /// Starts the work, and continues what an earlier process has left.
     #[must_use]
     pub fn start(parts: Parts) -> Self {
         let shared = Arc::new(Shared {
@@ -92,10 +101,10 @@ impl Sendings {
         }
     }
 
-    /// Stops after what is being done now. What is left goes on at the next start.
+    /// Stops the work. The next start continues the rest.
     pub async fn close(self) {
         self.supervisor.0.abort();
-        // Drivers end with the supervisor; what they hold ends by itself.
+        // The drivers end with the supervisor, and their leases expire.
         tokio::task::yield_now().await;
     }
 }
@@ -108,18 +117,18 @@ impl std::fmt::Debug for Sendings {
     }
 }
 
-/// What the supervisor remembers between two sweeps. All of it can be lost.
+/// The supervisor's cache between two sweeps. Losing it does no harm.
 #[derive(Default)]
 struct Memory {
-    /// Plans that are driven now.
+    /// Plans that have a driver.
     driven: HashSet<B256>,
-    /// Plans that rest, until when.
+    /// Plans that rest, and until when.
     resting: HashMap<B256, Instant>,
-    /// Ended plans whose blocks no reorganisation is expected to reach.
+    /// Ended plans that no reorganisation is expected to reach.
     settled: HashSet<B256>,
 }
 
-/// Sees to it that every plan is driven, one of an account at a time.
+/// Keeps a driver running for every plan, one at a time for each account.
 async fn supervise(shared: Arc<Shared>) {
     let memory = Arc::new(Mutex::new(Memory::default()));
     let mut drivers = tokio::task::JoinSet::new();
@@ -145,7 +154,7 @@ async fn supervise(shared: Arc<Shared>) {
                     }
                 }
             }
-            Err(error) => tracing::warn!(code = error.code(), "plans cannot be looked for"),
+            Err(error) => tracing::warn!(code = error.code(), "open plans cannot be listed"),
         }
         let pause = tokio::time::sleep(shared.pace.sweep);
         tokio::select! {
@@ -163,7 +172,7 @@ async fn drive(shared: Arc<Shared>, memory: Arc<Mutex<Memory>>, plan: B256) {
             return;
         }
     };
-    // Two plans of one account are never driven at once: an older one whose block is gone comes
+    // Only one plan of an account is driven at a time. An older plan that has lost a block comes
     // first.
     let _turn = shared.turns.take(account).await;
     let mut driver = Driver::new(Arc::clone(&shared), plan);
@@ -192,11 +201,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A name that no other process has.
+/// A name that is unique to this process.
 fn holder() -> String {
     let mut bytes = [0; 16];
     if getrandom::fill(&mut bytes).is_err() {
-        // Without randomness the process and the moment tell them apart.
+        // Without randomness, the process id and the time make the name unique.
         return format!("{}-{:?}", std::process::id(), std::time::Instant::now());
     }
     hex::encode(bytes)

@@ -1,4 +1,4 @@
-//! What a server does with delegations: everything but the sending.
+//! The operations of a server on delegations, except the sending.
 
 mod chain;
 mod grants;
@@ -24,21 +24,21 @@ use crate::{
     Store, StoreError, View,
 };
 
-/// How often a write is judged again because something else was written about the account
-/// meanwhile.
+/// How many times a write is tried when other writes about the same account come in between.
 const ATTEMPTS: usize = 16;
 
-/// Decimals that a price is computed with.
+/// The decimals of a price in computations.
 const PRICE_DECIMALS: u8 = 18;
 
-/// Such a price times wei is in 10^-36 dollars, of which a millionth of a dollar has so many.
+/// Such a price times wei is in units of 10^-36 dollars. One millionth of a dollar has this many
+/// units.
 const PER_MICRO_USD: u128 = 10_u128.pow(30);
 
-/// Most records in one answer of a log.
+/// The most records in one page of a log.
 pub const LOG_PAGE: u32 = 200;
 
-/// The delegations of a service: its fence, the records, and the accounts that it sends for. It
-/// holds no truth in memory; any number of processes may share a store.
+/// The delegations of a service: its fence, its store, and the accounts that it sends for. It keeps
+/// no state in memory, so any number of processes may share a store.
 pub struct Delegations {
     fence: Fence,
     plans: plan_builder::Policy,
@@ -52,25 +52,27 @@ pub struct Delegations {
     accepted: Notify,
 }
 
-/// What [`Delegations`] are made of.
+/// The parts of [`Delegations`].
 pub struct Parts {
-    /// What is pinned.
+    /// The fence with the pinned policy.
     pub fence: Fence,
     /// The reviewed configuration of plans.
     pub plans: plan_builder::Policy,
-    /// What the service pays for gas.
+    /// The budget for gas that the service pays.
     pub budget: Budget,
-    /// The records.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// Whom the service can send for.
+    /// The accounts that the service can send for.
     pub accounts: Arc<dyn Accounts>,
-    /// The time.
+    /// The clocks.
     pub clocks: Arc<dyn Clocks>,
-    /// The prices that plans are held against before their first step, where prices are read.
+    /// The prices that a plan's minimum is compared with before its first step. `None` when no
+    /// prices are read.
     pub prices: Option<Arc<dyn Prices>>,
-    /// The chain that plans are held against when they are submitted, where one is read.
+    /// The chain on which plans are checked when they are submitted. `None` when no chain is read.
     pub chain: Option<Arc<dyn Foresee>>,
-    /// The chain that enforces delegations, where the service sends for accounts that have some.
+    /// The chain that enforces delegations. `None` when the service sends for no account that has
+    /// them.
     pub delegated: Option<Arc<dyn Chain>>,
 }
 
@@ -78,8 +80,8 @@ impl Delegations {
     /// Installs the pinned policy in the store.
     ///
     /// # Errors
-    /// [`StoreError::PolicyNotNewer`] when the store holds one that this one does not follow; a
-    /// store that cannot be used.
+    /// [`StoreError::PolicyNotNewer`] when the store holds a policy that this one cannot replace;
+    /// [`StoreError::Unavailable`].
     pub async fn install(parts: Parts) -> Result<Self, StoreError> {
         let Parts {
             fence,
@@ -108,13 +110,13 @@ impl Delegations {
         })
     }
 
-    /// What is pinned.
+    /// The fence with the pinned policy.
     #[must_use]
     pub const fn fence(&self) -> &Fence {
         &self.fence
     }
 
-    /// The records.
+    /// The store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
@@ -125,18 +127,18 @@ impl Delegations {
         self.clocks.now().await
     }
 
-    /// Resolves when a plan was accepted since this resolved last. For the one who sends, between
-    /// two looks at [`Store::sendings`].
+    /// Resolves when a plan was accepted since it resolved last. A sender waits for it between two
+    /// calls of [`Store::sendings`].
     pub fn accepted(&self) -> Notified<'_> {
         self.accepted.notified()
     }
 
-    /// The public record. The policy is read back now.
+    /// The public status. It reads the installed policy back now.
     pub async fn status(&self) -> FenceStatus {
         self.fence.status(&self.read_back().await)
     }
 
-    /// The policy that is installed, if it is the pinned one.
+    /// The installed policy, if it is the pinned one.
     ///
     /// # Errors
     /// `fence_unreadable`, `fence_name_mismatch`, `fence_digest_mismatch`
@@ -148,7 +150,7 @@ impl Delegations {
         Ok(policy.unwrap_or_else(|| self.fence.policy().clone()))
     }
 
-    /// What the store says is installed, now.
+    /// Reads back now what the store has installed.
     pub async fn read_back(&self) -> ReadBack {
         match self.store.installed().await {
             Ok(installed) => installed
@@ -158,15 +160,15 @@ impl Delegations {
         }
     }
 
-    /// Confirms a submission by what is true now: the policy is read back, the account judged as it
-    /// was read, custody asked whose it is, and for delegations the chain read at block `at_least`
-    /// or above.
+    /// Confirms a submission as of now. It reads the policy back, restores the account from the
+    /// store, asks custody for the account's owner, and for delegations reads the chain at block
+    /// `at_least` or above.
     ///
     /// # Errors
-    /// The first confirmation that does not hold, by the names of [`admit`]; then
+    /// The first confirmation that fails, named as in [`admit`]; then
     /// `delegation_redeemer_mismatch`, `delegation_cap` and the names of
     /// [`ChainGrant::judge`](delegation_fence::onchain::ChainGrant::judge); custody or a chain that
-    /// cannot be asked.
+    /// does not answer.
     pub async fn confirm(
         &self,
         view: &View,
@@ -183,7 +185,7 @@ impl Delegations {
             .as_ref()
             .map(|grant| grant.signed.message().account_kind);
         let owner = match kind {
-            // Nobody's: the confirmation refuses in its place.
+            // Without an owner, the confirmation refuses.
             Some(AccountKind::SubWallet) => {
                 self.accounts.owner(view.account).await?.unwrap_or_default()
             }
@@ -208,8 +210,7 @@ impl Delegations {
         Ok(admitted)
     }
 
-    /// Confirms a plan that was accepted, before its next step. What is true now counts, and the
-    /// bytes are those that were accepted.
+    /// Confirms an accepted plan before its next step, as of now, on the bytes that were accepted.
     ///
     /// # Errors
     /// As [`Self::confirm`].
@@ -232,7 +233,7 @@ impl Delegations {
         if admitted != kept.admitted {
             return Err(refusal(
                 Rule::OrderMismatch,
-                "the plan admits another send than the one that was accepted",
+                "the plan admits a send that differs from the accepted one",
                 "the accepted one",
                 "another one",
             )
@@ -240,12 +241,13 @@ impl Delegations {
         }
         match phase {
             Phase::Begin => self.require_worth(&admitted).await,
-            // A price holds up no plan that has begun: its minimum was judged, and stands.
+            // Prices do not hold up a plan that has begun: its minimum was judged before its first
+            // step.
             Phase::GoOn => Ok(()),
         }
     }
 
-    /// Holds a plan's minimum against the present prices, where prices are read.
+    /// Compares a plan's minimum with the present prices, when prices are read.
     ///
     /// # Errors
     /// `fence_price`; prices that cannot be read.
@@ -261,7 +263,7 @@ impl Delegations {
         Ok(admitted.require_worth(&rates, prices.max_deviation())?)
     }
 
-    /// Holds a plan against the chain as it is now, where one is read.
+    /// Checks a plan on the chain as it is now, when a chain is read.
     ///
     /// # Errors
     /// `balance_too_low`, `plan_would_revert`; a chain that cannot be read.
@@ -276,8 +278,8 @@ impl Delegations {
         Ok(admitted.require_feasible(foresight.map_err(DelegationError::Chain)?)?)
     }
 
-    /// What so many wei are worth in micro US dollars, rounded up; `None` where no price of the
-    /// chain's coin is read.
+    /// Converts wei to micro US dollars, rounded up. Returns `None` when no price of the chain's
+    /// coin is available.
     pub async fn micro_usd(&self, wei: U256) -> Option<u64> {
         let price = self.prices.as_ref()?.native_usd().await;
         let price = price
@@ -290,7 +292,7 @@ impl Delegations {
         self.fence.instance()
     }
 
-    /// Whose key signs a grant.
+    /// The account whose key signs a grant.
     async fn signer_of(&self, grant: &Grant) -> Result<Address, DelegationError> {
         let kind = grant.account_kind;
         match kind {
@@ -298,7 +300,7 @@ impl Delegations {
                 Err(refusal(
                     Rule::AccountKindUnsupported,
                     "this service sends nothing for accounts of this kind",
-                    "a kind of account that it sends for",
+                    "a kind of account that the service sends for",
                     kind.as_str(),
                 )
                 .into())
@@ -307,13 +309,12 @@ impl Delegations {
                 let owner = self.accounts.owner(grant.account).await?;
                 owner.ok_or_else(|| not_owned(grant.account).into())
             }
-            // The account itself; the other two are refused by their names where the grant is
-            // judged.
+            // The account itself. The judgement of the grant refuses the other two kinds by name.
             _ => Ok(grant.account),
         }
     }
 
-    /// Whose key signs for an account of which no grant is known.
+    /// The account whose key signs for an account without a known grant.
     async fn signer_for(&self, account: Address) -> Result<Address, DelegationError> {
         if let Some(owner) = self.accounts.owner(account).await? {
             return Ok(owner);
@@ -353,7 +354,7 @@ impl fmt::Debug for Delegations {
 fn not_owned(account: Address) -> Refusal {
     refusal(
         Rule::AccountNotOwned,
-        "the account is none that this service keeps for anybody",
+        "the account is not a sub-wallet of this service",
         "a sub-wallet of this service",
         account,
     )
@@ -374,8 +375,8 @@ fn refusal(
     }
 }
 
-/// What so many wei of a coin are worth in micro US dollars, rounded up, at a price in US dollars
-/// for a whole coin of 18 decimals. `None` for a price with more digits than are counted.
+/// Converts wei of a coin to micro US dollars, rounded up, at a price in US dollars for a whole
+/// coin of 18 decimals. Returns `None` for a price with more decimals than that.
 #[must_use]
 pub fn worth_micro_usd(price_usd: Decimal, wei: U256) -> Option<u64> {
     let micro = price_usd

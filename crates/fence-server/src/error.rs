@@ -1,37 +1,36 @@
-//! Why something was not done.
+//! The errors of operations on delegations.
 
 use delegation_fence::Refusal;
 use thiserror::Error;
 
 use crate::{PortError, StoreError};
 
-/// Why a server did not do what was asked.
+/// Why an operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DelegationError {
-    /// A rule refuses it: what was asked is wrong, and stays wrong.
+    /// A rule refuses the request. The same request will be refused again.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The records cannot be used now.
+    /// The store cannot be used now.
     #[error(transparent)]
     Store(StoreError),
-    /// Custody cannot say now whose an account is.
-    #[error("whose the account is cannot be found out: {0}")]
+    /// Custody cannot name the account's owner now.
+    #[error("the owner of the account cannot be determined: {0}")]
     Accounts(#[from] PortError),
-    /// The prices that a plan is held against cannot be read now.
+    /// The prices that a plan is compared with cannot be read now.
     #[error("the prices of the plan's tokens cannot be read: {0}")]
     Prices(PortError),
-    /// The chain cannot say now whether a plan would succeed, or what became of an account's
-    /// delegations.
-    #[error("what is asked cannot be held against the chain: {0}")]
+    /// The chain cannot be read now.
+    #[error("the request cannot be checked on the chain: {0}")]
     Chain(PortError),
-    /// What was written does not read back.
-    #[error("what was written does not read back")]
+    /// The store does not read back what was written.
+    #[error("the store does not read back what was written")]
     NotReadBack,
 }
 
 impl DelegationError {
-    /// The stable machine-readable name of the error.
+    /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The port to the durable records.
+//! The port to the durable store.
 
 mod change;
 mod kept;
@@ -17,58 +17,59 @@ pub use self::{
     sqlite::SqliteStore,
 };
 
-/// The answer of a store.
+/// The future that a store returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// The right to go on with an account's plan. A later holder's token is higher, and the store
-/// refuses every write that carries a lower one: a process that was held up for longer than its
-/// lease can write nothing any more.
+/// The right to drive an account's plan. Each new holder gets a higher token, and the store refuses
+/// every write with a lower one. A process that stalled for longer than its lease can write nothing
+/// any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     /// The account.
     pub account: Address,
-    /// Rises each time the lease changes hands.
+    /// Rises each time the lease gets a new holder.
     pub token: u64,
 }
 
-/// Why the store could not do what was asked.
+/// Why a store operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Something was written about the account since it was read: read again, judge again.
+    /// Something was written about the account since it was read. The caller reads and judges
+    /// again.
     #[error("the records of account {account} have changed since they were read")]
     Conflict {
         /// The account.
         account: Address,
     },
-    /// Somebody else has taken the account's lease since it was given.
+    /// Another process has taken the account's lease.
     #[error("the lease of account {account} was taken by another process")]
     Fenced {
         /// The account.
         account: Address,
     },
-    /// What is judged in the write itself does not hold: the budgets for gas, which plans of other
-    /// accounts use as well.
+    /// A rule that is judged inside the write fails: the budgets for gas, which plans of other
+    /// accounts use too.
     #[error(transparent)]
     Refused(Box<Refusal>),
-    /// Another policy is installed, which this one does not follow.
+    /// Another policy is installed, which this one cannot replace.
     #[error("the policy {installed} is installed, which {offered} cannot replace")]
     PolicyNotNewer {
-        /// What is installed, by name and digest.
+        /// The installed policy, by name and digest.
         installed: String,
-        /// What was to be installed.
+        /// The offered policy, by name and digest.
         offered: String,
     },
-    /// The store cannot be used at the moment; names no path and no secret.
+    /// The store cannot be used now. The code contains no path and no secret.
     #[error("the records of the fence cannot be used: {code}")]
     Unavailable {
-        /// What the store calls it.
+        /// The database's name of the error.
         code: &'static str,
     },
 }
 
 impl StoreError {
-    /// The stable machine-readable name of the error.
+    /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -81,32 +82,32 @@ impl StoreError {
     }
 }
 
-/// Durable records of grants, their ends and limits, of plans that were ordered and what became of
-/// them, and the log of each grant. Several processes may share a store.
+/// Stores grants, their ends and limits, ordered plans with their events, and the log of each
+/// grant. Several processes may share a store.
 ///
-/// When a write answers `Ok`, its effect survives a crash and a loss of power. When it answers
-/// [`StoreError::Unavailable`], it may or may not have happened: the caller reads again. A store
-/// holds no truth in memory.
+/// When a write returns `Ok`, its effect survives a crash and a loss of power. When it returns
+/// [`StoreError::Unavailable`], it may or may not have happened, and the caller reads again. A
+/// store keeps no state in memory.
 pub trait Store: Send + Sync + 'static {
-    /// Installs a policy. The same one again changes nothing. One of the same name is installed
-    /// only with a higher version than every one before: a policy that was replaced does not come
-    /// back, also not after one of another name, or the grants under it would.
+    /// Installs a policy. The same policy again changes nothing. A policy needs a higher version
+    /// than every earlier one of its name: a replaced policy never comes back, not even after one
+    /// of another name, because the grants under it would come back too.
     fn install(&self, policy: Policy, at: UtcSeconds) -> StoreFuture<'_, ()>;
 
-    /// The policy that is installed, as it was stored.
+    /// The installed policy.
     fn installed(&self) -> StoreFuture<'_, Option<InstalledPolicy>>;
 
-    /// What is known of an account, as far as one grant and, where given, one plan are concerned.
-    /// One consistent reading.
+    /// The state of an account, restricted to one grant and, if given, one plan. One consistent
+    /// reading.
     fn view(&self, account: Address, grant_id: B256, plan: Option<B256>) -> StoreFuture<'_, View>;
 
-    /// Makes changes to one account, all or none, with their records in the logs; the account's new
-    /// version. Refused are a version that is not the account's ([`StoreError::Conflict`]) and a
-    /// lease that was taken ([`StoreError::Fenced`]).
+    /// Makes changes to one account, all or none, with their records in the logs. Returns the
+    /// account's new version. Fails with [`StoreError::Conflict`] for another version of the
+    /// account, and with [`StoreError::Fenced`] for a lost lease.
     fn write(&self, write: Write) -> StoreFuture<'_, u64>;
 
-    /// Adds the record of a refusal to a grant's log, unless it holds one of the same plan and
-    /// rule, or `most` refusals of this day. It changes nothing that is judged, and no version.
+    /// Adds the record of a refusal to a grant's log, unless the log has one of the same plan and
+    /// rule, or `most` refusals of this day. It changes no version and nothing that is judged.
     fn note_refusal(
         &self,
         account: Address,
@@ -115,7 +116,7 @@ pub trait Store: Send + Sync + 'static {
         most: u32,
     ) -> StoreFuture<'_, ()>;
 
-    /// Records of a grant's log from a number on, at most `most`.
+    /// At most `most` records of a grant's log, from a number on.
     fn log(
         &self,
         account: Address,
@@ -124,20 +125,19 @@ pub trait Store: Send + Sync + 'static {
         most: u32,
     ) -> StoreFuture<'_, Vec<Record>>;
 
-    /// A plan that was ordered, with what happened to it and with the account's view. One
-    /// consistent reading.
+    /// An ordered plan with its events and the account's view. One consistent reading.
     fn submission(&self, payload_digest: B256) -> StoreFuture<'_, Option<KeptSubmission>>;
 
-    /// The plans that something is left to be done for, the oldest first, and those that came to
-    /// their end at or after a time.
+    /// The open plans, the oldest first, and the plans that ended at or after a time.
     fn sendings(&self, ended_since: UtcSeconds) -> StoreFuture<'_, Vec<B256>>;
 
-    /// What the plans of the day cost that `at` lies in, by UTC.
+    /// The gas cost of plans on the UTC day of `at`.
     fn gas_spent(&self, account: Address, at: UtcSeconds) -> StoreFuture<'_, Spent>;
 
-    /// Takes the lease of an account for `holder` for `seconds` after `now`, or renews it; `None`
-    /// while somebody else has it. The same holder keeps its token, a new one gets a higher one. A
-    /// lease that ends later than one taken at `now` could is over: the clock was set back.
+    /// Takes or renews the lease of an account for `holder`, for `seconds` after `now`. Returns
+    /// `None` while another holder has it. The same holder keeps its token; a new one gets a higher
+    /// token. A stored lease that ends later than a lease taken at `now` could end counts as over,
+    /// because the clock was set back.
     fn acquire(
         &self,
         account: Address,
@@ -146,7 +146,7 @@ pub trait Store: Send + Sync + 'static {
         seconds: u64,
     ) -> StoreFuture<'_, Option<Lease>>;
 
-    /// Gives a lease back before it ends.
+    /// Gives a lease back before its end.
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()>;
 
     /// Whether the store can be read and written now.

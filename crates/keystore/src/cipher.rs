@@ -1,4 +1,4 @@
-//! Key derivation and the cipher.
+//! Key derivation from the password, and the cipher.
 
 use aes::{
     Aes128,
@@ -16,9 +16,9 @@ pub(super) fn derive(kdf: &Kdf, password: &[u8]) -> Result<Zeroizing<[u8; 32]>, 
     match kdf {
         Kdf::Scrypt { log_n, r, p, salt } => {
             let params = scrypt::Params::new(*log_n, *r, *p)
-                .map_err(|_| KeystoreError::Unsupported("other numbers of scrypt".to_owned()))?;
+                .map_err(|_| KeystoreError::Unsupported("these scrypt parameters".to_owned()))?;
             scrypt::scrypt(password, salt, &params, derived.as_mut_slice())
-                .map_err(|_| KeystoreError::Unsupported("another length of scrypt".to_owned()))?;
+                .map_err(|_| KeystoreError::Unsupported("this scrypt output length".to_owned()))?;
         }
         Kdf::Pbkdf2 { rounds, salt } => {
             pbkdf2::pbkdf2_hmac::<Sha256>(password, salt, *rounds, derived.as_mut_slice());
@@ -27,10 +27,10 @@ pub(super) fn derive(kdf: &Kdf, password: &[u8]) -> Result<Zeroizing<[u8; 32]>, 
     Ok(derived)
 }
 
-/// AES-128 in counter mode; the same for both directions.
+/// AES-128 in counter mode. Encryption and decryption are the same operation.
 pub(super) fn apply(key: &[u8], iv: &[u8; 16], bytes: &mut [u8]) -> Result<(), KeystoreError> {
     let mut cipher = ctr::Ctr128BE::<Aes128>::new_from_slices(key, iv)
-        .map_err(|_| KeystoreError::Unsupported("another length of key".to_owned()))?;
+        .map_err(|_| KeystoreError::Unsupported("this length of the cipher's key".to_owned()))?;
     cipher.apply_keystream(bytes);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The JSON of a key file.
+//! The JSON document of a key file.
 
 use alloy_primitives::{Address, B256, hex};
 use serde::Deserialize;
@@ -6,10 +6,9 @@ use serde_json::json;
 
 use super::KeystoreError;
 
-/// The written work factor: N = 2^18.
+/// The work factor of written files: N = 2^18.
 pub(super) const LOG_N: u8 = 18;
-/// Bounds of the accepted work: scrypt takes 128 · N · r bytes of memory, and its time also grows
-/// with p.
+/// The most memory for scrypt, which takes 128 · N · r bytes. Its time also grows with p.
 const MOST_MEMORY: u64 = 1024 * 1024 * 1024;
 const MOST_BLOCKS: u64 = 8 * 1024 * 1024 * 8;
 const MOST_ROUNDS: u64 = 10_000_000;
@@ -24,7 +23,7 @@ pub(super) struct Document {
     pub(super) mac: B256,
 }
 
-/// How the password becomes a key.
+/// The function that derives a key from the password.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kdf {
     Scrypt {
@@ -44,7 +43,7 @@ struct File {
     version: u64,
     #[serde(default)]
     address: Option<String>,
-    // geth's first versions spelled it in upper case.
+    // The first versions of geth wrote upper case.
     #[serde(alias = "Crypto")]
     crypto: Crypto,
 }
@@ -82,7 +81,7 @@ impl Document {
             version: Option<u64>,
         }
         let malformed = |error: serde_json::Error| {
-            // The parser's own text may repeat the file's content.
+            // The parser's own message may repeat the file's content.
             KeystoreError::Malformed(format!("line {} column {}", error.line(), error.column()))
         };
         let version: Version = serde_json::from_str(text).map_err(malformed)?;
@@ -217,7 +216,8 @@ fn bytes(name: &str, text: &str) -> Result<Vec<u8>, KeystoreError> {
     hex::decode(text).map_err(|_| KeystoreError::Malformed(format!("{name} is not hex")))
 }
 
-/// Written with or without `0x`, with or without a checksum; empty where it is withheld.
+/// An address, with or without `0x`, with or without a checksum. `None` when the member is absent
+/// or empty.
 fn address(text: Option<&str>) -> Result<Option<Address>, KeystoreError> {
     match text {
         None | Some("") => Ok(None),

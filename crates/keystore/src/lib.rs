@@ -9,42 +9,42 @@ use zeroize::Zeroizing;
 
 use self::document::Document;
 
-/// The key file cannot be used.
+/// Why a key file or a key cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeystoreError {
-    /// The text is not JSON, or a member is missing or has another form.
+    /// The text is not JSON, or a member is missing or malformed.
     #[error("not a key file of Web3 Secret Storage: {0}")]
     Malformed(String),
-    /// Another version of the format.
-    #[error("a key file of version {0}; only version 3 is read")]
+    /// The file has another version of the format.
+    #[error("expected a key file of version 3, observed version {0}")]
     Version(u64),
     /// The cipher or key derivation is not supported.
-    #[error("the key file uses {0}, which is not read")]
+    #[error("the key file is not supported: {0}")]
     Unsupported(String),
-    /// The key derivation's work has no sensible bound.
+    /// The key derivation exceeds the bound of work.
     #[error("the key file demands too much work: {0}")]
     TooMuchWork(String),
     /// The message authentication code does not match.
     #[error("wrong password, or a damaged key file (mac mismatch)")]
     Mac,
-    /// The bytes or the text are not a key of the curve.
-    #[error("these bytes are no key of secp256k1 (32 bytes, 64 hexadecimal digits)")]
+    /// The bytes or the text are not a secp256k1 private key.
+    #[error("expected a secp256k1 private key: 32 bytes, or 64 hexadecimal digits")]
     NotAKey,
-    /// The address beside the key belongs to another key.
-    #[error("the key file says {said} and holds the key of {held}")]
+    /// The address in the file belongs to another key.
+    #[error("the key file states the address {stated}, but holds the key of {held}")]
     Address {
-        /// The address beside the key.
-        said: Address,
-        /// The key's own address.
+        /// The address in the file.
+        stated: Address,
+        /// The address of the decrypted key.
         held: Address,
     },
-    /// The machine has no randomness.
-    #[error("no randomness: {0}")]
+    /// The operating system returns no random bytes.
+    #[error("the operating system returns no random bytes: {0}")]
     Randomness(String),
 }
 
 impl KeystoreError {
-    /// The stable machine-readable name of the error.
+    /// The stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -70,12 +70,12 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// A new key from the machine's randomness.
+    /// A new key from the operating system's randomness.
     ///
     /// # Errors
     /// [`KeystoreError::Randomness`]
     pub fn generate() -> Result<Self, KeystoreError> {
-        // Nearly every 32 bytes are a key; the loop ends at the first ones that are.
+        // Nearly all 32-byte values are keys, so the loop ends soon.
         loop {
             let mut bytes = Zeroizing::new([0_u8; 32]);
             random(bytes.as_mut_slice())?;
@@ -85,7 +85,7 @@ impl Key {
         }
     }
 
-    /// From the 32 bytes of a private key.
+    /// Parses the 32 bytes of a private key.
     ///
     /// # Errors
     /// [`KeystoreError::NotAKey`]
@@ -95,7 +95,7 @@ impl Key {
             .map_err(|_| KeystoreError::NotAKey)
     }
 
-    /// From the text of a private key: 64 hex digits, with or without `0x`.
+    /// Parses the text of a private key: 64 hexadecimal digits, with or without `0x`.
     ///
     /// # Errors
     /// [`KeystoreError::NotAKey`]
@@ -108,20 +108,20 @@ impl Key {
         Self::from_bytes(bytes.as_slice())
     }
 
-    /// Its address.
+    /// The account of the key.
     #[must_use]
     pub fn address(&self) -> Address {
         Address::from_public_key(self.0.verifying_key())
     }
 
-    /// The 32 bytes of the private key, cleared when they are dropped.
+    /// The 32 bytes of the private key. They are cleared from memory when dropped.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(self.0.to_bytes().into())
     }
 
-    /// Signs a digest: 65 bytes `r ‖ s ‖ v`, deterministic (RFC 6979), `s` in the lower half, `v`
-    /// 27 or 28.
+    /// Signs a digest. Returns 65 bytes `r ‖ s ‖ v`: deterministic (RFC 6979), with `s` in the
+    /// lower half and `v` 27 or 28. `None` when the signature cannot be made.
     #[must_use]
     pub fn sign(&self, digest: B256) -> Option<[u8; 65]> {
         let (signature, recovery) = self.0.sign_prehash_recoverable(digest.as_slice()).ok()?;
@@ -133,7 +133,7 @@ impl Key {
     }
 }
 
-/// Reads the address beside a key, without a password. Not every writer includes it.
+/// Reads the address in a key file, without the password. Not every writer includes it.
 ///
 /// # Errors
 /// [`KeystoreError::Malformed`]
@@ -141,10 +141,10 @@ pub fn address_beside(text: &str) -> Result<Option<Address>, KeystoreError> {
     Document::parse(text).map(|document| document.address)
 }
 
-/// Decrypts a key file.
+/// Decrypts a key file with its password.
 ///
 /// # Errors
-/// [`KeystoreError`]
+/// [`KeystoreError`]; `keystore_password` for a wrong password or a damaged file.
 pub fn decrypt(text: &str, password: &[u8]) -> Result<Key, KeystoreError> {
     let document = Document::parse(text)?;
     let derived = cipher::derive(&document.kdf, password)?;
@@ -157,8 +157,8 @@ pub fn decrypt(text: &str, password: &[u8]) -> Result<Key, KeystoreError> {
     cipher::apply(cipher_key, &document.iv, &mut bytes)?;
     let key = Key::from_bytes(&bytes)?;
     match document.address {
-        Some(said) if said != key.address() => Err(KeystoreError::Address {
-            said,
+        Some(stated) if stated != key.address() => Err(KeystoreError::Address {
+            stated,
             held: key.address(),
         }),
         _ => Ok(key),

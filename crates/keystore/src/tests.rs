@@ -64,7 +64,7 @@ fn each_broken_file_says_what_is_wrong() {
     check(
         "\"version\": 3",
         "\"version\": 1",
-        "version 1; only version 3",
+        "expected a key file of version 3, observed version 1",
     );
     check("\"version\": 3", "\"versions\": 3", "no member version");
     check("aes-128-ctr", "aes-128-cbc", "the cipher \"aes-128-cbc\"");
@@ -85,7 +85,7 @@ fn each_broken_file_says_what_is_wrong() {
     check("475a", "475g", "ciphertext is not hex");
     check("475a", "", "mac mismatch");
     check("6513ec", "6513", "the length of mac");
-    check("70997970", "80997970", "says 0x80997970");
+    check("70997970", "80997970", "states the address 0x80997970");
     let error = decrypt("nonsense", PASSWORD).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration.
+//! The errors of a configuration.
 
 use std::fmt;
 use std::io;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// One key and what is wrong with it.
+/// A problem with one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The key with its section, as in the file: `payment.pay_to`.
     pub key: String,
-    /// What was expected and why.
+    /// The expected value, and the reason.
     pub message: String,
 }
 
 impl Problem {
-    /// A key and what is wrong with it.
+    /// A problem with this key.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -34,7 +34,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a configuration cannot be used. The process exits with 2.
+/// Why a configuration cannot be used. The process exits with code 2.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -42,19 +42,19 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The kind of the operating system's error.
         kind: io::ErrorKind,
     },
     /// The file is not TOML.
     #[error("the configuration is not TOML: {detail}")]
     Syntax {
-        /// Where and why.
+        /// The position and the reason.
         detail: String,
     },
-    /// Keys that cannot be used, all at once.
+    /// Keys that cannot be used. All of them are reported at once.
     #[error("the configuration cannot be used:{}", lines(problems))]
     Invalid {
-        /// Every problem that was found.
+        /// Every problem.
         problems: Vec<Problem>,
     },
 }

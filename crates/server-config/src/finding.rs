@@ -1,27 +1,26 @@
-//! What a look outside says to a configuration: the lines and the exit codes of `check-config
-//! --online`.
+//! The findings of `check-config --online`: their lines and their exit code.
 
 use std::fmt;
 
-/// What one look outside has found.
+/// The result of comparing one key with the outside world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The key that it is about.
+    /// The key.
     pub key: String,
-    /// Whether it is as configured.
+    /// The result.
     pub verdict: Verdict,
-    /// For people; holds no URL and no key.
+    /// A message for people, without URLs and keys.
     pub said: String,
 }
 
-/// What a finding says of its key.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As it is configured.
+    /// The outside world agrees with the configuration.
     Agrees,
-    /// Nobody answered, or not with what was asked for.
+    /// No usable answer came.
     Unreached,
-    /// What is outside is not what is configured.
+    /// The outside world contradicts the configuration.
     Contradicts,
 }
 
@@ -36,8 +35,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The exit code of a process that has found this: 2 when something contradicts the configuration,
-/// 1 when something could not be reached, and 0.
+/// The exit code for these findings: 2 when one contradicts the configuration, otherwise 1 when one
+/// was not reached, otherwise 0.
 #[must_use]
 pub fn exit_code(findings: &[Finding]) -> u8 {
     match findings.iter().map(|finding| finding.verdict).max() {

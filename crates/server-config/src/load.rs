@@ -1,4 +1,4 @@
-//! From a file and an environment to a configuration that is complete.
+//! Loads a configuration from a file and the environment.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use serde::de::DeserializeOwned;
 
 use crate::{ConfigError, Problem, source};
 
-/// Everything that an operator can set of one server.
+/// The whole configuration of one server.
 pub trait Configuration: DeserializeOwned {
-    /// Reads the secrets that files hold, and names everything that keeps the configuration from
-    /// being used.
+    /// Reads the secrets from their files, and reports every problem that makes the configuration
+    /// unusable.
     fn complete(&mut self, problems: &mut Vec<Problem>);
 }
 
-/// Reads a file and the environment variables `SVC__SECTION__KEY`, which win.
+/// Reads a file and the environment variables `SVC__SECTION__KEY`, which take precedence.
 ///
 /// # Errors
-/// The file cannot be read or is not TOML; or every problem that was found, each with its key.
+/// The file cannot be read or is not TOML; or all problems, each with its key.
 pub fn load<C: Configuration>(
     path: &Path,
     environment: impl IntoIterator<Item = (String, String)>,
@@ -50,8 +50,8 @@ pub fn parse<C: Configuration>(
     }
 }
 
-/// The environment of this process. What is not text is nobody's key, and a value of ours that is
-/// not text is refused by its key.
+/// The environment of this process. A variable whose name is not Unicode is skipped. A variable of
+/// ours whose value is not Unicode is refused by its key.
 pub fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| {
         Some((
@@ -61,8 +61,8 @@ pub fn environment() -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// What was expected of a key. A section that is given as text is not repeated: it may be a secret
-/// in the wrong place.
+/// The expectation in a deserializer's message. A text that was given for a section is not
+/// repeated, because it may be a misplaced secret.
 fn expectation(message: &str) -> &str {
     let is_section = ["expected struct ", "expected a map"]
         .iter()

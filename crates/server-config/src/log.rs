@@ -1,4 +1,4 @@
-//! The log on standard error.
+//! Writes the log to standard error.
 
 mod json;
 
@@ -14,7 +14,7 @@ use tracing_subscriber::{Layer, fmt};
 use self::json::JsonLines;
 use crate::{LogFormat, LogSection};
 
-/// Libraries whose `trace` events print requests with the signatures and keys in them.
+/// Libraries whose `trace` events print requests, with their signatures and keys.
 const TALKATIVE: [&str; 6] = [
     "alloy_json_rpc",
     "alloy_provider",
@@ -24,7 +24,7 @@ const TALKATIVE: [&str; 6] = [
     "hyper",
 ];
 
-/// Starts the log on standard error. Does nothing when one is running.
+/// Starts the log on standard error. Does nothing when a log is running.
 pub fn start_log(section: &LogSection) {
     let filter = section
         .filter
@@ -61,7 +61,7 @@ where
         .event_format(JsonLines)
 }
 
-/// Whatever an operator asks for, payloads stay out of the log.
+/// Keeps payloads out of the log, whatever filter the operator sets.
 fn holds_no_payload(metadata: &Metadata<'_>) -> bool {
     *metadata.level() != Level::TRACE
         || !TALKATIVE

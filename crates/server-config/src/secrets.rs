@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use crate::Problem;
 
-/// Keys that must not stand in the configuration file itself.
+/// Keys that must not be in the configuration file itself.
 pub(crate) const SECRET_KEYS: [&str; 11] = [
     "private_key",
     "keystore_password",
@@ -21,7 +21,7 @@ pub(crate) const SECRET_KEYS: [&str; 11] = [
     "redeemer_key",
 ];
 
-/// Fills a secret from the file that its `*_file` key names, unless the environment set it.
+/// Reads a secret from the file that its `*_file` key names, unless the environment has set it.
 pub fn read_secret_file(
     key: &str,
     secret: &mut Option<SecretString>,

@@ -1,4 +1,4 @@
-//! The sections that mean the same to every server, their defaults and their rules.
+//! The sections that all servers share, with their defaults and rules.
 
 mod log;
 mod server;
@@ -10,7 +10,7 @@ pub use upstreams::{ChainTable, Chains, UpstreamMode, UpstreamTable, Upstreams};
 
 use crate::Problem;
 
-/// An absolute `http` or `https` URL without query or fragment.
+/// Requires an absolute `http` or `https` URL without query or fragment.
 pub fn check_url(problems: &mut Vec<Problem>, key: &str, url: &str) {
     let good = url::Url::parse(url).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")
@@ -24,7 +24,7 @@ pub fn check_url(problems: &mut Vec<Problem>, key: &str, url: &str) {
     }
 }
 
-/// A JSON-RPC endpoint, which may carry its key in the query and is therefore never printed.
+/// Requires the URL of a JSON-RPC endpoint. It may hold a key in its query, so it is never printed.
 pub fn check_rpc_url(problems: &mut Vec<Problem>, key: &str, url: &str) {
     let good = url::Url::parse(url)
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some());

@@ -1,4 +1,4 @@
-//! The file and the environment as one document.
+//! Merges the file and the environment into one document.
 
 use toml::{Table, Value};
 
@@ -6,8 +6,8 @@ use crate::{ConfigError, secrets::SECRET_KEYS};
 
 const PREFIX: &str = "SVC__";
 
-/// The file's tables with every `SVC__SECTION__KEY` laid over them. Values of the environment stay
-/// text; the keys that are not text read it themselves.
+/// The file's tables, with every `SVC__SECTION__KEY` written over them. Values of the environment
+/// stay text; keys of other types parse it themselves.
 pub(crate) fn document(
     text: &str,
     environment: impl IntoIterator<Item = (String, String)>,
@@ -29,7 +29,8 @@ pub(crate) fn document(
     Ok(document)
 }
 
-/// Where and why. The line itself is not repeated: it may hold a secret that does not belong there.
+/// The position and the reason of a syntax error. The line itself is not repeated, because it may
+/// hold a misplaced secret.
 fn syntax(text: &str, error: &toml::de::Error) -> ConfigError {
     let start = error.span().map_or(0, |span| span.start);
     let before = text.get(..start).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Commands: what they print, how they fail, where they run.
+//! Commands: their output, their failures, and their runtime.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -17,24 +17,24 @@ pub struct ServeArguments {
     pub config: PathBuf,
 }
 
-/// Why a command failed, by exit code.
+/// Why a command failed. Each variant has its exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// 2: the configuration cannot be used.
+    /// Code 2: the configuration cannot be used.
     Config(String),
-    /// 1: anything else.
+    /// Code 1: any other failure.
     Other(String),
-    /// What the lines on standard output say.
+    /// This code: the lines on standard output state the findings.
     Found(u8),
 }
 
 impl Failure {
-    /// The configuration cannot be used.
+    /// A configuration that cannot be used.
     pub fn config(error: impl Display) -> Self {
         Self::Config(error.to_string())
     }
 
-    /// Anything else.
+    /// Any other failure.
     pub fn other(error: impl Display) -> Self {
         Self::Other(error.to_string())
     }
@@ -52,11 +52,12 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The exit code of the command of `program`. What kept it from its end is said on standard error.
+/// The exit code for a command's result. Prints a failure's message on standard error, with the
+/// program's name.
 pub fn end(program: &str, result: Result<(), Failure>) -> ExitCode {
     let (message, code) = match result {
         Ok(()) => return ExitCode::SUCCESS,
-        // A reader such as `head` that closes early is no failure worth words.
+        // A reader that closes early, such as `head`, needs no message.
         Err(Failure::Other(message)) if message.contains("Broken pipe") => {
             return ExitCode::FAILURE;
         }
@@ -78,11 +79,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Prints what was found, a note about it on standard error, and ends with the exit code of the
-/// findings.
+/// Prints findings on standard output and a note about them on standard error. Returns the
+/// findings' exit code as a failure, unless it is 0.
 ///
 /// # Errors
-/// [`Failure::Found`] with a code other than 0; an output that cannot be written.
+/// [`Failure::Found`] with a code other than 0; [`Failure::Other`] when an output cannot be
+/// written.
 pub fn show(text: &str, note: Option<&str>, exit_code: u8) -> Result<(), Failure> {
     print(text)?;
     if let Some(note) = note {
@@ -94,18 +96,18 @@ pub fn show(text: &str, note: Option<&str>, exit_code: u8) -> Result<(), Failure
     }
 }
 
-/// A runtime of as many threads as the machine has cores.
+/// A runtime with one thread for each core of the machine.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 pub fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
 
-/// Runs a future to its end on a [`runtime`] of its own.
+/// Runs a future to its end on a new [`runtime`].
 ///
 /// # Errors
-/// A runtime that cannot be made.
+/// The runtime cannot be created.
 pub fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
     Ok(runtime()?.block_on(future))
 }

@@ -1,11 +1,11 @@
-//! From the section `[server]` to the limits of the HTTP edge.
+//! Converts the section `[server]` into limits of the HTTP edge.
 
 use std::time::Duration;
 
 use http_edge::Limits;
 use server_config::ServerSection;
 
-/// The limits of the HTTP edge that a section names.
+/// The limits of the HTTP edge that a section states.
 #[must_use]
 pub fn limits(server: &ServerSection) -> Limits {
     let header = server.client_address_header.as_ref();

@@ -1,10 +1,10 @@
-//! What `/readyz` answers.
+//! The answer of `/readyz`.
 
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// The status and the body of `/readyz`: 503 unless the server is ready, and each component that is
-/// not as it should be with its reason. A server that is ready may have such components.
+/// The status and body of `/readyz`. The status is 503 unless the server is ready. The body names
+/// each impaired component with its reason; a ready server may have some.
 #[must_use]
 pub fn readiness<'a>(
     is_ready: bool,

@@ -10,7 +10,7 @@ const SECONDS: [f64; 11] = [
     0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
 
-/// Time between two foldings of samples into their buckets.
+/// The time between two runs of the recorder's upkeep.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The media type of [`Metrics::render`].
@@ -18,8 +18,8 @@ pub const METRICS_MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The metrics of the process, as a `static` of its server.
 ///
-/// A handle of a metric that is taken before they are installed counts nothing: whoever keeps one
-/// calls [`Self::install`] first.
+/// A handle that is created before the recorder is installed records nothing. Whoever keeps a
+/// handle calls [`Self::install`] first.
 #[derive(Debug)]
 pub struct Metrics {
     recorder: OnceLock<Option<PrometheusHandle>>,
@@ -27,7 +27,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Metrics that are not installed yet; `begin` describes them and starts their series.
+    /// Metrics without a recorder yet. `begin` describes them and creates their series.
     #[must_use]
     pub const fn new(begin: fn()) -> Self {
         Self {
@@ -36,18 +36,18 @@ impl Metrics {
         }
     }
 
-    /// Installs the recorder at the first call, unless the process has another one.
+    /// Installs the recorder on the first call, unless the process has another one.
     pub fn install(&self) {
         self.recorder();
     }
 
-    /// Every series as Prometheus reads them; `None` when the process has another recorder.
+    /// All series in the text format of Prometheus. `None` when the process has another recorder.
     pub fn render(&self) -> Option<String> {
         self.recorder().map(PrometheusHandle::render)
     }
 
-    /// Folds recorded samples into their buckets from time to time, so that they take no memory
-    /// when nobody scrapes. Never ends.
+    /// Runs the recorder's upkeep repeatedly, so that samples take no memory when nobody scrapes.
+    /// Never returns.
     pub async fn keep(&self) {
         let mut ticks = tokio::time::interval(UPKEEP);
         loop {
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// The recorder is the process's, so that this is one test.
+    /// One test, because the recorder belongs to the whole process.
     #[test]
     fn series_begin_with_the_recorder_and_times_have_buckets() {
         static OURS: Metrics = Metrics::new(|| counter!("begun_total").increment(0));

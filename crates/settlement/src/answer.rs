@@ -18,7 +18,7 @@ const MAX_FOREIGN_JSON: usize = 2_048;
 
 /// The answer to one `/settle` request.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum SettleAnswer {
     /// The outcome.
     Final(Settlement),
     /// The settlement was sent and is not final: `settlement_pending`, or a broker state that is
@@ -90,7 +90,7 @@ pub(crate) fn verification(payment: &Payment, reply: &Reply) -> Verification {
 }
 
 /// Reads an answer to `/settle`.
-pub(crate) fn settlement(payment: &Payment, reply: &Reply) -> Answer {
+pub(crate) fn settlement(payment: &Payment, reply: &Reply) -> SettleAnswer {
     match serde_json::from_slice::<SettleBody>(&reply.body) {
         Ok(body) => body.read(payment, reply.status),
         Err(_) => unknown(None, not_protocol(RemoteCall::Settle, reply)),
@@ -99,7 +99,7 @@ pub(crate) fn settlement(payment: &Payment, reply: &Reply) -> Answer {
 
 impl SettleBody {
     /// Judges a parsed answer; `status` is its HTTP status.
-    pub(crate) fn read(self, payment: &Payment, status: u16) -> Answer {
+    pub(crate) fn read(self, payment: &Payment, status: u16) -> SettleAnswer {
         let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
         if let Err(cause) = self.same_payment(payment) {
             return unknown(named, cause);
@@ -111,7 +111,7 @@ impl SettleBody {
         }
     }
 
-    fn read_success(self, payment: &Payment, status: u16) -> Answer {
+    fn read_success(self, payment: &Payment, status: u16) -> SettleAnswer {
         let named = (!self.transaction.is_empty()).then(|| clip(&self.transaction));
         let malformed = |detail| Cause::Malformed {
             call: RemoteCall::Settle,
@@ -140,11 +140,11 @@ impl SettleBody {
         }
         let transaction = clip(&self.transaction);
         match self.status.as_deref() {
-            Some(state) if !state.is_empty() && !is_finished(state) => Answer::Pending {
+            Some(state) if !state.is_empty() && !is_finished(state) => SettleAnswer::Pending {
                 transaction,
                 state: clip(state),
             },
-            status => Answer::Final(Settlement::Settled(Receipt {
+            status => SettleAnswer::Final(Settlement::Settled(Receipt {
                 status: status.map(clip),
                 extensions: self.extensions.filter(|json| is_short(json)),
                 extra: self.extra.filter(|json| is_short(json)),
@@ -153,7 +153,7 @@ impl SettleBody {
         }
     }
 
-    fn read_refusal(self, status: u16) -> Answer {
+    fn read_refusal(self, status: u16) -> SettleAnswer {
         let reason = self
             .error_reason
             .as_deref()
@@ -162,7 +162,7 @@ impl SettleBody {
         if reason == Reason::SettlementPending {
             let state = reason.as_str().to_owned();
             return match named {
-                Some(transaction) => Answer::Pending { transaction, state },
+                Some(transaction) => SettleAnswer::Pending { transaction, state },
                 None => unknown(
                     None,
                     Cause::Pending {
@@ -252,9 +252,9 @@ pub(crate) fn after_resend(outcome: Settlement, known: Option<&str>) -> Reconcil
 }
 
 /// The outcome when `/settle` gave no readable answer.
-pub(crate) fn unanswered(cause: Cause) -> Answer {
+pub(crate) fn unanswered(cause: Cause) -> SettleAnswer {
     if matches!(cause, Cause::Unreachable { .. }) {
-        Answer::Final(Settlement::NotSent { cause })
+        SettleAnswer::Final(Settlement::NotSent { cause })
     } else {
         unknown(None, cause)
     }
@@ -262,11 +262,15 @@ pub(crate) fn unanswered(cause: Cause) -> Answer {
 
 /// The outcome of a refused settlement. "Already used" is not a refusal: an earlier attempt may
 /// have taken the payment, or another party may have sent it.
-pub(crate) fn refused(reason: Reason, message: Option<String>, named: Option<String>) -> Answer {
+pub(crate) fn refused(
+    reason: Reason,
+    message: Option<String>,
+    named: Option<String>,
+) -> SettleAnswer {
     if is_used(&reason) {
         return unknown(named, inconclusive(&reason));
     }
-    Answer::Final(Settlement::Rejected { reason, message })
+    SettleAnswer::Final(Settlement::Rejected { reason, message })
 }
 
 /// Whether a state means a finished settlement. `pending`, `timeout` and every unknown word do not.
@@ -288,8 +292,8 @@ pub(crate) fn inconclusive(reason: &Reason) -> Cause {
     }
 }
 
-pub(crate) fn unknown(transaction: Option<String>, cause: Cause) -> Answer {
-    Answer::Final(Settlement::Unknown { transaction, cause })
+pub(crate) fn unknown(transaction: Option<String>, cause: Cause) -> SettleAnswer {
+    SettleAnswer::Final(Settlement::Unknown { transaction, cause })
 }
 
 /// The cause for a body that is not a protocol message.

@@ -6,7 +6,7 @@ use reqwest::header::HeaderMap;
 use x402_wire::facilitator::{SupportedResponse, request_body};
 use x402_wire::{Network, Payment, Scheme};
 
-use crate::answer::{self, Answer};
+use crate::answer::{self, SettleAnswer};
 use crate::http::{self, Http};
 use crate::support::{FOR_READINESS, Support, SupportCache};
 use crate::{
@@ -59,7 +59,7 @@ impl Facilitator {
         })
     }
 
-    async fn settle_once(&self, payment: &Payment, body: &str) -> Answer {
+    async fn settle_once(&self, payment: &Payment, body: &str) -> SettleAnswer {
         let reply = self
             .http
             .post(
@@ -134,14 +134,14 @@ impl Settler for Facilitator {
     async fn settle(&self, payment: &Payment) -> Settlement {
         let body = request_body(payment, None);
         let (transaction, state) = match self.settle_once(payment, &body).await {
-            Answer::Final(settlement) => return settlement,
-            Answer::Pending { transaction, state } => (transaction, state),
+            SettleAnswer::Final(settlement) => return settlement,
+            SettleAnswer::Pending { transaction, state } => (transaction, state),
         };
         tracing::info!(key = %payment.key(), %transaction, %state, "settlement pending, asking once more");
         // Sends the identical request once more, as the reference servers do. Only a success
         // decides: a refusal may come from the first transaction.
         match self.settle_once(payment, &body).await {
-            Answer::Final(settled @ Settlement::Settled(_)) => settled,
+            SettleAnswer::Final(settled @ Settlement::Settled(_)) => settled,
             _ => Settlement::Unknown {
                 transaction: Some(transaction),
                 cause: Cause::Pending {

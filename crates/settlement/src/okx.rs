@@ -2,26 +2,25 @@
 
 mod envelope;
 mod signing;
+mod status;
 
 use std::time::Duration;
 
 use alloy_primitives::U256;
 use jiff::Timestamp;
 use reqwest::Url;
-use serde::Deserialize;
-use tokio::time::Instant;
 use x402_wire::facilitator::{SupportedResponse, request_body};
-use x402_wire::{Network, Payment, Reason, Scheme};
+use x402_wire::{Network, Payment, Scheme};
 
 use self::envelope::{Opened, open};
 pub use self::signing::OkxCredentials;
-use crate::answer::{self, Answer, SettleBody};
+use self::status::is_hash;
+use crate::answer::{self, SettleAnswer, SettleBody};
 use crate::http::{self, Http, Reply};
-use crate::reason::is_used;
 use crate::support::{FOR_READINESS, Support, SupportCache};
 use crate::{
-    Cause, Malformation, Readiness, Receipt, Reconciliation, RemoteCall, Settlement,
-    SettlementError, Settler, Timeouts, Verification,
+    Cause, Malformation, Readiness, Reconciliation, RemoteCall, Settlement, SettlementError,
+    Settler, Timeouts, Verification,
 };
 
 /// The prefix of every path. It is signed too.
@@ -40,24 +39,6 @@ pub struct Okx {
     network: Network,
     timeouts: Timeouts,
     support: SupportCache,
-}
-
-/// `data` of `GET /settle/status`; members are null when they do not apply.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StatusBody {
-    error_reason: Option<String>,
-    payer: Option<String>,
-    network: Option<String>,
-    status: Option<String>,
-}
-
-/// The progress of a transaction, according to the status query.
-#[derive(Debug)]
-enum Progress {
-    Success,
-    Failed(Reason),
-    Open(String),
 }
 
 impl Okx {
@@ -126,7 +107,7 @@ impl Okx {
             .await
     }
 
-    async fn settle_once(&self, payment: &Payment) -> Answer {
+    async fn settle_once(&self, payment: &Payment) -> SettleAnswer {
         // Deferred payments are stored, not broadcast, so there is nothing to wait for.
         let sync_settle = (payment.scheme() == Scheme::Exact).then_some(true);
         let body = request_body(payment, sync_settle);
@@ -146,80 +127,6 @@ impl Okx {
         }
     }
 
-    /// Asks for a transaction's state until it is final or the budget is used up.
-    async fn poll(&self, payment: &Payment, transaction: String, state: String) -> Settlement {
-        let deadline = Instant::now() + self.timeouts.poll_budget;
-        tracing::info!(key = %payment.key(), %transaction, %state, "settlement open, polling its state");
-        loop {
-            let cause = match self.status(payment, &transaction).await {
-                Ok(Progress::Success) => {
-                    return Settlement::Settled(Receipt {
-                        status: Some("success".to_owned()),
-                        ..Receipt::of(payment, transaction)
-                    });
-                }
-                // The transaction failed because another one used the authorization.
-                Ok(Progress::Failed(reason)) if is_used(&reason) => {
-                    return Settlement::Unknown {
-                        transaction: Some(transaction),
-                        cause: Cause::UsedElsewhere,
-                    };
-                }
-                Ok(Progress::Failed(reason)) => return Settlement::rejected(reason),
-                Ok(Progress::Open(state)) => Cause::Pending {
-                    call: RemoteCall::SettleStatus,
-                    state,
-                },
-                Err(cause) => cause,
-            };
-            let next = Instant::now() + self.timeouts.poll_interval;
-            if next > deadline {
-                return Settlement::Unknown {
-                    transaction: Some(transaction),
-                    cause,
-                };
-            }
-            tokio::time::sleep_until(next).await;
-        }
-    }
-
-    async fn status(&self, payment: &Payment, transaction: &str) -> Result<Progress, Cause> {
-        let call = RemoteCall::SettleStatus;
-        if !is_hash(transaction) {
-            return Err(Cause::Malformed {
-                call,
-                detail: Malformation::TransactionHash,
-            });
-        }
-        let reply = self
-            .get(call, "/settle/status", &format!("?txHash={transaction}"))
-            .await?;
-        let data = match open(call, &reply)? {
-            Opened::Data(data) => data,
-            Opened::Refused { reason, .. } => {
-                return Err(Cause::Broker {
-                    call,
-                    code: reason.as_str().to_owned(),
-                });
-            }
-        };
-        let body: StatusBody = serde_json::from_str(data.get()).map_err(|_| malformed(call))?;
-        body.contradiction(payment).map_or(Ok(()), Err)?;
-        Ok(match body.status.as_deref() {
-            Some(state) if answer::is_finished(state) => Progress::Success,
-            Some("failed") => Progress::Failed(
-                body.error_reason
-                    .as_deref()
-                    .map_or(Reason::TransactionFailed, Reason::from),
-            ),
-            state => Progress::Open(answer::clip(
-                state
-                    .or(body.error_reason.as_deref())
-                    .unwrap_or("unnamed state"),
-            )),
-        })
-    }
-
     async fn supported(&self) -> Result<Support, Cause> {
         let reply = self.get(RemoteCall::Supported, "/supported", "").await?;
         match open(RemoteCall::Supported, &reply)? {
@@ -231,27 +138,6 @@ impl Okx {
                 code: reason.as_str().to_owned(),
             }),
         }
-    }
-}
-
-impl StatusBody {
-    fn contradiction(&self, payment: &Payment) -> Option<Cause> {
-        let network = payment.requirements().network.to_string();
-        let payer = payment.payer().to_string();
-        [
-            ("network", &self.network, network),
-            ("payer", &self.payer, payer),
-        ]
-        .into_iter()
-        .find_map(|(member, observed, expected)| {
-            let observed = observed.as_deref().filter(|text| !text.is_empty())?;
-            (!observed.eq_ignore_ascii_case(&expected)).then(|| Cause::Contradiction {
-                call: RemoteCall::SettleStatus,
-                member,
-                expected,
-                observed: answer::clip(observed),
-            })
-        })
     }
 }
 
@@ -283,11 +169,11 @@ impl Settler for Okx {
 
     async fn settle(&self, payment: &Payment) -> Settlement {
         match self.settle_once(payment).await {
-            Answer::Final(settlement) => settlement,
-            Answer::Pending { transaction, state } if is_hash(&transaction) => {
+            SettleAnswer::Final(settlement) => settlement,
+            SettleAnswer::Pending { transaction, state } if is_hash(&transaction) => {
                 self.poll(payment, transaction, state).await
             }
-            Answer::Pending { transaction, state } => Settlement::Unknown {
+            SettleAnswer::Pending { transaction, state } => Settlement::Unknown {
                 transaction: Some(transaction).filter(|text| !text.is_empty()),
                 cause: Cause::Pending {
                     call: RemoteCall::Settle,
@@ -317,38 +203,6 @@ impl Settler for Okx {
     }
 }
 
-impl Okx {
-    async fn look_up(&self, payment: &Payment, transaction: Option<&str>) -> Reconciliation {
-        if let Some(hash) = transaction.filter(|text| is_hash(text)) {
-            let undecided = |cause| Reconciliation::Undecided {
-                transaction: Some(hash.to_owned()),
-                cause,
-            };
-            match self.status(payment, hash).await {
-                Ok(Progress::Success) => {
-                    return Reconciliation::Settled(Receipt {
-                        status: Some("success".to_owned()),
-                        ..Receipt::of(payment, hash)
-                    });
-                }
-                Ok(Progress::Failed(reason)) if is_used(&reason) => {
-                    return undecided(Cause::UsedElsewhere);
-                }
-                Ok(Progress::Failed(reason)) => return Reconciliation::NotSettled { reason },
-                Ok(Progress::Open(state)) if state != "not_found" => {
-                    return undecided(Cause::Pending {
-                        call: RemoteCall::SettleStatus,
-                        state,
-                    });
-                }
-                Ok(Progress::Open(_)) => {}
-                Err(cause) => return undecided(cause),
-            }
-        }
-        answer::after_resend(self.settle(payment).await, transaction)
-    }
-}
-
 /// Leaves out the URL, which may hold a key.
 impl std::fmt::Debug for Okx {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -363,11 +217,6 @@ fn malformed(call: RemoteCall) -> Cause {
         call,
         detail: Malformation::Json,
     }
-}
-
-fn is_hash(text: &str) -> bool {
-    text.strip_prefix("0x")
-        .is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// The present time in the broker's form: ISO 8601 in UTC with milliseconds.
@@ -386,19 +235,5 @@ mod tests {
         let text = timestamp();
         assert_eq!(text.len(), "2026-03-30T10:00:00.000Z".len(), "{text}");
         assert!(text.ends_with('Z') && text.as_bytes()[19] == b'.', "{text}");
-    }
-
-    #[test]
-    fn only_a_hash_goes_into_a_query() {
-        assert!(is_hash(&format!("0x{}", "aB".repeat(32))));
-        for text in [
-            "",
-            "0x",
-            "0xabc",
-            &"a".repeat(66),
-            &format!("0x{}&", "a".repeat(63)),
-        ] {
-            assert!(!is_hash(text), "{text}");
-        }
     }
 }

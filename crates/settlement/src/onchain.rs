@@ -1,56 +1,30 @@
 //! Settles without a facilitator: sends the authorization to its token from our own account.
 
 mod funds;
+mod gas_policy;
+mod outcome;
 mod prepare;
 mod queue;
+mod reconcile;
 mod transactions;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, U256};
 use secrecy::SecretString;
-use tx_sender::{LocalKey, MemoryStore, Sender, State, Store, TransactionSigner};
+use tx_sender::{LocalKey, MemoryStore, Sender, Store, TransactionSigner};
 use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme};
 
 use self::funds::Funds;
+pub use self::gas_policy::GasPolicy;
 use self::prepare::Obstacle;
 use self::queue::{Place, Queue};
 use self::transactions::Known;
-use crate::answer;
-use crate::chain::{Finding, Proof, RECEIPT, RpcFault, TransactionOutcome, proof};
-use crate::reason::is_used;
 use crate::{
-    Cause, ChainReader, Readiness, Receipt, Reconciliation, Settlement, SettlementError, Settler,
-    Timeouts, Verification,
+    Cause, ChainReader, Readiness, Reconciliation, Settlement, SettlementError, Settler, Timeouts,
+    Verification,
 };
-
-/// The limits of a settlement's cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GasPolicy {
-    /// The most gas that one settlement may use. A payment that needs more is refused before the
-    /// work.
-    pub gas_cap: u64,
-    /// Whether payers with code are served: contract wallets, and accounts that have delegated
-    /// (EIP-7702). Their own code runs in the settlement, and our account pays its gas, at most up
-    /// to the cap.
-    pub contract_wallets: bool,
-    /// The highest price of a unit of gas, in wei. While the market is above it, no new transaction
-    /// is sent.
-    pub max_fee_per_gas: u128,
-}
-
-impl Default for GasPolicy {
-    /// A transfer with authorization takes 60,000 to 100,000 gas; a wallet with several owners
-    /// takes more.
-    fn default() -> Self {
-        Self {
-            gas_cap: 200_000,
-            contract_wallets: true,
-            max_fee_per_gas: 100_000_000_000,
-        }
-    }
-}
 
 /// A key in this process.
 pub(crate) fn local_key(
@@ -171,63 +145,6 @@ impl OnchainSettler {
     pub fn chain(&self) -> &ChainReader {
         &self.chain
     }
-
-    async fn conclude(&self, payment: &Payment, outcome: &TransactionOutcome) -> Settlement {
-        let transaction = outcome.transaction_hash.to_string();
-        let proof = proof(payment, outcome);
-        if proof == Proof::Paid {
-            return Settlement::Settled(Receipt::of(payment, transaction));
-        }
-        let reason = match self.chain.why_refused(payment).await {
-            Ok(reason) => named_failure(reason, outcome),
-            Err(cause) => return unknown(transaction, cause),
-        };
-        match self.chain.find(payment, None).await {
-            // Another party sent the same authorization before us.
-            Ok(Finding::Settled(receipt)) => unknown(receipt.transaction, Cause::UsedElsewhere),
-            // Two nodes may share one address, and one of them is behind.
-            Ok(Finding::Open) if is_used(&reason) => {
-                unknown(transaction, answer::inconclusive(&reason))
-            }
-            Ok(Finding::Spent) => Settlement::Failed {
-                transaction,
-                reason: Reason::Cancelled,
-            },
-            Ok(Finding::Open | Finding::Expired) => Settlement::Failed {
-                transaction,
-                reason,
-            },
-            Err(cause) => unknown(transaction, cause),
-        }
-    }
-
-    /// Handles our own transaction for this payment that is in a canonical block and did not make
-    /// the payment: it is not sent again.
-    async fn failed(
-        &self,
-        payment: &Payment,
-        transaction: Option<&str>,
-    ) -> Result<Option<Reconciliation>, Cause> {
-        let Some(hash) = transaction.and_then(|text| text.parse().ok()) else {
-            return Ok(None);
-        };
-        let outcome = self.chain.outcome(hash).await?;
-        let ours = outcome.filter(|outcome| outcome.from == Some(self.address()));
-        let Some(outcome) = ours.filter(|outcome| proof(payment, outcome) != Proof::Paid) else {
-            return Ok(None);
-        };
-        let reason = self.chain.why_refused(payment).await?;
-        Ok(Some(Reconciliation::Failed {
-            transaction: hash.to_string(),
-            reason: named_failure(reason, &outcome),
-        }))
-    }
-
-    /// Whether the node has the transaction and no final block contains it.
-    async fn waits(&self, hash: B256) -> Result<bool, Cause> {
-        let known = self.chain.rpc().knows(hash).await;
-        Ok(known.map_err(RpcFault::cause)? && self.chain.outcome(hash).await?.is_none())
-    }
 }
 
 impl Settler for OnchainSettler {
@@ -294,86 +211,7 @@ impl Settler for OnchainSettler {
         transaction: Option<&str>,
         now: u64,
     ) -> Reconciliation {
-        // Higher fees give a transaction another hash: the records know which hash counts.
-        let record = match self.known(payment).await {
-            Ok(Known::Attempt(record)) => Some(record),
-            Ok(Known::Next(_)) => None,
-            Err(cause) => {
-                let transaction = transaction.map(str::to_owned);
-                return Reconciliation::Undecided { transaction, cause };
-            }
-        };
-        let hash = record.as_ref().and_then(|record| record.hash());
-        let hash = hash.map(|hash| hash.to_string());
-        let transaction = hash.as_deref().or(transaction);
-        let undecided = |cause| Reconciliation::Undecided {
-            transaction: transaction.map(str::to_owned),
-            cause,
-        };
-        // Another mode stored it with the broker, and its batch does not use this authorization.
-        if payment.scheme() == Scheme::AggrDeferred {
-            return undecided(answer::inconclusive(&Reason::UnsupportedScheme)).ended(payment, now);
-        }
-        let finding = match self.chain.find(payment, transaction).await {
-            Ok(Finding::Settled(receipt)) => return Reconciliation::Settled(receipt),
-            Ok(finding) => finding,
-            // The node has no logs of that time, and will not have them later.
-            Err(cause @ Cause::NotLocated) => return undecided(cause).ended(payment, now),
-            Err(cause) => return undecided(cause),
-        };
-        match self.failed(payment, transaction).await {
-            // The transaction that used the authorization shows the reason.
-            Ok(Some(Reconciliation::Failed { transaction, .. }))
-                if matches!(finding, Finding::Spent) =>
-            {
-                return Reconciliation::Failed {
-                    transaction,
-                    reason: Reason::Cancelled,
-                };
-            }
-            Ok(Some(failed)) => return failed,
-            Ok(None) => {}
-            Err(cause) => return undecided(cause),
-        }
-        match finding {
-            Finding::Spent => {
-                return Reconciliation::NotSettled {
-                    reason: Reason::Cancelled,
-                };
-            }
-            Finding::Expired => {
-                return Reconciliation::NotSettled {
-                    reason: Reason::InvalidExactEvmPayloadAuthorizationValidBefore,
-                };
-            }
-            Finding::Settled(_) | Finding::Open => {}
-        }
-        // It is unused and still usable. A pending transaction of the sender reaches a block, or
-        // another end, by itself.
-        if record.is_some_and(|record| !matches!(record.state, State::Prepared)) {
-            return undecided(Cause::Pending {
-                call: RECEIPT,
-                state: "waiting for a block".to_owned(),
-            });
-        }
-        // A transaction outside of the records. A pending one is waited for, because a second one
-        // would only waste gas.
-        if let Some(hash) = transaction.and_then(|text| text.parse().ok()) {
-            match self.waits(hash).await {
-                Ok(true) => {
-                    let state = "waiting for a block".to_owned();
-                    return undecided(Cause::Pending {
-                        call: RECEIPT,
-                        state,
-                    });
-                }
-                Ok(false) => {}
-                Err(cause) => return undecided(cause),
-            }
-        }
-        // An earlier transaction may have made the authorization public, so a refusal does not end
-        // it.
-        answer::after_resend(self.settle(payment).await, transaction).reopened()
+        self.decide(payment, transaction, now).await
     }
 
     async fn is_void(&self, key: &AuthorizationKey, valid_before: U256) -> Result<bool, Cause> {
@@ -415,24 +253,6 @@ impl Settler for OnchainSettler {
             },
             Err(reason) => Readiness::NotReady { reason },
         }
-    }
-}
-
-/// The token's present reason for a failure of a moment ago, if it gives one.
-fn named_failure(reason: Reason, outcome: &TransactionOutcome) -> Reason {
-    match reason {
-        Reason::InvalidExactEvmTransactionSimulationFailed if outcome.succeeded() => {
-            Reason::InvalidExactEvmTransferEventMismatch
-        }
-        Reason::InvalidExactEvmTransactionSimulationFailed => Reason::TransactionFailed,
-        other => other,
-    }
-}
-
-fn unknown(transaction: String, cause: Cause) -> Settlement {
-    Settlement::Unknown {
-        transaction: Some(transaction),
-        cause,
     }
 }
 

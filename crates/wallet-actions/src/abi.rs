@@ -1,4 +1,4 @@
-//! The functions that actions call and read.
+//! The contract functions that wallet actions call or read.
 
 use alloy_sol_types::sol;
 
@@ -13,7 +13,7 @@ pub(crate) mod token {
         function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external;
         // EIP-3009.
         function authorizationState(address authorizer, bytes32 nonce) external view returns (bool);
-        // EIP-712 as most tokens with EIP-3009 show it.
+        // EIP-712. Most tokens with EIP-3009 have these functions.
         function name() external view returns (string);
         function version() external view returns (string);
         function symbol() external view returns (string);
@@ -21,7 +21,7 @@ pub(crate) mod token {
     }
 }
 
-/// EIP-3009 with the signature in one piece, which contract wallets need.
+/// EIP-3009 with the signature as one byte string. Contract wallets need this form.
 pub(crate) mod token_bytes {
     use super::sol;
 

@@ -1,15 +1,15 @@
-//! Amounts as people write them, and in a token's smallest unit.
+//! Converts amounts between decimal text in whole tokens and a token's smallest unit.
 
 use alloy_primitives::U256;
 use calldata_checks::Decimal;
 
-/// The amount in the token's smallest unit; `None` where it has more digits than the token, or is
-/// out of range.
+/// Parses an amount of whole tokens into the token's smallest unit. Returns `None` when the text
+/// has more digits than the token, or the amount is out of range.
 pub(crate) fn atoms(text: &str, decimals: u8) -> Option<U256> {
     text.parse::<Decimal>().ok()?.atoms(decimals)
 }
 
-/// An amount of the smallest unit in whole tokens, without trailing zeros.
+/// Formats an amount of the smallest unit in whole tokens, without trailing zeros.
 #[must_use]
 pub fn whole(atoms: U256, decimals: u8) -> String {
     let digits = atoms.to_string();
@@ -22,7 +22,7 @@ pub fn whole(atoms: U256, decimals: u8) -> String {
     }
 }
 
-/// So many parts per ten thousand of an amount, rounded down.
+/// Returns `bps` parts per ten thousand of an amount, rounded down.
 pub(crate) fn less_bps(amount: U256, bps: u64) -> U256 {
     let kept = U256::from(10_000_u64.saturating_sub(bps));
     match amount.checked_mul(kept) {

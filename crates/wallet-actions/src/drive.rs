@@ -1,4 +1,4 @@
-//! One intent: reads what is true, does the next thing, and writes what came of it.
+//! Drives one intent: reads the current state, takes the next step, and writes the result.
 
 mod after_end;
 mod mint;
@@ -15,14 +15,14 @@ use custody::{CustodyError, Purpose, lend};
 use thiserror::Error;
 use tx_sender::{Lane, SenderError};
 
-pub(crate) use self::after_end::look_after_ended;
+pub(crate) use self::after_end::check_ended;
 pub(crate) use self::mint::mint_step;
 pub(crate) use self::outcome::is_never_sent;
 use crate::intent::{IllegalMove, Intent, Next, State};
 use crate::plan::approve;
 use crate::{IntentId, PlanRefused, Shared, StepKind, StoreError};
 
-/// Why an intent waits. It is looked at again; nothing is concluded from it.
+/// Why an intent cannot proceed now. The driver retries and draws no conclusion from it.
 #[derive(Debug, Error)]
 pub(crate) enum Fault {
     #[error(transparent)]
@@ -41,21 +41,21 @@ pub(crate) enum Fault {
     Funding(#[from] gas_funding::FundingError),
     #[error("chain {0} is not configured any more")]
     Chain(u64),
-    #[error("custody knows no wallet {0} of the intent's owner")]
+    #[error("custody has no wallet {0} for the intent's owner")]
     Wallet(Address),
 }
 
-/// What a turn came to.
+/// The result of one turn.
 enum Turn {
-    /// Something was written: the next turn follows at once.
+    /// Something was written. The next turn follows at once.
     Went,
-    /// Something is waited for.
+    /// The intent waits for something. The next turn follows after the pause.
     Waits(Duration),
     /// Nothing is left to do.
     Over,
 }
 
-/// Drives one intent. It holds nothing between two turns: every turn reads the record again.
+/// Drives one intent. It keeps no state between two turns: every turn reads the record again.
 pub(crate) struct Driver {
     pub(crate) shared: Arc<Shared>,
     id: IntentId,
@@ -66,8 +66,8 @@ impl Driver {
         Self { shared, id }
     }
 
-    /// Goes on until nothing is left to do. A bridge whose mint is awaited leaves the wallet to
-    /// others meanwhile.
+    /// Runs turns until nothing is left to do. While a bridge waits for its mint, other intents may
+    /// use the wallet.
     pub(crate) async fn run(&self) {
         let mut woken = false;
         loop {
@@ -78,7 +78,7 @@ impl Driver {
                 Ok(Turn::Over) => return,
                 Err(Fault::Store(StoreError::Conflict { .. })) => {}
                 Err(fault) => {
-                    tracing::warn!(intent = %self.id, %fault, "an action waits");
+                    tracing::warn!(intent = %self.id, %fault, "an action cannot proceed now");
                     tokio::time::sleep(pace.after_fault).await;
                 }
             }
@@ -92,26 +92,28 @@ impl Driver {
         if intent.state.is_over() {
             return Ok(Turn::Over);
         }
-        // What stands already may lose its block. After a start nobody else has its lanes worked.
+        // A sealed transaction may still lose its block. After a restart the sender works these
+        // lanes only when it is woken.
         if !*woken && intent.has_begun() {
             self.shared.wake(&intent).await?;
             *woken = true;
         }
-        // Reading whether a burn is attested touches no account.
+        // Asking for the attestation of a burn sends nothing, so it needs no turn on the wallet.
         let next = intent.next();
         if next == Next::Mint {
             return Box::pin(self.mint(&intent)).await;
         }
         self.shared.lend_key(&intent).await?;
         let _turn = self.shared.turns.take(intent.wallet).await;
-        // It may have been given up while the turn was awaited.
+        // The intent may have been cancelled while this turn waited.
         let Some(intent) = self.shared.store.get(&self.id).await? else {
             return Ok(Turn::Over);
         };
         Box::pin(self.hold_turn(intent)).await
     }
 
-    /// With the account's turn: goes on until the intent is over, or only waits for another chain.
+    /// Holds the wallet's turn until the intent is over, or until only the mint on another chain is
+    /// missing.
     async fn hold_turn(&self, mut intent: Intent) -> Result<Turn, Fault> {
         loop {
             if let Some(reopened) = self.reopened(&intent).await? {
@@ -146,7 +148,7 @@ impl Driver {
         Ok(ended)
     }
 
-    /// Reads what is left of the allowance, and takes it back where something is.
+    /// Reads what is left of the allowance. Plans a transaction that clears it when it is not zero.
     async fn read_allowance(&self, intent: &Intent) -> Result<Step, Fault> {
         let Some(allowance) = intent.allowance else {
             return Ok(Step::Wait(self.shared.pace.look));
@@ -170,9 +172,9 @@ impl Driver {
         Ok(Step::Write(intent.read_allowance(left, clear)?))
     }
 
-    /// The newest sealed block, when it stands above everything that the intent has done on the
-    /// chain. `None` while one of these blocks is not on the chain: what is read then is not what
-    /// the intent has left, and a transaction that lost its block comes back.
+    /// Returns the newest sealed block, which is not below any block with a transaction of the
+    /// intent on this chain. Returns `None` while one of these blocks is not on the chain: a
+    /// reading would not show what the intent has left, and the lost transaction may come back.
     pub(super) async fn above_own_blocks(
         &self,
         intent: &Intent,
@@ -200,7 +202,8 @@ impl Driver {
     }
 }
 
-/// Counts the end of an intent. One that a reorganisation has reopened was counted before.
+/// Counts and logs the end of an intent. The metric skips an intent that a reorganisation reopened,
+/// because it was counted before.
 pub(crate) fn note_end(intent: &Intent) {
     let (operation, outcome) = (intent.operation.as_str(), intent.state.as_str());
     if intent.reorganised_at.is_none() {
@@ -209,7 +212,7 @@ pub(crate) fn note_end(intent: &Intent) {
     tracing::info!(intent = %intent.id, operation, outcome, reason = intent.halted.as_deref(), "action ended");
 }
 
-/// What the handling of one transaction came to.
+/// The result of handling one transaction.
 #[expect(
     clippy::large_enum_variant,
     reason = "one at a time, and it is mostly the large one"
@@ -220,7 +223,7 @@ enum Step {
 }
 
 impl Shared {
-    /// Lends the wallet's key to the sender of transactions, for this purpose only.
+    /// Lends the wallet's key to the sender of transactions, for wallet actions only.
     pub(crate) async fn lend_key(&self, intent: &Intent) -> Result<(), Fault> {
         let known = self.custody.wallet_at(intent.wallet).await?;
         if known.is_none_or(|known| known.owner.to_string() != intent.owner) {
@@ -232,8 +235,9 @@ impl Shared {
         Ok(())
     }
 
-    /// Has the lanes of an intent worked. The sender looks after transactions until no block can be
-    /// taken back from under them; after a start it knows the wallet's key only from here.
+    /// Makes the sender work the lanes of an intent. The sender watches transactions until no
+    /// reorganisation can remove their blocks. After a restart it does not know the wallet's signer
+    /// until this call.
     pub(crate) async fn wake(&self, intent: &Intent) -> Result<(), Fault> {
         self.lend_key(intent).await?;
         let chains: BTreeSet<u64> = intent.steps.iter().map(|step| step.chain_id).collect();

@@ -1,5 +1,5 @@
-//! Coins for gas: whether a wallet can pay, or is given what it lacks. The principal never pays for
-//! gas.
+//! Gas for wallets: checks that a wallet can pay, and tops it up within the budgets. The principal
+//! never pays for gas.
 
 use alloy_primitives::Address;
 use gas_funding::{Funds, Need};
@@ -8,8 +8,8 @@ use crate::drive::Fault;
 use crate::{Intent, Refused, Shared};
 
 impl Shared {
-    /// The wallet can pay for so much gas, or whoever tops it up would give as much. The budgets
-    /// are asked when coins are given.
+    /// Checks that the wallet holds enough coins for this much gas, or that a top-up could cover
+    /// what it lacks. The budgets are checked later, when coins are sent.
     pub(crate) async fn afford(
         &self,
         chain_id: u64,
@@ -29,7 +29,8 @@ impl Shared {
         }
     }
 
-    /// Sees to it that the intent's wallet holds enough for so much gas.
+    /// Makes sure that the intent's wallet holds enough coins for this much gas, with a top-up if
+    /// necessary.
     pub(crate) async fn fund(
         &self,
         intent: &Intent,

@@ -6,13 +6,12 @@ use std::str::FromStr;
 use alloy_primitives::hex;
 use serde::{Deserialize, Serialize};
 
-/// 128 random bits, as 32 lower-case hexadecimal digits: whoever does not know an id does not guess
-/// it.
+/// 128 random bits as 32 lower-case hexadecimal digits. Nobody can guess an id.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct IntentId(String);
 
-/// Text that is no id of an intent.
+/// The text is not an id of an intent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected 32 lower-case hexadecimal digits")]
 pub struct InvalidIntentId;
@@ -21,7 +20,6 @@ impl IntentId {
     /// A new id.
     ///
     /// # Errors
-    /// The system gives no random bytes.
     pub(crate) fn random() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)?;

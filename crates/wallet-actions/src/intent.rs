@@ -1,8 +1,8 @@
-//! An intent: one action of one wallet, with everything that was done for it.
+//! An intent: the durable record of one action of one wallet, with every transaction of it.
 //!
-//! The record is the truth. It is written as a whole, on the condition that nobody wrote it since
-//! it was read, before anything that follows from it is done. So a process that was killed at any
-//! point goes on where the record stands.
+//! The record is the source of truth. Every change writes the whole record, on the condition that
+//! nobody wrote it since it was read, and before any effect that depends on the change. After a
+//! crash at any point, the next process continues from the record.
 //!
 //! ```text
 //! running → following → completed | partial | failed ⇄ reopened
@@ -11,10 +11,11 @@
 //! ```
 //!
 //! A transaction of an intent is `planned → ordered → sealed | reverted | unsent`, or `skipped`
-//! when the intent halts before it. `ordered` is written before the sender of transactions is told;
-//! from there on only the sender's record says whether it was signed. A block that a reorganisation
-//! takes away puts a transaction back to `ordered`, and an intent that was over is `reopened` until
-//! it comes to its end again. It is looked after until no block can change what it says.
+//! when the intent halts before it. `ordered` is written before the sender receives the
+//! transaction; from then on only the sender's record shows whether it was signed. When a
+//! reorganisation removes its block, a transaction returns to `ordered`. An intent that was over is
+//! then `reopened` until it ends again. An ended intent is watched until no reorganisation can
+//! change its result.
 
 mod moves;
 mod next;
@@ -34,48 +35,48 @@ use crate::{IntentId, StepKind};
 pub struct Intent {
     /// Its id.
     pub id: IntentId,
-    /// How often it was written.
+    /// How many times the record was written.
     #[serde(skip)]
     pub revision: u64,
-    /// Whose wallet acts, as a CAIP-10 id.
+    /// The owner of the wallet, as a CAIP-10 id.
     pub owner: String,
     /// The wallet.
     pub wallet: Address,
     /// The digest of the payment's authorization: one payment buys one intent.
     pub payment: B256,
-    /// The call that was paid for, as the caller of this crate keeps it. It is never shown.
+    /// The paid call, in the form that the user of this crate stores it. It is never shown.
     pub call: String,
     /// What the call costs, in micro US dollars.
     pub price_micro_usd: u64,
-    /// What is done.
+    /// The kind of action.
     pub operation: Operation,
-    /// When it was made, in Unix seconds.
+    /// The time of creation, in Unix seconds.
     pub created_at: u64,
-    /// The Unix second from which on nothing new is begun for it.
+    /// The Unix second from which on nothing new begins for it.
     pub not_after: u64,
-    /// How far it has come.
+    /// The state of the intent.
     pub state: State,
-    /// Why it does not go on as planned, if it does not.
+    /// The reason for which it halted, if it did.
     pub halted: Option<String>,
-    /// Its transactions, in the order in which they are sent.
+    /// Its transactions, in the order of sending.
     pub steps: Vec<Step>,
-    /// What it allows somebody to take.
+    /// The allowance that it gives, if any.
     pub allowance: Option<Allowance>,
-    /// The other side of a bridge.
+    /// The destination side, for a bridge.
     pub bridge: Option<Bridge>,
-    /// What was asked and planned, for answers.
+    /// The request and the plan, for answers.
     pub plan: Value,
-    /// When it came to its end, in Unix seconds.
+    /// The time of its end, in Unix seconds.
     pub ended_at: Option<u64>,
-    /// Whether it is over, and no block can change what it says any more.
+    /// Whether it is over and no reorganisation can change its result.
     #[serde(default)]
     pub is_final: bool,
-    /// When a reorganisation last changed it after its end, in Unix seconds.
+    /// The time of the last change by a reorganisation after its end, in Unix seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorganised_at: Option<u64>,
 }
 
-/// What an intent does.
+/// The kind of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -87,12 +88,12 @@ pub enum Operation {
     Withdraw,
     /// Deposits into a product.
     Invest,
-    /// Takes a deposit back.
+    /// Withdraws a deposit from a product.
     Divest,
 }
 
 impl Operation {
-    /// The word in answers and metrics.
+    /// The name in answers and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -105,28 +106,28 @@ impl Operation {
     }
 }
 
-/// How far an intent has come.
+/// The state of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Its transactions are sent.
+    /// Transactions are being sent.
     Running,
-    /// Its transactions on the source chain stand; the mint on the other chain is awaited.
+    /// The transactions on the source chain are sealed. The mint on the other chain is missing.
     Following,
-    /// It did what was asked.
+    /// The action is complete.
     Completed,
-    /// It did something, and less than was asked.
+    /// The action had an effect, but less than requested.
     Partial,
-    /// It did not do what was asked. Transactions before the decisive one may stand.
+    /// The action failed. Transactions before the decisive one may have been executed.
     Failed,
-    /// It was given up before anything was signed.
+    /// It was cancelled before anything was signed.
     Cancelled,
-    /// It was over, and a reorganisation has taken a transaction of it back: it goes on.
+    /// It was over, and a reorganisation removed a transaction of it. It continues.
     Reopened,
 }
 
 impl State {
-    /// The word in answers and in the store.
+    /// The name in answers and in the store.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -150,71 +151,71 @@ impl State {
 /// A transaction of an intent. It carries no coins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// What it is for.
+    /// Its purpose.
     pub kind: StepKind,
     /// Its chain.
     pub chain_id: u64,
-    /// Whom it calls.
+    /// The contract or account that it calls.
     pub to: Address,
     /// Its calldata.
     pub input: Bytes,
-    /// What it has to bring, if it is measured.
+    /// The amount that it must deliver, if that is measured.
     pub expects: Option<Expected>,
-    /// Whether it is called without being sent first, and what it returns has to reach
+    /// Whether the call is simulated before sending and must return at least
     /// [`Expected::at_least`].
     pub returns_amount: bool,
-    /// It is called without being sent first, and what it returns must not exceed this: the shares
-    /// that a vault takes for an amount that it pays out.
+    /// The call is simulated before sending and must not return more than this: the shares that a
+    /// vault takes for the amount that it pays out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns_at_most: Option<U256>,
-    /// How far it has come.
+    /// Its status.
     pub status: Status,
 }
 
-/// What a transaction has to bring, by the logs of the token.
+/// An amount that a transaction must deliver, measured by the token's logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
     /// The token.
     pub token: Address,
-    /// Who gets it.
+    /// The account that receives it.
     pub receiver: Address,
-    /// The least that counts as done, in the token's smallest unit.
+    /// The least amount that counts as success, in the token's smallest unit.
     pub at_least: U256,
 }
 
-/// How far a transaction has come.
+/// The status of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not begun.
+    /// It is not ordered yet.
     Planned,
-    /// The sender of transactions has it, or is about to.
+    /// The order is recorded: the sender has the transaction, or receives it next.
     Ordered {
-        /// The most gas that it may use.
+        /// Its gas limit.
         gas_limit: u64,
     },
-    /// It stands in a sealed block, and was executed.
+    /// It is in a sealed block and was executed.
     Sealed {
-        /// Where.
+        /// Its block.
         at: At,
-        /// The most gas that it might use.
+        /// Its gas limit.
         gas_limit: u64,
-        /// What it brought, where that is measured.
+        /// The amount that it delivered, if that is measured.
         received: Option<U256>,
     },
-    /// It stands in a sealed block, and was reverted.
+    /// It is in a sealed block and was reverted.
     Reverted {
-        /// Where.
+        /// Its block.
         at: At,
     },
     /// It was not sent, and never will be.
     Unsent,
-    /// The intent halted before it.
+    /// The intent halted before it was ordered.
     Skipped,
 }
 
 impl Status {
-    /// The word in answers.
+    /// The name in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -227,7 +228,7 @@ impl Status {
         }
     }
 
-    /// Where the transaction stands.
+    /// The block of the transaction, if it has one.
     #[must_use]
     pub const fn at(self) -> Option<At> {
         match self {
@@ -237,10 +238,10 @@ impl Status {
     }
 }
 
-/// Where a transaction stands.
+/// A transaction and its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct At {
-    /// The transaction.
+    /// The hash of the transaction.
     pub transaction: B256,
     /// The number of its block.
     pub number: u64,
@@ -255,36 +256,36 @@ pub struct Allowance {
     pub chain_id: u64,
     /// The token.
     pub token: Address,
-    /// Who may take it.
+    /// The account that may spend it.
     pub spender: Address,
-    /// What was left of it when it was last read after the intent's transactions.
+    /// The last reading after the intent's transactions, in the token's smallest unit.
     pub left: Option<U256>,
-    /// How often it was cleared.
+    /// How many clearing transactions were planned.
     pub clears: u8,
 }
 
-/// The other side of a bridge.
+/// The destination side of a bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bridge {
     /// The destination chain.
     pub chain_id: u64,
-    /// The protocol's number of the source chain.
+    /// The protocol's domain number of the source chain.
     pub source_domain: u32,
-    /// The protocol's number of the destination chain.
+    /// The protocol's domain number of the destination chain.
     pub destination_domain: u32,
-    /// The token that was burned.
+    /// The burned token.
     pub burned_token: Address,
-    /// The token that is minted.
+    /// The minted token.
     pub minted_token: Address,
-    /// The contract that takes the attested message.
+    /// The contract that accepts the attested message.
     pub transmitter: Address,
-    /// How much was burned.
+    /// The burned amount.
     pub amount: U256,
-    /// The most that the protocol deducts.
+    /// The highest fee that the protocol may deduct.
     pub max_fee: U256,
-    /// Who gets what the wallet receives, where that is not the wallet.
+    /// The account that receives the minted amount, if it is not the wallet.
     pub forward_to: Option<Address>,
-    /// Whether somebody else has brought the message to the destination chain.
+    /// Whether another account has submitted the message to the destination chain.
     pub minted_by_others: bool,
 }
 
@@ -300,28 +301,28 @@ impl At {
 }
 
 impl Intent {
-    /// Whether something happened that is charged for: a transaction of the wallet that stands and
-    /// was executed.
+    /// Whether a chargeable effect exists: a transaction of the wallet that is sealed and was
+    /// executed.
     #[must_use]
     pub fn has_effect(&self) -> bool {
         let sealed = |step: &Step| matches!(step.status, Status::Sealed { .. });
         self.steps.iter().any(sealed)
     }
 
-    /// Whether a transaction was handed to the sender of transactions.
+    /// Whether a transaction was ordered.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         let planned = |step: &Step| matches!(step.status, Status::Planned | Status::Skipped);
         !self.steps.iter().all(planned)
     }
 
-    /// The key under which the sender of transactions knows a transaction of the intent.
+    /// The key of a transaction at the sender.
     #[must_use]
     pub fn key(&self, index: usize) -> String {
         format!("wallet/{}/{index}", self.id)
     }
 
-    /// What the measured transactions brought.
+    /// The amounts that the measured transactions delivered.
     pub fn received(&self) -> impl Iterator<Item = (&Step, Expected, U256)> {
         self.steps.iter().filter_map(|step| match step.status {
             Status::Sealed {

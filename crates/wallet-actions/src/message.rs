@@ -1,4 +1,4 @@
-//! The message of a burn (CCTP V2), as the destination chain takes it.
+//! Parses the message of a burn (CCTP V2), in the form that the destination chain accepts.
 
 use alloy_primitives::{Address, B256, U256};
 
@@ -7,24 +7,24 @@ use crate::intent::Bridge;
 /// The length of a message with an empty hook.
 const LENGTH: usize = 148 + 228;
 
-/// What a burn's message says, as far as it is judged here. The attestation is the destination
-/// chain's to judge.
+/// The members of a burn's message that this crate checks. The destination chain checks the
+/// attestation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BurnMessage {
     source_domain: u32,
     destination_domain: u32,
-    /// What the destination chain takes once.
+    /// The nonce. The destination chain accepts it once.
     pub(crate) nonce: B256,
     burn_token: B256,
     mint_recipient: B256,
     amount: U256,
     sender: B256,
-    /// What the protocol deducts.
+    /// The fee that the protocol deducts.
     pub(crate) fee_executed: U256,
 }
 
 impl BurnMessage {
-    /// Reads a message; `None` for another version or length.
+    /// Parses a message. Returns `None` for another version or length.
     pub(crate) fn read(message: &[u8]) -> Option<Self> {
         if message.len() != LENGTH {
             return None;
@@ -45,8 +45,8 @@ impl BurnMessage {
         })
     }
 
-    /// Whether it is the message of this bridge of this wallet, to the wallet, and deducts no more
-    /// than was agreed.
+    /// Whether the message belongs to this wallet's bridge, pays the wallet, and deducts at most
+    /// the agreed fee.
     pub(crate) fn is_of(&self, bridge: &Bridge, wallet: Address) -> bool {
         self.source_domain == bridge.source_domain
             && self.destination_domain == bridge.destination_domain

@@ -1,33 +1,33 @@
-//! What is asked.
+//! The request for an action.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use custody::Owner;
 
-/// An action that was paid for.
+/// A paid request for one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// Whose wallet acts: who pays.
+    /// The owner of the wallet: the payer.
     pub owner: Owner,
     /// The digest of the payment's authorization: one payment buys one intent.
     pub payment: B256,
-    /// The call that was paid for, as whoever took it wants to find it again after a restart. It is
-    /// never shown.
+    /// The paid call, in the form in which its receiver can find it after a restart. It is never
+    /// shown.
     pub call: String,
-    /// What the call costs, in micro US dollars: the payment is verified, and counts to what the
-    /// owner has paid.
+    /// The price of the call, in micro US dollars. The payment is verified and counts towards the
+    /// owner's payments.
     pub price_micro_usd: u64,
-    /// What is to be done.
+    /// The requested action.
     pub action: Action,
-    /// What brings the principal to the wallet, if it is not there yet.
+    /// The authorization that moves the principal to the wallet, if the wallet lacks it.
     pub principal: Option<Principal>,
-    /// The Unix second from which on nothing is to be sent.
+    /// The Unix second from which on nothing may be sent.
     pub deadline: Option<u64>,
-    /// How far what a deposit or its end brings may fall below what goes in, in basis points. It
-    /// only narrows the limits that hold for everybody; a swap has a slippage of its own.
+    /// The most slippage of a deposit or of its withdrawal, in basis points. It only narrows the
+    /// general limits. A swap has its own slippage.
     pub max_slippage_bps: Option<u64>,
 }
 
-/// What is to be done. Amounts are as the caller wrote them, in whole tokens.
+/// The requested action. Amounts are in whole tokens, as the caller wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Swaps a token for another one of the same chain.
@@ -38,7 +38,7 @@ pub enum Action {
     Withdraw(WithdrawOrder),
     /// Deposits into a reviewed product.
     Invest(InvestOrder),
-    /// Takes a deposit back to the wallet.
+    /// Withdraws a deposit to the wallet.
     Divest(DivestOrder),
 }
 
@@ -51,24 +51,24 @@ pub struct SwapOrder {
     pub from_token: Address,
     /// The token to buy.
     pub to_token: Address,
-    /// How much is sold.
+    /// The amount to sell.
     pub amount: String,
-    /// The most that the output may fall below the quoted one, in percent.
+    /// The most that the output may fall below the quote, in percent.
     pub slippage_pct: String,
 }
 
 /// A bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeOrder {
-    /// The chain that the token leaves.
+    /// The source chain.
     pub from_chain: u64,
-    /// The chain that it reaches.
+    /// The destination chain.
     pub to_chain: u64,
     /// USDC on the source chain.
     pub token: Address,
-    /// How much leaves.
+    /// The amount to move.
     pub amount: String,
-    /// The wallet or its owner; the wallet when absent.
+    /// The wallet or its owner. The wallet when absent.
     pub recipient: Option<Address>,
 }
 
@@ -79,7 +79,7 @@ pub struct WithdrawOrder {
     pub chain_id: u64,
     /// The token.
     pub token: Address,
-    /// How much; all of it when absent.
+    /// The amount. The whole balance when absent.
     pub amount: Option<String>,
 }
 
@@ -92,43 +92,42 @@ pub struct InvestOrder {
     pub protocol: String,
     /// The asset's symbol or address.
     pub asset: String,
-    /// How much of the asset.
+    /// The amount of the asset.
     pub amount: String,
-    /// The product, where the protocol has several of the asset.
+    /// The product, when the protocol has several for the asset.
     pub product_id: Option<String>,
     /// The least shares to accept.
     pub min_shares: Option<String>,
 }
 
-/// The end of a deposit, or of a part of it.
+/// The withdrawal of a deposit, whole or in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DivestOrder {
-    /// The product, or the position as `/yield-farming-active` names it.
+    /// The product's id, or the position's id in `/yield-farming-active`.
     pub product: String,
-    /// How much.
+    /// The part to withdraw.
     pub size: Size,
 }
 
-/// How much of a position.
+/// A part of a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Size {
-    /// So much of the asset.
+    /// This amount of the asset.
     Amount(String),
-    /// This share of the position, above 0 and at most 1.
+    /// This fraction of the position, above 0 and at most 1.
     Ratio(String),
 }
 
-/// An authorization of the owner to move tokens to its wallet (EIP-3009
-/// `TransferWithAuthorization`).
+/// The owner's authorization to move tokens to the wallet (EIP-3009 `TransferWithAuthorization`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// The owner's signature: 65 bytes, or what a contract wallet takes.
+    /// The owner's signature: 65 bytes, or the bytes that a contract wallet accepts.
     pub signature: Bytes,
     /// The owner.
     pub from: Address,
     /// The wallet.
     pub to: Address,
-    /// How much, in the token's smallest unit.
+    /// The amount, in the token's smallest unit.
     pub value: U256,
     /// The Unix second from which on it is valid.
     pub valid_after: U256,

@@ -1,4 +1,5 @@
-//! From what is asked to an intent: everything that can be judged before the first signature.
+//! Plans an action: turns an order into an intent, after every check that is possible before the
+//! first signature.
 
 mod account;
 mod bridge;
@@ -29,15 +30,15 @@ use crate::amount::atoms;
 use crate::intent::{Allowance, Bridge, Intent, Operation, State, Status, Step};
 use crate::{Action, IntentId, Order, PlannedStep, Refused, Shared, StepKind};
 
-/// How long an action may take to be begun where nothing else bounds it.
+/// How many seconds after planning an action may begin, when no deadline is nearer.
 const BEGUN_WITHIN: u64 = 600;
 
-/// What a step may use where nobody simulates: approvals behind proxies, and calls through several
-/// contracts.
+/// Assumed gas of a step on chains without simulation. The values allow for proxies and for calls
+/// through several contracts.
 const GAS_OF_APPROVAL: u64 = 120_000;
 const GAS_OF_CALL: u64 = 900_000;
 
-/// An intent in the making.
+/// An intent under construction.
 pub(crate) struct Draft {
     operation: Operation,
     chain_id: u64,
@@ -55,7 +56,7 @@ pub(crate) struct Planner<'a> {
     pub(crate) now: u64,
 }
 
-/// A token of a wallet at a block.
+/// A wallet's balance of a token at a block.
 #[derive(Clone, Copy)]
 pub(crate) struct Held {
     pub(crate) balance: U256,
@@ -63,7 +64,7 @@ pub(crate) struct Held {
 }
 
 impl Planner<'_> {
-    /// Plans an action, and judges it by everything that can be read now.
+    /// Plans an action, and checks it against everything that can be read now.
     pub(crate) async fn plan(&self, order: &Order) -> Result<Intent, Refused> {
         if order.deadline.is_some_and(|deadline| deadline <= self.now) {
             return Err(Refused::invalid("deadline", "the deadline has passed"));
@@ -121,8 +122,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Whether the wallet's key would sign every transaction: what the policy refuses is refused
-    /// before anything is begun.
+    /// Checks that the wallet's key would sign every transaction. What the signing policy refuses
+    /// is refused before anything begins.
     fn judge(&self, draft: &Draft) -> Result<(), Refused> {
         for step in &draft.steps {
             self.judge_call(step.chain_id, step.to, &step.input)?;
@@ -144,7 +145,8 @@ impl Planner<'_> {
         Ok(judged?)
     }
 
-    /// Runs the transactions on top of a block, and gives the gas that they may use together.
+    /// Simulates the transactions on top of a block, and returns the gas that they may use
+    /// together.
     async fn foresee(
         &self,
         chain: &ChainReader,
@@ -190,7 +192,7 @@ impl Planner<'_> {
         Ok(gas)
     }
 
-    /// The wallet on a chain.
+    /// The wallet's account on a chain.
     pub(crate) fn account(&self, chain_id: u64) -> Result<Account<'_>, Refused> {
         Ok(Account {
             chain: self.shared.chain(chain_id)?,
@@ -198,12 +200,12 @@ impl Planner<'_> {
         })
     }
 
-    /// What the wallet holds of a token.
+    /// Reads the wallet's balance of a token.
     pub(crate) async fn held(&self, chain_id: u64, token: Address) -> Result<Held, Refused> {
         self.account(chain_id)?.held(token).await
     }
 
-    /// What a contract answers now; `None` where the call reverts.
+    /// Reads a contract's present answer. Returns `None` when the call reverts.
     pub(crate) async fn read<C: SolCall>(
         &self,
         chain_id: u64,
@@ -214,19 +216,20 @@ impl Planner<'_> {
     }
 }
 
-/// The amount in the token's smallest unit: above zero, and with no more digits than the token.
+/// Parses an amount into the token's smallest unit. It must be above zero and must not have more
+/// digits than the token.
 pub(crate) fn amount_of(path: &'static str, text: &str, decimals: u8) -> Result<U256, Refused> {
     match atoms(text, decimals) {
         Some(amount) if !amount.is_zero() => Ok(amount),
         Some(_) => Err(Refused::invalid(path, "expected an amount above zero")),
         None => Err(Refused::invalid(
             path,
-            format!("expected at most {decimals} digits after the point, as the token has"),
+            format!("expected at most {decimals} digits after the point, the token's decimals"),
         )),
     }
 }
 
-/// The reason under which a transaction is refused that would revert.
+/// The refusal reason for a transaction that would revert.
 const fn would_revert(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Principal => "principal_auth_refused",
@@ -234,7 +237,7 @@ const fn would_revert(kind: StepKind) -> &'static str {
     }
 }
 
-/// Whether what a call returns is enough.
+/// Checks that a call returns at least `at_least`.
 pub(crate) fn judge_returned(output: &Bytes, at_least: U256) -> Result<(), Refused> {
     let returned = U256::try_from_be_slice(output).unwrap_or_default();
     match returned >= at_least {
@@ -261,7 +264,7 @@ pub(crate) fn step(kind: StepKind, chain_id: u64, to: Address, call: &impl SolCa
     }
 }
 
-/// A transaction that somebody else has planned.
+/// A step from a transaction of a foreign plan.
 pub(crate) fn planned(chain_id: u64, planned: PlannedStep) -> Step {
     Step {
         kind: planned.kind,

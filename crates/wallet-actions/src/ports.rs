@@ -1,4 +1,4 @@
-//! What actions ask of others: plans of swaps and bridges, and the attestation of a burn.
+//! The ports of wallet actions: plans of swaps and bridges, and the attestation of a burn.
 
 use std::pin::Pin;
 
@@ -8,12 +8,12 @@ use thiserror::Error;
 
 use crate::StepKind;
 
-/// The answer of a port.
+/// The future that a port returns.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Builds and judges the transactions of swaps and bridges. Whatever it returns has passed the
-/// checks of its rail on its own bytes: this crate judges who is paid and what is left, and not how
-/// a route is encoded.
+/// Builds and checks the transactions of swaps and bridges. Every returned plan has passed the
+/// checks of its rail on its own bytes. This crate checks the recipient and the remaining balances,
+/// and not the encoding of a route.
 pub trait Plans: Send + Sync + 'static {
     /// The transactions of a swap.
     fn swap(&self, ask: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>>;
@@ -21,7 +21,8 @@ pub trait Plans: Send + Sync + 'static {
     /// The transactions of a bridge on its source chain.
     fn bridge(&self, ask: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>>;
 
-    /// What completes a bridge on its destination chain; `None` while the burn is not attested.
+    /// The message and attestation that complete a bridge on its destination chain. `None` while
+    /// the burn is not attested.
     fn attestation(&self, burn: Burn) -> PortFuture<'_, Result<Option<Attested>, PlanRefused>>;
 }
 
@@ -30,7 +31,7 @@ pub trait Plans: Send + Sync + 'static {
 pub struct SwapAsk {
     /// The chain of both tokens.
     pub chain_id: u64,
-    /// Sender and receiver.
+    /// The account that sells and receives.
     pub wallet: Address,
     /// The input token.
     pub from_token: Address,
@@ -40,18 +41,18 @@ pub struct SwapAsk {
     pub amount: String,
     /// The input in the token's smallest unit.
     pub atoms: U256,
-    /// The most that the output may fall below the quoted one, in percent as the caller wrote it.
+    /// The most that the output may fall below the quote, in percent, as the caller wrote it.
     pub slippage_pct: String,
     /// The same in basis points.
     pub slippage_bps: u64,
 }
 
-/// A swap that was planned and judged.
+/// A planned and checked swap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwapPlan {
     /// The transactions, in order; the last one swaps.
     pub steps: Vec<PlannedStep>,
-    /// Who may take the input token.
+    /// The account that may take the input token.
     pub spender: Address,
     /// The quoted output, in the output token's smallest unit.
     pub quoted: U256,
@@ -59,7 +60,7 @@ pub struct SwapPlan {
     pub at_least: U256,
     /// The Unix second from which on the quote is stale.
     pub valid_until: u64,
-    /// What proves the judgement, for the answer: the digest of the plan and the names of its
+    /// The evidence of the checks, for the answer: the digest of the plan and the names of its
     /// checks.
     pub evidence: Value,
 }
@@ -67,64 +68,65 @@ pub struct SwapPlan {
 /// A bridge to plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeAsk {
-    /// The chain that the token leaves.
+    /// The source chain.
     pub from_chain: u64,
-    /// The chain that it reaches.
+    /// The destination chain.
     pub to_chain: u64,
-    /// Who sends it.
+    /// The sending account.
     pub wallet: Address,
-    /// Who receives it.
+    /// The receiving account.
     pub recipient: Address,
     /// The token on the source chain.
     pub token: Address,
-    /// How much leaves, in its smallest unit.
+    /// The amount to move, in its smallest unit.
     pub atoms: U256,
 }
 
-/// A bridge that was planned and judged.
+/// A planned and checked bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgePlan {
     /// The transactions on the source chain, in order; the last one burns.
     pub steps: Vec<PlannedStep>,
-    /// Who may take the token.
+    /// The account that may take the token.
     pub spender: Address,
-    /// The most that the protocol deducts at the mint.
+    /// The highest fee that the protocol may deduct at the mint.
     pub max_fee: U256,
-    /// The protocol's number of the source chain.
+    /// The protocol's domain number of the source chain.
     pub source_domain: u32,
-    /// The protocol's number of the destination chain.
+    /// The protocol's domain number of the destination chain.
     pub destination_domain: u32,
     /// The token on the destination chain.
     pub minted_token: Address,
-    /// The contract on the destination chain that takes the attested message.
+    /// The contract on the destination chain that accepts the attested message.
     pub transmitter: Address,
     /// The Unix second from which on the fees are stale.
     pub valid_until: u64,
-    /// What proves the judgement, for the answer.
+    /// The evidence of the checks, for the answer.
     pub evidence: Value,
 }
 
 /// A transaction of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedStep {
-    /// What it is for.
+    /// Its purpose.
     pub kind: StepKind,
-    /// Whom it calls.
+    /// The contract or account that it calls.
     pub to: Address,
     /// Its calldata. It carries no coins.
     pub input: Bytes,
 }
 
-/// A burn that stands in a sealed block.
+/// A burn in a sealed block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burn {
-    /// The protocol's number of the source chain.
+    /// The protocol's domain number of the source chain.
     pub source_domain: u32,
     /// The burn's transaction.
     pub transaction: B256,
 }
 
-/// A message and its attestation. Nobody but the destination chain believes them.
+/// A message and its attestation. They are untrusted input: only the destination chain verifies the
+/// attestation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attested {
     /// The message.
@@ -133,27 +135,27 @@ pub struct Attested {
     pub attestation: Bytes,
 }
 
-/// Why there is no plan. Nothing was signed.
+/// The reason why no plan exists. Nothing was signed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{check}: {message}")]
 pub struct PlanRefused {
-    /// What kind of refusal it is.
+    /// The kind of refusal.
     pub cause: PlanCause,
     /// The stable name of the check or reason.
     pub check: String,
-    /// What is wrong, for people.
+    /// A message for people.
     pub message: String,
-    /// Seconds after which the same may succeed, where that is known.
+    /// Seconds after which a retry may succeed, if known.
     pub retry_after: Option<u64>,
 }
 
 /// The kinds of refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanCause {
-    /// An upstream does not answer, or not as it should.
+    /// An upstream does not answer, or its answer is unusable.
     Unavailable,
-    /// There is no route, or chain and token are not served.
+    /// No route exists, or the chain or token is not supported.
     NoRoute,
-    /// A check does not hold on the bytes of the quote.
+    /// A check fails on the bytes of the quote.
     Refused,
 }

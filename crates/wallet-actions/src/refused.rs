@@ -1,4 +1,4 @@
-//! Why nothing was done.
+//! The reasons why an action does not begin.
 
 use alloy_primitives::{Address, U256};
 use custody::{CustodyError, PolicyRefusal};
@@ -7,14 +7,14 @@ use thiserror::Error;
 
 use crate::{IntentId, PlanRefused, StoreError};
 
-/// Why an action was not begun. Nothing was signed, and nothing is charged.
+/// Why an action did not begin. Nothing was signed, and nothing is charged.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Refused {
     /// The wallet lacks tokens.
     #[error("the wallet lacks {} of the smallest unit of {} on chain {}", .0.missing, .0.token, .0.chain_id)]
     Funds(Box<FundsRequired>),
-    /// The wallet lacks coins for gas, and nobody gives any.
+    /// The wallet lacks coins for gas, and no top-up is possible.
     #[error("{wallet} lacks {missing} wei for gas on chain {chain_id}: {reason}")]
     Gas {
         /// The chain.
@@ -23,56 +23,56 @@ pub enum Refused {
         wallet: Address,
         /// How many wei are missing.
         missing: U256,
-        /// Why nobody gives them: `no_gas_account`, `gas_topup_too_large`.
+        /// Why no top-up is possible: `no_gas_account`, `gas_topup_too_large`.
         reason: &'static str,
     },
-    /// There is nothing to act on.
+    /// The action has no object: an empty balance, or an unknown position, product or route.
     #[error("{message}")]
     Nothing {
         /// `nothing_to_withdraw`, `no_such_position`, `no_such_product`, `no_route`.
         reason: &'static str,
-        /// For people.
+        /// A message for people.
         message: String,
     },
-    /// It is not served, or the product does not take it.
+    /// The action is not supported, or the product does not accept it.
     #[error("{message}")]
     Unsupported {
         /// The stable name of the reason.
         reason: &'static str,
-        /// For people.
+        /// A message for people.
         message: String,
     },
-    /// A member of the request is not valid.
+    /// A member of the request is invalid.
     #[error("{path}: {message}")]
     Invalid {
         /// The member.
         path: &'static str,
-        /// For people.
+        /// A message for people.
         message: String,
     },
-    /// There is no plan of the swap or bridge.
+    /// No plan of the swap or bridge exists.
     #[error(transparent)]
     Plan(#[from] PlanRefused),
-    /// The wallet's key would not sign it.
+    /// The wallet's signing policy refuses a transaction.
     #[error("{0}")]
     Policy(PolicyRefusal),
-    /// The order was forbidden: it begins nothing any more.
+    /// The order is forbidden: it can never begin.
     #[error("the order was forbidden: {0}")]
     Forbidden(String),
-    /// The wallet does something else at the moment.
+    /// The wallet is busy with another intent.
     #[error("the wallet is busy with the intent {0}")]
     Busy(IntentId),
-    /// Something that has to be asked does not answer.
+    /// A node, the store or custody cannot answer now.
     #[error("{message}")]
     Unavailable {
         /// The stable name of the reason.
         reason: &'static str,
-        /// For people and the log.
+        /// A message for people and the log.
         message: String,
     },
 }
 
-/// What the owner has to bring, and how.
+/// The tokens that the owner must bring, and the authorization that does it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FundsRequired {
     /// The chain.
@@ -81,12 +81,12 @@ pub struct FundsRequired {
     pub wallet: Address,
     /// The token.
     pub token: Address,
-    /// How much is missing, in the token's smallest unit.
+    /// The missing amount, in the token's smallest unit.
     pub missing: U256,
     /// The token's decimals.
     pub decimals: u8,
-    /// What the owner signs to bring it (EIP-3009): `{domain, types, primaryType, message}`; `None`
-    /// where the token takes no authorizations.
+    /// The typed data for the owner to sign (EIP-3009): `{domain, types, primaryType, message}`.
+    /// `None` when the token accepts no authorizations.
     pub principal_auth: Option<Value>,
 }
 

@@ -1,5 +1,5 @@
-//! What the drivers of intents and the planners of actions share: custody, policy, chains, the
-//! sender of transactions, and the records.
+//! The parts that drivers and planners share: custody, policy, chains, the sender of transactions,
+//! and the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,41 +16,41 @@ use crate::drive::Fault;
 use crate::ports::Plans;
 use crate::store::Store;
 
-/// What actions are carried out with.
+/// The parts that wallet actions need.
 pub struct Parts {
-    /// Who holds the wallets' keys, behind the policy.
+    /// Holds the wallets' keys, behind the policy.
     pub custody: Arc<dyn Custody>,
-    /// What the keys sign at most: what it refuses is refused before anything is begun.
+    /// The signing policy of the keys. What it refuses is refused before anything begins.
     pub policy: SigningPolicy,
     /// The chains, by id.
     pub chains: Vec<ChainReader>,
-    /// The sender of transactions. Nobody else sends for the wallets.
+    /// The sender of transactions. It must be the only sender for these wallets.
     pub sender: Sender,
-    /// Turns on wallets, shared with whoever else sends for them.
+    /// Turns on wallets, shared with every other part that sends for them.
     pub turns: Turns,
-    /// The intents.
+    /// The store of intents.
     pub store: Arc<dyn Store>,
-    /// Who plans swaps and bridges.
+    /// Plans swaps and bridges.
     pub plans: Arc<dyn Plans>,
-    /// Who gives wallets coins for gas, shared with whoever else sends for them.
+    /// Tops up wallets with coins for gas, shared with every other part that sends for them.
     pub funding: GasFunding,
-    /// How fast.
+    /// The pauses.
     pub pace: Pace,
     /// The machine's clock, in Unix seconds.
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
-/// How often things are looked at.
+/// The pauses of the background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// The pause before something is looked at again that is about to change.
+    /// The pause before the next look at something that is about to change.
     pub look: Duration,
-    /// The pause after something could not be asked.
+    /// The pause after a fault.
     pub after_fault: Duration,
-    /// The pause between two questions for an attestation.
+    /// The pause between two requests for an attestation.
     pub attestation: Duration,
-    /// The pause between two searches for open intents, and between two looks at those that are
-    /// over and not final.
+    /// The pause between two searches for open intents, and between two checks of ended intents
+    /// that are not final.
     pub sweep: Duration,
 }
 
@@ -77,9 +77,9 @@ pub(crate) struct Shared {
     pub(crate) funding: GasFunding,
     pub(crate) pace: Pace,
     pub(crate) clock: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// Some intent was written.
+    /// Notified after every write of an intent.
     pub(crate) changed: Notify,
-    /// Some intent was made, or reopened.
+    /// Notified when an intent was inserted or reopened.
     pub(crate) made: Notify,
 }
 
@@ -88,7 +88,7 @@ impl Shared {
         (self.clock)()
     }
 
-    /// A chain that is asked for.
+    /// The chain of a request.
     pub(crate) fn chain(&self, chain_id: u64) -> Result<&ChainReader, Refused> {
         self.chains.get(&chain_id).ok_or_else(|| {
             let message = format!("no node of chain {chain_id} is configured for wallets");
@@ -96,7 +96,7 @@ impl Shared {
         })
     }
 
-    /// A chain of an intent.
+    /// The chain of an intent.
     pub(crate) fn chain_of(&self, chain_id: u64) -> Result<&ChainReader, Fault> {
         self.chains.get(&chain_id).ok_or(Fault::Chain(chain_id))
     }

@@ -1,29 +1,29 @@
-//! The transactions of an action.
+//! The purposes of an action's transactions.
 
 use serde::{Deserialize, Serialize};
 
-/// What a transaction of an action is for.
+/// The purpose of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
-    /// Takes the principal from the owner to the wallet, by the owner's signed authorization.
+    /// Moves the principal from the owner to the wallet, by the owner's signed authorization.
     Principal,
-    /// Takes an allowance back before another one is given.
+    /// Resets an existing allowance before a new one is given.
     ApproveReset,
-    /// Allows exactly what the call takes.
+    /// Approves exactly the amount that the call takes.
     Approve,
-    /// What the action is about.
+    /// The action's own call.
     Call,
-    /// Takes back what is left of an allowance.
+    /// Clears what is left of an allowance.
     Clear,
-    /// Receives on the destination chain what a bridge has burned.
+    /// Mints on the destination chain what a bridge has burned.
     Mint,
     /// Sends tokens to the owner.
     Transfer,
 }
 
 impl StepKind {
-    /// The word in answers and keys.
+    /// The name in answers and keys.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What is kept of actions: the intents, and the orders that were forbidden.
+//! The store of wallet actions: intents and forbidden orders.
 
 mod sqlite;
 
@@ -8,13 +8,13 @@ use thiserror::Error;
 pub use self::sqlite::SqliteStore;
 use crate::{Intent, IntentId, PortFuture};
 
-/// The answer of a store.
+/// The future that a store returns.
 pub type StoreFuture<'a, T> = PortFuture<'a, Result<T, StoreError>>;
 
-/// Durable intents. Every write is conditional, and what was written is on disk when it returns.
+/// Stores intents durably. Every write is conditional, and is on disk when it returns.
 pub trait Store: Send + Sync + 'static {
-    /// Keeps a new intent. A payment that has one already gets that one, unchanged, unless it ended
-    /// without effect.
+    /// Stores a new intent. When the payment has one already, returns that one unchanged, unless it
+    /// ended without effect.
     ///
     /// # Errors
     /// [`StoreError::Busy`] while another intent of the wallet is running;
@@ -24,80 +24,81 @@ pub trait Store: Send + Sync + 'static {
     /// The intent with this id.
     fn get(&self, id: &IntentId) -> StoreFuture<'_, Option<Intent>>;
 
-    /// The intent that this payment bought.
+    /// The intent of this payment.
     fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>>;
 
-    /// Sees to it that this payment begins nothing from now on, for ever. The first reason stands;
-    /// what was begun before stays as it is.
+    /// Forbids this payment to begin anything, for ever. The first reason is kept. An intent that
+    /// exists already stays unchanged.
     fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden>;
 
-    /// Why this payment begins nothing, if it was forbidden.
+    /// The reason for which this payment is forbidden, if it is.
     fn forbidden(&self, payment: B256) -> StoreFuture<'_, Option<String>>;
 
-    /// Writes an intent over the one that was read, and returns it as it is now.
+    /// Replaces the intent that was read, and returns the written one.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] when somebody wrote it since.
+    /// [`StoreError::Conflict`] when the intent was written since.
     fn write(&self, intent: Intent) -> StoreFuture<'_, Intent>;
 
-    /// The intents that something is left to do for, the oldest first.
+    /// The open intents, the oldest first.
     fn open(&self) -> StoreFuture<'_, Vec<IntentId>>;
 
-    /// The intents that are over and not final, the oldest first: a block may change what they say.
+    /// The intents that have ended and are not final, the oldest first. A reorganisation may still
+    /// change their result.
     fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>>;
 
-    /// The intents that were made since this Unix second, whatever became of them.
+    /// All intents that were created since this Unix second.
     fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>>;
 
-    /// The newest intents of an owner (a CAIP-10 id) that were made since this Unix second, at most
-    /// so many.
+    /// The newest intents of an owner (a CAIP-10 id) that were created since this Unix second, at
+    /// most `most`.
     fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>>;
 
-    /// Whether the wallet has an intent that is running.
+    /// The running intent of the wallet, if any.
     fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>>;
 }
 
-/// A payment that begins nothing any more.
+/// A payment that can begin nothing any more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forbidden {
-    /// The first reason that was given.
+    /// The first reason.
     pub reason: String,
-    /// The intent that the payment had bought before.
+    /// The intent that the payment had before.
     pub intent: Option<Intent>,
 }
 
-/// Why the store could not do what was asked. Nothing was written.
+/// Why a store operation failed. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Somebody wrote the intent since it was read.
+    /// The intent was written since it was read.
     #[error("the intent {id} has changed since it was read")]
     Conflict {
         /// The intent.
         id: IntentId,
     },
-    /// The wallet has an intent that is running.
+    /// The wallet has a running intent.
     #[error("the wallet is busy with the intent {running}")]
     Busy {
-        /// That intent.
+        /// The running intent.
         running: IntentId,
     },
-    /// The payment begins nothing any more.
+    /// The payment is forbidden.
     #[error("the order was forbidden: {reason}")]
     Forbidden {
-        /// Why.
+        /// The first reason.
         reason: String,
     },
     /// The records cannot be read or written. The code names no path.
     #[error("the records of actions cannot be used: {code}")]
     Unavailable {
-        /// What the database calls it.
+        /// The database's name of the error.
         code: &'static str,
     },
 }
 
 impl StoreError {
-    /// The stable machine-readable name of the error.
+    /// The stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

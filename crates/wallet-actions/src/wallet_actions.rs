@@ -1,7 +1,7 @@
-//! The actions of all wallets.
+//! The public interface: begins, follows and finds the actions of all wallets.
 
 mod give_up;
-mod standing;
+mod holdings;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,15 +12,15 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 pub use self::give_up::GivenUp;
-use crate::drive::{Driver, look_after_ended};
+use crate::drive::{Driver, check_ended};
 use crate::intent::Intent;
 use crate::plan::Planner;
 use crate::shared::{Parts, Shared};
 use crate::store::StoreError;
 use crate::{IntentId, Order, Refused};
 
-/// Carries out what wallets are asked to do. Cheap to clone; when the last clone is dropped, the
-/// work stops where it is, and goes on where the records say when it is started again.
+/// Carries out wallet actions. Cheap to clone. Dropping the last clone stops the work at the
+/// present step. The next start continues from the records.
 #[derive(Clone)]
 pub struct WalletActions {
     shared: Arc<Shared>,
@@ -36,7 +36,7 @@ impl Drop for Supervisor {
 }
 
 impl WalletActions {
-    /// Starts, and goes on with what an earlier process has left.
+    /// Starts the work, and continues what an earlier process has left.
     #[must_use]
     pub fn start(parts: Parts) -> Self {
         let chains = parts.chains.into_iter();
@@ -61,8 +61,8 @@ impl WalletActions {
         }
     }
 
-    /// Plans an action, makes its intent durable, and begins. The same payment gets the intent that
-    /// it has bought.
+    /// Plans an action, stores its intent, and begins. The same payment gets the intent that it
+    /// already has.
     ///
     /// # Errors
     /// [`Refused`]: nothing was signed, and nothing will be.
@@ -88,11 +88,11 @@ impl WalletActions {
         Ok(kept)
     }
 
-    /// Waits until the intent is over, only waits for another chain, or the time has come; the
-    /// intent as it is then.
+    /// Waits until the intent is over, only the mint on another chain is missing, or `until` has
+    /// passed. Returns the intent as it is then.
     ///
     /// # Errors
-    /// The store's.
+    /// Errors of the store.
     pub async fn wait(&self, id: &IntentId, until: Instant) -> Result<Option<Intent>, StoreError> {
         loop {
             let changed = self.shared.changed.notified();
@@ -111,7 +111,7 @@ impl WalletActions {
         }
     }
 
-    /// The present time by which intents are made, in Unix seconds.
+    /// The present time, in Unix seconds.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.shared.now()
@@ -120,15 +120,15 @@ impl WalletActions {
     /// The intent with this id.
     ///
     /// # Errors
-    /// The store's.
+    /// Errors of the store.
     pub async fn find(&self, id: &IntentId) -> Result<Option<Intent>, StoreError> {
         self.shared.store.get(id).await
     }
 
-    /// The intent that a payment has bought.
+    /// The intent of a payment.
     ///
     /// # Errors
-    /// The store's.
+    /// Errors of the store.
     pub async fn of_payment(
         &self,
         payment: alloy_primitives::B256,
@@ -136,10 +136,10 @@ impl WalletActions {
         self.shared.store.of_payment(payment).await
     }
 
-    /// The newest intents of an owner that were made since this Unix second.
+    /// The newest intents of an owner that were created since this Unix second.
     ///
     /// # Errors
-    /// The store's.
+    /// Errors of the store.
     pub async fn of_owner(
         &self,
         owner: Owner,
@@ -152,21 +152,21 @@ impl WalletActions {
             .await
     }
 
-    /// The intents that were made since this Unix second: after a restart, some of their calls may
-    /// not have been answered.
+    /// The intents that were created since this Unix second. After a restart, some of their calls
+    /// may be unanswered.
     ///
     /// # Errors
-    /// The store's.
+    /// Errors of the store.
     pub async fn since(&self, created_at: u64) -> Result<Vec<Intent>, StoreError> {
         self.shared.store.since(created_at).await
     }
 
-    /// The products that can be deposited in: chain, product id, protocol, contract and asset.
+    /// The products that accept deposits: chain, product id, protocol, contract and asset.
     pub fn products(&self) -> impl Iterator<Item = crate::ListedProduct> + '_ {
         crate::plan::Product::all(&self.shared.policy).map(Into::into)
     }
 
-    /// Stops after what is being done now. What is left goes on at the next start.
+    /// Stops after the present step. The next start continues the rest.
     pub async fn close(self) {
         self.supervisor.0.abort();
         tokio::task::yield_now().await;
@@ -181,11 +181,11 @@ impl std::fmt::Debug for WalletActions {
     }
 }
 
-/// Sees to it that every open intent is driven.
+/// Keeps a driver running for every open intent.
 async fn supervise(shared: Arc<Shared>) {
     let driven: Arc<Mutex<HashSet<IntentId>>> = Arc::default();
     let mut drivers = JoinSet::new();
-    drivers.spawn(look_after_ended(Arc::clone(&shared)));
+    drivers.spawn(check_ended(Arc::clone(&shared)));
     loop {
         while drivers.try_join_next().is_some() {}
         match shared.store.open().await {
@@ -200,7 +200,7 @@ async fn supervise(shared: Arc<Shared>) {
                     }
                 }
             }
-            Err(error) => tracing::warn!(code = error.code(), "open actions cannot be looked for"),
+            Err(error) => tracing::warn!(code = error.code(), "open actions cannot be listed"),
         }
         tokio::select! {
             () = tokio::time::sleep(shared.pace.sweep) => {}

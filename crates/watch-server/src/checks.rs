@@ -1,4 +1,4 @@
-//! The checks of all mandates, each when it is due.
+//! Runs the checks of all mandates, each when it is due.
 
 mod tend;
 
@@ -12,25 +12,25 @@ use tokio::time::Instant;
 use crate::mandates::Shared;
 use crate::{Mandates, Yields};
 
-/// Mandates that are looked for in one sweep, at most. More than are checked at once, because some
-/// may be in the hands of another process.
+/// The most mandates that one sweep reads. It is more than the number of checks at once, because
+/// other processes may hold the leases of some.
 const LOOKED_FOR: u32 = 512;
 
-/// How fast mandates are checked.
+/// The pace and the limits of checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// The time between two sweeps.
+    /// The pause between two sweeps.
     pub sweep: Duration,
-    /// Mandates that are begun in one sweep, at most: after an outage the checks that were missed
-    /// do not come all at once. None of them is made up for; one check is made of each mandate.
+    /// The most mandates that one sweep begins, so that missed checks do not come all at once after
+    /// an outage. A mandate gets one check, not one for each missed one.
     pub per_sweep: usize,
-    /// Mandates that are being checked, at most.
+    /// The most mandates that are checked at a time.
     pub at_once: usize,
-    /// After a failure a mandate is left alone for this long.
+    /// How long a mandate rests after a failure.
     pub rest: Duration,
-    /// For how many seconds the lease of a mandate is taken. Longer than a check may take.
+    /// The life of a lease in seconds. It must be longer than a check.
     pub lease_seconds: u32,
-    /// The longest time that one question to the mover may take.
+    /// The longest time that one call of the mover may take.
     pub patience: Duration,
 }
 
@@ -47,18 +47,18 @@ impl Default for Pace {
     }
 }
 
-/// Checks mandates. It holds nothing that is not in the store but what may be lost.
+/// Checks mandates. Its memory is only a cache: losing it does no harm. Clones share it.
 #[derive(Clone)]
 pub struct Watcher {
     worker: Arc<Worker>,
 }
 
-/// What a check is made with.
+/// The parts that a check needs.
 struct Worker {
     shared: Arc<Shared>,
     yields: Arc<dyn Yields>,
     pace: Pace,
-    /// Tells this process from every other one, in leases.
+    /// The name of this process in leases. No other process has the same.
     holder: String,
     memory: Mutex<Memory>,
 }
@@ -67,12 +67,12 @@ struct Worker {
 struct Memory {
     /// Mandates that are being checked.
     tended: HashSet<String>,
-    /// Mandates that rest after a failure, until when.
+    /// Mandates that rest after a failure, and until when.
     resting: HashMap<String, Instant>,
 }
 
 impl Watcher {
-    /// Over the mandates of a server.
+    /// A watcher of the mandates of a server.
     #[must_use]
     pub fn new(mandates: &Mandates, yields: Arc<dyn Yields>, pace: Pace) -> Self {
         let worker = Worker {
@@ -87,14 +87,14 @@ impl Watcher {
         }
     }
 
-    /// Checks what is due now, and waits until that is done.
+    /// Checks the mandates that are due now, and returns when that is done.
     pub async fn sweep(&self) {
         let mut tasks = JoinSet::new();
         self.begin(&mut tasks).await;
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Begins with what is due now.
+    /// Begins the checks of mandates that are due now.
     async fn begin(&self, tasks: &mut JoinSet<()>) {
         let Worker {
             shared,
@@ -105,7 +105,7 @@ impl Watcher {
         let due = match shared.store.due(shared.now(), LOOKED_FOR).await {
             Ok(due) => due,
             Err(error) => {
-                tracing::warn!(code = error.code(), "mandates cannot be looked for");
+                tracing::warn!(code = error.code(), "due mandates cannot be listed");
                 return;
             }
         };
@@ -149,19 +149,19 @@ impl Watcher {
     }
 }
 
-/// A watcher that runs. When the last handle is dropped, checks stop where they are, and go on from
-/// what the store says when they are started again.
+/// A running watcher. Dropping the last handle stops the checks at the present step. The next start
+/// continues from the store.
 #[derive(Debug)]
 pub struct Checks(JoinHandle<()>);
 
 impl Checks {
-    /// Starts, and goes on with what an earlier process has left.
+    /// Starts the checks, and continues what an earlier process has left.
     #[must_use]
     pub fn start(watcher: Watcher) -> Self {
         Self(tokio::spawn(watcher.run()))
     }
 
-    /// Stops what is being done.
+    /// Stops the checks.
     pub async fn close(mut self) {
         self.0.abort();
         // The checks end with the task that began them.
@@ -187,11 +187,11 @@ fn lock(memory: &Mutex<Memory>) -> MutexGuard<'_, Memory> {
     memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A name that no other process has.
+/// A name that is unique to this process.
 fn holder() -> String {
     let mut bytes = [0; 16];
     if getrandom::fill(&mut bytes).is_err() {
-        // Without randomness the process and the moment tell them apart.
+        // Without randomness, the process id and the time make the name unique.
         return format!("{}-{:?}", std::process::id(), std::time::Instant::now());
     }
     alloy_primitives::hex::encode(bytes)

@@ -1,11 +1,11 @@
-//! Why something was not done.
+//! The errors of operations on mandates.
 
 use thiserror::Error;
 use yield_watch::{AuditError, MAX_ACTIVE, Problem};
 
 use crate::StoreError;
 
-/// Why a server did not do what was asked of a mandate.
+/// Why an operation on a mandate failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WatchError {
@@ -15,28 +15,28 @@ pub enum WatchError {
     /// The owner has no mandate of this id.
     #[error("the owner has no mandate of this id")]
     NotFound,
-    /// The owner has as many active mandates as one may have.
-    #[error("the owner has {MAX_ACTIVE} active mandates, which is the most")]
+    /// The owner has the most active mandates that are allowed.
+    #[error("the owner has {MAX_ACTIVE} active mandates, the maximum")]
     TooMany,
-    /// The payment has made another mandate before.
+    /// The payment has created another mandate before.
     #[error("the payment has made a mandate with other terms")]
     OtherTerms,
-    /// The mandate would act, and nobody moves money here.
-    #[error("nobody moves money for a mandate here")]
+    /// The mandate would act, and this server has no mover.
+    #[error("this server moves no money for mandates")]
     NoMover,
-    /// The records cannot be used now.
+    /// The store cannot be used now.
     #[error(transparent)]
     Store(StoreError),
-    /// A record could not be made.
+    /// A record could not be computed.
     #[error(transparent)]
     Audit(#[from] AuditError),
-    /// The mandate changes all the time, or what was written does not read back.
-    #[error("what was written does not read back")]
+    /// Other writes keep coming in between, or the store does not read back what was written.
+    #[error("the store does not read back what was written")]
     NotReadBack,
 }
 
 impl WatchError {
-    /// The stable machine-readable name of the error.
+    /// The stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What owners do with their mandates.
+//! The owners' operations on mandates: create, find, list, cancel.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use yield_watch::{Mandate, Mode, MoveKey, MoveOutcome, Record, Rules, State, Wat
 
 use crate::{Clock, Creation, Kept, Lease, Mover, Stop, Store, StoreError, WatchError, Write};
 
-/// How often a write is tried when others write about the same mandate.
+/// How many times a write is tried when other writes about the same mandate come in between.
 const TRIES: u32 = 16;
 /// The longest time that a cancellation waits for the mover.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The mandates of a server: created, read and cancelled by their owners. Clones are the same.
+/// The mandates of a server. Cheap to clone: clones share one state.
 #[derive(Clone)]
 pub struct Mandates {
     pub(crate) shared: Arc<Shared>,
@@ -27,41 +27,41 @@ pub(crate) struct Shared {
     mover: OnceLock<Arc<dyn Mover>>,
 }
 
-/// What an owner asks for.
+/// The terms that an owner asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The owner, as CAIP-10.
     pub owner: String,
     /// The rules.
     pub rules: Rules,
-    /// What it does.
+    /// Whether the mandate only notifies or also acts.
     pub mode: Mode,
-    /// When its time is over. Counted in whole seconds.
+    /// The time of its end, in whole seconds.
     pub expires_at: Timestamp,
 }
 
-/// What a cancellation came to, read back from the store.
+/// The result of a cancellation, read back from the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cancelled {
     /// The mandate, which has ended.
     pub kept: Kept,
-    /// What became of the move that was open; `None` when none was.
+    /// The result for the move that was open. `None` when none was.
     pub stopped: Option<MoveStop>,
 }
 
-/// What a cancellation knows of the move that was open.
+/// What a cancellation knows about the move that was open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveStop {
     /// Nothing was signed, and nothing will be.
     Stopped,
-    /// Something was signed: the move goes on to its end, which the audit will show.
+    /// Something was signed. The move continues to its end, which the audit will show.
     TooLate,
-    /// The mover did not say. It is asked until it does, and the audit will show it.
+    /// The mover has not answered. Checks ask it until it does, and the audit will show the result.
     NotKnown,
 }
 
-/// The id of the mandate that a payment makes: 128 bits of a hash over the digest of its
-/// authorization. The same payment always makes the same mandate.
+/// The id of the mandate that a payment creates: 128 bits of a hash over the digest of its
+/// authorization. The same payment always has the same id.
 #[must_use]
 pub fn mandate_id(payment: B256) -> String {
     let mut bytes = b"yield-watch mandate of payment ".to_vec();
@@ -71,7 +71,7 @@ pub fn mandate_id(payment: B256) -> String {
 }
 
 impl Mandates {
-    /// Over a store, without anybody who moves money.
+    /// Mandates over a store, without a mover.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Mandates {
         }
     }
 
-    /// Names who moves the money of mandates that act. The first one counts.
+    /// Sets the mover of mandates that act. Only the first call counts.
     pub fn move_with(&self, mover: Arc<dyn Mover>) {
         if self.shared.mover.set(mover).is_err() {
             tracing::warn!("mandates have a mover already");
@@ -102,16 +102,16 @@ impl Mandates {
         self.shared.now()
     }
 
-    /// The mandate that `payment` makes, whether it is made now or was made before.
+    /// Creates the mandate of a payment, or returns the one that the payment has created before.
     ///
-    /// It exists from now on, whatever becomes of the payment: a process that ends before the
-    /// payment is settled makes no second mandate when the same payment is sent again. What was
-    /// never charged costs nothing but its checks, and [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE)
-    /// bounds it.
+    /// The mandate exists from now on, whatever happens to the payment. When a process ends before
+    /// the payment is settled and the same payment comes again, it gets the same mandate. An
+    /// uncharged mandate costs only its checks, and [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) bounds
+    /// their number.
     ///
     /// # Errors
     /// [`WatchError::Invalid`], [`WatchError::NoMover`], [`WatchError::TooMany`],
-    /// [`WatchError::OtherTerms`], and what the store cannot do.
+    /// [`WatchError::OtherTerms`], [`WatchError::Store`].
     pub async fn create(&self, payment: B256, terms: Terms) -> Result<Kept, WatchError> {
         let store = &self.shared.store;
         let now = self.now();
@@ -125,7 +125,7 @@ impl Mandates {
             last_check_at: None,
             ended: None,
         };
-        // What the payment has made before is judged by the time of its creation.
+        // An existing mandate is returned even when its terms would be out of bounds now.
         if let Some(kept) = store.find(&mandate.id).await? {
             return same_terms(kept, &mandate);
         }
@@ -148,18 +148,18 @@ impl Mandates {
     /// A mandate of an owner.
     ///
     /// # Errors
-    /// [`WatchError::NotFound`], also for a mandate of somebody else.
+    /// [`WatchError::NotFound`], also for another owner's mandate.
     pub async fn find(&self, owner: &str, id: &str) -> Result<Kept, WatchError> {
         let kept = self.shared.store.find(id).await?;
         kept.filter(|kept| kept.watched.mandate().owner == owner)
             .ok_or(WatchError::NotFound)
     }
 
-    /// Mandates of an owner, the newest first, ended ones too, at most `most`: those created before
-    /// the one at `before`.
+    /// At most `most` mandates of an owner, the newest first, including ended ones. With `before`,
+    /// only those created before that one.
     ///
     /// # Errors
-    /// What the store cannot do.
+    /// [`WatchError::Store`].
     pub async fn list(
         &self,
         owner: &str,
@@ -169,10 +169,10 @@ impl Mandates {
         Ok(self.shared.store.list(owner, before, most).await?)
     }
 
-    /// Records of a mandate's audit from a number on, at most `most`.
+    /// At most `most` records of a mandate's audit, from a number on.
     ///
     /// # Errors
-    /// [`WatchError::NotFound`], also for a mandate of somebody else.
+    /// [`WatchError::NotFound`], also for another owner's mandate.
     pub async fn audit(
         &self,
         owner: &str,
@@ -185,12 +185,12 @@ impl Mandates {
         Ok(self.shared.store.records(id, from, most).await?)
     }
 
-    /// Cancels a mandate, or repeats how it ended. The end is durable before a move that is open is
-    /// stopped, so that no further one begins; the answer is read back from the store after
-    /// everything.
+    /// Cancels a mandate. A mandate that has ended before stays as it ended. The end is durable
+    /// before the open move is stopped, so that no other move begins. The result is read back from
+    /// the store at the end.
     ///
     /// # Errors
-    /// [`WatchError::NotFound`], also for a mandate of somebody else; [`WatchError::NotReadBack`].
+    /// [`WatchError::NotFound`], also for another owner's mandate; [`WatchError::NotReadBack`].
     pub async fn cancel(&self, owner: &str, id: &str) -> Result<Cancelled, WatchError> {
         let ended = self.end(owner, id).await?;
         let open = ended.watched.open_move().map(|open| open.key.clone());
@@ -213,7 +213,7 @@ impl Mandates {
         Ok(self.shared.store.probe().await?)
     }
 
-    /// Writes the end, unless it is written.
+    /// Writes the end, unless it is written already.
     async fn end(&self, owner: &str, id: &str) -> Result<Kept, WatchError> {
         for _ in 0..TRIES {
             let mut kept = self.find(owner, id).await?;
@@ -230,7 +230,7 @@ impl Mandates {
         Err(WatchError::NotReadBack)
     }
 
-    /// Stops the open move, and records it when that worked.
+    /// Stops the open move, and records that if the mover has stopped it.
     async fn stop(&self, owner: &str, id: &str, key: &MoveKey) -> Result<MoveStop, WatchError> {
         let Some(mover) = self.shared.mover() else {
             return Ok(MoveStop::NotKnown);
@@ -261,7 +261,7 @@ impl Mandates {
                 Ok(()) => return Ok(MoveStop::Stopped),
             }
         }
-        // The mover has stopped it; its record is written by the next check.
+        // The mover has stopped the move. The next check writes the record.
         Ok(MoveStop::Stopped)
     }
 }
@@ -275,7 +275,7 @@ impl Shared {
         self.mover.get()
     }
 
-    /// Writes what `kept` has become since it was read at its revision.
+    /// Writes the changes to `kept`, on the condition of its revision.
     pub(crate) async fn write(
         &self,
         kept: &Kept,
@@ -295,7 +295,7 @@ impl Shared {
     }
 }
 
-/// What a stopped move ended in, by how its mandate stands.
+/// The outcome of a stopped move, from the state of its mandate.
 pub(crate) fn stopped_because(kept: &Kept) -> MoveOutcome {
     let reason = match kept.watched.mandate().ended.map(|ended| ended.state) {
         Some(State::Cancelled) => "cancelled",
@@ -307,7 +307,7 @@ pub(crate) fn stopped_because(kept: &Kept) -> MoveOutcome {
     }
 }
 
-/// The mandate that a payment made, if it was made with these terms.
+/// The mandate of a payment, if its terms are the requested ones.
 fn same_terms(kept: Kept, asked: &Mandate) -> Result<Kept, WatchError> {
     let made = kept.watched.mandate();
     let terms = |of: &Mandate| (of.owner.clone(), of.rules.clone(), of.mode, of.expires_at);
@@ -317,7 +317,7 @@ fn same_terms(kept: Kept, asked: &Mandate) -> Result<Kept, WatchError> {
     }
 }
 
-/// Records have whole seconds: so do the times that are compared with theirs.
+/// Truncates to whole seconds, as in records, so that times compare equal.
 fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }

@@ -1,5 +1,4 @@
-//! What checks need of others: the time, the yields, and whoever moves the money of mandates that
-//! act.
+//! The ports of checks: the clock, the yields, and the mover of money.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -13,103 +12,100 @@ use yield_watch::{Mandate, MoveKey, MoveOutcome, Position, Proposal, Snapshot};
 /// The server's clock. It may be set back.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// The yields that are gathered.
+/// The source of yields.
 pub trait Yields: Send + Sync + 'static {
     /// The newest edition, of any age; `None` when there is none.
     fn latest(&self) -> EditionFuture<'_>;
 }
 
-/// The answer of [`Yields`].
+/// The future that [`Yields`] returns.
 pub type EditionFuture<'a> = Pin<Box<dyn Future<Output = Option<Edition>> + Send + 'a>>;
 
 /// One edition of the yields.
 #[derive(Clone, Debug)]
 pub struct Edition {
-    /// Its name, its time, and its bound of age.
+    /// Its id, its time, and its maximum age.
     pub snapshot: Snapshot,
     /// Its markets.
     pub markets: Arc<Vec<Market>>,
 }
 
-/// The answer of a mover.
+/// The future that a mover returns.
 pub type MoverFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, MoverError>> + Send + 'a>>;
 
-/// Moves the money of mandates that act, from their owners' sub-wallets and through the same
-/// actions and policy as every other action of a wallet.
+/// Moves the money of mandates that act, from their owners' sub-wallets. It uses the same actions
+/// and signing policy as every other action of a wallet.
 ///
-/// A move has a key, which is in the mandate's audit before the mover hears of it. Whatever is
-/// asked under one key is about one move: it happens at most once, also when the process ends in
-/// between. Dropping a future takes nothing back. Of several moves of one wallet the mover makes
-/// one at a time.
+/// A move has a key, which is in the mandate's audit before the mover gets it. All calls with one
+/// key concern one move, which happens at most once, also across restarts. Dropping a future undoes
+/// nothing. The mover makes the moves of one wallet one at a time.
 pub trait Mover: Send + Sync + 'static {
-    /// Where the money of the mandate's owner is, and which of `markets` the wallet could move
-    /// into.
+    /// The position of the owner's money, and the `markets` that the wallet could move into.
     ///
     /// # Errors
-    /// The wallet cannot be read now. The check decides nothing then.
+    /// The wallet cannot be read now. The check then decides nothing.
     fn held<'a>(&'a self, mandate: &'a Mandate, markets: &'a [Market])
     -> MoverFuture<'a, Holdings>;
 
-    /// Begins a move, or gives the state of the one that was begun under the key. At most
-    /// `max_move_usd` leave the present product or the idle money, with at most `max_slippage_bps`.
-    /// Nothing is signed after `valid_until`, and nothing for a key that was cancelled.
+    /// Begins a move, or returns the state of the move with this key. It moves at most
+    /// `max_move_usd` out of the present product or the idle money, with at most
+    /// `max_slippage_bps`. It signs nothing after `valid_until`, and nothing for a cancelled key.
     ///
     /// # Errors
-    /// Whether the move has begun is not known. The state is asked for later.
+    /// The move may or may not have begun. The caller asks for its state later.
     fn propose<'a>(
         &'a self,
         mandate: &'a Mandate,
         proposal: &'a Proposal,
     ) -> MoverFuture<'a, MoveState>;
 
-    /// Where a move stands; `None` when it was never begun nor cancelled.
+    /// The state of a move. `None` when the key was never proposed nor cancelled.
     ///
     /// # Errors
-    /// It is not known now.
+    /// The state is unknown now.
     fn state<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Option<MoveState>>;
 
-    /// Stops a move that nothing was signed for. A key that was never proposed is stopped as well,
-    /// for ever: a proposal that comes later begins nothing. The same key again gives the same
-    /// answer.
+    /// Stops a move if nothing was signed for it. A key that was never proposed is cancelled too,
+    /// for ever: a later proposal begins nothing. The same key always gets the same answer.
     ///
     /// # Errors
-    /// Whether it was stopped is not known now.
+    /// The move may or may not be stopped.
     fn cancel<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Stop>;
 }
 
-/// What a wallet holds and can do.
+/// The position of a wallet's money, and the markets in reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holdings {
-    /// Where its money is. Of several products the one that yields the least, among those that
-    /// something better is within reach of: what a bounded move has left behind is moved next. Its
-    /// `pool` is named as the markets are.
+    /// The position of its money. With several products, it is the one with the lowest yield among
+    /// those for which a better market is in reach, so that the rest of a bounded move is moved
+    /// next. Its `pool` has the same id as the market.
     pub position: Position,
     /// The ids of the markets that it could move into.
     pub reachable: BTreeSet<String>,
 }
 
-/// Where a move stands.
+/// The state of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MoveState {
-    /// It goes on.
+    /// It is under way.
     UnderWay,
-    /// It has ended, for good.
+    /// It has ended, finally.
     Ended(MoveOutcome),
 }
 
-/// Whether a move was stopped.
+/// The result of a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// Nothing was signed, and nothing will be.
     Stopped,
-    /// Something was signed: the move goes on to its end, or has come to it.
+    /// Something was signed. The move continues to its end, or has reached it.
     TooLate,
 }
 
-/// Why a mover does not answer.
+/// A mover has no answer now.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the wallet cannot be asked: {reason}")]
 pub struct MoverError {
-    /// The stable machine-readable name of the cause.
+    /// The stable code of the cause.
     pub reason: String,
 }

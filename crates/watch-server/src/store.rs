@@ -12,83 +12,83 @@ use yield_watch::{Record, Watched};
 pub use self::memory::MemoryStore;
 pub use self::sqlite::SqliteStore;
 
-/// The answer of a store.
+/// The future that a store returns.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// A mandate as it is kept.
+/// A stored mandate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Its place among all mandates, by creation.
+    /// Its rank among all mandates, by creation.
     pub place: u64,
     /// Rises with every write.
     pub revision: u64,
-    /// The mandate, and where its audit stands.
+    /// The mandate with the head of its audit.
     pub watched: Watched,
-    /// When something is left to be done; `None` when nothing is.
+    /// The time of its next work. `None` when nothing is left to do.
     pub due_at: Option<Timestamp>,
 }
 
-/// A mandate that is created.
+/// A new mandate.
 #[derive(Clone, Debug)]
 pub struct Creation {
     /// The mandate.
     pub watched: Watched,
     /// Its first record.
     pub record: Record,
-    /// When, by the server's clock: what has expired by then is not active.
+    /// The time, by the server's clock. Mandates that have expired by then do not count as active.
     pub now: Timestamp,
 }
 
-/// What is written about a mandate, all or nothing.
+/// The write about a mandate, all or nothing.
 #[derive(Clone, Debug)]
 pub struct Write {
-    /// The revision of the [`Kept`] that it was judged by.
+    /// The revision that the write was judged on.
     pub revision: u64,
-    /// The lease that must still be held; needed by a check.
+    /// The lease that must still be held. Checks need it.
     pub lease: Option<Lease>,
-    /// The mandate after it.
+    /// The new state of the mandate.
     pub watched: Watched,
-    /// The records that it adds to the audit.
+    /// The records that it appends to the audit.
     pub records: Vec<Record>,
-    /// When something is left to be done.
+    /// The time of its next work.
     pub due_at: Option<Timestamp>,
 }
 
-/// The right to check a mandate. A later holder's token is higher, and the store refuses every
-/// write that carries a lower one: a process that was held up for longer than its lease can write
-/// nothing any more.
+/// The right to check a mandate. Each new holder gets a higher token, and the store refuses every
+/// write with a lower one. A process that stalled for longer than its lease can write nothing any
+/// more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The mandate.
     pub id: String,
-    /// Rises each time the lease changes hands.
+    /// Rises each time the lease gets a new holder.
     pub token: u64,
 }
 
-/// Why the store could not do what was asked.
+/// Why a store operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Something was written about the mandate since it was read, or there is none: read again,
-    /// judge again.
+    /// The mandate was written since it was read, or does not exist. The caller reads and judges
+    /// again.
     #[error("the mandate has changed since it was read")]
     Conflict,
-    /// Somebody else has taken the lease since it was given.
+    /// Another process has taken the lease.
     #[error("the lease of the mandate was taken by another process")]
     Fenced,
     /// The owner has [`MAX_ACTIVE`](yield_watch::MAX_ACTIVE) active mandates.
-    #[error("the owner has as many active mandates as one may have")]
+    #[error("the owner has the maximum of active mandates")]
     TooMany,
-    /// The store cannot be used at the moment; names no path.
+    /// The store cannot be used now. The code contains no path.
     #[error("the records of mandates cannot be used: {code}")]
     Unavailable {
-        /// What the store calls it.
+        /// The database's name of the error.
         code: &'static str,
     },
 }
 
 impl StoreError {
-    /// The stable machine-readable name of the error.
+    /// The stable code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -100,14 +100,14 @@ impl StoreError {
     }
 }
 
-/// Durable mandates and their audits. Several processes may share a store.
+/// Stores mandates and their audits durably. Several processes may share a store.
 ///
-/// When a write answers `Ok`, its effect survives a crash and a loss of power. When it answers
-/// [`StoreError::Unavailable`], it may or may not have happened: the caller reads again. Records
-/// are added and never changed. Times are kept in whole seconds and come from the caller.
+/// When a write returns `Ok`, its effect survives a crash and a loss of power. When it returns
+/// [`StoreError::Unavailable`], it may or may not have happened, and the caller reads again.
+/// Records are appended and never changed. Times are in whole seconds and come from the caller.
 pub trait Store: Send + Sync + 'static {
-    /// Keeps a new mandate. When there is one of its id, that one stays and is the answer, whatever
-    /// it says.
+    /// Stores a new mandate. If its id exists, returns the existing mandate unchanged, whatever its
+    /// terms.
     ///
     /// # Errors
     /// [`StoreError::TooMany`].
@@ -116,27 +116,26 @@ pub trait Store: Send + Sync + 'static {
     /// A mandate.
     fn find(&self, id: &str) -> StoreFuture<'_, Option<Kept>>;
 
-    /// Mandates of an owner, the newest first, at most `most`: those with a lower place than
-    /// `before`.
+    /// At most `most` mandates of an owner, the newest first. With `before`, only those of a lower
+    /// place.
     fn list(&self, owner: &str, before: Option<u64>, most: u32) -> StoreFuture<'_, Vec<Kept>>;
 
-    /// Writes, and gives the new revision.
+    /// Makes a write, and returns the new revision.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] and [`StoreError::Fenced`].
     fn write(&self, write: Write) -> StoreFuture<'_, u64>;
 
-    /// Records of an audit from a number on, at most `most`.
+    /// At most `most` records of an audit, from a number on.
     fn records(&self, id: &str, from: u64, most: u32) -> StoreFuture<'_, Vec<Record>>;
 
-    /// Mandates for which something is left to be done at `now`, the longest due first, at most
-    /// `most`.
+    /// At most `most` mandates that are due at `now`, the longest due first.
     fn due(&self, now: Timestamp, most: u32) -> StoreFuture<'_, Vec<String>>;
 
-    /// Takes the lease of a mandate for `holder` for `seconds` after `now`, or renews it; `None`
-    /// while somebody else has it and where there is no such mandate. The same holder keeps its
-    /// token, a new one gets a higher one. A lease that ends later than one taken at `now` could is
-    /// over: the clock was set back.
+    /// Takes or renews the lease of a mandate for `holder`, for `seconds` after `now`. Returns
+    /// `None` while another holder has it, and for an unknown mandate. The same holder keeps its
+    /// token; a new one gets a higher token. A stored lease that ends later than a lease taken at
+    /// `now` could end counts as over, because the clock was set back.
     fn acquire(
         &self,
         id: &str,
@@ -145,7 +144,7 @@ pub trait Store: Send + Sync + 'static {
         seconds: u32,
     ) -> StoreFuture<'_, Option<Lease>>;
 
-    /// Gives a lease back before it ends.
+    /// Gives a lease back before its end.
     fn give_back(&self, lease: Lease, holder: &str) -> StoreFuture<'_, ()>;
 
     /// Whether the store can be read and written now.

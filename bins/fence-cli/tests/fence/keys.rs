@@ -79,7 +79,7 @@ fn an_unusable_key_file_is_refused_with_its_reason() {
         .error(3, &["an empty password protects nothing"]);
     desk.put("nonsense", "not a key");
     desk.run("key import --keystore a.key --private-key-file nonsense --password-file password")
-        .error(3, &["no key of secp256k1"]);
+        .error(3, &["expected a secp256k1 private key"]);
     desk.run("key new --keystore no/a.key --password-file password")
         .error(3, &["no/a.key: cannot be written"]);
     desk.run("key import --keystore a.key --private-key-file - --password-file -")

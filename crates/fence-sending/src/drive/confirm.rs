@@ -1,26 +1,26 @@
-//! Every confirmation again, from the store and from a sealed block.
+//! Confirms a plan again before its next step, from the store and from a sealed block.
 
 use delegation_fence::{AccountKind, ClearObstacle, Now, Phase, Rule, State, Transaction};
 use fence_server::DelegationError;
 use gas_funding::Funds;
 
-use super::{Driver, Standing};
-use crate::{Estimate, Fault, Route, SealedBlock, key::Purpose};
+use super::{Driver, Snapshot};
+use crate::{Estimate, Route, SealedBlock, SendingFault, key::Purpose};
 
 impl Driver {
-    /// What does not hold any more, by its rule.
+    /// Confirms the plan as of now. The inner error is the first rule that does not hold any more.
     pub(super) async fn confirm(
         &self,
-        standing: &Standing,
+        snapshot: &Snapshot,
         now: Now,
-    ) -> Result<Result<(), Rule>, Fault> {
+    ) -> Result<Result<(), Rule>, SendingFault> {
         let shared = &self.shared;
-        let kept = &standing.kept;
-        let phase = match standing.sending.state() {
+        let kept = &snapshot.kept;
+        let phase = match snapshot.sending.state() {
             State::Accepted => Phase::Begin,
             _ => Phase::GoOn,
         };
-        let Some(_) = self.route(standing) else {
+        let Some(_) = self.route(snapshot) else {
             return Ok(Err(Rule::AccountKindUnsupported));
         };
         match shared.delegations.confirm_again(kept, phase, now).await {
@@ -34,29 +34,29 @@ impl Driver {
         }
     }
 
-    /// Why the service could not clear the allowance now, if it could not.
+    /// Checks whether the service could clear the allowance now. The inner error is the obstacle.
     pub(super) async fn clear_obstacle(
         &self,
-        standing: &Standing,
+        snapshot: &Snapshot,
         sealed: SealedBlock,
-    ) -> Result<Result<(), ClearObstacle>, Fault> {
-        let admitted = &standing.kept.admitted;
+    ) -> Result<Result<(), ClearObstacle>, SendingFault> {
+        let admitted = &snapshot.kept.admitted;
         let not_permitted = Ok(Err(ClearObstacle::NotPermitted));
-        let Some(route) = self.route(standing) else {
+        let Some(route) = self.route(snapshot) else {
             return not_permitted;
         };
-        let call = match route.call(&standing.kept, Transaction::Clear(0)) {
+        let call = match route.call(&snapshot.kept, Transaction::Clear(0)) {
             Ok(call) => call,
             Err(obstacle) => return Ok(Err(obstacle)),
         };
-        if let Err(obstacle) = route.clear_obstacle(&standing.kept, sealed).await? {
+        if let Err(obstacle) = route.clear_obstacle(&snapshot.kept, sealed).await? {
             return Ok(Err(obstacle));
         }
         let Some(signer) = route.signer(admitted.account).await? else {
             return not_permitted;
         };
         let (gas, payer) = (&self.shared.gas, signer.account());
-        // A token that is paused, or that has barred the account, says so before anything is
+        // The estimate shows whether the token is paused or blocks the account, before anything is
         // signed.
         let estimate = self
             .shared
@@ -81,9 +81,9 @@ impl Driver {
         })
     }
 
-    /// How the plan's account is sent for.
-    pub(super) fn route(&self, standing: &Standing) -> Option<&dyn Route> {
-        let grant = standing.kept.view.grant.as_ref()?;
+    /// The route for the plan's account.
+    pub(super) fn route(&self, snapshot: &Snapshot) -> Option<&dyn Route> {
+        let grant = snapshot.kept.view.grant.as_ref()?;
         self.shared.route(grant.signed.message().account_kind)
     }
 }

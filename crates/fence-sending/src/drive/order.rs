@@ -1,38 +1,38 @@
-//! Handing a transaction of a plan over to be signed and sent.
+//! Orders a transaction of a plan: checks it, records the order, and hands it over to the sender.
 
 use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, HaltReason, Rule, State, Transaction};
 use gas_funding::Funds;
 use tx_sender::{Lane, Request};
 
-use super::{Driver, Standing, Turn};
-use crate::{Estimate, Fault, SealedBlock, foresee::foresee_at, key::Purpose};
+use super::{Driver, Snapshot, Turn};
+use crate::{Estimate, SealedBlock, SendingFault, foresee::foresee_at, key::Purpose};
 
 impl Driver {
-    /// Everything that may fail is done first; then the order is written, on the condition that
-    /// nothing was written about the account since it was confirmed; then the transaction is handed
-    /// over. A process that ends between the two leaves an order without a record, which the next
-    /// one finds and makes impossible.
+    /// Does everything that may fail first. Then it writes the order, on the condition that nothing
+    /// was written about the account since the confirmation, and hands the transaction over. A
+    /// process that ends in between leaves an order without a record at the sender. The next
+    /// process finds it and makes it impossible.
     pub(super) async fn order(
         &mut self,
-        standing: &Standing,
+        snapshot: &Snapshot,
         transaction: Transaction,
         sealed: SealedBlock,
-    ) -> Result<Turn, Fault> {
+    ) -> Result<Turn, SendingFault> {
         let shared = &self.shared;
-        let admitted = &standing.kept.admitted;
-        let Some(route) = self.route(standing) else {
+        let admitted = &snapshot.kept.admitted;
+        let Some(route) = self.route(snapshot) else {
             return Ok(Turn::Waits);
         };
-        // Without a signer, or a way to the account, a step waits until the plan is over.
+        // Without a signer or a route, a step waits until the plan's time is over.
         let Some(signer) = route.signer(admitted.account).await? else {
             return Ok(Turn::Waits);
         };
-        let call = match (route.call(&standing.kept, transaction), transaction) {
+        let call = match (route.call(&snapshot.kept, transaction), transaction) {
             (Ok(call), _) => call,
             (Err(_), Transaction::Step(_) | Transaction::Swap) => return Ok(Turn::Waits),
             (Err(obstacle), Transaction::Clear(_)) => {
-                return self.clear_impossible(standing, obstacle).await;
+                return self.clear_impossible(snapshot, obstacle).await;
             }
         };
         let payer = signer.account();
@@ -41,9 +41,9 @@ impl Driver {
             transaction,
             Transaction::Step(StepKind::ApproveReset) | Transaction::Swap
         );
-        if begins && let Some(reason) = self.foreseen(standing, sealed).await? {
+        if begins && let Some(reason) = self.foreseen(snapshot, sealed).await? {
             let at = StepKind::ApproveReset;
-            return self.append(standing, Event::Halting { at, reason }).await;
+            return self.append(snapshot, Event::Halting { at, reason }).await;
         }
 
         let estimate = shared
@@ -64,13 +64,13 @@ impl Driver {
                 Transaction::Step(at) => at,
                 Transaction::Swap => StepKind::ApproveReset,
                 Transaction::Clear(_) => {
-                    return self.clear_impossible(standing, ClearObstacle::Paused).await;
+                    return self.clear_impossible(snapshot, ClearObstacle::Paused).await;
                 }
             };
-            return self.append(standing, Event::Halting { at, reason }).await;
+            return self.append(snapshot, Event::Halting { at, reason }).await;
         };
 
-        // Before the first step there has to be gas for all of them and for the clearing.
+        // Before the first step, the payer must hold the gas for all steps and for the clearing.
         let needed = match transaction {
             Transaction::Step(StepKind::ApproveReset) => {
                 (Purpose::Steps, shared.gas.of_plan(overhead))
@@ -91,7 +91,7 @@ impl Driver {
             max_fee_per_gas: None,
             not_after: match transaction {
                 Transaction::Step(_) => Some(admitted.valid_until.unix()),
-                // The chain takes it until the order's deadline.
+                // The framework's contracts accept the redemption until the order's deadline.
                 Transaction::Swap => {
                     let past = admitted.deadline.unix().saturating_add(1);
                     Some(past.min(admitted.valid_until.unix()))
@@ -104,20 +104,21 @@ impl Driver {
             chain_id: admitted.chain_id,
             account: payer,
         };
-        self.append(standing, Event::Ordered(transaction)).await?;
-        let key = standing.key(transaction);
+        self.append(snapshot, Event::Ordered(transaction)).await?;
+        let key = snapshot.key(transaction);
         self.shared.sender.submit(&key, lane, request).await?;
         self.woken = true;
-        Ok(Turn::Went)
+        Ok(Turn::Progressed)
     }
 
-    /// Why a plan cannot end well on the chain as it is now, before anything of it was signed.
+    /// Checks, before anything is signed, whether the plan can succeed on the chain as it is now.
+    /// Returns the reason to halt if it cannot.
     async fn foreseen(
         &self,
-        standing: &Standing,
+        snapshot: &Snapshot,
         sealed: SealedBlock,
-    ) -> Result<Option<HaltReason>, Fault> {
-        let admitted = &standing.kept.admitted;
+    ) -> Result<Option<HaltReason>, SendingFault> {
+        let admitted = &snapshot.kept.admitted;
         let foresight = foresee_at(&self.shared.chain, admitted, sealed.block).await?;
         let judged = admitted.require_feasible(foresight);
         Ok(judged.err().map(|refusal| {
@@ -129,16 +130,17 @@ impl Driver {
         }))
     }
 
-    /// Says that the service cannot clear, unless that was said before.
+    /// Records that the service cannot clear the allowance, unless the same obstacle is recorded
+    /// already.
     async fn clear_impossible(
         &self,
-        standing: &Standing,
+        snapshot: &Snapshot,
         obstacle: ClearObstacle,
-    ) -> Result<Turn, Fault> {
-        if standing.sending.obstacle() == Some(obstacle) {
+    ) -> Result<Turn, SendingFault> {
+        if snapshot.sending.obstacle() == Some(obstacle) {
             return Ok(Turn::Rests(State::HaltedDirty));
         }
-        self.append(standing, Event::ClearImpossible(obstacle))
+        self.append(snapshot, Event::ClearImpossible(obstacle))
             .await
     }
 }

@@ -1,4 +1,4 @@
-//! What became of a transaction that was ordered.
+//! Finds the outcome of an ordered transaction.
 
 use std::sync::Arc;
 
@@ -10,45 +10,45 @@ use tx_sender::{
     Inclusion, Lane, Record, SenderError, SignError, SignFuture, State, TransactionSigner, Unsigned,
 };
 
-use super::{Driver, Standing, Turn};
-use crate::Fault;
+use super::{Driver, Snapshot, Turn};
+use crate::SendingFault;
 
 impl Driver {
-    /// Asks the sender's records, and writes the answer when there is one. Nothing is handed over
-    /// to be signed here.
+    /// Reads the sender's record and writes the outcome, when there is one. With `cancel`, it first
+    /// asks the sender to cancel the transaction. It hands nothing over for signing.
     pub(super) async fn resolve(
         &mut self,
-        standing: &Standing,
+        snapshot: &Snapshot,
         transaction: Transaction,
         cancel: bool,
-    ) -> Result<Turn, Fault> {
-        let key = standing.key(transaction);
-        let lane = self.lane(standing).await?;
+    ) -> Result<Turn, SendingFault> {
+        let key = snapshot.key(transaction);
+        let lane = self.lane(snapshot).await?;
         let sender = &self.shared.sender;
         let record = match sender.find(&key).await? {
             Some(record) => record,
-            // It was ordered by a process that did not come to hand it over. Should that one wake
-            // up it finds this record, and nothing is signed.
+            // The process that wrote the order has not handed it over. If that process continues
+            // later, it finds this closed record and signs nothing.
             None => sender.forbid(&key, lane).await?,
         };
         if !self.woken {
-            // After a restart nobody works the lane of an account until it is asked for.
+            // After a restart the sender works a lane only when it is woken.
             sender.wake(lane)?;
             self.woken = true;
         }
         let record = match cancel && is_open(&record) && record.closing.is_none() {
             true => match sender.cancel(&key).await {
                 Ok(record) => record,
-                // A block has it.
+                // A block contains the transaction.
                 Err(SenderError::TooLate(_)) => return Ok(Turn::Waits),
                 Err(error) => return Err(error.into()),
             },
             false => record,
         };
         let event = match record.state {
-            State::Sealed(inclusion) => self.sealed(standing, transaction, inclusion, true).await?,
+            State::Sealed(inclusion) => self.sealed(snapshot, transaction, inclusion, true).await?,
             State::Failed(inclusion) => {
-                self.sealed(standing, transaction, inclusion, false).await?
+                self.sealed(snapshot, transaction, inclusion, false).await?
             }
             State::Replaced(_) | State::Abandoned(Some(_)) => Event::Void(transaction),
             State::Abandoned(None) => Event::Unsent(transaction),
@@ -58,21 +58,21 @@ impl Driver {
             | State::Broadcast
             | State::Mined(_) => {
                 self.changed(&key).await?;
-                return Ok(Turn::Went);
+                return Ok(Turn::Progressed);
             }
         };
-        self.append(standing, event).await
+        self.append(snapshot, event).await
     }
 
-    /// A sealed transaction with the allowance at its block.
+    /// The event of a sealed transaction, with the allowance at its block.
     async fn sealed(
         &self,
-        standing: &Standing,
+        snapshot: &Snapshot,
         transaction: Transaction,
         inclusion: Inclusion,
         effective: bool,
-    ) -> Result<Event, Fault> {
-        let admitted = &standing.kept.admitted;
+    ) -> Result<Event, SendingFault> {
+        let admitted = &snapshot.kept.admitted;
         let block = Block {
             number: inclusion.number,
             hash: inclusion.block,
@@ -89,25 +89,26 @@ impl Driver {
         })
     }
 
-    /// Waits for the record to change, for as long as one look is apart from the next.
-    async fn changed(&self, key: &str) -> Result<(), Fault> {
+    /// Waits until the record changes, at most for the pause between two turns.
+    async fn changed(&self, key: &str) -> Result<(), SendingFault> {
         let mut watch = self.shared.sender.watch(key).await?;
         let changed = tokio::time::timeout(self.shared.pace.look, watch.changed());
         match changed.await {
-            Ok(changed) => changed.map(drop).map_err(Fault::from),
+            Ok(changed) => changed.map(drop).map_err(SendingFault::from),
             Err(_) => Ok(()),
         }
     }
 
-    /// The lane of the account's transactions. Without a signer it is that of who has signed
-    /// before: what was signed is followed to its end there, and nothing is signed.
-    pub(super) async fn lane(&self, standing: &Standing) -> Result<Lane, Fault> {
-        let admitted = &standing.kept.admitted;
-        let signer = match self.route(standing) {
+    /// The lane of the plan's transactions. When the account has no signer any more, the lane is
+    /// that of the former signer: signed transactions are followed to their end, and nothing new is
+    /// signed.
+    pub(super) async fn lane(&self, snapshot: &Snapshot) -> Result<Lane, SendingFault> {
+        let admitted = &snapshot.kept.admitted;
+        let signer = match self.route(snapshot) {
             Some(route) => route.signer(admitted.account).await?,
             None => None,
         };
-        let signer = signer.unwrap_or_else(|| Arc::new(Nobody(sent_by(&standing.kept))));
+        let signer = signer.unwrap_or_else(|| Arc::new(Nobody(sent_by(&snapshot.kept))));
         let account = signer.account();
         self.shared.sender.add_signer(signer);
         Ok(Lane {
@@ -117,7 +118,8 @@ impl Driver {
     }
 }
 
-/// Who signs the transactions of a plan: the account itself, or who redeems its delegations.
+/// The account that sends the plan's transactions: the account itself, or the redeemer of its
+/// delegations.
 fn sent_by(kept: &KeptSubmission) -> Address {
     let grant = kept.view.grant.as_ref();
     let delegated = grant.and_then(|grant| {
@@ -127,7 +129,7 @@ fn sent_by(kept: &KeptSubmission) -> Address {
     delegated.map_or(kept.admitted.account, |grant| grant.redeemer())
 }
 
-/// Stands for the key of an account that nobody has any more.
+/// A signer for an account whose key is gone. It signs nothing.
 struct Nobody(Address);
 
 impl TransactionSigner for Nobody {
@@ -140,7 +142,7 @@ impl TransactionSigner for Nobody {
     }
 }
 
-/// Whether a request may still be given up.
+/// Whether a request can still be cancelled.
 fn is_open(record: &Record) -> bool {
     matches!(
         record.state,

@@ -1,4 +1,4 @@
-//! What a plan's gas has cost.
+//! The cost of a plan's gas.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,16 @@ use gas_funding::{MOST_TOP_UPS, arrived};
 use tx_sender::Record;
 
 use crate::key::Purpose;
-use crate::{Fault, Shared, key};
+use crate::{SendingFault, Shared, key};
 
 impl Shared {
-    /// What the plan's gas has cost so far, in micro US dollars, by the receipts of everything that
-    /// stands in a sealed block: its transactions, and what was given for them. `None` where a
-    /// receipt or the price of the chain's coin cannot be read.
-    pub(crate) async fn cost_so_far(&self, kept: &KeptSubmission) -> Result<Option<u64>, Fault> {
+    /// The cost of the plan's gas so far, in micro US dollars, from the receipts of its sealed
+    /// transactions and of the top-ups for them. Returns `None` when a receipt or the price of the
+    /// chain's coin cannot be read.
+    pub(crate) async fn cost_so_far(
+        &self,
+        kept: &KeptSubmission,
+    ) -> Result<Option<u64>, SendingFault> {
         let admitted = &kept.admitted;
         let mut paid = U256::ZERO;
         let ordered = kept.events.iter().filter_map(|event| match event {
@@ -46,16 +49,15 @@ impl Shared {
                 }
             }
         }
-        // The account pays out of what it was given, and keeps the rest.
+        // The account pays its fees from the top-ups and keeps the rest.
         let wei = paid.max(given).saturating_add(fees);
         Ok(self.delegations.micro_usd(wei).await)
     }
 
-    /// The fee of the transaction that a record has in a block; `None` while no node has the
-    /// receipt.
-    async fn fee(&self, record: &Record) -> Result<Option<U256>, Fault> {
+    /// The fee of the record's sealed transaction. Returns `None` while no node has the receipt.
+    async fn fee(&self, record: &Record) -> Result<Option<U256>, SendingFault> {
         let own = |hash| record.attempts.iter().any(|attempt| attempt.hash == hash);
-        // The nonce may have been used by somebody else, who pays for that.
+        // When a foreign transaction has used the nonce, its sender pays for it.
         let Some(inclusion) = record.state.inclusion().filter(|at| own(at.hash)) else {
             return Ok(Some(U256::ZERO));
         };

@@ -1,5 +1,5 @@
-//! Accounts with delegation code (`eoa7702`): a key of the service redeems what the account has
-//! delegated, and pays the gas.
+//! Accounts with delegation code (`eoa7702`): a key of the service redeems their delegations and
+//! pays the gas.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use delegation_fence::{AccountKind, ClearObstacle, Transaction};
 use fence_server::{Chain, ChainQuestion, KeptSubmission, PortError, PortFuture};
 use tx_sender::TransactionSigner;
 
-use super::{Call, Route, RouteFault, RouteFuture};
+use super::{OutgoingCall, Route, RouteFault, RouteFuture};
 use crate::{ChainReader, ReadFault, SealedBlock};
 
-/// What a redemption uses beyond the call that it executes: the manager, the account's code and the
-/// enforcers read the delegation and its signature, up to 210,000 on the published contracts.
+/// The gas of a redemption beyond its call. The manager, the account's code and the enforcers read
+/// the delegation and its signature, which takes up to 210,000 on the published contracts.
 const REDEMPTION_GAS: u64 = 300_000;
 
-/// The accounts that delegate to one redeemer, on one chain.
+/// The accounts that delegate to one redeemer on one chain.
 pub struct DelegatedAccounts {
     chain: ChainReader,
     redeemer: Arc<dyn TransactionSigner>,
@@ -29,9 +29,9 @@ pub struct DelegatedAccounts {
 }
 
 impl DelegatedAccounts {
-    /// Redeems with this key, at this level. `tokens` are looked at where a grant comes: the router
-    /// must not be allowed anything of them. An account is its own owner: what it has paid the
-    /// service on `payer_chain` bounds the coins that the redeemer is given for its plans.
+    /// Redeems with this key, at this level. When a grant arrives, the router must have no
+    /// allowance of `tokens`. Each account is its own owner: its payments to the service on
+    /// `payer_chain` bound the coins that the redeemer gets for its plans.
     #[must_use]
     pub fn new(
         chain: ChainReader,
@@ -49,7 +49,7 @@ impl DelegatedAccounts {
         }
     }
 
-    /// The delegations that a plan goes out under, if they are this redeemer's.
+    /// The delegations of the plan, if they name this redeemer.
     fn grant(&self, kept: &KeptSubmission) -> Result<ChainGrant, ClearObstacle> {
         let grant = kept.view.grant.as_ref();
         let grant = grant.ok_or(ClearObstacle::NotPermitted)?;
@@ -132,9 +132,13 @@ impl Route for DelegatedAccounts {
         Box::pin(async move { Ok(Some(redeemer)) })
     }
 
-    /// A step is its redemption. The clearing is that of the delegation which can do nothing else,
-    /// and which outlives a revocation.
-    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
+    /// A step is sent as its redemption. The clearing uses a delegation that allows only that, and
+    /// that outlives a revocation.
+    fn call(
+        &self,
+        kept: &KeptSubmission,
+        transaction: Transaction,
+    ) -> Result<OutgoingCall, ClearObstacle> {
         let grant = self.grant(kept)?;
         let redemption = match transaction {
             Transaction::Clear(_) => Some(grant.clear()),
@@ -147,7 +151,7 @@ impl Route for DelegatedAccounts {
                 .map(|redemption| redemption.call),
         };
         let redemption = redemption.ok_or(ClearObstacle::NotPermitted)?;
-        Ok(Call {
+        Ok(OutgoingCall {
             to: redemption.to,
             value: U256::ZERO,
             input: redemption.data,
@@ -158,8 +162,8 @@ impl Route for DelegatedAccounts {
         REDEMPTION_GAS
     }
 
-    /// The account runs the framework's code, has the delegation to clear not disabled, and its
-    /// time is not over.
+    /// Clearing needs the framework's code at the account, and the clearing delegation neither
+    /// disabled nor expired.
     fn clear_obstacle<'a>(
         &'a self,
         kept: &'a KeptSubmission,
@@ -192,7 +196,7 @@ impl Route for DelegatedAccounts {
     }
 }
 
-/// Whether a redemption is this transaction of a plan.
+/// Whether a redemption carries out this transaction of a plan.
 fn executes(redemption: &Redemption, transaction: Transaction) -> bool {
     match (transaction, redemption.steps.as_slice()) {
         (Transaction::Step(kind), [only]) => *only == kind,
@@ -202,7 +206,7 @@ fn executes(redemption: &Redemption, transaction: Transaction) -> bool {
 }
 
 fn fault(fault: ReadFault) -> RouteFault {
-    tracing::warn!(%fault, "the chain of an account's delegations cannot be read");
+    tracing::warn!(%fault, "the chain of an account's delegations cannot be read now");
     RouteFault {
         code: "chain_unavailable",
     }

@@ -1,4 +1,4 @@
-//! Sub-wallets: custody holds the account's key, and the account sends its plans itself.
+//! Sub-wallets: custody holds the account's key, and the account sends its own transactions.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use delegation_fence::{AccountKind, ClearObstacle, Transaction};
 use fence_server::KeptSubmission;
 use tx_sender::TransactionSigner;
 
-use super::{Call, Route, RouteFault, RouteFuture, own_call};
+use super::{OutgoingCall, Route, RouteFault, RouteFuture, own_call};
 
-/// The wallets of a custody provider. A grant is signed by the wallet's owner.
+/// The wallets of a custody provider. The owner of a wallet signs its grant.
 pub struct SubWallets(Arc<dyn Custody>);
 
 impl SubWallets {
-    /// The wallets of this provider.
+    /// Serves the wallets of this provider.
     #[must_use]
     pub fn new(custody: Arc<dyn Custody>) -> Self {
         Self(custody)
@@ -50,9 +50,13 @@ impl Route for SubWallets {
         })
     }
 
-    /// The service can always clear: the key is there, whatever became of the grant. The account
-    /// makes one call at a time.
-    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
+    /// The service can always clear, because it holds the key whatever happens to the grant. The
+    /// account sends one call in each transaction.
+    fn call(
+        &self,
+        kept: &KeptSubmission,
+        transaction: Transaction,
+    ) -> Result<OutgoingCall, ClearObstacle> {
         match transaction {
             Transaction::Swap => Err(ClearObstacle::NotPermitted),
             Transaction::Step(_) | Transaction::Clear(_) => {
@@ -63,6 +67,6 @@ impl Route for SubWallets {
 }
 
 fn fault(error: CustodyError) -> RouteFault {
-    tracing::warn!(code = error.code(), %error, "a wallet cannot be looked at");
+    tracing::warn!(code = error.code(), %error, "a wallet cannot be read");
     RouteFault { code: error.code() }
 }

@@ -18,8 +18,8 @@ use delegation_fence::{
 };
 use dev_chain::{DEV_ACCOUNTS, DevChain, Mining, Reply, base};
 use fence_sending::{
-    Call, ChainClocks, ChainReader, GasRules, Pace, Parts, Route, RouteFuture, RoutedAccounts,
-    Sendings, own_call,
+    ChainClocks, ChainReader, GasRules, OutgoingCall, Pace, Parts, Route, RouteFuture,
+    RoutedAccounts, Sendings, own_call,
 };
 use fence_server::{Acceptance, Change, Delegations, KeptSubmission, Prices, Store as _};
 use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
@@ -156,7 +156,11 @@ impl Route for TestRoute {
         Box::pin(async move { Ok(Some(signer).filter(|_| !keyless)) })
     }
 
-    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
+    fn call(
+        &self,
+        kept: &KeptSubmission,
+        transaction: Transaction,
+    ) -> Result<OutgoingCall, ClearObstacle> {
         if let Transaction::Clear(_) = transaction {
             (*self.clears.lock().unwrap())?;
         }

@@ -1,4 +1,5 @@
-//! Accounts whose delegations the chain enforces (`eoa7702`): what it says of them now.
+//! Accounts whose delegations the chain enforces (`eoa7702`): checks them against its present
+//! state.
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::{
@@ -12,24 +13,24 @@ use delegation_fence::{
 use super::{Delegations, refusal};
 use crate::{Chain, ChainQuestion, DelegationError, KeptGrant};
 
-/// What the chain says of a grant's delegations, read now.
+/// The present state of a grant's delegations on the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnChain {
-    /// The block that was read; `None` when the chain could not be read, so that nothing is known
-    /// of it.
+    /// The block of the reading. `None` when the chain could not be read, so that the state is
+    /// unknown.
     pub block: Option<Block>,
-    /// Whether everything is disabled that has to be for the permission to be over.
+    /// Whether every delegation is disabled that must be for the permission to be over.
     pub disabled: bool,
-    /// What the account sends next to disable what is left: one delegation, at the manager.
+    /// The transaction that the account sends next to disable what is left: one delegation, at the
+    /// manager.
     pub disable: Option<UnsentTransaction>,
 }
 
 impl Delegations {
-    /// Holds the delegations that come with a grant against what the grant promises and what the
-    /// chain says.
+    /// Checks the delegations that come with a grant against the grant and against the chain.
     ///
     /// # Errors
-    /// `delegation_unexpected` where the kind of account has none; `account_code_mismatch`, the
+    /// `delegation_unexpected` when the kind of account has none; `account_code_mismatch`, the
     /// names of [`ChainTerms::accept`] and [`ChainGrant::judge`], `router_allowance_open` at the
     /// stock level; a chain that cannot be read.
     pub(super) async fn judge_delegations(
@@ -81,8 +82,8 @@ impl Delegations {
         Ok(reading.require_no_allowance()?)
     }
 
-    /// Holds an admitted plan against the delegations of its grant and what the chain says of them
-    /// now. Returns whether the plan goes out as one transaction.
+    /// Checks an admitted plan against its grant's delegations and their present state on the
+    /// chain. Returns whether the plan goes out as one transaction.
     pub(super) async fn confirm_on_chain(
         &self,
         kept: &KeptGrant,
@@ -114,11 +115,11 @@ impl Delegations {
         Ok(grant.level() != Level::Stock)
     }
 
-    /// What the chain says of a grant's delegations now; `None` for a grant that has none, and for
-    /// one that never came.
+    /// The present state of a grant's delegations on the chain. `None` for a grant without
+    /// delegations, and for an unknown grant.
     ///
     /// # Errors
-    /// Records that cannot be used.
+    /// A store that cannot be used.
     pub async fn on_chain(
         &self,
         of: Address,
@@ -131,7 +132,7 @@ impl Delegations {
         })
     }
 
-    /// Delegations are read as they were kept, whatever policy is installed.
+    /// Reads the state of the stored delegations, independent of the installed policy.
     pub(super) async fn read_on_chain(&self, kept: &KeptGrant) -> Option<OnChain> {
         let grant = ChainGrant::restore(kept.signed.typed_data(), &kept.delegations).ok()?;
         let asked = ChainQuestion {
@@ -159,7 +160,7 @@ impl Delegations {
             refusal(
                 Rule::AccountKindUnsupported,
                 "this service reads no chain for accounts of this kind",
-                "a kind of account that it sends for",
+                "a kind of account that the service sends for",
                 AccountKind::Eoa7702.as_str(),
             )
             .into()

@@ -1,4 +1,4 @@
-//! Grants, limits and revocations: receiving them, and saying what became of them.
+//! Grants, limits and revocations: receives them, and reports their state.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
@@ -11,29 +11,30 @@ use delegation_fence::{
 use super::{ATTEMPTS, Delegations, LOG_PAGE, OnChain, refusal};
 use crate::{Change, DelegationError, StoreError, View, Write};
 
-/// A grant that was received.
+/// The receipt of a grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantReceipt {
     /// The grant.
     pub grant: Grant,
-    /// Whether it was known.
+    /// Whether the grant is new.
     pub novelty: Novelty,
     /// `not_yet_valid` or `active`.
     pub state: &'static str,
 }
 
-/// What a grant is now.
+/// The present state of a grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantState {
     /// `not_yet_valid`, `active`, `expired`, `revoked` or `superseded`.
     pub state: &'static str,
-    /// What the account is; `None` for a grant that never came.
+    /// The kind of the account. `None` for a revoked grant that was never received.
     pub kind: Option<AccountKind>,
-    /// The first second at which it no longer counts; `None` for a grant that never came.
+    /// The first second at which the grant no longer counts. `None` for a revoked grant that was
+    /// never received.
     pub expires_at: Option<UtcSeconds>,
-    /// Since when it is revoked.
+    /// The time of its revocation, if it is revoked.
     pub revoked_at: Option<UtcSeconds>,
-    /// What the chain says of its delegations now; `None` for a grant that has none.
+    /// The state of its delegations on the chain. `None` for a grant without delegations.
     pub on_chain: Option<OnChain>,
 }
 
@@ -42,10 +43,10 @@ impl Delegations {
     /// nothing.
     ///
     /// # Errors
-    /// (a) The fence does not read back; then the names of
-    /// [`Fence::receive`](delegation_fence::Fence::receive), `grant_delegate_is_service` where the
-    /// delegate is a wallet of custody's, the names of `delegation_*`, `account_code_mismatch`,
-    /// `router_allowance_open`; `grant_revoked`, `grant_id_taken`. Records, custody or a chain that
+    /// A fence that does not read back; then the names of
+    /// [`Fence::receive`](delegation_fence::Fence::receive), `grant_delegate_is_service` when the
+    /// delegate is a wallet of custody, the names of `delegation_*`, `account_code_mismatch`,
+    /// `router_allowance_open`; `grant_revoked`, `grant_id_taken`. A store, custody or a chain that
     /// cannot be used.
     pub async fn receive_grant(
         &self,
@@ -89,12 +90,12 @@ impl Delegations {
         Err(busy(grant.account))
     }
 
-    /// Receives a limit: in effect when this returns. One that tightens nothing changes nothing.
-    /// Returns the tightest of everything that was signed, and the cap that counts.
+    /// Receives a limit, which is in effect when this returns. A limit that tightens nothing
+    /// changes nothing. Returns the tightest signed limit of each kind, and the cap that counts.
     ///
     /// # Errors
     /// `grant_not_found`, the names of
-    /// [`Instance::receive_limit`](delegation_fence::Instance::receive_limit). Records that cannot
+    /// [`Instance::receive_limit`](delegation_fence::Instance::receive_limit). A store that cannot
     /// be used.
     pub async fn receive_limit(
         &self,
@@ -125,14 +126,14 @@ impl Delegations {
         Err(busy(of))
     }
 
-    /// Receives a revocation, also before its grant, and reads it back. It needs no policy. One of
-    /// a grant that is revoked already changes nothing, whenever it was signed.
+    /// Receives a revocation, even before its grant, and reads it back. It needs no policy. Another
+    /// revocation of a revoked grant changes nothing, whenever it was signed.
     ///
     /// # Errors
     /// The names of
     /// [`Instance::receive_revocation`](delegation_fence::Instance::receive_revocation),
-    /// `account_not_owned`. Records that cannot be used; custody, where nothing is known of the
-    /// account.
+    /// `account_not_owned`. A store that cannot be used; custody that does not answer, when the
+    /// account is unknown.
     pub async fn receive_revocation(
         &self,
         signed: Signed<Revocation>,
@@ -163,11 +164,11 @@ impl Delegations {
         Err(busy(of))
     }
 
-    /// Ends a grant without its holder; 32 zero bytes end every grant of the account that was
-    /// issued until now.
+    /// Ends a grant on behalf of the service, without its holder. An id of 32 zero bytes ends every
+    /// grant of the account that was issued until now.
     ///
     /// # Errors
-    /// Records that cannot be used.
+    /// A store that cannot be used.
     pub async fn revoke_by_service(
         &self,
         account: Address,
@@ -188,11 +189,11 @@ impl Delegations {
         Err(busy(account))
     }
 
-    /// What a grant is now, by the policy that is installed. A revocation shows also where its
-    /// grant never came.
+    /// The present state of a grant, under the installed policy. A revocation shows even when its
+    /// grant was never received.
     ///
     /// # Errors
-    /// `grant_not_found`. Records that cannot be used.
+    /// `grant_not_found`. A store that cannot be used.
     pub async fn grant_state(
         &self,
         of: Address,
@@ -227,11 +228,11 @@ impl Delegations {
         })
     }
 
-    /// Records of a grant's log from a number on, and where the next ones begin. The log of 32 zero
-    /// bytes has the revocations of all grants.
+    /// A page of a grant's log from a record number on, and the number of the next page. The log of
+    /// the id of 32 zero bytes has the revocations of all grants.
     ///
     /// # Errors
-    /// `grant_not_found` for a grant without records. Records that cannot be used.
+    /// `grant_not_found` for a grant without records. A store that cannot be used.
     pub async fn log(
         &self,
         of: Address,
@@ -240,7 +241,7 @@ impl Delegations {
     ) -> Result<(Vec<Record>, Option<u64>), DelegationError> {
         let records = self.store.log(of, grant_id, from, LOG_PAGE).await?;
         if records.is_empty() {
-            // Behind the end of a log, or of no log.
+            // The page is empty: it begins after the end of the log, or there is no log.
             self.record(of, grant_id, 0)
                 .await
                 .map_err(|error| match error {
@@ -254,14 +255,14 @@ impl Delegations {
         Ok((records, next))
     }
 
-    /// The delegate of an account that the chain fences holds a key that the service does not hold.
+    /// Refuses a delegate whose key the service holds, for an account that the chain fences.
     async fn judge_delegate(&self, grant: &Grant) -> Result<(), DelegationError> {
         if grant.account_kind == AccountKind::Eoa7702
             && self.accounts.owner(grant.delegate).await?.is_some()
         {
             return Err(refusal(
                 Rule::GrantDelegateIsService,
-                "the delegate is a wallet whose key the service holds, which must not order what it sends",
+                "the service holds the delegate's key, and must not order what it sends itself",
                 "a key that the service does not hold",
                 grant.delegate,
             )
@@ -270,15 +271,16 @@ impl Delegations {
         Ok(())
     }
 
-    /// What can be judged without records and custody is judged first: nobody has them looked at
-    /// with bytes that no key has signed for this service.
+    /// Checks first what needs neither store nor custody. Bytes that no key has signed for this
+    /// service cause no look-up.
     fn require_readable<M: Message>(&self, signed: &Signed<M>) -> Result<(), Refusal> {
         let domain = signed.typed_data().domain();
         self.instance().domain.require(domain)?;
         signed.signer().map(|_| ())
     }
 
-    /// A revocation of what is ended already may be of any time: it changes nothing.
+    /// Judges the time of a revocation. A revocation of an ended grant may have any time, because
+    /// it changes nothing.
     fn judge_revocation(
         &self,
         signed: &Signed<Revocation>,
@@ -300,7 +302,7 @@ impl Delegations {
         }
     }
 
-    /// The receipt, by what the store says now.
+    /// The receipt, read from the store.
     async fn receipt(
         &self,
         received: &ReceivedRevocation,
@@ -324,7 +326,8 @@ impl Delegations {
         Ok(RevocationReceipt::new(received, revoked_at, &record))
     }
 
-    /// Makes one change; `false` when something was written about the account since it was read.
+    /// Makes one change. Returns `false` when something was written about the account since it was
+    /// read.
     pub(super) async fn write(
         &self,
         view: &View,
@@ -346,8 +349,8 @@ impl Delegations {
     }
 }
 
-/// A grant that is known has the delegations that it came with. Another signature over the same one
-/// is no other delegation.
+/// Requires the delegations that came with the known grant. Another signature over the same
+/// delegation counts as the same one.
 fn require_same(kept: &[SignedDelegation], given: &[SignedDelegation]) -> Result<(), Refusal> {
     let hashes = |list: &[SignedDelegation]| {
         let hashes = list.iter().map(|signed| signed.delegation.hash());
@@ -364,7 +367,7 @@ fn require_same(kept: &[SignedDelegation], given: &[SignedDelegation]) -> Result
     ))
 }
 
-/// Whether a revocation says nothing new.
+/// Whether a revocation changes nothing.
 fn is_ended(view: &View, revocation: &Revocation) -> bool {
     if revocation.is_of_all() {
         view.ended_all
@@ -391,7 +394,7 @@ fn not_found(grant_id: B256) -> Refusal {
     )
 }
 
-/// Others write faster than this one judges.
+/// The error when other writes keep coming in between.
 pub(super) fn busy(account: Address) -> DelegationError {
     StoreError::Conflict { account }.into()
 }

@@ -1,4 +1,4 @@
-//! Plans that a grant's delegate orders.
+//! Submissions: plans that a grant's delegate orders.
 
 use alloy_primitives::{Address, B256};
 use delegation_fence::{
@@ -8,15 +8,15 @@ use delegation_fence::{
 use super::{ATTEMPTS, Delegations, grants::busy, refusal};
 use crate::{Acceptance, Change, DelegationError, KeptSubmission, View};
 
-/// Most refusals of a day that the log of a grant tells: its delegate could make any number.
+/// The most refusals in a grant's log for one day. A delegate could cause any number.
 const REFUSALS_A_DAY: u32 = 200;
 
-/// A plan as it is submitted.
+/// A submitted plan with its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ordered {
     /// The account.
     pub account: Address,
-    /// Under which grant.
+    /// The id of the grant.
     pub grant_id: B256,
     /// The tool's arguments, as JSON text.
     pub request: String,
@@ -26,12 +26,12 @@ pub struct Ordered {
     pub order: Signed<Order>,
 }
 
-/// A plan that was accepted.
+/// An accepted plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submitted {
-    /// With what happened to it.
+    /// The stored submission, with its events.
     pub kept: KeptSubmission,
-    /// Whether it was accepted before, by the same order.
+    /// Whether the same order was accepted before.
     pub again: bool,
 }
 
@@ -58,14 +58,14 @@ impl Ordered {
 }
 
 impl Delegations {
-    /// Accepts a plan to be sent: every confirmation holds, and nothing of it was accepted before.
-    /// The identical order again is answered with what became of it, whatever holds now.
+    /// Accepts a plan for sending, when every confirmation holds and no order for it was accepted
+    /// before. The identical order again returns the stored submission, even when a confirmation
+    /// fails now.
     ///
     /// # Errors
-    /// The first confirmation that does not hold, by the names of
-    /// [`admit`](delegation_fence::admit), then `order_too_small`, `gas_budget_exhausted`,
-    /// `fence_price`, `balance_too_low` and `plan_would_revert`. Records, custody, prices or a
-    /// chain that cannot be used.
+    /// The first confirmation that fails, named as in [`admit`](delegation_fence::admit); then
+    /// `order_too_small`, `gas_budget_exhausted`, `fence_price`, `balance_too_low` and
+    /// `plan_would_revert`. A store, custody, prices or a chain that cannot be used.
     pub async fn submit(&self, ordered: &Ordered) -> Result<Submitted, DelegationError> {
         let plan = ordered.payload_digest();
         for _ in 0..ATTEMPTS {
@@ -103,8 +103,8 @@ impl Delegations {
     /// Judges a plan as [`Self::submit`] does, and writes nothing.
     ///
     /// # Errors
-    /// As [`Self::submit`]; `order_already_used` also for the identical order: nothing would be
-    /// sent because of it.
+    /// As [`Self::submit`]; `order_already_used` also for the identical order, because it would
+    /// cause no send.
     pub async fn try_out(&self, ordered: &Ordered) -> Result<Admitted, DelegationError> {
         let now = self.now().await;
         let view = self.view_of(ordered).await?;
@@ -121,10 +121,10 @@ impl Delegations {
         Ok(admitted)
     }
 
-    /// A plan that was accepted.
+    /// An accepted plan.
     ///
     /// # Errors
-    /// [`DelegationError::NotReadBack`] when there is none. Records that cannot be used.
+    /// [`DelegationError::NotReadBack`] when there is none. A store that cannot be used.
     pub async fn submission(
         &self,
         payload_digest: B256,
@@ -157,8 +157,9 @@ impl Delegations {
         Ok(admitted)
     }
 
-    /// Adds a refusal to the grant's log: the holder sees what the delegate tried. What anybody
-    /// could make up is not in it, because the delegate's signature is not on it.
+    /// Adds a refusal to the grant's log, so that the holder sees the delegate's attempts.
+    /// Submissions without the delegate's signature are left out, because anybody could make them
+    /// up.
     async fn note(&self, ordered: &Ordered, view: &View, error: &DelegationError, now: Now) {
         let DelegationError::Refused(Refusal { rule, .. }) = error else {
             return;

@@ -1,4 +1,4 @@
-//! What is written about an account.
+//! The writes about an account.
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
@@ -15,77 +15,78 @@ use super::Lease;
 pub struct Write {
     /// The account.
     pub account: Address,
-    /// The version of the [`View`](super::View) that the changes were judged by.
+    /// The version of the [`View`](super::View) that the changes were judged on.
     pub version: u64,
-    /// The lease that must still be held; needed by what goes on with a plan.
+    /// The lease that must still be held. Events of a plan need it.
     pub lease: Option<Lease>,
-    /// When, by the server's clock.
+    /// The time, by the server's clock.
     pub at: UtcSeconds,
-    /// What.
+    /// The changes.
     pub changes: Vec<Change>,
 }
 
 /// One change, with its record in the grant's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A grant that was received, with its delegations.
+    /// A received grant, with its delegations.
     Grant(Box<ReceivedGrant>, Vec<SignedDelegation>),
-    /// A limit that was received.
+    /// A received limit.
     Limit(Box<ReceivedLimit>),
-    /// The end of a grant; with the id of 32 zero bytes, of every grant of the account that was
-    /// issued until then. The first end of a grant stays; the time of the end of all only rises.
+    /// The end of a grant. With the id of 32 zero bytes, the end of every grant of the account that
+    /// was issued until then. The first end of a grant is kept; the time of the end of all grants
+    /// only rises.
     End {
-        /// Which.
+        /// The grant.
         grant_id: B256,
-        /// When, in Unix seconds.
+        /// The time, in Unix seconds.
         ended_at: u64,
-        /// Its holder's word; `None` when the service ends what it was permitted.
+        /// The signed revocation of the holder. `None` when the service ends the grant.
         signed: Option<Box<Signed<Revocation>>>,
     },
-    /// A plan that was admitted.
+    /// An admitted plan.
     Accept(Box<Acceptance>),
-    /// What happened to a plan.
+    /// An event of a plan.
     Event {
-        /// Which plan.
+        /// The plan.
         payload_digest: B256,
-        /// Under which grant.
+        /// Its grant.
         grant_id: B256,
-        /// How many events the plan has before this one.
+        /// The number of events before this one.
         number: u64,
-        /// What.
+        /// The event.
         event: Event,
-        /// Whether the plan counts from now on as a use of the grant.
+        /// Whether the plan counts as a use of the grant from now on.
         counts: bool,
-        /// Whether something is left to be done afterwards.
+        /// Whether the plan is still open afterwards.
         is_open: bool,
     },
-    /// What the plan's gas costs, instead of what was known.
+    /// The new gas cost of a plan.
     Gas {
-        /// Which plan.
+        /// The plan.
         payload_digest: B256,
-        /// In micro US dollars.
+        /// The cost, in micro US dollars.
         micro_usd: u64,
     },
 }
 
-/// A plan that was admitted, with everything that it was admitted by.
+/// An admitted plan, with everything that its admission depended on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acceptance {
     /// The order.
     pub order: Signed<Order>,
-    /// The tool's arguments, as they came.
+    /// The tool's arguments, unchanged.
     pub request: String,
-    /// The plan, as it came.
+    /// The plan, unchanged.
     pub envelope: String,
-    /// What is sent.
+    /// The admitted steps, which are sent.
     pub admitted: Admitted,
-    /// What its gas may cost: judged again in the write.
+    /// The budget for its gas. The write judges it again.
     pub budget: Budget,
 }
 
 impl Change {
-    /// The record that the change leaves in a grant's log. The end of a grant writes its records
-    /// where it is known which grants end.
+    /// The record of the change in a grant's log. The end of a grant is not included: its records
+    /// are written where the ended grants are known.
     pub(super) fn entry(&self, at: UtcSeconds) -> Option<(B256, Entry)> {
         let plan = |event, payload_digest| Entry {
             payload_digest: Some(payload_digest),
@@ -116,7 +117,7 @@ impl Change {
     }
 }
 
-/// The record of an event of a send; `of_plan` names time and plan.
+/// The record of an event of a send. `of_plan` holds the time and the plan.
 fn told(event: Event, of_plan: Entry) -> Entry {
     let about = |event, transaction: Transaction| Entry {
         event,

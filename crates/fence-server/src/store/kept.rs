@@ -1,4 +1,4 @@
-//! What the store gives back.
+//! The stored records, as the store returns them.
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::{StepKind, UtcSeconds};
@@ -10,7 +10,7 @@ use delegation_fence::{
 
 use super::{Change, Lease, Write};
 
-/// A policy as it was stored.
+/// An installed policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledPolicy {
     /// Its canonical text.
@@ -18,7 +18,7 @@ pub struct InstalledPolicy {
 }
 
 impl InstalledPolicy {
-    /// The policy, read from its text.
+    /// Parses the policy from its text.
     ///
     /// # Errors
     /// `policy_malformed`, `policy_unenforceable`
@@ -26,7 +26,8 @@ impl InstalledPolicy {
         Policy::parse(&self.document)
     }
 
-    /// What is confirmed of it. Name and digest are those of the text, whatever stands beside it.
+    /// The policy for confirmations. Name and digest are computed from the text, not taken from
+    /// other columns.
     #[must_use]
     pub fn read_back(&self) -> ReadBack {
         self.policy()
@@ -34,76 +35,75 @@ impl InstalledPolicy {
     }
 }
 
-/// A grant as it was received.
+/// A stored grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptGrant {
-    /// With its signature.
+    /// The grant with its signature.
     pub signed: Signed<Grant>,
-    /// Whose key had to sign it.
+    /// The account whose key had to sign it.
     pub owner: Address,
     /// The delegations that came with it (`eoa7702`).
     pub delegations: Vec<SignedDelegation>,
-    /// When it came.
+    /// The time of receipt.
     pub received_at: UtcSeconds,
 }
 
-/// A limit as it was received.
+/// A stored limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptLimit {
-    /// With its signature.
+    /// The limit with its signature.
     pub signed: Signed<Limit>,
-    /// When it came.
+    /// The time of receipt.
     pub received_at: UtcSeconds,
 }
 
 /// The end of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// When, in Unix seconds.
+    /// The time, in Unix seconds.
     pub at: u64,
-    /// Its record in the grant's log.
+    /// The number of its record in the grant's log.
     pub seq: u64,
 }
 
-/// What is known of an account, as far as one grant and one plan are concerned.
+/// The state of an account, restricted to one grant and one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     /// The account.
     pub account: Address,
-    /// Rises with every write about the account; 0 when nothing was written.
+    /// Rises with every write about the account. 0 when nothing was written.
     pub version: u64,
-    /// The grant that was asked for.
+    /// The id of the requested grant.
     pub grant_id: B256,
-    /// The grant, if it came.
+    /// The grant, if it was received.
     pub grant: Option<KeptGrant>,
-    /// The tightest of everything that tightened it: at most one limit for each member.
+    /// The tightest limits, at most one for each member.
     pub limits: Vec<KeptLimit>,
-    /// Its end, also of a grant that never came.
+    /// Its end, even when the grant was never received.
     pub ended: Option<Ended>,
-    /// The end of every grant that was issued until then.
+    /// The latest end of all grants: it ends every grant that was issued until then.
     pub ended_all: Option<Ended>,
-    /// The plans under the grant whose third step was ordered to be signed.
+    /// The plans under the grant whose third step was ordered.
     pub uses: Vec<Use>,
-    /// The plan that was asked for with the digest of its order, if it was ordered, by whatever
-    /// account.
+    /// The requested plan with the digest of its order, if any account has ordered it.
     pub plan: Option<(B256, B256)>,
-    /// A plan of the account that is being sent, with the digest of its order: another one than the
-    /// one that was asked for, if there is one.
+    /// A plan of the account that is being sent, with the digest of its order. It is another one
+    /// than the requested plan, if there is one.
     pub in_flight: Option<(B256, B256)>,
 }
 
 impl View {
-    /// The account as the fence judges it. Signatures are judged again.
+    /// Restores the account for the fence, which judges all signatures again.
     ///
     /// # Errors
-    /// `domain_*_mismatch` for what was received by another instance, and the other names of
+    /// `domain_*_mismatch` for what another instance has received, and the other names of
     /// [`Instance::restore_grant`].
     pub fn account(&self, instance: &Instance) -> Result<Account, Refusal> {
         let mut account = Account::new(self.account);
         if let Some(grant) = &self.grant {
             account.receive(instance.restore_grant(grant.signed.clone(), grant.owner)?)?;
             for limit in tightest_of(&self.limits) {
-                // Its time was judged when it came, by the clock of that time.
+                // The limit's time was judged at its receipt, by the clock of that time.
                 let then = limit
                     .received_at
                     .unix()
@@ -134,12 +134,11 @@ impl View {
     }
 }
 
-/// Of any number of limits the few that say the most: for each member the one with the lowest
-/// value.
+/// Selects the tightest limits: for each member, the limit with the lowest value.
 pub(super) fn tightest_of(limits: &[KeptLimit]) -> Vec<&KeptLimit> {
     let lowest = |value: fn(&Limit) -> U256| {
         let of = move |kept: &&KeptLimit| value(kept.signed.message());
-        // Zero says nothing.
+        // Zero sets no limit.
         let said = limits.iter().filter(move |kept| !of(kept).is_zero());
         said.min_by_key(of)
     };
@@ -153,40 +152,39 @@ pub(super) fn tightest_of(limits: &[KeptLimit]) -> Vec<&KeptLimit> {
     .collect()
 }
 
-/// A plan that was ordered, and what happened to it.
+/// An ordered plan with its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptSubmission {
-    /// The account, the grant and the plan, read in the same moment.
+    /// The state of its account, grant and plan, from the same reading.
     pub view: View,
     /// The order.
     pub order: Signed<Order>,
-    /// The tool's arguments, as they came.
+    /// The tool's arguments, unchanged.
     pub request: String,
-    /// The plan, as it came.
+    /// The plan, unchanged.
     pub envelope: String,
-    /// What was admitted: the bytes that are sent.
+    /// The admitted steps, which are sent.
     pub admitted: Admitted,
-    /// When it was accepted.
+    /// The time of acceptance.
     pub accepted_at: UtcSeconds,
-    /// What its gas costs, in micro US dollars: an estimate until [`Change::Gas`] says more.
+    /// The gas cost in micro US dollars: an estimate until [`Change::Gas`] replaces it.
     pub gas_micro_usd: u64,
-    /// Whether something is left to be done.
+    /// Whether the plan is still open.
     pub is_open: bool,
-    /// What happened, in the order in which it was written.
+    /// The events, in the order in which they were written.
     pub events: Vec<Event>,
 }
 
 impl KeptSubmission {
-    /// The send that the events say.
+    /// The state of the send, from the events.
     ///
     /// # Errors
-    /// [`OutOfOrder`] for a list that no send can have.
+    /// [`OutOfOrder`] for an impossible sequence.
     pub fn sending(&self) -> Result<Sending, OutOfOrder> {
         Sending::replay(&self.admitted, &self.events)
     }
 
-    /// The number of the newest block that a transaction of the plan was seen in; 0 before the
-    /// first one.
+    /// The highest number of a block with a transaction of the plan. 0 before the first one.
     #[must_use]
     pub fn newest_block(&self) -> u64 {
         let numbers = self.events.iter().filter_map(|event| match event {
@@ -196,9 +194,9 @@ impl KeptSubmission {
         numbers.max().unwrap_or_default()
     }
 
-    /// The write of the next event, on the condition that nothing was written about the account
-    /// since this was read and that the lease is still held. Counts the plan when its third step is
-    /// ordered, and says when nothing is left to be done.
+    /// The write of the next event, on the conditions that nothing was written about the account
+    /// since this reading and that the lease is still held. It counts the plan as a use when its
+    /// third step is ordered, and closes it when nothing is left to do.
     ///
     /// # Errors
     /// [`OutOfOrder`] for an event that cannot follow.

@@ -13,8 +13,8 @@ use delegation_fence::{
 };
 use dev_chain::base::{CHAIN_ID, ROUTER, USDC};
 use fence_sending::{
-    Call, ChainClocks, ChainReader, DelegatedAccounts, GasFunding, GasRules, Owner, Pace, Parts,
-    Route, RouteFuture, RoutedAccounts, Sendings, own_call,
+    ChainClocks, ChainReader, DelegatedAccounts, GasFunding, GasRules, OutgoingCall, Owner, Pace,
+    Parts, Route, RouteFuture, RoutedAccounts, Sendings, own_call,
 };
 use fence_server::{DelegationError, Delegations, KeptSubmission, OnChain, Ordered, Store};
 use judges::{Account, Anvil, Rpc, Toolchain};
@@ -70,7 +70,11 @@ impl Route for Trader {
         Box::pin(async { Ok(Some(local_key(TRADER))) })
     }
 
-    fn call(&self, kept: &KeptSubmission, transaction: Transaction) -> Result<Call, ClearObstacle> {
+    fn call(
+        &self,
+        kept: &KeptSubmission,
+        transaction: Transaction,
+    ) -> Result<OutgoingCall, ClearObstacle> {
         Ok(own_call(&kept.admitted, transaction))
     }
 }

@@ -1,4 +1,4 @@
-//! A log line as one JSON object in which no name stands twice.
+//! Formats a log line as one JSON object without duplicate names.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +12,11 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Writes `timestamp`, `level`, `target`, the event's fields (its text is `message`) and, inside
-/// spans, `spans` from the outermost to the innermost, each with its `name` and its fields.
+/// Writes `timestamp`, `level`, `target` and the event's fields (its text is `message`). Inside
+/// spans, it adds `spans` from the outermost to the innermost, each with its `name` and its fields.
 ///
-/// A field that has the name of another member gets an underscore at its end, so that readers that
-/// refuse or drop doubled members see both.
+/// A field whose name is taken by another member gets an underscore at the end, because readers may
+/// refuse or drop duplicate members.
 pub(super) struct JsonLines;
 
 impl<S> FormatEvent<S, JsonFields> for JsonLines
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// The members of one object, in the order in which they came.
+/// The members of one object, in the order of arrival.
 #[derive(Default)]
 struct Line(Vec<(String, Box<RawValue>)>);
 
@@ -98,7 +98,7 @@ impl Visit for Line {
     fn record_u128(&mut self, field: &Field, value: u128) {
         match u64::try_from(value) {
             Ok(value) => self.add(field.name(), &value),
-            // Larger than what readers take for a number.
+            // Too large for a JSON number of common readers.
             Err(_) => self.add(field.name(), &value.to_string()),
         }
     }

@@ -5,18 +5,18 @@ use tracing_subscriber::EnvFilter;
 
 use crate::Problem;
 
-/// `[log]`: what is written to standard error.
+/// `[log]`: the log on standard error.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSection {
     /// `text` for people, `json` for collectors.
     pub format: LogFormat,
-    /// A filter as `tracing` has it: `info`, `api_server=debug,info`.
+    /// A filter in the syntax of `tracing`: `info`, `api_server=debug,info`.
     pub filter: Option<String>,
 }
 
 impl LogSection {
-    /// The rules of the section.
+    /// Checks the section.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         let filter = self.filter.as_deref().unwrap_or_default();
         if let Err(error) = EnvFilter::try_new(filter) {

@@ -12,31 +12,31 @@ use crate::{Problem, lenient};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSection {
-    /// Address and port; port 0 takes a free one. Each server has its own default.
+    /// The address and port. Port 0 takes a free one. Each server has its own default.
     pub listen: Option<SocketAddr>,
-    /// What `resource.url`, OpenAPI and discovery show; the listening address when absent.
+    /// The URL in `resource.url`, OpenAPI and discovery. The listening address when absent.
     pub public_url: Option<String>,
-    /// The name that documents show.
+    /// The service's name in documents.
     pub brand: String,
-    /// A mail address or URL of whoever runs the service, which documents show.
+    /// A mail address or URL of the operator, shown in documents.
     pub contact: Option<String>,
-    /// Open connections.
+    /// The most open connections.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_connections: usize,
-    /// Bytes of a request's body.
+    /// The longest request body, in bytes.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_body_bytes: usize,
-    /// Bytes of a request's head.
+    /// The longest request head, in bytes.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_header_bytes: usize,
-    /// Browser origins that are served; `*` for all. Each server has its own default. No answer
+    /// The browser origins that are served; `*` for all. Each server has its own default. No answer
     /// depends on cookies.
     #[serde(deserialize_with = "lenient::optional_list")]
     pub allowed_origins: Option<Vec<String>>,
-    /// `Host` values that are answered; what an empty list means is for each server to say.
+    /// The accepted `Host` values. Each server defines the meaning of an empty list.
     #[serde(deserialize_with = "lenient::list")]
     pub allowed_hosts: Vec<String>,
-    /// Seconds that a request's head may take and a connection may idle.
+    /// Seconds that a request's head may take, and that a connection may be idle.
     #[serde(deserialize_with = "lenient::scalar")]
     pub header_timeout_seconds: u64,
     /// Seconds that a body may take.
@@ -45,18 +45,18 @@ pub struct ServerSection {
     /// Seconds that a client may leave an answer unread.
     #[serde(deserialize_with = "lenient::scalar")]
     pub write_timeout_seconds: u64,
-    /// Seconds that the server goes on accepting requests after SIGTERM, while it says that it is
-    /// not ready.
+    /// Seconds after SIGTERM in which the server still accepts requests and reports that it is not
+    /// ready.
     #[serde(deserialize_with = "lenient::scalar")]
     pub drain_seconds: u64,
-    /// Seconds that requests in flight may still take after that.
+    /// Seconds that requests in flight may take after that.
     #[serde(deserialize_with = "lenient::scalar")]
     pub shutdown_grace_seconds: u64,
     /// Hours between two probes of each upstream; 0 for none.
     #[serde(deserialize_with = "lenient::scalar")]
     pub probe_hours: u64,
-    /// The header whose last entry is the client's address, as the operator's own proxy writes it;
-    /// the connection's peer when absent.
+    /// The header whose last entry is the client's address, written by the operator's own proxy.
+    /// The connection's peer address when absent.
     pub client_address_header: Option<String>,
 }
 
@@ -84,15 +84,14 @@ impl Default for ServerSection {
 }
 
 impl ServerSection {
-    /// Time between two probes of each upstream; nothing when there are none.
+    /// The time between two probes of each upstream. `None` without probes.
     #[must_use]
     pub fn probe_every(&self) -> Option<Duration> {
         let seconds = self.probe_hours.saturating_mul(3_600);
         (seconds > 0).then(|| Duration::from_secs(seconds))
     }
 
-    /// The name under which `binary` asks upstreams: the service, and where it is reached or who
-    /// answers for it.
+    /// The user agent of `binary` for upstreams: the service, and its address or contact.
     #[must_use]
     pub fn user_agent(&self, binary: &str, version: &str) -> String {
         let plain = |c: &char| c.is_ascii_alphanumeric() || "._-".contains(*c);
@@ -104,7 +103,7 @@ impl ServerSection {
         }
     }
 
-    /// The rules of the section.
+    /// Checks the section.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         if let Some(url) = &self.public_url {
             check_url(problems, "server.public_url", url);
@@ -148,7 +147,8 @@ impl ServerSection {
     }
 }
 
-/// Whether a text is a mail address or a URL, without anything that would break out of a document.
+/// Whether a text is a mail address or a URL, without characters that could break out of a
+/// document.
 fn is_contact(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_graphic() && !"\"<>\\`".contains(c);
     let is_url = url::Url::parse(text)
@@ -159,7 +159,7 @@ fn is_contact(text: &str) -> bool {
     text.len() <= 200 && text.chars().all(plain) && (is_url || is_mail)
 }
 
-/// Whether a text can name such a header. The entries of `Forwarded` are written in another way.
+/// Whether the header can list addresses. `Forwarded` has another syntax for its entries.
 fn lists_addresses(name: &str) -> bool {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=64).contains(&name.len())

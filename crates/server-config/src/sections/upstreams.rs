@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{check_rpc_url, check_url};
 use crate::{Problem, lenient, read_secret_file};
 
-/// Every upstream that has a table.
+/// The names of all upstreams.
 const NAMES: [&str; 32] = [
     "okx",
     "lifi",
@@ -47,14 +47,14 @@ const NAMES: [&str; 32] = [
     "x_api",
 ];
 
-/// Servers that can share an upstream: with more, the share of one is less than a single call may
-/// weigh.
+/// The most servers that can share an upstream. With more, the share of one server is less than the
+/// weight of a single call.
 const MOST_SERVERS: u32 = 8;
 
-/// More blocks than anybody can wait for with an open connection.
+/// The most confirmations. A client cannot wait longer with an open connection.
 const MOST_CONFIRMATIONS: u64 = 64;
 
-/// From the fastest chains to far above the slowest ones.
+/// The accepted block times in milliseconds.
 const BLOCK_TIMES_MS: std::ops::RangeInclusive<u64> = 10..=60_000;
 
 /// All `[upstreams.NAME]` tables.
@@ -69,7 +69,7 @@ impl Upstreams {
         self.0.get(name).cloned().unwrap_or_default()
     }
 
-    /// Every secret that is configured.
+    /// All configured secrets.
     #[must_use]
     pub fn secrets(&self) -> Vec<SecretString> {
         let of = |table: &UpstreamTable| {
@@ -78,7 +78,7 @@ impl Upstreams {
         self.0.values().flat_map(of).flatten().collect()
     }
 
-    /// Fills the secrets that files hold.
+    /// Reads the secrets from their files.
     pub fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         for (name, table) in &mut self.0 {
             for (key, secret, file) in [
@@ -92,7 +92,7 @@ impl Upstreams {
         }
     }
 
-    /// The rules of the tables.
+    /// Checks the tables.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         for (name, table) in &self.0 {
             if !NAMES.contains(&name.as_str()) {
@@ -106,7 +106,7 @@ impl Upstreams {
                 ("secret_key", table.secret_key.is_some()),
                 ("passphrase", table.passphrase.is_some()),
             ];
-            // The one upstream whose requests are signed with all three.
+            // Only this upstream signs its requests with three values, so it needs all three.
             if name == "okx" && keys.iter().any(|(_, present)| *present) {
                 for (key, _) in keys.iter().filter(|(_, present)| !present) {
                     let message =
@@ -137,7 +137,7 @@ impl Upstreams {
     }
 }
 
-/// One upstream. A path in a URL is a prefix of every request.
+/// The table of one upstream. A path in a URL is a prefix of every request.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "each key says what it is")]
@@ -149,13 +149,14 @@ pub struct UpstreamTable {
     /// Milliseconds that one request may take.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub timeout_ms: Option<u64>,
-    /// Calls in a month of the calendar (UTC), instead of the usual quota; 0 is none.
+    /// The most calls in a calendar month (UTC), instead of the usual quota; 0 for no quota.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub monthly_quota: Option<u64>,
-    /// Calls in a day (UTC), instead of the usual quota; 0 is none.
+    /// The most calls in a day (UTC), instead of the usual quota; 0 for no quota.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub daily_quota: Option<u64>,
-    /// How many servers ask it from the same address or with the same key, each with its share.
+    /// The number of servers that use the upstream from the same address or with the same key. Each
+    /// gets its share.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub servers: Option<u32>,
     pub api_key: Option<SecretString>,
@@ -164,7 +165,7 @@ pub struct UpstreamTable {
     pub secret_key_file: Option<PathBuf>,
     pub passphrase: Option<SecretString>,
     pub passphrase_file: Option<PathBuf>,
-    /// `live`, or `replay` when the URL serves recorded answers; answers then say so.
+    /// `live`, or `replay` when the URL serves recorded answers. Answers then say so.
     pub mode: Option<UpstreamMode>,
     pub clob_url: Option<String>,
     pub gamma_url: Option<String>,
@@ -186,17 +187,17 @@ pub struct UpstreamTable {
     pub zksync_url: Option<String>,
     pub linea_url: Option<String>,
     pub scroll_url: Option<String>,
-    /// The model that draws.
+    /// The model for images.
     pub image_model: Option<String>,
-    /// The model that searches and writes.
+    /// The model for research.
     pub research_model: Option<String>,
-    /// The list of accounts that is read.
+    /// The list of accounts to read.
     pub list_id: Option<String>,
-    /// Most pages of a list that are read at once, of up to a hundred paid posts each.
+    /// The most pages of a list that are read at once, with up to a hundred paid posts each.
     pub pages: Option<u32>,
-    /// The plan that the key is of: `free`, or `pro` for a paid one.
+    /// The plan of the key: `free`, or `pro` for a paid one.
     pub plan: Option<String>,
-    /// The file with the contracts that were reviewed.
+    /// The file with the reviewed contracts.
     pub reviewed: Option<PathBuf>,
 }
 
@@ -211,7 +212,7 @@ pub enum UpstreamMode {
 }
 
 impl UpstreamTable {
-    /// What is chosen of an upstream, by key.
+    /// The options of an upstream, by key.
     pub fn options(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let options = [
             ("image_model", &self.image_model),
@@ -224,7 +225,7 @@ impl UpstreamTable {
             .filter_map(|(key, text)| Some((key, text.as_deref()?)))
     }
 
-    /// How many servers share it, 1 unless the table says otherwise.
+    /// The number of servers that share it, 1 by default.
     #[must_use]
     pub fn shared_by(&self) -> NonZeroU32 {
         self.servers
@@ -232,7 +233,7 @@ impl UpstreamTable {
             .unwrap_or(NonZeroU32::MIN)
     }
 
-    /// Sets an address by its key; whether there is such a key.
+    /// Sets a URL by its key. Returns whether the key exists.
     pub fn set_url(&mut self, key: &str, url: String) -> bool {
         let place = match key {
             "base_url" => &mut self.base_url,
@@ -262,7 +263,7 @@ impl UpstreamTable {
         true
     }
 
-    /// Every address that is given, by key.
+    /// All configured URLs, by key.
     pub fn urls(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let urls = [
             ("base_url", &self.base_url),
@@ -292,22 +293,22 @@ impl UpstreamTable {
     }
 }
 
-/// `[chains.ID]`: where a chain is read.
+/// `[chains.ID]`: the endpoints and rules of a chain.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChainTable {
     /// JSON-RPC endpoints in order of preference.
     #[serde(deserialize_with = "lenient::list")]
     pub rpc_urls: Vec<String>,
-    /// Blocks above the one that holds a transaction, before the transaction counts, where its
-    /// purpose has no number of its own.
+    /// The blocks that must follow a transaction's block before the transaction counts, for
+    /// purposes without their own number.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
-    /// Milliseconds between two blocks: how soon and how often is looked for the block of a
-    /// transaction. What is usual for the chain when absent.
+    /// Milliseconds between two blocks. It sets how soon and how often a transaction's block is
+    /// looked for. The chain's usual value when absent.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub block_time_ms: Option<u64>,
-    /// `live`, or `replay` when the endpoints serve recorded answers; answers then say so.
+    /// `live`, or `replay` when the endpoints serve recorded answers. Answers then say so.
     pub mode: Option<UpstreamMode>,
 }
 
@@ -317,38 +318,38 @@ pub struct ChainTable {
 pub struct Chains(pub BTreeMap<String, ChainTable>);
 
 impl Chains {
-    /// The endpoints of a chain in order of preference; none when it is not read.
+    /// The endpoints of a chain in order of preference. Empty when the chain is not read.
     #[must_use]
     pub fn rpc_urls(&self, chain_id: u64) -> &[String] {
         let table = self.0.get(&chain_id.to_string());
         table.map_or(&[], |table| &table.rpc_urls)
     }
 
-    /// How many blocks must stand above a transaction's on this chain; `None` when the table does
-    /// not say.
+    /// The blocks that must follow a transaction's block on this chain. `None` when the table has
+    /// no value.
     #[must_use]
     pub fn confirmations(&self, chain_id: u64) -> Option<u64> {
         self.0.get(&chain_id.to_string())?.confirmations
     }
 
-    /// How far blocks of this chain are apart; `None` when the table does not say.
+    /// The time between two blocks of this chain. `None` when the table has no value.
     #[must_use]
     pub fn block_time(&self, chain_id: u64) -> Option<Duration> {
         let table = self.0.get(&chain_id.to_string())?;
         table.block_time_ms.map(Duration::from_millis)
     }
 
-    /// The address of every node: it may carry a key.
+    /// The URLs of all nodes, because each may hold a key.
     #[must_use]
     pub fn secrets(&self) -> Vec<SecretString> {
         let urls = self.0.values().flat_map(|table| &table.rpc_urls);
         urls.map(|url| url.clone().into()).collect()
     }
 
-    /// The rules of the tables.
+    /// Checks the tables.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         for (id, table) in &self.0 {
-            // One spelling for each chain: `01` would be another key than `1`.
+            // Each chain has one spelling: `01` would be another key than `1`.
             if !id
                 .parse::<u64>()
                 .is_ok_and(|parsed| parsed.to_string() == *id)

@@ -139,13 +139,13 @@ proptest! {
             && (200..300).contains(&status)
             && (deferred || said["transaction"].as_str().is_some_and(is_hash))
             && done;
-        let observed = matches!(&answered, Answer::Final(Settlement::Settled(_)));
+        let observed = matches!(&answered, SettleAnswer::Final(Settlement::Settled(_)));
         prop_assert_eq!(observed, settled, "{} {} {:?}", status, said, answered);
-        if let Answer::Final(Settlement::Settled(receipt)) = &answered {
+        if let SettleAnswer::Final(Settlement::Settled(receipt)) = &answered {
             prop_assert_eq!(receipt.transaction.as_str(), said["transaction"].as_str().unwrap_or_default());
         }
         // A rejection must state it, and must not be a gateway's error.
-        if let Answer::Final(Settlement::Rejected { .. }) = &answered {
+        if let SettleAnswer::Final(Settlement::Rejected { .. }) = &answered {
             prop_assert!(said["success"] == false, "{} {}", status, said);
         }
     }
@@ -157,7 +157,7 @@ proptest! {
         let verified = verification(&payment("exact"), &reply);
         prop_assert!(matches!(verified, Verification::Unavailable { .. }), "{verified:?}");
         let settled = settlement(&payment("exact"), &reply);
-        let unknown = matches!(settled, Answer::Final(Settlement::Unknown { transaction: None, .. }));
+        let unknown = matches!(settled, SettleAnswer::Final(Settlement::Unknown { transaction: None, .. }));
         prop_assert!(unknown, "{settled:?}");
     }
 }

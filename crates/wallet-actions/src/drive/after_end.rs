@@ -1,4 +1,4 @@
-//! Intents that are over, until no block can change what they say.
+//! Watches intents that have ended, until no reorganisation can change their result.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use super::Fault;
 use crate::intent::Intent;
 use crate::{IntentId, Shared, StoreError};
 
-/// Looks at the intents that are over and not final, again and again. It holds nothing between two
-/// looks: what is left to look after is in the store, also after a restart.
-pub(crate) async fn look_after_ended(shared: Arc<Shared>) {
+/// Checks the intents that have ended and are not final, again and again. It keeps no state between
+/// two rounds: the store lists these intents, also after a restart.
+pub(crate) async fn check_ended(shared: Arc<Shared>) {
     loop {
         match shared.store.unsettled().await {
             Ok(unsettled) => {
                 for id in unsettled {
-                    match shared.look_after(&id).await {
-                        // Somebody has written it meanwhile.
+                    match shared.check_end(&id).await {
+                        // Another task has written the intent meanwhile.
                         Ok(()) | Err(Fault::Store(StoreError::Conflict { .. })) => {}
                         Err(fault) => {
-                            tracing::warn!(intent = %id, %fault, "the transactions of an action are not looked after");
+                            tracing::warn!(intent = %id, %fault, "the transactions of an ended action cannot be checked");
                         }
                     }
                 }
             }
             Err(error) => {
-                tracing::warn!(code = error.code(), "ended actions cannot be looked for");
+                tracing::warn!(code = error.code(), "ended actions cannot be listed");
             }
         }
         tokio::time::sleep(shared.pace.sweep).await;
@@ -31,16 +31,16 @@ pub(crate) async fn look_after_ended(shared: Arc<Shared>) {
 }
 
 impl Shared {
-    async fn look_after(&self, id: &IntentId) -> Result<(), Fault> {
+    async fn check_end(&self, id: &IntentId) -> Result<(), Fault> {
         let intent = self.store.get(id).await?;
         let Some(intent) = intent.filter(|intent| intent.state.is_over() && !intent.is_final)
         else {
             return Ok(());
         };
-        match self.look_at(&intent).await? {
+        match self.lost_steps(&intent).await? {
             (lost, true) if lost.is_empty() => self.keep(intent.finish()?).await,
-            // The sender looks after transactions until they are final. After a start it knows the
-            // wallet's key only from here.
+            // The sender watches transactions until they are final. After a restart it does not
+            // know the wallet's signer until this call.
             (lost, _) if lost.is_empty() => self.wake(&intent).await,
             (lost, _) => {
                 tracing::warn!(intent = %intent.id, "a reorganisation has changed an action after its end");

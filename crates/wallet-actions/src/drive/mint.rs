@@ -1,4 +1,4 @@
-//! The other side of a bridge.
+//! The destination side of a bridge: the attested message and the mint.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolCall;
@@ -11,7 +11,8 @@ use crate::ports::{Attested, Burn};
 use crate::{StepKind, message::BurnMessage};
 
 impl Driver {
-    /// Asks for the attested message, judges it, and has it brought to the destination chain.
+    /// Asks for the attested message, checks it, and plans the transaction that submits it to the
+    /// destination chain.
     pub(super) async fn mint(&self, intent: &Intent) -> Result<Turn, Fault> {
         if let Some(reopened) = self.reopened(intent).await? {
             self.write(reopened).await?;
@@ -35,7 +36,7 @@ impl Driver {
         let read = match BurnMessage::read(&message) {
             Some(read) if read.is_of(&bridge, intent.wallet) => read,
             _ => {
-                tracing::error!(intent = %intent.id, "the attested message is not that of the burn");
+                tracing::error!(intent = %intent.id, "the attested message does not belong to the burn");
                 return Ok(Turn::Waits(pause));
             }
         };
@@ -62,7 +63,8 @@ impl Driver {
         Ok(Turn::Went)
     }
 
-    /// Whether the destination chain has taken the message from somebody else.
+    /// Whether the destination chain has already accepted the message in a transaction of another
+    /// account.
     async fn is_used(&self, bridge: &Bridge, nonce: B256) -> Result<bool, Fault> {
         let chain = self.shared.chain_of(bridge.chain_id)?;
         let block = chain.sealed(0).await?.block;
@@ -73,7 +75,7 @@ impl Driver {
     }
 }
 
-/// The transaction that brings a message to the destination chain.
+/// The transaction that submits a message to the destination chain.
 pub(crate) fn mint_step(bridge: &Bridge, message: Bytes, attestation: Bytes) -> Step {
     let call = receiveMessageCall {
         message,
@@ -82,7 +84,7 @@ pub(crate) fn mint_step(bridge: &Bridge, message: Bytes, attestation: Bytes) -> 
     step(StepKind::Mint, bridge.chain_id, bridge.transmitter, &call)
 }
 
-/// The transaction that sends on what has arrived.
+/// The transaction that forwards the minted amount to the owner.
 fn forward(bridge: &Bridge, owner: Address, amount: U256) -> Step {
     let mut step = transfer(bridge.chain_id, bridge.minted_token, owner, amount);
     step.expects = Some(Expected {
@@ -93,7 +95,7 @@ fn forward(bridge: &Bridge, owner: Address, amount: U256) -> Step {
     step
 }
 
-/// The burn's transaction.
+/// The hash of the burn's transaction.
 fn burn_of(intent: &Intent) -> Option<B256> {
     intent.steps.iter().find_map(|step| match step.status {
         Status::Sealed { at, .. } if step.kind == StepKind::Call => Some(at.transaction),

@@ -1,4 +1,4 @@
-//! Handing a transaction over to be signed and sent.
+//! Checks a planned transaction and records the order to sign and send it.
 
 use alloy_primitives::U256;
 use chain_reader::Estimate;
@@ -9,16 +9,17 @@ use crate::intent::Intent;
 use crate::plan::{judge_returned, judge_taken};
 use crate::{StepKind, intent};
 
-/// What is put on top of an estimate, in percent: what a call uses changes with the state that it
-/// finds.
+/// The margin on top of a gas estimate, in percent. The gas that a call uses depends on the chain's
+/// state at its execution.
 const MARGIN_PERCENT: u64 = 30;
 
 /// The most gas that a transaction of an action may use.
 const MOST_GAS: u64 = 4_000_000;
 
 impl Driver {
-    /// Everything that may fail comes first; then the order is written; then the transaction is
-    /// handed over, by whoever finds the order. What cannot be sent halts the intent.
+    /// Checks everything that may fail and then records the order. The next step hands the
+    /// transaction over to the sender, whichever process finds the order. A transaction that cannot
+    /// be sent halts the intent.
     pub(super) async fn order(&self, intent: &Intent, index: usize) -> Result<Step, Fault> {
         let Some(step) = intent.steps.get(index) else {
             return Ok(Step::Wait(self.shared.pace.look));
@@ -51,8 +52,8 @@ impl Driver {
         let chain_steps = intent.steps.iter().filter(|other| {
             other.chain_id == step.chain_id && other.status == intent::Status::Planned
         });
-        // What comes after it is paid for as well, so that an approval does not stand without its
-        // call.
+        // The wallet must also hold the gas of the steps that follow, so that an approval does not
+        // remain without its call.
         let later = u64::try_from(chain_steps.count().saturating_sub(1)).unwrap_or_default();
         let ahead = limit.saturating_add(later.saturating_mul(ahead_gas(step.kind)));
         match self.shared.fund(intent, step.chain_id, ahead).await? {
@@ -63,15 +64,14 @@ impl Driver {
         }
     }
 
-    /// What cannot be sent halts the intent. A transaction that is sent after a halt is left out
-    /// instead.
+    /// Halts the intent because of a transaction that cannot be sent.
     fn stop(&self, intent: &Intent, step: &intent::Step, reason: &str) -> Result<Intent, Fault> {
         tracing::warn!(intent = %intent.id, kind = step.kind.as_str(), reason, "a transaction of an action is not sent");
         Ok(intent.halt(reason)?)
     }
 
-    /// Calls the transaction without sending it, where it is judged by what it returns; the reason
-    /// when that is too little or takes too much.
+    /// Calls the transaction without sending it, when the step limits the returned amount. Returns
+    /// the reason to halt when the call reverts, returns too little, or takes too many shares.
     async fn returns_too_bad(
         &self,
         intent: &Intent,
@@ -102,7 +102,7 @@ impl Driver {
     }
 }
 
-/// The gas that is set aside for each transaction that follows one of this kind.
+/// The gas that is reserved for each transaction after one of this kind.
 const fn ahead_gas(kind: StepKind) -> u64 {
     match kind {
         StepKind::Principal | StepKind::ApproveReset | StepKind::Approve => 400_000,

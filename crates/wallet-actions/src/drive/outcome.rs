@@ -1,4 +1,4 @@
-//! What became of a transaction that was handed over.
+//! Follows a transaction that was handed over to the sender.
 
 use tx_sender::{Inclusion, Lane, Record, Request, State as SenderState};
 
@@ -7,8 +7,8 @@ use crate::intent::{At, CANCELLED, Intent, Lost, Status};
 use crate::{Shared, StepKind};
 
 impl Driver {
-    /// Hands the transaction over, once more where it was, and waits for its outcome. The sender of
-    /// transactions knows it by its key, so that it takes effect at most once.
+    /// Hands the transaction over to the sender, unless the sender has a record of it, and waits
+    /// for its outcome. The sender identifies it by its key, so it takes effect at most once.
     pub(super) async fn outcome(&self, intent: &Intent, index: usize) -> Result<Step, Fault> {
         let Some(step) = intent.steps.get(index) else {
             return Ok(Step::Wait(self.shared.pace.look));
@@ -36,7 +36,8 @@ impl Driver {
         };
         let (sender, key) = (&self.shared.sender, intent.key(index));
         let mut watch = match sender.find(&key).await? {
-            // Also one that was given up before it was handed over: nothing is sent under its key.
+            // The record may also be one that was cancelled before the transaction was handed over.
+            // The sender sends nothing under its key.
             Some(_) => {
                 sender.wake(lane)?;
                 sender.watch(&key).await?
@@ -72,9 +73,10 @@ impl Driver {
         })
     }
 
-    /// The intent with the transactions put back whose blocks are gone.
+    /// Returns the intent with its lost transactions back in `ordered`, or `None` when no
+    /// transaction lost its block.
     pub(super) async fn reopened(&self, intent: &Intent) -> Result<Option<Intent>, Fault> {
-        let (lost, _) = self.shared.look_at(intent).await?;
+        let (lost, _) = self.shared.lost_steps(intent).await?;
         if lost.is_empty() {
             return Ok(None);
         }
@@ -83,10 +85,10 @@ impl Driver {
 }
 
 impl Shared {
-    /// The transactions of an intent that are not where its record has them, by the sender's
-    /// records; and whether no block can change any of these. A record that is gone was final, and
-    /// pruned.
-    pub(crate) async fn look_at(&self, intent: &Intent) -> Result<(Vec<Lost>, bool), Fault> {
+    /// Compares the intent's record with the sender's records. Returns the transactions that are
+    /// not where the intent has them, and whether all records that exist are final. The sender
+    /// prunes only final records, so a missing one counts as final.
+    pub(crate) async fn lost_steps(&self, intent: &Intent) -> Result<(Vec<Lost>, bool), Fault> {
         let (mut lost, mut is_final) = (Vec::new(), true);
         for (index, step) in intent.steps.iter().enumerate() {
             let Some(record) = self.sender.find(&intent.key(index)).await? else {
@@ -103,7 +105,7 @@ impl Shared {
     }
 }
 
-/// Whether the sender's record says the same as that of the intent.
+/// Whether the sender's record agrees with the status in the intent.
 fn agrees(status: Status, record: &Record) -> bool {
     match (status, record.state) {
         (Status::Sealed { at: known, .. }, SenderState::Sealed(inclusion))
@@ -117,7 +119,7 @@ fn agrees(status: Status, record: &Record) -> bool {
     }
 }
 
-/// Whether a record was given up before the request was signed. It is not signed any more.
+/// Whether a record was closed before its request was signed. The sender never signs it afterwards.
 pub(crate) fn is_never_sent(record: &Record) -> bool {
     let requests = |attempt: &tx_sender::Attempt| attempt.kind == tx_sender::Kind::Request;
     record.closing.is_some() && !record.attempts.iter().any(requests)

@@ -1,12 +1,12 @@
-//! The moves of an intent. Each returns the record to be written, or says why it is none of its
-//! moves.
+//! The state changes of an intent. Each returns the new record, or [`IllegalMove`] when the present
+//! record does not allow it. None writes anything.
 
 use alloy_primitives::U256;
 use thiserror::Error;
 
 use super::{At, Intent, State, Status, Step};
 
-/// A move that the intent's record does not allow. Nothing was written.
+/// A change that the present record does not allow. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the intent {id} is {state}, and cannot be {what}")]
 pub struct IllegalMove {
@@ -17,12 +17,12 @@ pub struct IllegalMove {
 
 type Moved = Result<Intent, IllegalMove>;
 
-/// A transaction that is not where the record has it.
+/// A transaction that is not where the intent's record has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lost {
-    /// Which of the intent's.
+    /// Its index in the intent.
     pub(crate) index: usize,
-    /// The most gas that it might use.
+    /// Its gas limit.
     pub(crate) gas_limit: u64,
 }
 
@@ -63,9 +63,8 @@ impl Intent {
         })
     }
 
-    /// `sealed | reverted | unsent → ordered`: they are not where the record has them. An intent
-    /// that was over goes on. What follows from them is read again: the allowance, and whether the
-    /// intent did what was asked.
+    /// `sealed | reverted | unsent → ordered`, for transactions that are not where the record has
+    /// them. An intent that was over continues. Its allowance and its result are read again.
     pub(crate) fn reopen(&self, lost: &[Lost], now: u64) -> Moved {
         let mut next = self.clone();
         for Lost { index, gas_limit } in lost {
@@ -102,7 +101,7 @@ impl Intent {
         Ok(next)
     }
 
-    /// No block can change what it says any more.
+    /// Marks the intent as final: no reorganisation can change its result.
     pub(crate) fn finish(&self) -> Moved {
         match self.state.is_over() {
             true => Ok(Self {
@@ -113,7 +112,7 @@ impl Intent {
         }
     }
 
-    /// It does not go on as planned: what is planned is skipped. The first reason stands.
+    /// Halts the intent: planned transactions are skipped. The first reason is kept.
     pub(crate) fn halt(&self, reason: &str) -> Moved {
         let mut next = self.running("halted")?;
         for step in &mut next.steps {
@@ -125,14 +124,15 @@ impl Intent {
         Ok(next)
     }
 
-    /// What is left of the allowance; a transaction that takes it back, if there is one to send.
+    /// Records what is left of the allowance, and appends a transaction that clears it, if one is
+    /// given.
     pub(crate) fn read_allowance(&self, left: U256, clear: Option<Step>) -> Moved {
         let mut next = self.running("read")?;
         if let Some(allowance) = &mut next.allowance {
             allowance.left = Some(left);
             if let Some(clear) = clear {
                 allowance.clears = allowance.clears.saturating_add(1);
-                // It is read again after the transaction.
+                // The allowance is read again after the clearing transaction.
                 allowance.left = None;
                 next.steps.push(clear);
             }
@@ -140,14 +140,14 @@ impl Intent {
         Ok(next)
     }
 
-    /// One more transaction.
+    /// Appends a transaction.
     pub(crate) fn append(&self, step: Step) -> Moved {
         let mut next = self.running("extended")?;
         next.steps.push(step);
         Ok(next)
     }
 
-    /// `running → following`: the mint is awaited.
+    /// `running → following`: only the mint is missing.
     pub(crate) fn follow(&self) -> Moved {
         let mut next = self.running("followed")?;
         match next.bridge {
@@ -157,7 +157,7 @@ impl Intent {
         Ok(next)
     }
 
-    /// Somebody else has brought the message to the destination chain.
+    /// Records that another account has submitted the message to the destination chain.
     pub(crate) fn found_minted(&self) -> Moved {
         let mut next = self.running("found minted")?;
         if let Some(bridge) = &mut next.bridge {
@@ -166,7 +166,7 @@ impl Intent {
         Ok(next)
     }
 
-    /// It is over.
+    /// Ends the intent.
     pub(crate) fn end(&self, state: State, now: u64) -> Moved {
         let mut next = self.running("ended")?;
         if !state.is_over() {
@@ -174,12 +174,12 @@ impl Intent {
         }
         next.state = state;
         next.ended_at = Some(now);
-        // What was never handed over is in no block.
+        // Without an order no transaction is in a block, so the end is final.
         next.is_final = !next.has_begun();
         Ok(next)
     }
 
-    /// It is given up before anything was begun.
+    /// Cancels the intent before anything was ordered.
     pub(crate) fn cancel(&self, reason: &str, now: u64) -> Moved {
         if self.has_begun() {
             return Err(self.illegal("cancelled"));
@@ -187,7 +187,7 @@ impl Intent {
         self.halt(reason)?.end(State::Cancelled, now)
     }
 
-    /// It is given up after a transaction was handed over that is never signed.
+    /// Cancels the intent after an order whose transaction is never signed.
     pub(crate) fn withdraw(&self, index: usize, reason: &str, now: u64) -> Moved {
         if self.has_effect() {
             return Err(self.illegal("withdrawn"));

@@ -1,35 +1,35 @@
-//! What is to be done for an intent, by its record alone.
+//! Decides the next step of an intent from its record alone.
 
 use super::{Intent, State, Status, Step};
 use crate::StepKind;
 
-/// Why an intent halts whose transaction was given up before it was signed.
+/// The halt reason of an intent whose transaction was cancelled before it was signed.
 pub(crate) const CANCELLED: &str = "cancelled";
 
-/// The most transactions that take one allowance back.
+/// The most transactions that clear one allowance.
 const MOST_CLEARS: u8 = 3;
 
-/// What is to be done next.
+/// The next step of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// A planned transaction is checked and handed over.
+    /// Check a planned transaction and order it.
     Order(usize),
-    /// A transaction that was handed over is awaited.
+    /// Wait for the outcome of an ordered transaction.
     Await(usize),
-    /// What is left of the allowance is read.
+    /// Read what is left of the allowance.
     ReadAllowance,
-    /// The source chain is done: the mint is awaited from now on.
+    /// The source chain is done. Wait for the mint from now on.
     Follow,
-    /// The attested message is asked for and brought to the destination chain.
+    /// Ask for the attested message and submit it to the destination chain.
     Mint,
-    /// It is over.
+    /// End the intent.
     End(State),
-    /// Nothing.
+    /// Do nothing.
     Nothing,
 }
 
 impl Intent {
-    /// What is to be done next.
+    /// The next step.
     pub(crate) fn next(&self) -> Next {
         if self.state.is_over() {
             return Next::Nothing;
@@ -60,7 +60,7 @@ impl Intent {
         Next::End(self.outcome())
     }
 
-    /// Whether an approval of the intent may stand on the chain.
+    /// Whether an approval of the intent may be effective on the chain.
     fn may_be_allowed(&self) -> bool {
         self.steps.iter().any(|step| {
             step.kind == StepKind::Approve
@@ -68,7 +68,7 @@ impl Intent {
         })
     }
 
-    /// Whether any transaction of it stands in a block.
+    /// Whether any transaction of the intent is in a block.
     fn stands(&self) -> bool {
         self.steps.iter().any(|step| step.status.at().is_some())
     }
@@ -79,7 +79,7 @@ impl Intent {
             .is_some_and(|bridge| !bridge.minted_by_others && !self.steps.iter().any(minted))
     }
 
-    /// How it ends, when nothing is left to do.
+    /// The end state, when nothing is left to do.
     fn outcome(&self) -> State {
         let decisive = |step: &&Step| {
             matches!(step.kind, StepKind::Call | StepKind::Transfer)

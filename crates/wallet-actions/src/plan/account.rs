@@ -1,5 +1,5 @@
-//! What one account has on one chain, read from the chain's nodes. No key and no custody is behind
-//! it.
+//! Reads what one account has on one chain, through the chain's nodes. It needs neither key nor
+//! custody.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_sol_types::SolCall;
@@ -21,7 +21,7 @@ impl Account<'_> {
         self.chain.chain_id()
     }
 
-    /// What the account holds of a token.
+    /// Reads the account's balance of a token.
     pub(crate) async fn held(&self, token: Address) -> Result<Held, Refused> {
         let chain = self.chain;
         let block = chain.sealed(0).await?.block;
@@ -38,7 +38,7 @@ impl Account<'_> {
         })
     }
 
-    /// What a contract answers the account now; `None` where the call reverts.
+    /// Reads a contract's present answer to the account. Returns `None` when the call reverts.
     pub(crate) async fn read<C: SolCall>(
         &self,
         to: Address,
@@ -51,14 +51,14 @@ impl Account<'_> {
         Ok(output.and_then(|output| C::abi_decode_returns(&output).ok()))
     }
 
-    /// What `spender` may take of the account's tokens.
+    /// Reads how many of the account's tokens `spender` may take.
     pub(crate) async fn allowed(&self, token: Address, spender: Address) -> Result<U256, Refused> {
         let block = self.chain.sealed(0).await?.block;
         let allowance = self.chain.allowance(token, self.address, spender, block);
         Ok(allowance.await?)
     }
 
-    /// A token's symbol; empty where it says none.
+    /// Reads a token's symbol. Returns an empty text when the token has none.
     pub(crate) async fn symbol(&self, token: Address) -> Result<String, Refused> {
         let symbol = self.read(token, &token::symbolCall {}).await?;
         Ok(symbol.unwrap_or_default())

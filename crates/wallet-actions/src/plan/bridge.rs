@@ -1,4 +1,4 @@
-//! Native USDC to another chain.
+//! Plans a bridge of native USDC to another chain.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::intent::{Allowance, Bridge, Operation};
 use crate::{BridgeAsk, BridgeOrder, Order, Refused};
 
 impl Planner<'_> {
-    /// The burn on the source chain; the mint follows when it is attested.
+    /// Plans the burn on the source chain. The mint follows after the attestation.
     pub(super) async fn bridge(
         &self,
         order: &Order,
@@ -35,7 +35,7 @@ impl Planner<'_> {
                 ));
             }
         };
-        // The mint is sent there, so the chain has to be one of ours.
+        // The mint is sent on the destination chain, so that chain must be configured too.
         self.shared.chain(to_chain)?;
         let held = self.held(from_chain, token).await?;
         let wanted = amount_of("amount", amount, held.decimals)?;
@@ -92,8 +92,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Whether the key would sign what the destination chain needs: USDC is not burned for a mint
-    /// that nobody may send.
+    /// Checks that the key would sign the transactions on the destination chain. USDC is not burned
+    /// for a mint that the policy forbids.
     fn judge_arrival(&self, bridge: &Bridge) -> Result<(), Refused> {
         let mint = crate::drive::mint_step(bridge, Default::default(), Default::default());
         self.judge_call(bridge.chain_id, bridge.transmitter, &mint.input)?;

@@ -1,5 +1,5 @@
-//! A deposit into a product, from an account of anybody: the transactions, and what they bring.
-//! Sub-wallets and callers with keys of their own get the same ones.
+//! Plans a deposit into a product from any account: its transactions and the expected shares.
+//! Sub-wallets and callers with their own keys get the same transactions.
 
 use alloy_primitives::{Address, U256};
 
@@ -11,34 +11,34 @@ use crate::amount::{less_bps, whole};
 use crate::intent::{Expected, Step};
 use crate::{Refused, StepKind};
 
-/// How far what a vault gives may fall below its preview: other deposits come between. ERC-4626 has
-/// no guard of its own.
+/// How far a vault's shares may fall below its preview, in basis points. Other deposits may come
+/// first, and ERC-4626 has no slippage guard of its own.
 const PREVIEW_TOLERANCE_BPS: u64 = 10;
 
-/// How far the shares may be worth less than the deposit: fees of the vault. A vault whose empty
-/// pool was inflated by a gift takes more.
+/// How far the shares' worth may fall below the deposit, in basis points, for the vault's fees. A
+/// vault whose empty pool was inflated by a donation takes more.
 const MOST_LOSS_BPS: u64 = 100;
 
-/// A deposit that the product takes now.
+/// A deposit that the product accepts now.
 pub(crate) struct Deposit {
-    /// How much of the asset, in its smallest unit.
+    /// The amount of the asset, in its smallest unit.
     pub(crate) amount: U256,
-    /// The token of the shares.
+    /// The share token.
     pub(crate) shares: Address,
-    /// What the shares are worth in the asset, by the product's own word.
+    /// The worth of the shares in the asset, by the product's own conversion.
     pub(crate) worth: U256,
-    /// The approvals: an exact one, behind a reset where something is allowed already.
+    /// The exact approval, after a reset when an allowance exists already.
     pub(crate) approvals: Vec<Step>,
     /// The deposit itself.
     pub(crate) call: Step,
 }
 
 impl Account<'_> {
-    /// Plans a deposit of `amount` whole tokens of the asset, of which the account holds `held`.
+    /// Plans a deposit of `amount` whole tokens of the asset. The account holds `held` of it.
     ///
     /// # Errors
-    /// [`Refused`]: the amount is none of the asset; the product does not take it now; the chain
-    /// cannot be read.
+    /// [`Refused`]: the amount is not a valid amount of the asset, the product does not accept it
+    /// now, or the chain cannot be read.
     pub(crate) async fn deposit_in(
         &self,
         product: &Product,
@@ -61,7 +61,7 @@ impl Account<'_> {
         })
     }
 
-    /// An exact approval, behind a reset where something is allowed already.
+    /// The exact approval, after a reset when an allowance exists already.
     async fn approvals(
         &self,
         token: Address,
@@ -78,7 +78,8 @@ impl Account<'_> {
         })
     }
 
-    /// The deposit into a reserve that takes it: active, neither frozen nor paused, below its cap.
+    /// The deposit into a reserve that accepts it: active, neither frozen nor paused, and below its
+    /// cap.
     async fn supply(
         &self,
         product: &Product,
@@ -110,7 +111,7 @@ impl Account<'_> {
                 return refuse("product_at_cap", &format!("at its cap: {left} are left"));
             }
         }
-        // One share is one unit of the asset; a market rounds by one.
+        // One share is one unit of the asset. A market may round down by one.
         let floor = amount.saturating_sub(U256::from(1));
         let at_least = match min_shares {
             Some(text) => amount_of("min_shares", text, held.decimals)?,
@@ -134,7 +135,7 @@ impl Account<'_> {
         Ok((reserve.shares, amount, supply))
     }
 
-    /// The deposit into a vault, with what it previews less a tolerance as the floor.
+    /// The deposit into a vault. The least shares are the vault's preview less a tolerance.
     async fn deposit(
         &self,
         product: &Product,
@@ -144,7 +145,7 @@ impl Account<'_> {
         let (chain_id, contract) = (product.chain_id, product.contract);
         let wallet = self.address;
         let unreadable = || {
-            let message = format!("the vault {contract} does not answer as ERC-4626 says");
+            let message = format!("the vault {contract} does not behave as an ERC-4626 vault");
             Refused::unsupported("product_unreadable", message)
         };
         let asset = self.read(contract, &vault::assetCall {}).await?;

@@ -1,4 +1,4 @@
-//! A deposit, or a part of it, back to the wallet.
+//! Plans the withdrawal of a deposit, whole or in part, to the wallet.
 
 use alloy_primitives::{Address, U256};
 use serde_json::json;
@@ -10,15 +10,15 @@ use crate::amount::{atoms, less_bps, whole};
 use crate::intent::{Expected, Operation, Step};
 use crate::{DivestOrder, Refused, Size, StepKind};
 
-/// How far what a vault gives may fall below its preview.
+/// How far a vault's payout may fall below its preview, in basis points.
 const PREVIEW_TOLERANCE_BPS: u64 = 10;
 
-/// Digits of a ratio.
+/// The most decimal digits of a ratio.
 const RATIO_DIGITS: u8 = 6;
 const RATIO_ONE: u64 = 1_000_000;
 
 impl Planner<'_> {
-    /// The withdrawal of an amount, or of a share of the position; the whole of it leaves no
+    /// Withdraws an amount, or a fraction of the position. Withdrawing the whole position leaves no
     /// shares.
     pub(super) async fn divest(&self, asked: &DivestOrder) -> Result<Draft, Refused> {
         let product = self.product_of(&asked.product).await?;
@@ -61,8 +61,8 @@ impl Planner<'_> {
         })
     }
 
-    /// From an Aave v3 pool, whose shares are one unit of the asset each. The largest number means
-    /// everything, with what accrues until then.
+    /// Withdraws from an Aave v3 pool, where each share is one unit of the asset. The largest
+    /// number withdraws everything, with the interest up to then.
     fn out_of_reserve(
         &self,
         product: &Product,
@@ -87,7 +87,7 @@ impl Planner<'_> {
         Ok((step, at_least))
     }
 
-    /// From a vault: a share of the position by shares, an amount by assets.
+    /// Withdraws from a vault: a fraction of the position by shares, an amount by assets.
     async fn out_of_vault(
         &self,
         product: &Product,
@@ -103,7 +103,7 @@ impl Planner<'_> {
         if shares.is_zero() {
             return Err(Refused::invalid(
                 "ratio",
-                "this share of the position is nothing",
+                "this part of the position is zero",
             ));
         }
         let most = vault::maxRedeemCall { owner: wallet };
@@ -114,7 +114,7 @@ impl Planner<'_> {
             .await?;
         if preview.is_zero() {
             let message = format!(
-                "the vault {} gives nothing for these shares",
+                "the vault {} pays nothing for these shares",
                 product.contract
             );
             return Err(Refused::unsupported("preview_zero_assets", message));
@@ -154,7 +154,7 @@ impl Planner<'_> {
         let read = self.read(product.chain_id, product.contract, call).await?;
         read.ok_or_else(|| {
             let message = format!(
-                "the vault {} does not answer as ERC-4626 says",
+                "the vault {} does not behave as an ERC-4626 vault",
                 product.contract
             );
             Refused::unsupported("product_unreadable", message)
@@ -162,7 +162,7 @@ impl Planner<'_> {
     }
 }
 
-/// How much of a position.
+/// A part of a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     All,
@@ -204,7 +204,7 @@ fn judge_amount(amount: U256, at_least: U256, balance: U256) -> Result<(), Refus
     if amount.is_zero() {
         return Err(Refused::invalid(
             "ratio",
-            "this share of the position is nothing",
+            "this part of the position is zero",
         ));
     }
     match at_least > balance {
@@ -218,7 +218,7 @@ fn judge_limit(contract: Address, wanted: U256, most: U256) -> Result<(), Refuse
         return Ok(());
     }
     if most.is_zero() {
-        let message = format!("the vault {contract} pays nothing out now");
+        let message = format!("the vault {contract} pays out nothing now");
         return Err(Refused::unsupported("product_paused", message));
     }
     Err(above_position(wanted, most))

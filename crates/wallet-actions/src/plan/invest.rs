@@ -1,4 +1,4 @@
-//! A deposit into a reviewed product.
+//! Plans a deposit into a reviewed product.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::intent::{Allowance, Operation};
 use crate::{InvestOrder, Order, Refused};
 
 impl Planner<'_> {
-    /// An exact approval and the deposit.
+    /// Plans the exact approval and the deposit.
     pub(super) async fn invest(
         &self,
         order: &Order,
@@ -68,7 +68,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Judges a deposit by everything but what the wallet holds of the asset and of coins.
+    /// Checks a deposit, except the wallet's balance of the asset and its coins for gas.
     pub(crate) async fn judge_invest(
         &self,
         order: &Order,

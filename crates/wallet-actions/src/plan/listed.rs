@@ -1,4 +1,4 @@
-//! The products of the reviewed list for whoever ranks them, and deposits that anybody can sign.
+//! The reviewed products, for ranking, and deposit plans that any account can sign.
 
 use alloy_primitives::{Address, U256};
 use chain_reader::ChainReader;
@@ -9,7 +9,7 @@ use super::{Account, Product};
 use crate::intent::Step;
 use crate::{PlannedStep, Refused};
 
-/// A product to deposit in.
+/// A product that accepts deposits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedProduct {
     /// Its chain.
@@ -18,9 +18,9 @@ pub struct ListedProduct {
     pub product_id: String,
     /// Its protocol.
     pub protocol: &'static str,
-    /// The pool or the vault.
+    /// The pool or vault.
     pub contract: Address,
-    /// The token that is deposited.
+    /// The token to deposit.
     pub asset: Address,
 }
 
@@ -28,26 +28,26 @@ pub struct ListedProduct {
 /// signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DepositPlan {
-    /// In this order. None carries coins.
+    /// The transactions in the order of sending. None carries coins.
     pub steps: Vec<PlannedStep>,
-    /// How much is deposited, in the asset's smallest unit.
+    /// The amount to deposit, in the asset's smallest unit.
     pub amount: U256,
-    /// What the shares are worth in the asset's smallest unit, by the product's own word.
+    /// The worth of the shares in the asset's smallest unit, by the product's own conversion.
     pub worth: U256,
-    /// The token of the shares.
+    /// The share token.
     pub shares: Address,
     /// The least shares to expect, in their smallest unit. The calldata does not enforce it.
     pub at_least: U256,
 }
 
 impl ListedProduct {
-    /// The products of a reviewed list that are served here.
+    /// The products of a reviewed list whose protocol this crate supports.
     #[must_use]
     pub fn all(policy: &SigningPolicy) -> Vec<Self> {
         Product::all(policy).map(Self::from).collect()
     }
 
-    /// The symbol of the asset, by its own word; empty where it says none.
+    /// The asset's symbol, as the token states it. Empty when the token has none.
     ///
     /// # Errors
     /// [`Refused::Unavailable`]: the chain cannot be read.
@@ -59,13 +59,13 @@ impl ListedProduct {
         nobody.symbol(self.asset).await
     }
 
-    /// Plans the deposit of `amount` whole tokens of the asset from `account`: the same
-    /// transactions and the same judgement as for a sub-wallet. Whether the account holds the
-    /// amount is not looked at.
+    /// Plans the deposit of `amount` whole tokens of the asset from `account`, with the same
+    /// transactions and checks as for a sub-wallet. It does not check that the account holds the
+    /// amount.
     ///
     /// # Errors
-    /// [`Refused`]: the amount is none of the asset; the product does not take it now; the chain
-    /// cannot be read.
+    /// [`Refused`]: the amount is not a valid amount of the asset, the product does not accept it
+    /// now, or the chain cannot be read.
     pub async fn plan_deposit(
         &self,
         chain: &ChainReader,

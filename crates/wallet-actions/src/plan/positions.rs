@@ -1,4 +1,4 @@
-//! What a wallet has: in reviewed products, and idle of their assets.
+//! Reads a wallet's positions in reviewed products, and its idle balances of their assets.
 
 use std::collections::BTreeSet;
 
@@ -9,35 +9,35 @@ use super::{ListedProduct, Planner, Product};
 use crate::Refused;
 use crate::abi::vault;
 
-/// What a wallet has in a reviewed product.
+/// A wallet's position in a reviewed product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     /// The product.
     pub product: ListedProduct,
     /// The wallet's shares, in their smallest unit.
     pub shares: U256,
-    /// What they are worth by the product's own word, in the asset's smallest unit. Fees of leaving
-    /// are not taken off.
+    /// The worth of the shares in the asset's smallest unit, by the product's own conversion.
+    /// Withdrawal fees are not deducted.
     pub assets: U256,
     /// The asset's decimals.
     pub decimals: u8,
 }
 
-/// What a wallet holds of the asset of a reviewed product, and could deposit.
+/// A wallet's balance of the asset of a reviewed product, free to deposit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Idle {
     /// The chain.
     pub chain_id: u64,
     /// The token.
     pub asset: alloy_primitives::Address,
-    /// How much, in its smallest unit.
+    /// The balance, in the token's smallest unit.
     pub atoms: U256,
     /// The token's decimals.
     pub decimals: u8,
 }
 
 impl Planner<'_> {
-    /// Its positions in the products of the chains on which it acts; none without shares.
+    /// The wallet's positions on every chain where it acts. Products without shares are left out.
     pub(crate) async fn positions(&self) -> Result<Vec<Position>, Refused> {
         let mut positions = Vec::new();
         for product in self.products() {
@@ -53,7 +53,7 @@ impl Planner<'_> {
                         .read(product.chain_id, product.contract, &worth)
                         .await?;
                     worth.ok_or_else(|| {
-                        let message = format!("what is in {} cannot be read", product.id);
+                        let message = format!("the position in {} cannot be read", product.id);
                         Refused::unsupported("product_unreadable", message)
                     })?
                 }
@@ -69,8 +69,8 @@ impl Planner<'_> {
         Ok(positions)
     }
 
-    /// What it holds of the products' assets on the chains on which it acts; none of which it holds
-    /// nothing.
+    /// The wallet's balances of the products' assets on every chain where it acts. Zero balances
+    /// are left out.
     pub(crate) async fn idle(&self) -> Result<Vec<Idle>, Refused> {
         let tokens: BTreeSet<_> = self
             .products()

@@ -1,4 +1,4 @@
-//! Tokens that the wallet lacks, and the authorization that brings them (EIP-3009).
+//! Tokens that the wallet lacks, and the owner's authorization that brings them (EIP-3009).
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::SolValue;
@@ -10,15 +10,15 @@ use crate::intent::{Expected, Step};
 use crate::refused::FundsRequired;
 use crate::{Order, Principal, Refused, StepKind};
 
-/// How long an authorization that is asked for is valid.
+/// How many seconds a requested authorization is valid.
 const VALID_SECONDS: u64 = 3_600;
 
-/// How much longer an authorization has to be valid than now, so that its transaction can come into
-/// a block.
+/// How many seconds an authorization must still be valid, so that its transaction can reach a
+/// block.
 const MARGIN_SECONDS: u64 = 60;
 
 impl Planner<'_> {
-    /// The transaction that brings what the wallet lacks of a token; `None` when it lacks nothing.
+    /// The transaction that brings the tokens that the wallet lacks. `None` when it lacks none.
     pub(super) async fn bring(
         &self,
         order: &Order,
@@ -45,7 +45,7 @@ impl Planner<'_> {
         Ok(Some(pull))
     }
 
-    /// What the owner has to bring.
+    /// The refusal that states the missing amount and the authorization to sign.
     async fn require(
         &self,
         chain_id: u64,
@@ -67,7 +67,7 @@ impl Planner<'_> {
         })
     }
 
-    /// The typed data that the owner signs.
+    /// The typed data for the owner to sign.
     fn authorization(&self, domain: Value, missing: U256) -> Result<Value, Refused> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce)
@@ -97,8 +97,8 @@ impl Planner<'_> {
         }))
     }
 
-    /// The EIP-712 domain of a token, by its own words, where they give the separator that the
-    /// token has.
+    /// The EIP-712 domain of a token, from its own name and version. `None` when these do not give
+    /// the token's domain separator.
     async fn domain(&self, chain_id: u64, token: Address) -> Result<Option<Value>, Refused> {
         let separator = self
             .read(chain_id, token, &token::DOMAIN_SEPARATORCall {})
@@ -113,7 +113,7 @@ impl Planner<'_> {
         let (Some(separator), Some(name), true) = (separator, name, takes_authorizations) else {
             return Ok(None);
         };
-        // Tokens that do not say their version have the first or the second one.
+        // Tokens that state no version use version 1 or 2.
         let versions = match version {
             Some(version) => vec![version],
             None => vec!["1".to_owned(), "2".to_owned()],
@@ -131,8 +131,8 @@ impl Planner<'_> {
         }))
     }
 
-    /// Whether the authorization is one from the owner to its wallet that brings enough. Its
-    /// signature is the token's to judge.
+    /// Checks that the authorization moves enough from the owner to its wallet. The token checks
+    /// the signature.
     fn judge_principal(&self, principal: &Principal, missing: U256) -> Result<(), Refused> {
         let wrong = |path, expected: String, observed: String| {
             Err(Refused::invalid(
@@ -166,14 +166,14 @@ impl Planner<'_> {
         if principal.valid_after >= U256::from(now) || principal.valid_before < U256::from(least) {
             return wrong(
                 "principal_auth.authorization",
-                format!("a window that holds {now} to {least}"),
+                format!("a validity window that contains {now} to {least}"),
                 format!("{} to {}", principal.valid_after, principal.valid_before),
             );
         }
         Ok(())
     }
 
-    /// The transaction of the authorization, in the form that the token takes.
+    /// The transaction that submits the authorization, in the form that the token accepts.
     async fn pull(
         &self,
         chain_id: u64,
@@ -187,7 +187,7 @@ impl Planner<'_> {
         if self.read(chain_id, token, &state).await? == Some(true) {
             return Err(Refused::invalid(
                 "principal_auth.authorization.nonce",
-                "the token has taken an authorization with this nonce",
+                "the token has accepted an authorization with this nonce before",
             ));
         }
         let chain = self.shared.chain(chain_id)?;
@@ -204,14 +204,14 @@ impl Planner<'_> {
         Err(Refused::invalid(
             "principal_auth",
             format!(
-                "the token {token} does not take the authorization: its signature, window, nonce or amount"
+                "the token {token} does not accept the authorization: check its signature, window, nonce and amount"
             ),
         ))
     }
 }
 
-/// The forms in which tokens take an authorization: a key's signature in three parts, any signature
-/// in one piece.
+/// The forms in which tokens accept an authorization: a key's signature in three parts, or any
+/// signature as one byte string.
 fn forms(chain_id: u64, token: Address, principal: &Principal) -> Vec<Step> {
     let &Principal {
         ref signature,
@@ -251,7 +251,7 @@ fn forms(chain_id: u64, token: Address, principal: &Principal) -> Vec<Step> {
     forms
 }
 
-/// The EIP-712 domain separator of a token of this name and version.
+/// The EIP-712 domain separator of a token with this name and version.
 fn separator_of(name: &str, version: &str, chain_id: u64, token: Address) -> B256 {
     const TYPE: &[u8] =
         b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";

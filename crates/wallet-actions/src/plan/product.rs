@@ -1,4 +1,4 @@
-//! Reviewed products to deposit in, and what a wallet has in one.
+//! Finds reviewed products, and reads a wallet's shares in them.
 
 use alloy_primitives::{Address, U256};
 use custody::{SigningPolicy, Target, Vault};
@@ -7,19 +7,19 @@ use super::{Account, Planner};
 use crate::Refused;
 use crate::abi::{pool, vault};
 
-/// A product to deposit in.
+/// A product that accepts deposits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Product {
     pub(crate) chain_id: u64,
-    /// The pool or the vault.
+    /// The pool or vault.
     pub(crate) contract: Address,
     pub(crate) id: String,
     pub(crate) protocol: Protocol,
-    /// The token that is deposited.
+    /// The token to deposit.
     pub(crate) asset: Address,
 }
 
-/// The protocols that are known here.
+/// The supported protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     AaveV3,
@@ -41,14 +41,14 @@ impl Protocol {
     }
 }
 
-/// A reserve of an Aave v3 pool, as far as deposits depend on it.
+/// The members of an Aave v3 reserve that deposits depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reserve {
     pub(crate) shares: Address,
     pub(crate) is_active: bool,
     pub(crate) is_frozen: bool,
     pub(crate) is_paused: bool,
-    /// In whole tokens; none when zero.
+    /// In whole tokens. Zero means no cap.
     pub(crate) supply_cap: u64,
 }
 
@@ -68,7 +68,7 @@ impl Reserve {
 }
 
 impl Product {
-    /// The products of the reviewed list that are served here.
+    /// The products of the reviewed list whose protocol this crate supports.
     pub(crate) fn all(policy: &SigningPolicy) -> impl Iterator<Item = Self> {
         let of = |target: &'_ Target| {
             let products = target.vaults().iter();
@@ -90,7 +90,7 @@ impl Product {
         })
     }
 
-    /// The position's name in `/yield-farming-active`.
+    /// The position's id in `/yield-farming-active`.
     fn position_id(&self, symbol: &str) -> String {
         let symbol = symbol.to_lowercase().replace('₮', "t");
         format!("{}-{}-{symbol}", self.chain_id, self.protocol.as_str())
@@ -98,7 +98,7 @@ impl Product {
 }
 
 impl Planner<'_> {
-    /// The one product of a chain, protocol and asset.
+    /// Finds the only product of a chain, protocol and asset.
     pub(super) async fn product(
         &self,
         chain_id: u64,
@@ -136,7 +136,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The product by its id, or by the name of a position in it.
+    /// Finds a product by its id, or by the id of a position in it.
     pub(super) async fn product_of(&self, name: &str) -> Result<Product, Refused> {
         for product in Product::all(&self.shared.policy) {
             if product.id == name {
@@ -170,7 +170,7 @@ impl Planner<'_> {
         self.account(chain_id)?.symbol(token).await
     }
 
-    /// The token of the wallet's shares in a product, and how many it has.
+    /// The share token of a product, and the wallet's balance of it.
     pub(super) async fn shares(&self, product: &Product) -> Result<(Address, U256), Refused> {
         let shares = match product.protocol {
             Protocol::AaveV3 => {
@@ -197,7 +197,7 @@ impl Planner<'_> {
 }
 
 impl Account<'_> {
-    /// The reserve of an Aave v3 pool.
+    /// Reads a reserve of an Aave v3 pool.
     pub(super) async fn reserve(&self, product: &Product) -> Result<Reserve, Refused> {
         let call = pool::getReserveDataCall {
             asset: product.asset,

@@ -1,8 +1,8 @@
-//! The slippage that an order allows its deposit, or the end of one.
+//! The slippage limit that an order sets for its deposit or withdrawal.
 //!
-//! What everybody's deposits are judged by stands beside them. Here the caller's own limit is
-//! added: against what the product itself says that shares are worth, so that fees count as
-//! slippage.
+//! The general limits are in the modules of deposits and withdrawals. This module adds the caller's
+//! own limit. It compares with the worth that the product itself states for the shares, so fees
+//! count as slippage.
 
 use alloy_primitives::{Bytes, U256};
 use alloy_sol_types::SolCall;
@@ -12,12 +12,12 @@ use crate::abi::vault;
 use crate::amount::less_bps;
 use crate::{Order, Refused, StepKind};
 
-/// Everything, in basis points.
+/// One hundred percent, in basis points.
 const ALL_BPS: u64 = 10_000;
 
 impl Planner<'_> {
-    /// Narrows what the call of a draft accepts to what the order allows. An Aave v3 pool gives one
-    /// share for each unit, and is judged by that already.
+    /// Narrows the limits of a draft's call to those of the order. An Aave v3 pool gives one share
+    /// for each unit, so the general limit already covers it.
     pub(super) async fn limit_slippage(
         &self,
         order: &Order,
@@ -61,7 +61,7 @@ impl Planner<'_> {
             let worth = vault::convertToAssetsCall { shares };
             let worth = self.of_contract(chain_id, contract, &worth).await?;
             judge(assets, less_bps(worth, bps))?;
-            // Shares that are worth so much more than what is paid out.
+            // The most shares whose worth exceeds the payout by no more than the limit.
             let kept = U256::from(ALL_BPS.saturating_sub(bps));
             let most = assets.saturating_mul(U256::from(ALL_BPS)) / kept;
             step.returns_at_most = Some(part(shares, most, worth).max(shares));
@@ -80,13 +80,13 @@ impl Planner<'_> {
     {
         let read = self.read(chain_id, contract, call).await?;
         read.ok_or_else(|| {
-            let message = format!("the vault {contract} does not answer as ERC-4626 says");
+            let message = format!("the vault {contract} does not behave as an ERC-4626 vault");
             Refused::unsupported("product_unreadable", message)
         })
     }
 }
 
-/// Whether the shares that a call takes are at most so many.
+/// Checks that a call takes at most `most` shares.
 pub(crate) fn judge_taken(output: &Bytes, most: U256) -> Result<(), Refused> {
     let taken = U256::try_from_be_slice(output).unwrap_or(U256::MAX);
     match taken <= most {
@@ -110,7 +110,7 @@ fn above(message: String) -> Refused {
     Refused::unsupported("slippage_above_limit", message)
 }
 
-/// `shares * wanted / worth`, rounded up; all of them where that cannot be computed.
+/// `shares * wanted / worth`, rounded up. All shares when that cannot be computed.
 fn part(shares: U256, wanted: U256, worth: U256) -> U256 {
     match shares.checked_mul(wanted) {
         Some(product) if !worth.is_zero() => product.div_ceil(worth),

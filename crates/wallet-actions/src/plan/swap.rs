@@ -1,4 +1,4 @@
-//! A swap on one chain.
+//! Plans a swap on one chain.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::{Order, Refused, SwapAsk, SwapOrder};
 const SLIPPAGE_BPS: std::ops::RangeInclusive<u64> = 10..=5_000;
 
 impl Planner<'_> {
-    /// The transactions of a quote that was judged, behind the one that brings the principal.
+    /// Plans the transactions of a checked quote, after the one that brings the principal.
     pub(super) async fn swap(&self, order: &Order, asked: &SwapOrder) -> Result<Draft, Refused> {
         let &SwapOrder {
             chain_id,
@@ -32,7 +32,7 @@ impl Planner<'_> {
         let held = self.held(chain_id, from_token).await?;
         let bought = self.held(chain_id, to_token).await?;
         let wanted = amount_of("amount", amount, held.decimals)?;
-        // What cannot be sent to the owner is not bought: it would stay here.
+        // A token that cannot be withdrawn to the owner is not bought.
         let owner = self.wallet.owner.address();
         let out = transfer(chain_id, to_token, owner, wanted);
         self.judge_call(chain_id, to_token, &out.input)

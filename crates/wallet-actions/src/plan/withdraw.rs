@@ -1,4 +1,4 @@
-//! Tokens for the owner.
+//! Plans a transfer of tokens to the owner.
 
 use alloy_primitives::U256;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::refused::FundsRequired;
 use crate::{Refused, WithdrawOrder};
 
 impl Planner<'_> {
-    /// A transfer to the owner, and to nobody else.
+    /// A transfer to the owner. No other recipient is possible.
     pub(super) async fn withdraw(&self, asked: &WithdrawOrder) -> Result<Draft, Refused> {
         let &WithdrawOrder {
             chain_id,
@@ -25,7 +25,7 @@ impl Planner<'_> {
         if held.balance.is_zero() {
             return Err(Refused::nothing(
                 "nothing_to_withdraw",
-                format!("the sub-wallet holds nothing of {token} on chain {chain_id}"),
+                format!("the sub-wallet holds no {token} on chain {chain_id}"),
             ));
         }
         if amount > held.balance {

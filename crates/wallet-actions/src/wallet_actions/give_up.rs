@@ -1,27 +1,69 @@
-//! Giving up what is not signed yet.
+//! Forbids orders, and cancels intents while nothing is signed.
 
+use alloy_primitives::B256;
 use tx_sender::{Lane, SenderError};
 
 use super::WalletActions;
 use crate::drive::{is_never_sent, note_end};
 use crate::intent::{IllegalMove, Intent, Next, Status};
-use crate::{IntentId, Refused, StoreError};
+use crate::{Forbidden, IntentId, Refused, StoreError};
 
-/// What giving up came to.
+/// The result of giving up an intent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GivenUp {
     /// Nothing was signed, and nothing will be.
     Cancelled(Intent),
-    /// Something was signed, or is over: the intent as it is.
+    /// Something was signed, or the intent was over. This is the intent as it is.
     TooLate(Intent),
 }
 
 impl WalletActions {
-    /// Gives an intent up, if nothing was signed for it. The record says `cancelled` when this
-    /// returns.
+    /// Forbids a payment to begin anything, for ever, also across restarts. The first reason is
+    /// kept. An intent that the payment already has goes on; [`Self::give_up`] stops it.
     ///
     /// # Errors
-    /// The store's and the sender's: whether it was given up is not known then.
+    /// Errors of the store. The payment may or may not be forbidden then.
+    pub async fn forbid(&self, payment: B256, reason: &str) -> Result<Forbidden, StoreError> {
+        let at = self.shared.now();
+        self.shared.store.forbid(payment, reason, at).await
+    }
+
+    /// The reason for which a payment is forbidden. `None` when it is not.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub async fn forbidden(&self, payment: B256) -> Result<Option<String>, StoreError> {
+        self.shared.store.forbidden(payment).await
+    }
+
+    /// Whether any transaction of the intent was signed, whatever its outcome. A transaction that
+    /// is in no block, and whose record the sender has pruned, counts as not signed.
+    ///
+    /// # Errors
+    /// Errors of the sender.
+    pub async fn was_signed(&self, intent: &Intent) -> Result<bool, Refused> {
+        for (index, step) in intent.steps.iter().enumerate() {
+            match step.status {
+                Status::Sealed { .. } | Status::Reverted { .. } => return Ok(true),
+                Status::Planned | Status::Skipped => {}
+                Status::Ordered { .. } | Status::Unsent => {
+                    let record = self.shared.sender.find(&intent.key(index)).await;
+                    let record =
+                        record.map_err(|error| Refused::unavailable(error.code(), error))?;
+                    if record.is_some_and(|record| !record.attempts.is_empty()) {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Cancels an intent if nothing was signed for it. The record says `cancelled` when this
+    /// returns. Returns `None` for an unknown id.
+    ///
+    /// # Errors
+    /// Errors of the store and of the sender. The intent may or may not be cancelled then.
     pub async fn give_up(&self, id: &IntentId, reason: &str) -> Result<Option<GivenUp>, Refused> {
         loop {
             let Some(intent) = self.find(id).await? else {
@@ -41,7 +83,7 @@ impl WalletActions {
                     intent.withdraw(index, reason, now)
                 }
                 Some(_) => return Ok(Some(GivenUp::TooLate(intent))),
-                // Nothing is on its way, and nothing follows: it is over.
+                // No transaction is on its way, and none follows, so the intent is over.
                 None => match intent.next() {
                     Next::End(state) => intent.end(state, now),
                     _ => return Ok(Some(GivenUp::TooLate(intent))),
@@ -62,9 +104,9 @@ impl WalletActions {
         }
     }
 
-    /// Sees to it that a transaction that was ordered is never signed, if it was not. Where the
-    /// sender has no record yet it gets one that is over, so that whoever comes to hand the
-    /// transaction over finds that.
+    /// Makes sure that an ordered transaction is never signed, unless it was signed already. When
+    /// the sender has no record yet, it gets a closed one, so that a later hand-over of the
+    /// transaction finds it and sends nothing.
     async fn is_withdrawn(&self, intent: &Intent, index: usize) -> Result<bool, Refused> {
         let Some(step) = intent.steps.get(index) else {
             return Ok(false);
@@ -79,7 +121,7 @@ impl WalletActions {
         if is_never_sent(&record) || !record.attempts.is_empty() {
             return Ok(is_never_sent(&record));
         }
-        // Closing it names its signer, whom a process that has just started does not know yet.
+        // Closing the record needs its signer. After a restart the sender does not know it yet.
         self.shared
             .lend_key(intent)
             .await
@@ -91,7 +133,7 @@ impl WalletActions {
         }
     }
 
-    /// Writes an end; `None` where the record does not allow it.
+    /// Writes an end. Returns `None` when the record does not allow it.
     async fn write_end(
         &self,
         moved: Result<Intent, IllegalMove>,

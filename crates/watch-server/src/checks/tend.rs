@@ -1,8 +1,9 @@
-//! One mandate that is due: what is done for it, write by write.
+//! Handles one due mandate, write by write.
 //!
-//! Every write leaves the mandate where the next process can go on: a check and the move that it
-//! asks for are one write, and the mover hears of the move after it. After that write this process
-//! does what a process after a restart does: it asks the mover where the move stands.
+//! Every write leaves the mandate in a state from which another process can continue. A check and
+//! its requested move are one write, and the mover gets the move only afterwards. From that write
+//! on, this process does the same as a process after a restart: it asks the mover for the state of
+//! the move.
 
 use jiff::{SignedDuration, Timestamp};
 use readings::defi::market::Market;
@@ -15,21 +16,22 @@ use super::Worker;
 use crate::mandates::stopped_because;
 use crate::{Edition, Kept, Lease, MoveState, Mover, MoverFuture, Stop, StoreError, WatchError};
 
-/// Steps of one mandate in one go, at most: a check, the look at its move, and those that another
-/// writer made void.
+/// The most steps for one mandate in a row: a check, a look at its move, and repetitions after a
+/// conflict.
 const STEPS: u32 = 8;
-/// Seconds between two looks at a move that is under way, at least and at most: a quarter of its
-/// age lies between.
+/// The least and the most seconds between two looks at a move that is under way. In between, the
+/// pause is a quarter of the move's age.
 const LOOK_SECONDS: (i64, i64) = (5, 900);
 
-/// Whether something is left to be done at once.
+/// Whether more work follows at once.
 enum Next {
     Again,
     Rest,
 }
 
 impl Worker {
-    /// Does what is due for a mandate, under its lease. Nothing when somebody else has it.
+    /// Does the due work of a mandate under its lease. Does nothing while another process has the
+    /// lease.
     pub(super) async fn tend(&self, id: &str) -> Result<(), WatchError> {
         let store = &self.shared.store;
         let (now, seconds) = (self.shared.now(), self.pace.lease_seconds);
@@ -41,7 +43,7 @@ impl Worker {
             tracing::debug!(code = error.code(), "a lease was not given back");
         }
         match done {
-            // Another process goes on.
+            // Another process has taken the lease and continues.
             Err(WatchError::Store(StoreError::Fenced)) => Ok(()),
             done => done,
         }
@@ -54,7 +56,7 @@ impl Worker {
             };
             match self.step(kept, lease).await {
                 Ok(Next::Rest) => return Ok(()),
-                // The owner has written in between: what was judged does not hold any more.
+                // The owner has written in between, so the step is judged again.
                 Ok(Next::Again) | Err(WatchError::Store(StoreError::Conflict)) => {}
                 Err(error) => return Err(error),
             }
@@ -69,7 +71,8 @@ impl Worker {
         }
         let state = kept.watched.mandate().state(now);
         let is_recorded = kept.watched.mandate().ended.is_some();
-        // The end comes before the look at the move: a move whose mandate is over is stopped.
+        // The end is recorded before the look at the move, so that the move of an ended mandate is
+        // stopped.
         if state == State::Expired && !is_recorded {
             let record = kept.watched.end(now)?;
             let due_at = kept.watched.open_move().map(|_| now);
@@ -87,14 +90,14 @@ impl Worker {
         self.check(kept, lease).await
     }
 
-    /// A check, and the move that it asks for, in one write.
+    /// Makes a check, and writes its record and the requested move together.
     async fn check(&self, mut kept: Kept, lease: &Lease) -> Result<Next, WatchError> {
         let reading = self.read(&kept).await;
         let records = kept.watched.check(reading)?;
         if records.is_empty() {
             return Ok(Next::Rest);
         }
-        // A move is looked at right away.
+        // A new move is looked at immediately.
         let due_at = match kept.watched.open_move() {
             Some(_) => Some(self.shared.now()),
             None => kept.watched.due_at(),
@@ -122,8 +125,8 @@ impl Worker {
         }
     }
 
-    /// The best market that the wallet can move into, and where its money is. Without yields that
-    /// could decide something it is not asked.
+    /// The best market that the wallet can move into, and the position of its money. The wallet is
+    /// not asked when the yields are missing or too old for a decision.
     async fn wallet(
         &self,
         kept: &Kept,
@@ -152,8 +155,7 @@ impl Worker {
         }
     }
 
-    /// Where the open move stands: its end is recorded, and one that was never begun begins, unless
-    /// it must not any more.
+    /// Looks at the open move: records its end, or begins it if it has not begun and still may.
     async fn look(
         &self,
         mut kept: Kept,
@@ -174,7 +176,7 @@ impl Worker {
         Ok(Next::Rest)
     }
 
-    /// How the open move ended; `None` while that is not known.
+    /// The end of the open move. `None` while it is unknown.
     async fn outcome(&self, kept: &Kept, open: &Proposal) -> Option<MoveOutcome> {
         let mover = self.shared.mover()?;
         let is_over = kept.watched.mandate().ended.is_some();
@@ -204,7 +206,7 @@ impl Worker {
         self.asked(mover.propose(mandate, open)).await
     }
 
-    /// The mover's answer; `None` when it has none or takes too long.
+    /// The mover's answer. `None` when it fails or takes too long.
     async fn asked<T>(&self, answer: MoverFuture<'_, T>) -> Option<T> {
         match timeout(self.pace.patience, answer).await {
             Ok(Ok(answer)) => Some(answer),
@@ -219,7 +221,7 @@ impl Worker {
         }
     }
 
-    /// When a move that is under way is looked at next: ever less often.
+    /// The time of the next look at a move that is under way. The pauses grow.
     fn next_look(&self, kept: &Kept) -> Timestamp {
         let now = self.shared.now();
         let asked_at = kept.watched.mandate().last_check_at.unwrap_or(now);

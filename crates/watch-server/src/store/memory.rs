@@ -1,4 +1,4 @@
-//! Mandates in memory, for servers that keep nothing and for tests.
+//! A store in memory, for tests and for servers without durable state.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use yield_watch::{MAX_ACTIVE, Record};
 
 use super::{Creation, Kept, Lease, Store, StoreError, StoreFuture, Write};
 
-/// Mandates in memory. Clones are the same store.
+/// Mandates in memory. Clones share one store.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore(Arc<Mutex<BTreeMap<String, Row>>>);
 

@@ -1,0 +1,72 @@
+//! Answers what the wallets hold, what they could deposit, and whether they are busy.
+
+use custody::Owner;
+
+use super::WalletActions;
+use crate::plan::{Idle, Planner, Position};
+use crate::{Action, IntentId, Order, Refused};
+
+impl WalletActions {
+    /// The positions of the owner's wallet in reviewed products, on every chain where wallets act.
+    /// Empty when the owner has no wallet.
+    ///
+    /// # Errors
+    /// A position cannot be read now.
+    pub async fn positions(&self, owner: Owner) -> Result<Vec<Position>, Refused> {
+        match self.planner(owner).await? {
+            Some(planner) => planner.positions().await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The balances of the owner's wallet of these products' assets. Empty when the owner has no
+    /// wallet.
+    ///
+    /// # Errors
+    /// A balance cannot be read now.
+    pub async fn idle(&self, owner: Owner) -> Result<Vec<Idle>, Refused> {
+        match self.planner(owner).await? {
+            Some(planner) => planner.idle().await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Checks a deposit that follows another action, except the balances of the wallet, which are
+    /// not there yet. Stores nothing.
+    ///
+    /// # Errors
+    /// [`Refused`] when the deposit would be refused now, or when the action is not a deposit.
+    pub async fn judge_deposit(&self, order: &Order) -> Result<(), Refused> {
+        let Action::Invest(asked) = &order.action else {
+            return Err(Refused::invalid("action", "expected a deposit"));
+        };
+        let wallet = self.shared.custody.get_or_create(order.owner).await?;
+        let planner = Planner {
+            shared: &self.shared,
+            wallet,
+            now: self.shared.now(),
+        };
+        planner.judge_invest(order, asked).await
+    }
+
+    /// The running intent of the owner's wallet.
+    ///
+    /// # Errors
+    /// Errors of the store and of custody.
+    pub async fn busy(&self, owner: Owner) -> Result<Option<IntentId>, Refused> {
+        match self.shared.custody.find(owner).await? {
+            Some(wallet) => Ok(self.shared.store.is_busy(wallet.address).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// The planner for the owner's wallet. `None` when the owner has no wallet; none is created.
+    async fn planner(&self, owner: Owner) -> Result<Option<Planner<'_>>, Refused> {
+        let wallet = self.shared.custody.find(owner).await?;
+        Ok(wallet.map(|wallet| Planner {
+            shared: &self.shared,
+            wallet,
+            now: self.shared.now(),
+        }))
+    }
+}
