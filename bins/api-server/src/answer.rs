@@ -1,4 +1,5 @@
-//! The answer of a paid route: `data` and `meta`.
+//! The answer of a paid route: `data`, the route's own object, and `meta`, which says where the
+//! data comes from, how old it is and what is missing.
 
 mod attribution;
 mod object;
@@ -25,46 +26,46 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 pub(crate) use crate::source_report::{Cut, Unavailable};
 
-/// What a route found out.
+/// What a route's work produced, before it is rendered for a caller.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answered {
     /// The route's own object.
     pub(crate) data: Object,
-    /// Where it came from, the core source first.
+    /// The sources that were asked, the core source first.
     pub(crate) sources: Vec<Provenance>,
-    /// Members of `data` that could not be had.
+    /// Members of `data` that are unavailable.
     pub(crate) unavailable: Vec<Unavailable>,
-    /// Lists of `data` that are not whole.
+    /// Lists of `data` that are shortened.
     pub(crate) cut: Vec<Cut>,
-    /// What the caller should know about the data.
+    /// Warnings about the data for the caller.
     pub(crate) warnings: Vec<Warning>,
-    /// The time of the data where no source names one, because it is computed here.
+    /// The time of the data when no source names one because the data is computed here.
     pub(crate) as_of: Option<Timestamp>,
-    /// For how many seconds the data counts as fresh; of an answer of several parts, for how many
-    /// that part does which ages most slowly.
+    /// For how many seconds the data counts as fresh. For an answer of several parts, the bound of
+    /// the part that ages fastest.
     pub(crate) fresh_seconds: u64,
-    /// The parts of an answer that is of several, each with its own time and its own bound. The
-    /// answer is fresh while each of them is.
+    /// The parts of a composed answer, each with its own time and bound. The answer is fresh while
+    /// every part is.
     pub(crate) parts: Vec<Part>,
-    /// Which source each member came from, for `provenance=1`.
+    /// The source of each member, for `provenance=1`.
     pub(crate) origins: Vec<Origin>,
     /// The edition of the dataset behind the answer, for `ETag`.
     pub(crate) edition: Option<String>,
-    /// Members whose `null` means that there is none, not that it could not be had.
+    /// Members whose `null` means "there is none" rather than "unavailable".
     pub(crate) none: &'static [&'static str],
-    /// How the answer's status code says what was done.
+    /// The status code of the answer.
     pub(crate) status: Status,
 }
 
-/// The status code of an answer.
+/// The HTTP status of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Status {
-    /// 200: it is what was asked for.
+    /// 200: the answer is complete.
     #[default]
     Ok,
-    /// 201: something was made.
+    /// 201: the call created something.
     Created,
-    /// 202: something was begun, and goes on.
+    /// 202: the call started something that goes on.
     Accepted,
 }
 
@@ -78,14 +79,14 @@ impl Status {
     }
 }
 
-/// Something about the data that a caller should know.
+/// A note about the data for the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Warning {
     pub(crate) code: &'static str,
     pub(crate) message: String,
 }
 
-/// Bytes of `meta` and what surrounds it; it may grow.
+/// The usual size of `meta` and the braces around `data`; the buffer grows when that is not enough.
 const USUAL_META_BYTES: usize = 640;
 
 #[derive(Serialize)]
@@ -107,7 +108,7 @@ struct Meta<'a> {
     cut: &'a [Cut],
     #[serde(skip_serializing_if = "<[Warning]>::is_empty")]
     warnings: &'a [Warning],
-    /// What sources want to be said of them where their data is shown.
+    /// Attributions that sources require wherever their data is shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     attribution: Vec<&'static Attribution>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,16 +131,16 @@ struct SourceEntry<'a> {
 }
 
 impl Answered {
-    /// `data` as a route made it, fresh for so many seconds.
+    /// Makes an answer from a route's data, which counts as fresh for `fresh_seconds`.
     pub(crate) fn new(data: impl Serialize, fresh_seconds: u64) -> Self {
         let data = serde_json::to_value(data).unwrap_or_else(|error| {
-            tracing::error!(%error, "an answer cannot be written");
+            tracing::error!(%error, "an answer cannot be serialised");
             Value::Null
         });
         Self::of(data.into(), fresh_seconds)
     }
 
-    /// `data` of several parts.
+    /// Makes an answer of several parts.
     pub(crate) fn of_parts(data: impl Serialize, parts: Vec<Part>) -> Self {
         let bounds = parts.iter().map(|part| part.fresh_seconds);
         let mut answered = Self::new(data, bounds.max().unwrap_or_default());
@@ -147,7 +148,7 @@ impl Answered {
         answered
     }
 
-    /// This answer as a part of another one; one of several parts stays that.
+    /// This answer as a part of another one. A composed answer contributes its parts.
     pub(crate) fn as_parts(&self, name: &str, now: Timestamp) -> Vec<Part> {
         if self.parts.is_empty() {
             return vec![Part::at(name, self.as_of(now), self.fresh_seconds)];
@@ -155,7 +156,7 @@ impl Answered {
         self.parts.iter().map(|part| part.within(name)).collect()
     }
 
-    /// Whether it is fresh, and for how many seconds it still is.
+    /// Whether the answer is fresh, and for how many more seconds.
     fn freshness(&self, now: Timestamp) -> (bool, u64) {
         let age = self.age_seconds(now);
         let whole = self
@@ -167,7 +168,7 @@ impl Answered {
         (left.is_some(), left.unwrap_or_default())
     }
 
-    /// `data` as it is kept, fresh for so many seconds.
+    /// Makes an answer from stored data, which counts as fresh for `fresh_seconds`.
     pub(crate) fn of(data: Object, fresh_seconds: u64) -> Self {
         Self {
             data,
@@ -176,7 +177,7 @@ impl Answered {
         }
     }
 
-    /// With the sources and the gaps of a report.
+    /// Adds the sources and the missing fields of a report.
     #[must_use]
     pub(crate) fn with_report(mut self, report: SourceReport) -> Self {
         self.sources.extend(report.sources);
@@ -185,7 +186,7 @@ impl Answered {
         self
     }
 
-    /// With the source of a member.
+    /// Adds the source of a member.
     #[must_use]
     pub(crate) fn origin(
         mut self,
@@ -197,7 +198,7 @@ impl Answered {
         self
     }
 
-    /// Names every `null` of `data` that is not explained yet: absent is never silent.
+    /// Lists every unexplained `null` of `data` as unavailable, so that no absence is silent.
     #[must_use]
     pub(crate) fn complete(mut self) -> Self {
         let source = self.sources.first().map_or("", |source| source.source);
@@ -220,8 +221,8 @@ impl Answered {
         self
     }
 
-    /// The oldest time of the data that was used. A source that names no time of its data is as old
-    /// as its fetch; what only names things does not age.
+    /// The oldest time of the data that was used. Data without a time of its own is as old as its
+    /// fetch. Data that only names things does not age.
     pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
         oldest(&self.sources)
             .into_iter()
@@ -230,12 +231,12 @@ impl Answered {
             .unwrap_or(now)
     }
 
-    /// Seconds since [`Self::as_of`], computed when answering.
+    /// Seconds from [`Self::as_of`] to `now`.
     pub(crate) fn age_seconds(&self, now: Timestamp) -> u64 {
         age(self.as_of(now), now)
     }
 
-    /// Refuses data that is older than the caller takes.
+    /// Refuses data that is older than the caller accepts.
     pub(crate) fn no_older_than(
         self,
         max_age: Option<u64>,
@@ -253,8 +254,8 @@ impl Answered {
         }
     }
 
-    /// The headers that are kept with the answer. What is about the payer's own wallet is kept by
-    /// nobody on its way.
+    /// The headers that are stored with the answer. Answers about the payer's own wallet must not
+    /// be cached on the way.
     fn headers(&self, is_private: bool, age_seconds: u64, left: u64) -> Box<[ledger::Header]> {
         let age = ("age".into(), age_seconds.to_string());
         let cached = match is_private {
@@ -268,7 +269,7 @@ impl Answered {
         }
     }
 
-    /// Renders the answer to a call.
+    /// Renders the answer for a call.
     pub(crate) fn at(&self, call: &Call, now: Timestamp) -> Answer {
         let age_seconds = self.age_seconds(now);
         let (fresh, left) = self.freshness(now);
@@ -298,7 +299,7 @@ impl Answered {
         body.extend_from_slice(data);
         body.extend_from_slice(br#","meta":"#);
         if let Err(error) = serde_json::to_writer(&mut body, &meta) {
-            tracing::error!(%error, "an answer cannot be written");
+            tracing::error!(%error, "an answer cannot be serialised");
         }
         body.push(b'}');
         let headers = self.headers(call.is_private(), age_seconds, left);
@@ -336,12 +337,12 @@ impl<'a> SourceEntry<'a> {
     }
 }
 
-/// RFC 3339 UTC in whole seconds, never later than the time itself.
+/// Renders a time in RFC 3339 UTC, rounded down to whole seconds.
 pub(crate) fn seconds(time: Timestamp) -> String {
     Seconds(time).to_string()
 }
 
-/// As [`seconds`], written where it belongs.
+/// A time that serialises as [`seconds`] renders it.
 #[derive(Debug)]
 struct Seconds(Timestamp);
 
@@ -379,8 +380,8 @@ mod tests {
             let answered = Answered::of_parts(json!({}), parts.collect());
             (answered.freshness(now), answered.fresh_seconds)
         };
-        // The oldest part is 900 s old; the price goes stale in 50 s, and the answer with it. The
-        // bound does not move.
+        // The oldest part is 900 s old. The price goes stale in 50 s, and so does the answer. The
+        // bound stays the same.
         assert_eq!(told(&[(900, 4500), (10, 60)]), ((true, 50), 4500));
         assert_eq!(told(&[(905, 4500), (15, 60)]), ((true, 45), 4500));
         // The price is stale already, however old the rest is.

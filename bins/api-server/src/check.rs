@@ -1,5 +1,5 @@
-//! `check-config`: who will be paid what, in words that an operator can compare with what was
-//! meant. Nothing is opened or asked here; [`online`] asks.
+//! `check-config`: prints who will be paid what, for an operator to compare with the intention.
+//! Opens nothing and asks nobody; [`online`] does the asking.
 
 pub(crate) mod online;
 
@@ -13,8 +13,9 @@ use x402_wire::{Asset, Terms};
 
 use crate::config::{Config, SettlementMode};
 
-/// Who is paid what, who settles, what cannot be paid with and what is not served. Shows no secret,
-/// and no URL of a facilitator or node, which may hold one.
+/// Reports the payees and assets, who settles, which schemes cannot be paid and which routes are
+/// not served. Shows no secret, and no URL of a facilitator or node, because such a URL may contain
+/// one.
 pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> String {
     let mode = config.settlement.mode;
     let mut text = format!(
@@ -103,7 +104,7 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
     for scheme in &offering.unpayable {
         let scheme = scheme.as_str();
         let said = format!(
-            "{scheme} stands in every challenge and can never be paid in mode {mode}: its payments are refused"
+            "every challenge offers {scheme}, but mode {mode} can never settle it: its payments are refused"
         );
         line("scheme", &said);
     }

@@ -1,6 +1,5 @@
-//! What sub-wallets do: what their actions are given (plans that were judged, prices of coins, what
-//! owners have paid), how their transactions are sent, what an action's answer shows, and where its
-//! intent can be read.
+//! The actions of sub-wallets: judged plans, prices of coins, the owners' payments, how
+//! transactions are sent, the fields of an action's answer, and where its intent can be read.
 
 mod intents;
 mod mover;

@@ -1,8 +1,8 @@
-//! What sources want to be said where an answer of theirs is shown.
+//! The attributions that sources require wherever their answers are shown.
 
 use data_sources::{Attribution, Provenance, SourceStatus, attribution};
 
-/// What the sources that gave something want to be said, each upstream once.
+/// The attributions of the sources that contributed, each upstream once.
 pub(super) fn attributed(sources: &[Provenance]) -> Vec<&'static Attribution> {
     let mut said: Vec<&'static Attribution> = Vec::new();
     let gave = sources

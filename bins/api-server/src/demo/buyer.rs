@@ -1,4 +1,4 @@
-//! A small x402 v2 client: read the challenge, sign one option, send the same request again.
+//! A small x402 v2 client: reads the challenge, signs one option, sends the same request again.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ use x402_wire::{
     encode_header, header,
 };
 
-/// Why the buyer could not go on.
+/// Why a paid call of the buyer failed.
 #[derive(Debug, Error)]
 pub(crate) enum BuyerError {
     #[error("the server cannot be reached: {0}")]
@@ -36,11 +36,11 @@ pub(crate) enum BuyerError {
     Sign,
 }
 
-/// What the server answered.
+/// The server's answer.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Value,
-    /// The body's bytes, to compare two answers.
+    /// The body as text, to compare two answers.
     pub(crate) text: String,
     pub(crate) challenge: Option<PaymentRequired>,
     pub(crate) receipt: Option<SettlementResponse>,
@@ -137,8 +137,8 @@ impl Buyer {
         })
     }
 
-    /// Signs the first `exact` option of a challenge, valid for so many seconds; gives the header
-    /// value.
+    /// Signs the first `exact` option of a challenge, valid for the given seconds. Returns the
+    /// header value.
     pub(crate) fn sign(
         &self,
         challenge: &PaymentRequired,

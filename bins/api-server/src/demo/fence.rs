@@ -1,4 +1,4 @@
-//! The fence's steps, each checked before it is claimed.
+//! The fence's steps of the demo. Each is checked before it is printed.
 
 mod messages;
 mod quotes;
@@ -25,20 +25,20 @@ use super::transcript::{dollars, ether, member, settled, step};
 const OWNER: DevAccount = BUYER;
 /// Orders plans.
 const AGENT: DevAccount = DEV_ACCOUNTS[2];
-/// What the sub-wallet gets: 1,000 USDC.
+/// The sub-wallet's funds: 1,000 USDC.
 const FUNDS: u64 = 1_000_000_000;
-/// What one plan swaps: 200 USDC.
+/// The amount of one plan: 200 USDC.
 const AMOUNT: u64 = 200_000_000;
 /// The grant's cap: 250 USDC.
 const CAP: u64 = 250_000_000;
 const DAY: u64 = 86_400;
-/// By how many seconds a sealed block of the embedded chain may be old.
+/// The largest age of a sealed block of the embedded chain, in seconds.
 const CHAIN_LAG: u64 = 15;
-/// Longer than a plan takes on a chain with a block each second.
+/// Longer than a plan needs on a chain with a block each second.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// The round: a grant, a plan that is sent, a plan that a revocation interrupts, the log.
+/// Shows a grant, a plan that is sent, a plan that a revocation interrupts, and the log.
 pub(super) async fn show(stage: &FenceStage, out: &mut impl Write) -> Result<(), DemoError> {
     let round = Round::begin(stage).await?;
     writeln!(
@@ -54,7 +54,7 @@ pub(super) async fn show(stage: &FenceStage, out: &mut impl Write) -> Result<(),
     round.logged(out).await
 }
 
-/// Where the fence is asked.
+/// Prints how to ask the fence.
 pub(super) fn invite(stage: &FenceStage, out: &mut impl Write) -> Result<(), DemoError> {
     writeln!(out, "\n# the fence's own server")?;
     writeln!(out, "curl http://{}/delegation/status", stage.address)?;
@@ -69,8 +69,7 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// The owner pays for `GET /sub-wallet`, and the wallet gets USDC, and coins for
-    /// gas.
+    /// The owner pays for `GET /sub-wallet`. The wallet gets USDC, and coins for gas.
     async fn begin(stage: &'a FenceStage) -> Result<Self, DemoError> {
         let server = Buyer::new(OWNER, stage.address)?;
         let unpaid = server.get("/sub-wallet", None).await?;
@@ -97,7 +96,8 @@ impl<'a> Round<'a> {
 
     async fn granted(&self, out: &mut impl Write) -> Result<(), DemoError> {
         let policy = &self.stage.policy;
-        // Also by the clock of the chain's newest sealed block, which is behind this machine's.
+        // The grant must also be valid by the newest sealed block's clock, which is behind this
+        // machine's.
         let at = now().saturating_sub(CHAIN_LAG);
         let grant = Grant {
             account: self.wallet,
@@ -116,7 +116,7 @@ impl<'a> Round<'a> {
         };
         let until = UtcSeconds::from_unix(grant.expires_at);
         let signed = sign(6, grant, OWNER)?;
-        writeln!(out, "\n6. A grant that its owner signs offline")?;
+        writeln!(out, "\n6. A grant, signed offline by its owner")?;
         writeln!(out, "   owner        {}", OWNER.address)?;
         writeln!(
             out,
@@ -140,7 +140,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// A plan of now with its order: the body of a submission.
+    /// A plan made now with its order: the body of a submission.
     async fn ordered(&self, number: u8) -> Result<(Value, B256), DemoError> {
         let plan = self.stage.plan(self.wallet, AMOUNT).await?;
         let broken = || step(number, "a plan", &plan.envelope);
@@ -356,7 +356,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// What is said of a plan at its end.
+    /// Waits for the end of a plan and returns its state.
     async fn end(&self, number: u8, digest: B256) -> Result<Answer, DemoError> {
         let begun = Instant::now();
         loop {

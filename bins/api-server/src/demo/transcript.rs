@@ -1,4 +1,4 @@
-//! The five steps, each checked before it is claimed.
+//! The five steps of the paid call. Each is checked before it is printed.
 
 use std::io::Write;
 
@@ -24,7 +24,7 @@ pub(super) async fn show(
     let start = balance()?;
     writeln!(
         out,
-        "\nA paid call on an embedded chain (id 196). Upstream answers are recorded ones.\n"
+        "\nA paid call on an embedded chain (id 196). Upstream answers are recordings.\n"
     )?;
     writeln!(out, "1. The buyer")?;
     writeln!(out, "   address      {}", account.address)?;
@@ -137,7 +137,7 @@ pub(super) async fn show(
     Ok(out.flush()?)
 }
 
-/// What a newcomer can do next; the lines work as they are printed.
+/// Prints what a newcomer can try next. The printed lines work as they are.
 pub(super) async fn invite(buyer: &Buyer, out: &mut impl Write) -> Result<(), DemoError> {
     let target = "/all-tokens?limit=3";
     let unpaid = buyer.get(target, None).await?;
@@ -181,13 +181,13 @@ fn balance(chain: &DevChain, account: Address) -> Result<U256, DemoError> {
     Ok(chain.balance_of(USDT0, account)?)
 }
 
-/// Atoms of a six-decimal token as dollars.
+/// Renders atoms of a six-decimal token as dollars.
 pub(super) fn dollars(atoms: U256) -> String {
     let (whole, fraction) = (atoms / U256::from(1_000_000), atoms % U256::from(1_000_000));
     format!("{whole}.{fraction:06}")
 }
 
-/// Atoms of an 18-decimal token, to six places.
+/// Renders atoms of an 18-decimal token, to six places.
 pub(super) fn ether(atoms: U256) -> String {
     dollars(atoms / U256::from(1_000_000_000_000_u64))
 }

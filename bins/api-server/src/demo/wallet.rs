@@ -1,4 +1,4 @@
-//! The wallet's steps, each checked before it is claimed.
+//! The wallet's steps of the demo. Each is checked before it is printed.
 
 mod stage;
 
@@ -16,10 +16,10 @@ use super::DemoError;
 use super::buyer::{Answer, Buyer, BuyerError};
 use super::transcript::{dollars, member, settled, step};
 
-/// What is brought to the sub-wallet: 100 USDG.
+/// The amount that the owner moves to the sub-wallet: 100 USDG.
 const PRINCIPAL: &str = "100";
 
-/// The round: a sub-wallet that is funded, swapped in, invested and emptied.
+/// Shows a sub-wallet that is funded, swaps, invests and is emptied.
 pub(super) async fn show(stage: &WalletStage, out: &mut impl Write) -> Result<(), DemoError> {
     let round = Round::begin(stage).await?;
     writeln!(
@@ -61,8 +61,8 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Without funds the answer says what to sign; with the signature the principal goes from the
-    /// owner to its wallet.
+    /// Without funds the answer says what to sign. With that signature, the principal moves from
+    /// the owner to its wallet.
     async fn invested(&self, out: &mut impl Write) -> Result<(), DemoError> {
         let mut body = json!({
             "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": PRINCIPAL,
@@ -164,7 +164,7 @@ impl<'a> Round<'a> {
         Ok(posted.await?)
     }
 
-    /// Pays for an action that comes to its end.
+    /// Pays for an action and expects that it completes.
     async fn completed(&self, at: u8, route: &str, body: &Value) -> Result<Answer, DemoError> {
         let done = self.act(route, body).await?;
         settled(at, &done)?;
@@ -174,7 +174,7 @@ impl<'a> Round<'a> {
         Ok(done)
     }
 
-    /// Every transaction of an action.
+    /// Prints every transaction of an action.
     fn shown(&self, done: &Answer, out: &mut impl Write) -> Result<(), DemoError> {
         let steps = member(done, "/data/steps").as_array();
         for step in steps.into_iter().flatten() {
@@ -189,7 +189,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// The owner's signature over what a refusal asks for.
+/// The owner's signature that a refusal asks for.
 fn authorized(asked: &Value) -> Result<Value, DemoError> {
     let sign = || -> Option<String> {
         let typed: TypedData = serde_json::from_value(asked.clone()).ok()?;

@@ -31,7 +31,7 @@ pub(super) async fn answer(
         let protocols = llama.protocols(max_age).await;
         let protocols = report.got(protocols.map_err(|error| fault::reply(&error))?);
         let found = tvl::of_protocol(&protocols, name).ok_or_else(|| {
-            let message = "no protocol is known by this slug or name";
+            let message = "no protocol has this slug or name";
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "protocol_not_found")
         })?;
         cuts(&mut report, &found);
@@ -71,7 +71,7 @@ pub(super) async fn answer(
     Ok(answered)
 }
 
-/// Says of how many rows each ranking shows the first.
+/// Records how many rows each ranking shows.
 fn cuts(report: &mut SourceReport, found: &Analytics) {
     let totals = found.totals;
     let chains = found.chains.as_ref().map_or(totals.chains, Vec::len);

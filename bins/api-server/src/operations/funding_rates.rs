@@ -25,7 +25,7 @@ use crate::sources::Derivatives;
 
 /// Venues are read again after twenty seconds, and need a moment to answer.
 pub(super) const FRESH_SECONDS: u64 = 30;
-/// Coins of an answer without a symbol.
+/// The number of coins in an answer without a symbol.
 const TOP: usize = 20;
 
 pub(super) async fn answer(
@@ -59,7 +59,7 @@ pub(super) async fn answer(
         .with_report(report)
         .origin("markets", core, Method::Direct)
         .origin("markets/*/aggregate", core, Method::Derived);
-    // Each venue speaks for itself.
+    // Each venue's reading carries its own source.
     for (at, market) in markets.iter().enumerate() {
         for (of, reading) in market.venues.iter().enumerate() {
             if let Some(funding) = &reading.funding {
@@ -68,19 +68,19 @@ pub(super) async fn answer(
             }
         }
     }
-    // Without a symbol there is none.
+    // Without a symbol in the call, the answer has none.
     if symbol.is_none() {
         answered.none = &["symbol"];
     }
     Ok(answered)
 }
 
-/// What every venue says of one coin.
+/// Reads one coin at every venue.
 ///
 /// # Errors
 ///
-/// 404 `symbol_not_found` when every venue answered and none lists it; 503 when none that may list
-/// it answered.
+/// 404 `symbol_not_found` when every venue answered and none lists the coin; 503 when no venue that
+/// may list it answered.
 pub(super) async fn for_symbol(
     context: &Context,
     derivatives: &Derivatives,
@@ -162,7 +162,7 @@ async fn overview(
         mut report,
         down,
     } = gathered;
-    // A rate that another venue expects is no market of its own.
+    // A rate that another venue expects is not a market of its own.
     let market = |(coin, venues): (String, Vec<VenueReading>)| SymbolMarket::new(coin, venues);
     let any = !readings.is_empty();
     let all: Vec<SymbolMarket> = readings.into_iter().map(market).collect();
@@ -192,7 +192,8 @@ async fn overview(
     Ok((top, ranked_by, report))
 }
 
-/// Binance states open interest contract by contract only: asked for the largest coins.
+/// Adds Binance's open interest for the largest coins, because Binance states it contract by
+/// contract.
 async fn with_binance_interest(
     context: &Context,
     derivatives: &Derivatives,
@@ -255,18 +256,18 @@ async fn with_binance_interest(
     markets.into_iter().map(filled).collect()
 }
 
-/// Readings of venues while they arrive.
+/// The readings of venues while they arrive.
 #[derive(Default)]
 struct Gathered {
     readings: BTreeMap<String, Vec<VenueReading>>,
     report: SourceReport,
-    /// Venues that did not answer, and why.
+    /// The venues that did not answer, and why.
     down: Vec<(Venue, Error)>,
 }
 
 impl Gathered {
-    /// What `venue` answered. A venue that does not list something is not missing; one that does
-    /// not answer is, and is nobody else's fault.
+    /// Takes the answer of `venue`. A coin that the venue does not list is not missing. A venue
+    /// that does not answer is listed as unavailable, under its own name.
     fn venue<T>(
         &mut self,
         context: &Context,
@@ -287,8 +288,8 @@ impl Gathered {
         }
     }
 
-    /// The rates that Hyperliquid expects of venues that did not answer: of `coin`, or of every
-    /// coin that another venue lists.
+    /// Adds the rates that Hyperliquid expects at venues that did not answer: of `coin`, or of
+    /// every coin that another venue lists.
     async fn predict(
         &mut self,
         context: &Context,
@@ -336,7 +337,7 @@ impl Gathered {
     }
 }
 
-/// Names what the venues did not give, each gap once.
+/// Lists the fields that the venues did not provide, each once.
 fn name_gaps(market: &SymbolMarket, report: &mut SourceReport) {
     for missing in market.venues.iter().flat_map(|reading| &reading.missing) {
         let field = format!("markets[].venues[].{}", missing.part.as_str());
@@ -370,7 +371,7 @@ fn unknown(symbol: &str) -> ErrorReply {
     ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "symbol_not_found")
 }
 
-/// Only Binance answered, which states open interest contract by contract.
+/// The error when only Binance answered, which states open interest contract by contract.
 fn unranked(down: &[(Venue, Error)]) -> ErrorReply {
     let message = "no venue that states open interest of every coin answered; name a symbol";
     ErrorReply::new(ErrorCode::UpstreamUnavailable, message)

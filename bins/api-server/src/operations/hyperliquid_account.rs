@@ -53,14 +53,13 @@ pub(super) async fn answer(
                 );
             }
         }
-        // Which dexes there are is not known: positions of the venue's own dex are all that is
-        // told.
+        // The list of dexes is unavailable: the answer shows only positions at the venue's own dex.
         Err(error) => {
             report.take::<()>(context, "other_dexes", Err(error));
         }
     }
-    // Orders need collateral: only a dex that holds some is asked, because each one costs as much
-    // as ten accounts.
+    // An order needs collateral, so only dexes that hold some are asked. Each such request costs as
+    // much as ten accounts.
     let dexes: Vec<_> = accounts.iter().map(|account| account.dex.clone()).collect();
     let mut orders = Vec::new();
     let mut told = Vec::new();
@@ -94,15 +93,15 @@ pub(super) async fn answer(
     if has_orders {
         answered = answered.origin("open_orders", ORDERS, Method::Direct);
     }
-    // Nothing can liquidate such a position; such an order has no trigger.
+    // `null` here means that nothing can liquidate the position, or that the order has no trigger.
     answered.none = &["liquidation_px", "trigger_px"];
     Ok(answered)
 }
 
-/// The account at one dex, or why it is not known.
+/// The account at one dex, or the failure.
 type OfDex = (String, Result<Sourced<Account>, Error>);
 
-/// The account at every dex that others deployed, unless one dex was asked for.
+/// Reads the account at every dex of other deployers, unless the call names one dex.
 async fn others(
     venue: &HyperliquidInfo,
     user: Address,

@@ -13,7 +13,7 @@ use crate::sources::News;
 
 /// Posts are read every half hour.
 const FRESH_SECONDS: u64 = 1800;
-/// Where posts are from.
+/// The source of posts.
 const POSTS: &str = "x.list";
 
 pub(super) async fn answer(
@@ -24,8 +24,8 @@ pub(super) async fn answer(
     let desk = &news.desk;
     let (posts, leading) = tokio::join!(desk.posts(call.max_age()), desk.leaders(call.max_age()));
     let mut report = SourceReport::default();
-    // What the leaders think is in their posts alone: how others speak of what they mention is not
-    // it.
+    // The leaders' opinions come from their posts alone. Other people's posts about the same tokens
+    // do not show them.
     let posts = posts.map_err(|error| fault::core_missing("posts", error.reason()))?;
     let posts = report.got(posts);
     let (talking, mut warnings) = match leading {
@@ -57,19 +57,19 @@ pub(super) async fn answer(
 fn unknown_leaders() -> Warning {
     Warning {
         code: "leaders_of_the_list_alone",
-        message: "who else leads opinions could not be read: coverage is of the accounts in the list alone".to_owned(),
+        message: "other opinion leaders could not be read: the answer covers the accounts of the list alone".to_owned(),
     }
 }
 
-/// Said of a window whose posts were not all read.
+/// The warning for a window whose posts were not all read.
 pub(super) fn incomplete() -> Warning {
     Warning {
         code: "posts_incomplete",
-        message: "the accounts posted more within the window than was read: earlier posts of it are missing".to_owned(),
+        message: "not all posts of the window were read: the earlier ones are missing".to_owned(),
     }
 }
 
-/// The tokens whose leaders are known; the others are named.
+/// The tokens whose leaders could be read. The other tokens are listed as unavailable.
 pub(super) fn tokens(
     context: &Context,
     leading: Leading,
@@ -84,7 +84,7 @@ pub(super) fn tokens(
     let warning = (!names.is_empty()).then(|| Warning {
         code: "tokens_missing",
         message: format!(
-            "The opinion leaders of {} could not be read: they are in no count.",
+            "The opinion leaders of {} could not be read: no count includes them.",
             names.join(", ")
         ),
     });

@@ -19,9 +19,10 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
 const FRESH_SECONDS: u64 = 90;
-/// Tokens beside the curated ones: so many with the deepest pools, and so many that trend.
+/// The number of tokens beside the curated ones: so many with the deepest pools, and so many that
+/// trend.
 const MORE_OF_EACH: usize = 6;
-/// Rankings only add rows: they are not waited for longer.
+/// Rankings only add rows, so they get no more time than this.
 const RANKING_PATIENCE: Duration = Duration::from_millis(2_500);
 
 pub(super) async fn answer(
@@ -100,7 +101,7 @@ async fn in_time(ranking: impl Future<Output = Result<Ranking, Error>>) -> Resul
         })
 }
 
-/// Tokens that a ranking adds, without curated ones, imitations and high risks.
+/// The tokens that a ranking adds, without curated ones, imitations and high risks.
 fn others(ranking: &[HotToken]) -> Vec<(Address, String)> {
     ranking
         .iter()

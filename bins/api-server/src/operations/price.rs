@@ -26,22 +26,22 @@ use crate::source_report::SourceReport;
 use crate::sources::Tokens;
 
 const FRESH_SECONDS: u64 = 60;
-/// The home chain as catalogues of prices call it.
+/// The price catalogues' name for the home chain.
 const PLATFORM: &str = "xlayer";
-/// The pairs of exchanges.
+/// The source of exchange pairs.
 const PAIRS: &str = "dexscreener.pairs";
-/// The market of a token, which has its liquidity.
+/// The source of a token's market, including its liquidity.
 const INFO: &str = "okx.price-info";
-/// Time for trying out what a token that nobody lists is traded at.
+/// The time limit for quoting a trade of a token that no source lists.
 const TRADE_PATIENCE: Duration = Duration::from_millis(2_500);
-/// Digits of a price that is computed from a trade.
+/// Significant digits of a price that is computed from a trade.
 const TRADED_DIGITS: u32 = 15;
-/// Why there is no price where there are quotes.
+/// The reason why there is no price although there are quotes.
 pub(super) const CONTRADICT: &str = "prices_contradict";
-/// What stands for a source when the price is of several.
+/// The source name of a price that several sources share.
 const MEDIAN: &str = "median";
 
-/// The price of a token of the home chain, and how far it is confirmed.
+/// The price of a token of the home chain, and how well it is confirmed.
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     /// The token.
@@ -50,12 +50,11 @@ pub(super) struct Spot {
     pub(super) chain_id: u64,
     /// The price.
     pub(super) consensus: Consensus,
-    /// When the price was observed; `None` when no source says.
+    /// When the price was observed; `None` when no source says it.
     pub(super) as_of: Option<Timestamp>,
     /// Dollars in the token's pools.
     pub(super) liquidity_usd: Option<Figure>,
-    /// How old the price, what confirms it and the liquidity are, and for how long each counts as
-    /// fresh.
+    /// The age and the bound of the price, of its confirmation and of the liquidity.
     pub(super) parts: Vec<Part>,
 }
 
@@ -68,7 +67,7 @@ pub(super) async fn answer(
     about(context, tokens, token, call.max_age()).await
 }
 
-/// The answer about `token`. Without a price there is nothing to sell.
+/// The answer about `token`. Without a price there is no answer to sell.
 pub(super) async fn about(
     context: &Context,
     tokens: &Tokens,
@@ -98,7 +97,7 @@ pub(super) async fn about(
     })
 }
 
-/// Members of a price without a figure.
+/// The members that are null because there is no price.
 pub(super) fn unpriced(spot: &Spot) -> Vec<Unavailable> {
     let members = match spot.consensus.price_usd {
         Some(_) => &[][..],
@@ -112,7 +111,7 @@ pub(super) fn unpriced(spot: &Spot) -> Vec<Unavailable> {
     members.iter().map(gap).collect()
 }
 
-/// Why the liquidity is not known.
+/// The entry for an unknown liquidity.
 fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
     let source = INFO;
     let asked = sources.iter().find(|asked| asked.source == source);
@@ -124,15 +123,14 @@ fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
     })
 }
 
-/// The price of `token` from the aggregator, checked by a second source, and by a third one when
-/// the two differ or one of them has none. What nobody lists is priced by what a small trade would
-/// bring. `kept` is how old a kept answer may be, `taken` how old the caller takes what was
-/// observed.
+/// Reads the price of `token` from the aggregator and checks it with a second source. A third
+/// source is asked when the two differ or one has no price. A token that no source lists is priced
+/// by a small trade. `kept` limits the age of a cached answer, `taken` the age of an observation.
 ///
 /// # Errors
 ///
-/// [`Error::NotPriced`] when every source that could be asked answered that it knows no price;
-/// otherwise why none could be had.
+/// [`Error::NotPriced`] when every source that could be asked answered that it knows no price.
+/// Otherwise the reason of the failure.
 pub(super) async fn spot(
     context: &Context,
     tokens: &Tokens,
@@ -152,7 +150,7 @@ pub(super) async fn spot(
     let liquidity_usd = market.as_ref().and_then(|market| market.liquidity_usd);
     asked.quotes.extend(aggregator(price, market));
     let check = asked.take("defillama.coins", check);
-    // A price that is older than the caller takes confirms none that is not.
+    // An observation that is too old for the caller cannot confirm a younger one.
     let young = |quote: &Quote| within(quote, taken, now);
     let alone = asked.quotes.is_empty();
     asked
@@ -178,7 +176,7 @@ pub(super) async fn spot(
     Ok(told(&asked, token, chain_id, consensus, liquidity_usd))
 }
 
-/// The price of `token` on a chain of another platform of exchanges, from its deepest pool there.
+/// Reads the price of `token` on another chain, from its deepest pool on the platform of exchanges.
 ///
 /// # Errors
 ///
@@ -228,16 +226,16 @@ fn told(
     Sourced { value, sources }
 }
 
-/// Whether a price is as young as the caller wants it; a source that does not say when it looked
-/// looked just now.
+/// Whether a price is young enough for the caller. A source that states no time observed the price
+/// just now.
 fn within(quote: &Quote, max_age: Option<Duration>, now: Timestamp) -> bool {
     let age = |as_of| Duration::try_from(now.duration_since(as_of)).unwrap_or_default();
     let limits = max_age.zip(quote.as_of);
     limits.is_none_or(|(max_age, as_of)| age(as_of) <= max_age)
 }
 
-/// The price of the deepest pool of `pairs`, which were fetched at a time. It is as old as the last
-/// trade can be: that it was fetched now says nothing of when anybody paid it.
+/// The price of the deepest pool of `pairs`. It is as old as the pool's last trade can be, because
+/// the time of the fetch does not say when anyone paid it.
 fn deepest(
     platform: &str,
     token: Address,
@@ -254,7 +252,7 @@ fn deepest(
     })
 }
 
-/// What a small trade there and back says of the price.
+/// The price that a small trade in both directions implies.
 async fn traded(
     context: &Context,
     tokens: &Tokens,
@@ -287,12 +285,12 @@ async fn traded(
     }))
 }
 
-/// The aggregator's price; that of its market data when it gives none.
+/// The aggregator's price, or else that of its market data.
 fn aggregator(price: Option<TokenPrice>, market: Option<TokenMarket>) -> Option<Quote> {
     let liquidity_usd = market.as_ref().and_then(|market| market.liquidity_usd);
     let direct = price.and_then(|price| {
         let price_usd: Figure = price.price_usd.as_str().parse().ok()?;
-        // More digits after the point than a figure holds are no price.
+        // A price with more decimal places than a figure holds counts as none.
         (!price_usd.get().is_zero()).then_some(("okx.market-price", price_usd, price.as_of))
     });
     let derived = market.map(|market| (INFO, market.price_usd, market.as_of));
@@ -307,12 +305,12 @@ fn aggregator(price: Option<TokenPrice>, market: Option<TokenMarket>) -> Option<
 }
 
 impl Spot {
-    /// The source of the price, or what stands for several.
+    /// The source of the price, or the common name for several.
     pub(super) fn source(&self) -> &'static str {
         self.consensus.source.unwrap_or(MEDIAN)
     }
 
-    /// What a caller is told when the sources contradict each other: what each of them says.
+    /// The error when the sources contradict each other, with each source's price.
     fn contradiction(&self) -> ErrorReply {
         fault::core_missing("price", CONTRADICT)
             .detail("confidence", json!(self.consensus.confidence))
@@ -343,13 +341,13 @@ impl Spot {
         data
     }
 
-    /// What a caller should know about the price.
+    /// The warnings about the price.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let consensus = &self.consensus;
         let mut warnings = Vec::new();
         let told = match (consensus.confidence, consensus.source) {
             (Confidence::Disputed, Some(source)) => Some(format!(
-                "the price is that of {source}, with which most agree"
+                "the price is that of {source}, which most sources confirm"
             )),
             (Confidence::Disputed, None) => Some("the price is their median".to_owned()),
             (Confidence::Contradicted, _) => Some("there is no price".to_owned()),
@@ -376,9 +374,9 @@ impl Spot {
 fn words(weakness: Weakness) -> &'static str {
     match weakness {
         Weakness::Old => "older than ten minutes",
-        Weakness::Untimed => "one of which nobody says when it was paid",
-        Weakness::Unsure => "one that its source is not sure of",
-        Weakness::Thin => "one with hardly any liquidity behind it",
-        Weakness::Traded => "what ten dollars' worth of it would bring now",
+        Weakness::Untimed => "without a time of observation",
+        Weakness::Unsure => "uncertain according to its source",
+        Weakness::Thin => "backed by very little liquidity",
+        Weakness::Traded => "computed from the quote of a ten-dollar trade",
     }
 }

@@ -37,19 +37,19 @@ use crate::sources::News;
 use crate::sources::Security;
 use crate::sources::Tokens;
 
-/// Time for the core, which asks one catalogue after the other.
+/// The time limit of the core, which asks the catalogues one after the other.
 const CORE: Duration = Duration::from_millis(3_500);
-/// Time for one part.
+/// The time limit of one part.
 const PART: Duration = Duration::from_millis(2_500);
-/// Time for the answer.
+/// The time limit of the answer.
 const WHOLE: Duration = Duration::from_secs(6);
-/// Days ahead of which scheduled events are told.
+/// How many days ahead scheduled events are shown.
 const CATALYST_DAYS: usize = 14;
-/// Some of the days lie beyond the last decision of the Federal Reserve that was announced.
+/// The window exceeds the last announced decision of the Federal Reserve.
 pub(super) const DECISIONS_UNKNOWN: &str = "fomc_decisions_unknown_beyond_calendar";
 /// Articles of a symbol are read again after two minutes.
 const NEWS_FRESH_SECONDS: u64 = 120;
-/// Why there are no derivatives where a venue lists another coin under the symbol.
+/// Why there are no derivatives when a venue lists another coin under the symbol.
 pub(super) const ANOTHER_COIN: &str = "derivatives_of_another_coin";
 
 #[derive(Serialize)]
@@ -70,7 +70,7 @@ struct Data {
     catalyst_calendar: CalendarReach,
 }
 
-/// What a deep dive reads.
+/// The inputs of a deep dive.
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'a> {
     pub(super) tokens: &'a Tokens,
@@ -222,7 +222,7 @@ async fn articles(
     Ok(Answered::new(data, NEWS_FRESH_SECONDS).with_report(report))
 }
 
-/// A symbol that nobody knows is not found; otherwise the core is what is missing.
+/// The error without a core: an unknown symbol is not found; otherwise the core data is missing.
 fn refusal(reply: ErrorReply) -> ErrorReply {
     if reply.code() == ErrorCode::NotFound {
         return reply;
@@ -239,8 +239,8 @@ fn details_of(found: Sourced<Coin>) -> Answered {
     answered
 }
 
-/// The derivatives, if they are of this very coin: venues list coins by their tickers, and two
-/// coins can share one.
+/// The derivatives of this very coin. Venues list coins by their tickers, which two coins can
+/// share.
 fn of_the_coin(derivatives: Outcome<Answered>, coin: &Coin) -> Outcome<Answered> {
     let Outcome::Ok(answered) = &derivatives else {
         return derivatives;
@@ -251,8 +251,7 @@ fn of_the_coin(derivatives: Outcome<Answered>, coin: &Coin) -> Outcome<Answered>
     }
 }
 
-/// The mark prices of an answer about one symbol, without those of venues that contradict the
-/// others.
+/// The mark prices of an answer about one symbol, without venues that contradict the others.
 fn marks(data: &Value) -> Vec<Decimal> {
     let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let mut marks = Vec::new();
@@ -349,7 +348,8 @@ mod tests {
             kept(told(of("0.018"), json!([]))).as_deref(),
             Some(ANOTHER_COIN)
         );
-        // A venue that the others contradict says nothing, and without a mark nobody can say.
+        // A venue that the others contradict does not count, and without a mark the coin cannot be
+        // told apart.
         assert_eq!(kept(told(of("0.018"), json!(["okx"]))), None);
         assert_eq!(kept(told(json!([]), json!([]))), None);
     }

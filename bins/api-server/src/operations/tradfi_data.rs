@@ -21,7 +21,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Tradfi;
 
-/// The source that checks and never stands alone.
+/// The source that only confirms others.
 const SECOND: &str = "yahoo.chart";
 /// Yields, shortest first, with their place in the answer.
 const YIELDS: [(&Instrument, &str); 4] = [
@@ -30,7 +30,7 @@ const YIELDS: [(&Instrument, &str); 4] = [
     (&Instrument::US10Y, "yields.10y"),
     (&Instrument::US30Y, "yields.30y"),
 ];
-/// What FRED alone has.
+/// Readings that only FRED has.
 const SERIES: [(&Instrument, &str); 6] = [
     (&Instrument::SP500, "indices[symbol=SP500]"),
     (&Instrument::NASDAQ, "indices[symbol=NASDAQ]"),
@@ -48,7 +48,7 @@ pub(super) async fn answer(
 ) -> Result<Answered, ErrorReply> {
     let only = match call.parameters.text("symbol") {
         Some(symbol) => Some(Instrument::find(symbol).ok_or_else(|| {
-            let message = format!("{symbol:?} is none of the symbols that are read");
+            let message = format!("{symbol:?} is not a supported symbol");
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "symbol_not_found")
         })?),
         None => None,
@@ -122,7 +122,7 @@ fn places(data: &MacroData) -> Vec<(String, &Reading)> {
     in_lists.chain(single).collect()
 }
 
-/// The readings that `/rwa-pulse` does not do without, the sources of them, and how old they are.
+/// The readings that `/rwa-pulse` needs, their sources, and their ages.
 pub(super) async fn core(
     context: &Context,
     tradfi: &Tradfi,
@@ -150,7 +150,7 @@ struct Gathered {
     report: SourceReport,
 }
 
-/// Every reading, or one.
+/// Reads every instrument, or only one.
 async fn gather(
     context: &Context,
     tradfi: &Tradfi,
@@ -262,7 +262,7 @@ async fn gather(
     Gathered { data, report }
 }
 
-/// The reading of an answer; what is missing is named by its place.
+/// The reading of an answer. A missing one is listed by its place.
 fn read(
     context: &Context,
     report: &mut SourceReport,
@@ -288,7 +288,7 @@ fn judge(
     reading.ok()
 }
 
-/// The groups that have the one reading that was asked for.
+/// The groups with the single requested reading.
 fn without_gaps(data: Value) -> Value {
     let empty = |value: &Value| match value {
         Value::Null => true,

@@ -44,7 +44,7 @@ pub(super) async fn answer(
         });
         mentioned.collect()
     });
-    // Symbols that are talked about name no coin on their own.
+    // Symbols from social media alone do not identify a coin.
     if searched.is_none() && hot.is_none() {
         let error = failures.into_iter().next();
         return Err(error.map_or_else(
@@ -58,7 +58,7 @@ pub(super) async fn answer(
         mentioned: mentioned.as_deref(),
     };
     let (rows, candidates) = trending(rankings, extent);
-    // Three are what is sold.
+    // The route sells three rows.
     if rows.len() < MAX_ROWS {
         let refusal = fault::core_missing("rankings", "fewer_than_three_altcoins");
         return Err(refusal.detail("found", rows.len()));
@@ -71,14 +71,14 @@ pub(super) async fn answer(
     let answered_by = [searched.is_some(), hot.is_some(), mentioned.is_some()];
     let answered_by = answered_by.into_iter().filter(|answered| *answered).count();
     let data = json!({ "count": rows.len(), "rankings_answered": answered_by, "altcoins": rows });
-    // The ranking that the rows are of comes first, not one that failed.
+    // The ranking of the rows comes first, not one that failed.
     report.sources.sort_by_key(|source| source.source != core);
     Ok(Answered::new(data, FRESH_SECONDS)
         .with_report(report)
         .origin("altcoins", core, Method::Derived))
 }
 
-/// The value of a ranking that answered; a ranking that did not is named among the sources.
+/// The value of a ranking that answered. A failed ranking is listed among the sources.
 fn leg<T>(
     report: &mut SourceReport,
     context: &Context,

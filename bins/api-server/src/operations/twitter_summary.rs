@@ -14,7 +14,7 @@ use crate::sources::News;
 
 /// Posts are read every half hour.
 const FRESH_SECONDS: u64 = 1800;
-/// Where posts are from.
+/// The source of posts.
 const POSTS: &str = "x.list";
 /// Members whose `null` means that there is none: a claim may be about no token.
 const NONE: &[&str] = &["symbol"];

@@ -20,11 +20,11 @@ use crate::source_report::SourceReport;
 use crate::sources::Security;
 use crate::sources::Tokens;
 
-/// How old the parts may be when they are asked for.
+/// The greatest age of the parts when they are requested.
 const PART_AGE: Duration = Duration::from_secs(30);
-/// A quote that does not state a member.
+/// The reason for a member that a quote does not state.
 const UNSTATED: &str = "not_named_by_source";
-/// How long its parts count as fresh; the price says it itself.
+/// How long the parts count as fresh. The price states its own bound.
 const FRESH_SECONDS: u64 = 60;
 
 pub(super) async fn answer(
@@ -139,7 +139,7 @@ struct Data {
     price: Option<Value>,
 }
 
-/// The report without what the answer says elsewhere.
+/// The report without the members that the answer has elsewhere.
 fn contract(findings: &SecurityReport) -> Value {
     let mut value = json!(findings);
     if let Some(members) = value.as_object_mut() {
@@ -204,7 +204,7 @@ fn quote(probe: &Probe, side: TradeSide) -> Value {
     }
 }
 
-/// Names what the quotes leave open.
+/// Lists the fields that the quotes leave open.
 fn gaps(report: &mut SourceReport, judgement: &Judgement, trading: &Trading, core: &'static str) {
     let trades = &trading.trades;
     let reason = |side| missing(trades, side).unwrap_or_else(|| "not_quoted".to_owned());
@@ -286,8 +286,8 @@ fn missing(trades: &Trades, side: TradeSide) -> Option<String> {
         })
 }
 
-/// The price as `/price` has it; where nobody prices the token, what the smallest purchase cost
-/// when it was quoted.
+/// The price as in `/price`. If no source prices the token, the price of the smallest quoted
+/// purchase.
 fn priced(
     context: &Context,
     report: &mut SourceReport,

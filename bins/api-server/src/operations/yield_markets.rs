@@ -18,10 +18,10 @@ use crate::snapshots::yield_pools;
 use crate::source_report::SourceReport;
 use crate::sources::{Defi, EDITION_FRESH_SECONDS};
 
-/// What OKX is asked for when no asset is named.
+/// The tokens for which OKX is asked when the call names no asset.
 const USUAL_TOKENS: [&str; 3] = ["USDT0", "USDG", "USDC"];
-/// What could not be had when a source beside the edition fails: its readings, and rows that it
-/// alone has.
+/// The unavailable field when a source beside the edition fails: its readings, and the rows that
+/// only it has.
 const BESIDE: &str = "markets[].also_reported";
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -65,7 +65,7 @@ pub(super) async fn answer(
                 .filter_map(Market::of_quoted),
         );
     }
-    // Other sources speak of one chain; only its rows can change.
+    // The other sources cover one chain, so only its rows can change.
     let (there, elsewhere): (Vec<&Market>, Vec<&Market>) = edition
         .markets
         .iter()
@@ -95,8 +95,8 @@ pub(super) async fn answer(
     })
 }
 
-/// A yield that its source states whole has parts that nobody knows: no reward is not what that
-/// means.
+/// Lists the unknown parts of a yield that its source states as a sum. `null` does not mean that
+/// there is no reward.
 fn name_unsplit(rows: &[Market], report: &mut SourceReport) {
     let mut named = BTreeSet::new();
     for row in rows.iter().filter(|row| !row.reward_known) {
@@ -112,7 +112,7 @@ fn name_unsplit(rows: &[Market], report: &mut SourceReport) {
     }
 }
 
-/// The sources beside the edition, at the same time. Aave is read on its own chain only.
+/// Reads the sources beside the edition at the same time. Aave is read on its own chain only.
 async fn beside(defi: &Defi, call: &Call, filter: &Filter, chain_id: u64) -> (Leg, Option<Leg>) {
     let tokens = match &filter.asset {
         Some(asset) => vec![asset.to_string()],

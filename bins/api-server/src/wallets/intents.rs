@@ -1,4 +1,4 @@
-//! `GET /intents/{id}`: how far an action has come, free of charge, for whoever has its id.
+//! `GET /intents/{id}`: the progress of an action, free of charge for everyone who knows its id.
 
 use http::StatusCode;
 use http::header;
@@ -10,7 +10,7 @@ use wallet_actions::{IntentId, WalletActions};
 use super::shown;
 use crate::reply::{self, ErrorReply, NO_STORE, Reply};
 
-/// Where intents are.
+/// The path prefix of intents.
 pub(crate) const PREFIX: &str = "/intents/";
 
 /// Answers a `GET` or `HEAD` below [`PREFIX`].

@@ -1,5 +1,4 @@
-//! The chains' own coins: how much an account has where an index lists none, and what they are
-//! worth.
+//! The chains' own coins: balances that an index does not list, and prices.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,14 +15,14 @@ use crate::context::Context;
 use crate::source_report::SourceReport;
 use crate::sources::Accounts;
 
-/// Time for one chain.
+/// The time limit of one chain.
 const PATIENCE: Duration = Duration::from_millis(2_500);
 
-/// How long a price of a native coin counts as fresh: older ones are not taken.
+/// For how long a price of a native coin counts as fresh. Older prices are not used.
 pub(super) const PRICE_FRESH_SECONDS: u64 = MAX_AGE_SECONDS.unsigned_abs();
 
-/// The readings of chains that an index covers. Where it lists no native balance, a node is asked:
-/// an index leaves out what is zero and what it does not know in the same way.
+/// Reads the chains that an index covers. If the index lists no native balance, a node is asked,
+/// because the index leaves out zero and unknown balances alike.
 pub(super) async fn read(
     context: &Context,
     accounts: &Accounts,
@@ -72,7 +71,7 @@ pub(super) async fn read(
     readings
 }
 
-/// Gives a price to native balances above zero that have none.
+/// Adds a price to native balances above zero that have none.
 pub(super) async fn price(
     context: &Context,
     accounts: &Accounts,
@@ -103,7 +102,7 @@ pub(super) async fn price(
                 report.got(Sourced { value: (), sources });
                 prices.insert(symbol, value.price_usd);
             }
-            // An old or doubtful price is none.
+            // An old or doubtful price is not used.
             Ok(_) => {}
             Err(error) => report.failed(context, &error),
         }
@@ -121,7 +120,7 @@ pub(super) async fn price(
     }
 }
 
-/// The native balance that has no price, if there is one above zero.
+/// The native balance above zero that has no price, if there is one.
 fn unpriced(reading: &ChainReading) -> Option<&Holding> {
     let holdings = reading.holdings.as_ref().ok()?;
     holdings.iter().find(|holding| {

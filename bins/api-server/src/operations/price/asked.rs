@@ -1,4 +1,4 @@
-//! The sources that were asked for a price, and what they said.
+//! The sources of a price, and their answers.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use super::{FRESH_SECONDS, INFO, PAIRS, deepest};
 use crate::answer::Part;
 use crate::context::Context;
 
-/// The sources that were asked for a price, and what they said.
+/// The sources that were asked for a price, and their answers.
 pub(super) struct Asked<'a> {
     context: &'a Context,
     pub(super) quotes: Vec<Quote>,
     provenance: Vec<Provenance>,
-    /// What kept a source from saying anything.
+    /// The failure of a source that could not answer.
     failure: Option<Error>,
     unknown: bool,
 }
@@ -57,7 +57,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The price of the deepest pool among pairs that were asked for.
+    /// Takes the price of the deepest pool among the requested pairs.
     pub(super) fn pool(
         &mut self,
         platform: &str,
@@ -77,7 +77,7 @@ impl<'a> Asked<'a> {
         Some(quote)
     }
 
-    /// A source that has no price, or that could not be asked for one.
+    /// Records a source that has no price or could not be asked.
     pub(super) fn silent(&mut self, error: Error) {
         if matches!(error, Error::NotPriced { .. } | Error::NoRoute { .. }) {
             self.unknown = true;
@@ -86,12 +86,12 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Lists who took part in something else than a list of prices.
+    /// Lists sources that contributed something other than a price.
     pub(super) fn list(&mut self, provenance: Vec<Provenance>) {
         self.provenance.extend(provenance);
     }
 
-    /// Why there is no price.
+    /// The error when there is no price.
     pub(super) fn failure(self, token: alloy_primitives::Address) -> Error {
         match self.failure {
             Some(error) if !(self.unknown && is_disabled(&error)) => error,
@@ -99,9 +99,9 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Who took part, the core source first, and the parts of the answer: the price, what confirmed
-    /// it and the liquidity each have their time. A source of which nothing is told stands there
-    /// for the record and does not age the answer.
+    /// The sources that took part, the core source first, and the parts of the answer: the price,
+    /// its confirmation and the liquidity, each with its time. A source that contributed no data is
+    /// listed for the record and does not age the answer.
     pub(super) fn provenance(
         &self,
         consensus: &Consensus,
@@ -128,8 +128,8 @@ impl<'a> Asked<'a> {
             used.any(|quote| quote.source == source.source)
         };
         let priced = |source: &Provenance| consensus.source.is_none_or(|of| of == source.source);
-        // What only confirms, and the price of a pool that is as old as its last trade can be, may
-        // be older.
+        // Data that only confirms, and a pool's price at the age of its last possible trade, may be
+        // older.
         let lasting = u64::try_from(MAX_AGE_SECONDS).unwrap_or(FRESH_SECONDS);
         let pool = |source: &Provenance| source.source == PAIRS;
         let parts = [

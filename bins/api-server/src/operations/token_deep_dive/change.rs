@@ -1,4 +1,4 @@
-//! How a coin has changed since this server read it about a day ago.
+//! The change of a coin since this server read it about a day ago.
 
 use readings::{Decimal, Figure};
 use serde_json::{Map, Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use crate::answer::seconds;
 use crate::memory::{Memory, Remembered};
 
-/// Basis points of a fraction.
+/// Basis points in 1.
 const BPS: u32 = 10_000;
 
-/// The parts of a deep dive, as far as they are there.
+/// The available parts of a deep dive.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'a> {
     pub(super) details: Option<&'a Value>,
@@ -17,7 +17,7 @@ pub(super) struct Parts<'a> {
     pub(super) flows: Option<&'a Value>,
 }
 
-/// The change, and the members of it that could not be had.
+/// The change, and its missing members.
 pub(super) struct Told {
     /// `None` when this server has not read the coin before.
     pub(super) change: Option<Value>,
@@ -25,14 +25,14 @@ pub(super) struct Told {
     pub(super) unread: Vec<&'static str>,
 }
 
-/// How a change is told.
+/// How a change is expressed.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// In percent of what it was.
+    /// In percent of the earlier value.
     Percent,
-    /// As a difference, so many of its units to one.
+    /// As a difference in units, of which the number makes 1.
     Difference(u32),
-    /// As a number of things.
+    /// As a count.
     Count,
 }
 use Unit::{Count, Difference, Percent};
@@ -43,7 +43,7 @@ const DETAILS: Part = |parts| parts.details;
 const DERIVATIVES: Part = |parts| parts.derivatives;
 const FLOWS: Part = |parts| parts.flows;
 
-/// What is compared: the member of the change, and the figure behind it.
+/// The compared figures: the member of the change, and the figure behind it.
 const WATCHED: [(&str, Part, &str, Unit); 9] = [
     ("price_pct", DETAILS, "/price_usd", Percent),
     ("volume_pct", DETAILS, "/volume_24h_usd", Percent),
@@ -66,8 +66,8 @@ const WATCHED: [(&str, Part, &str, Unit); 9] = [
     ("txs_pct", FLOWS, "/txs_24h", Percent),
 ];
 
-/// Remembers the coin `id` as `parts` tell it, and holds it against the day before. What the coin
-/// does not have now, such as holders of a coin that is no token, has no member.
+/// Remembers the coin `id` with its present figures and compares them with the day before. Figures
+/// that the coin does not have, such as holders of a coin that is not a token, are left out.
 pub(super) fn since_yesterday(
     memory: &Memory,
     id: &str,
@@ -117,7 +117,7 @@ fn count(figure: Figure) -> Option<Value> {
     i64::try_from(figure.get()).ok().map(|count| json!(count))
 }
 
-/// A figure, which stands as text, or a number of things.
+/// Reads a figure from text, or a count.
 fn figure(value: &Value) -> Option<Figure> {
     match value {
         Value::String(text) => text.parse().ok(),
@@ -152,7 +152,8 @@ mod tests {
                 "since": "1970-01-01T00:00:00Z", "price_pct": "10", "oi_pct": null, "holders": null,
             }))
         );
-        // What was not read a day ago is named, and what the coin does not have is not a member.
+        // A figure that was not read a day ago is listed. A figure that the coin does not have is
+        // left out.
         assert_eq!(later.unread, ["oi_pct", "holders"]);
     }
 }

@@ -1,14 +1,14 @@
-//! What the parts of a deep dive say of each other. No part sold singly can: each sees itself
-//! alone.
+//! Compares the parts of a deep dive with each other. No single route can do that, because each has
+//! only its own data.
 
 use readings::{Decimal, Figure, median, percent_change};
 use serde_json::{Value, json};
 
-/// Beyond this difference, in percent, two prices of one coin do not agree.
+/// The difference in percent beyond which two prices of one coin disagree.
 const SAME_PRICE_PCT: Decimal = Decimal::from_parts(2, 0, 0, false, 0);
 const PLACES: u32 = 4;
 
-/// The data of the parts, as far as they are there.
+/// The available data of the parts.
 pub(super) struct Parts<'a> {
     pub(super) details: Option<&'a Value>,
     pub(super) dex_price: Option<&'a Value>,
@@ -17,7 +17,7 @@ pub(super) struct Parts<'a> {
     pub(super) pools: Option<&'a Value>,
 }
 
-/// Checks between prices, and shares of one part's figure in another's.
+/// Compares prices, and computes shares of one part's figure in another's.
 pub(super) fn cross_checks(parts: &Parts<'_>, marks: &[Decimal]) -> Value {
     let catalogue = figure(parts.details, "/price_usd");
     let dex = figure(parts.dex_price, "/price_usd");

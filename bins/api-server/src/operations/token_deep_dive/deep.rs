@@ -1,4 +1,4 @@
-//! Parts of an answer that may fail one by one, each with its time.
+//! Parts of an answer that can fail independently, each with its time.
 
 use std::{future::Future, time::Duration};
 
@@ -12,17 +12,17 @@ use crate::answer::{self, Answered, Unavailable, Warning, seconds};
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
-/// How long parts may take.
+/// The time limits of parts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::operations) struct Budget {
-    /// A single one.
+    /// The limit of one part.
     pub(in crate::operations) part: Duration,
-    /// When the answer must be there.
+    /// The deadline of the answer.
     ends: Instant,
 }
 
 impl Budget {
-    /// From now on.
+    /// Starts the time now.
     pub(in crate::operations) fn start(part: Duration, whole: Duration) -> Self {
         Self {
             part,
@@ -30,7 +30,7 @@ impl Budget {
         }
     }
 
-    /// What `work` comes to within the time of a part and within what is left of the whole.
+    /// Runs `work` within the time of a part and within the rest of the whole time.
     pub(in crate::operations) async fn spend<T>(
         &self,
         work: impl Future<Output = Result<T, ErrorReply>>,
@@ -38,8 +38,8 @@ impl Budget {
         let left = self.ends.saturating_duration_since(Instant::now());
         match timeout(self.part.min(left), work).await {
             Ok(Ok(value)) => Outcome::Ok(value),
-            // The sources answered that there is no such thing; that they have no figure of it is
-            // another answer.
+            // The sources answered that there is no such thing. A source that has no figure of an
+            // existing thing is another case.
             Ok(Err(refused))
                 if refused.code() == ErrorCode::NotFound
                     && refused.reason() == "symbol_not_found" =>
@@ -52,19 +52,19 @@ impl Budget {
     }
 }
 
-/// What a part came to.
+/// The outcome of a part.
 #[derive(Debug)]
 pub(in crate::operations) enum Outcome<T> {
-    /// It is there.
+    /// The part is available.
     Ok(T),
-    /// It could not be had: why.
+    /// The part is unavailable, with the reason.
     Unavailable(String),
-    /// There is no such thing for this subject: why.
+    /// The subject has no such part, with the reason.
     NotApplicable(String),
 }
 
 impl Outcome<Answered> {
-    /// The data of what is there.
+    /// The data of an available part.
     pub(in crate::operations) fn data(&self) -> Option<&Value> {
         match self {
             Self::Ok(answered) => Some(&answered.data),
@@ -74,7 +74,7 @@ impl Outcome<Answered> {
 }
 
 impl<T> Outcome<T> {
-    /// What is there, turned into something else.
+    /// Converts the value of an available part.
     pub(in crate::operations) fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
         match self {
             Self::Ok(value) => Outcome::Ok(change(value)),
@@ -84,7 +84,7 @@ impl<T> Outcome<T> {
     }
 }
 
-/// A part as it is answered.
+/// A part in its rendered form.
 #[derive(Debug, Serialize)]
 pub(in crate::operations) struct Part {
     status: &'static str,
@@ -93,17 +93,17 @@ pub(in crate::operations) struct Part {
     data: Option<Value>,
 }
 
-/// What the parts bring along beside their data.
+/// The ages, sources and missing fields of the parts.
 #[derive(Debug, Default)]
 pub(in crate::operations) struct Gathered {
     pub(in crate::operations) report: SourceReport,
     pub(in crate::operations) warnings: Vec<Warning>,
-    /// How old each part is, and for how long it counts as fresh.
+    /// The age and the bound of each part.
     pub(in crate::operations) ages: Vec<answer::Part>,
 }
 
 impl Gathered {
-    /// The part under `name`, with its sources and gaps.
+    /// Adds the sources and missing fields of a part and renders it under `name`.
     pub(in crate::operations) fn part(
         &mut self,
         name: &str,
@@ -125,7 +125,7 @@ impl Gathered {
     }
 
     fn answered(&mut self, name: &str, answered: Answered, now: Timestamp) -> Part {
-        // Its own gaps are named before its place in the answer changes.
+        // The part's missing fields are listed before its place in the answer changes.
         let answered = answered.complete();
         let as_of = seconds(answered.as_of(now));
         self.ages.extend(answered.as_parts(name, now));
@@ -155,7 +155,8 @@ impl Gathered {
     }
 }
 
-/// Takes out the members whose `null` means that there is none: within a part nothing else says so.
+/// Removes members whose `null` means that there is none, because a part has no other way to say
+/// it.
 pub(in crate::operations) fn drop_none(value: &mut Value, none: &[&str]) {
     match value {
         Value::Object(members) => {

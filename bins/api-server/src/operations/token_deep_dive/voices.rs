@@ -1,11 +1,11 @@
-//! What the opinion leaders say of one token.
+//! The opinion leaders' statements about one token.
 
 use readings::symbol::SymbolKey;
 use serde_json::{Value, json};
 
 use crate::answer::{Answered, Object};
 
-/// What the opinion leaders say, as far as it is about this token.
+/// Restricts the opinion leaders' statements to this token.
 pub(super) fn about_token(mut told: Answered, symbol: &SymbolKey) -> Answered {
     let names = |row: &&Value| {
         let named = row
@@ -17,7 +17,7 @@ pub(super) fn about_token(mut told: Answered, symbol: &SymbolKey) -> Answered {
     let rows = told.data.get("by_token").and_then(Value::as_array);
     let token = rows.and_then(|rows| rows.iter().find(names)).cloned();
     let leaders = told.data.get("leaders").and_then(Value::as_array);
-    // Each leader who has an opinion of this token, with that opinion alone.
+    // Each leader with an opinion of this token, with that opinion alone.
     let voices = leaders.into_iter().flatten().filter_map(|leader| {
         let tokens = leader.get("tokens").and_then(Value::as_array)?;
         let opinion = tokens.iter().find(names)?;
@@ -40,7 +40,7 @@ pub(super) fn about_token(mut told: Answered, symbol: &SymbolKey) -> Answered {
         "voices": voices,
     }));
     told.unavailable.clear();
-    // Nobody talks about it: that is known.
+    // `null` means that no leader talks about it.
     told.none = &["token"];
     told.origins.clear();
     told

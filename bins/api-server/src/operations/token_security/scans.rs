@@ -1,4 +1,4 @@
-//! The scans of one token, from whoever covers its chain.
+//! The scans of one token by the scanners that cover its chain.
 
 use std::time::Duration;
 
@@ -16,21 +16,22 @@ use crate::sources::Security;
 const OKX: &str = "okx.token-scan";
 const GOPLUS: &str = "goplus.token-security";
 
-/// What the scanners said, and which of them said nothing.
+/// The answers of the scanners, and the scanners without an answer.
 #[derive(Debug)]
 pub(in crate::operations) struct Scanned {
     pub(in crate::operations) chain_id: u64,
     pub(in crate::operations) token: Address,
     /// The scans, the core source first.
     pub(in crate::operations) scans: Vec<Scan>,
-    /// Who was asked, the core source first.
+    /// The sources that were asked, the core source first.
     pub(in crate::operations) sources: Vec<Provenance>,
-    /// Who said nothing, and why.
+    /// The sources without an answer, and why.
     silent: Vec<(&'static str, String)>,
 }
 
 impl Scanned {
-    /// What kept the first silent scanner from its answer; when all answered, that none looked.
+    /// The failure of the first scanner without an answer. If all answered, the reason that none
+    /// checked.
     pub(in crate::operations) fn gap(&self) -> (String, &'static str) {
         match self.silent.first() {
             Some((source, reason)) => (reason.clone(), source),
@@ -44,8 +45,8 @@ impl Scanned {
     }
 }
 
-/// Asks both scanners at once: on the home chain OKX comes first, elsewhere GoPlus. One scan is
-/// enough to answer.
+/// Asks both scanners at once. OKX comes first on the home chain, GoPlus elsewhere. One scan is
+/// enough for an answer.
 ///
 /// # Errors
 /// `core_data_missing` when there is no scan at all.
@@ -66,7 +67,8 @@ pub(in crate::operations) async fn of(
             .map(|chains| chains.value.contains(&chain_id));
         match covered {
             Ok(true) => {}
-            // Elsewhere it is the first choice: asked even if nobody knows its list.
+            // On other chains GoPlus is the first choice and is asked even if its list of chains is
+            // unavailable.
             Err(_) if !home => {}
             Ok(false) => return Err(Silent::NotCovered),
             Err(error) => return Err(Silent::Failed(error)),
@@ -85,7 +87,7 @@ pub(in crate::operations) async fn of(
     collect(context, chain_id, token, answers)
 }
 
-/// Why a scanner said nothing.
+/// Why a scanner did not answer.
 #[derive(Debug)]
 enum Silent {
     NotCovered,
@@ -144,7 +146,7 @@ fn collect(
     Ok(scanned)
 }
 
-/// Nobody knows the token, or nobody could be asked: there is nothing to sell.
+/// The error without a scan: no scanner knows the token, or none could be asked.
 fn nothing(silent: &[(&'static str, String)]) -> ErrorReply {
     let asked = silent
         .iter()

@@ -1,4 +1,4 @@
-//! Yields and volatility: the source that has them first, and the one that stands in for it.
+//! Yields and volatility: from the preferred source, or from the one that replaces it.
 
 use std::time::Duration;
 
@@ -10,23 +10,23 @@ use crate::context::Context;
 use crate::source_report::SourceReport;
 use crate::sources::Tradfi;
 
-/// What a source told, or why it did not.
+/// The observation of a source, or its failure.
 pub(super) type Told = Result<Sourced<Observation>, Error>;
 
-/// The answer that is taken of two sources, and what became of the other one.
+/// The chosen answer of two sources, and the fate of the other one.
 pub(super) struct Chosen {
     told: Told,
     passed: Option<Passed>,
 }
 
-/// An answer that is not taken.
+/// An answer that was not chosen.
 enum Passed {
     Failed(Error),
-    /// Its sources, as those that gave nothing.
+    /// Its sources, listed as having contributed nothing.
     Older(Vec<Provenance>),
 }
 
-/// The yields, each with its place, and the failure of the source that was asked first.
+/// The yields with their places, and the failure of the source that was asked first.
 #[derive(Default)]
 pub(super) struct Curve {
     points: Vec<(&'static Instrument, &'static str, Chosen)>,
@@ -39,7 +39,7 @@ impl Chosen {
         Self { told, passed }
     }
 
-    /// The newer one of two; of two of one time the first.
+    /// The newer of two answers; the first one if both have the same time.
     fn newer(first: Sourced<Observation>, second: Told) -> Self {
         let (told, passed) = match second {
             Err(error) => (first, Passed::Failed(error)),
@@ -67,7 +67,7 @@ impl Chosen {
     }
 }
 
-/// Sources of an answer that was not taken: they age nothing, and are listed with the reason.
+/// The sources of an answer that was not chosen. They age nothing, and are listed with the reason.
 fn left_out(mut sources: Vec<Provenance>) -> Vec<Provenance> {
     for source in &mut sources {
         let reason = source.status.reason().unwrap_or("older_than_another");
@@ -78,13 +78,13 @@ fn left_out(mut sources: Vec<Provenance>) -> Vec<Provenance> {
     sources
 }
 
-/// Whether a newer answer could not be had.
+/// Whether the sources had to answer with old data.
 fn is_stale(sources: &[Provenance]) -> bool {
     let stale = |source: &Provenance| matches!(source.status, SourceStatus::Stale { .. });
     sources.iter().any(stale)
 }
 
-/// The Treasury's curve; what it does not have, and what it cannot say anew, is read from FRED.
+/// The Treasury's curve. Yields that it lacks or cannot refresh are read from FRED.
 pub(super) async fn yields(
     tradfi: &Tradfi,
     only: Option<&'static Instrument>,
@@ -120,7 +120,7 @@ pub(super) async fn yields(
     curve
 }
 
-/// VIX from the exchange, and from FRED when the exchange does not answer or cannot say anew.
+/// VIX from the exchange, or from FRED if the exchange does not answer or cannot refresh it.
 pub(super) async fn volatility(tradfi: &Tradfi, max_age: Option<Duration>) -> Chosen {
     let second = async || tradfi.fred.latest(&Instrument::VIX, max_age).await;
     match tradfi.cboe.vix(max_age).await {
@@ -133,7 +133,7 @@ pub(super) async fn volatility(tradfi: &Tradfi, max_age: Option<Duration>) -> Ch
     }
 }
 
-/// Puts curve and volatility where they belong.
+/// Fills curve and volatility into the data.
 pub(super) trait Fill {
     fn fill(self, context: &Context, data: &mut MacroData, report: &mut SourceReport);
 }

@@ -1,4 +1,4 @@
-//! A ranking as the answer shows it.
+//! Renders a ranking for the answer.
 
 use jiff::SignedDuration;
 use readings::defi::{gas, placement, recommend::HORIZON_DAYS};
@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::context::Context;
 use crate::snapshots::yield_pools;
 
-/// What nobody promises.
+/// Facts that no source guarantees.
 const NOT_GUARANTEED: [&str; 4] = [
     "the yield: it changes with every block",
     "the shares: ERC-4626 has no minimum in its calldata, so min_shares_atoms is to be compared with a fresh preview",
@@ -94,7 +94,7 @@ fn shown(plan: &Plan, rank: u64, wish: &Wish<'_>) -> Value {
     })
 }
 
-/// A product without a plan, for people and programs.
+/// Renders a product without a plan, for people and programs.
 pub(super) fn left_out(left_out: &LeftOut) -> Value {
     let product = &left_out.product;
     json!({

@@ -1,4 +1,4 @@
-//! The examples of the catalog are what these functions make of one mandate.
+//! Compares the catalog's examples with the rendering of one mandate.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn reading(time: &str, best: Pool) -> Reading {
     }
 }
 
-/// The example call's mandate, as a check after an hour leaves it.
+/// The mandate of the example call after a check an hour later.
 async fn example() -> (Kept, Vec<Value>) {
     let route = Operation::CreateYieldWatch.route();
     let body = route.example_call().body.to_string();
@@ -67,7 +67,7 @@ async fn example() -> (Kept, Vec<Value>) {
     (kept, records)
 }
 
-/// Compares the example of a route with what it should be, or writes it.
+/// Compares the example of a route with the rendered one, or writes it.
 fn compare(name: &str, data: &Value) {
     let folder = concat!(
         env!("CARGO_MANIFEST_DIR"),

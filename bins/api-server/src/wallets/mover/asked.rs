@@ -13,12 +13,12 @@ use super::amounts::most_atoms;
 use super::kept::{Half, KeptMove};
 use super::{WalletMover, reason_of, unknown};
 
-/// A position that is worth this much more than the bound, in parts of it, is not taken out whole:
-/// it earns until then.
+/// A position may exceed the bound by this fraction (one part in 10,000) and is still withdrawn
+/// completely, because it earns until then.
 const SPARE: u64 = 10_000;
 
 impl WalletMover {
-    /// The order of the first half, or the name of the reason for which there is none.
+    /// Makes the order of the first half. An error is the name of the reason against it.
     pub(super) async fn order(
         &self,
         owner: Owner,
@@ -79,7 +79,7 @@ impl WalletMover {
         Ok(Ok(kept.order(owner, action)))
     }
 
-    /// The reviewed product that a market is, or that has its id.
+    /// The reviewed product of a market, or the one with its id.
     fn product_of(&self, markets: &[Market], pool: &str) -> Option<ListedProduct> {
         self.actions.products().find(|product| {
             product.product_id == pool
@@ -88,13 +88,13 @@ impl WalletMover {
     }
 }
 
-/// The second half of a first half, with the amount that it is asked for.
+/// The second half of a first half, with the requested amount.
 pub(super) fn second_of(first: &Order) -> Option<Order> {
     let second = KeptMove::parse(&first.call)?.second();
     Some(second.order(first.owner, second.invest(second.amount)))
 }
 
-/// The market that a reviewed product is.
+/// The market of a reviewed product.
 pub(super) fn market_of_product<'a>(
     markets: &'a [Market],
     product: &ListedProduct,
@@ -110,7 +110,7 @@ pub(super) fn market_of_product<'a>(
 }
 
 impl KeptMove {
-    /// The deposit of so much into the product that is entered.
+    /// The deposit of `amount` into the product of the move.
     pub(super) fn invest(&self, amount: U256) -> Action {
         Action::Invest(InvestOrder {
             chain_id: self.chain_id,
@@ -122,7 +122,7 @@ impl KeptMove {
         })
     }
 
-    /// The order of this half. Nobody pays for it, and no call is to be answered.
+    /// The order of this half. It has no payer and answers no call.
     pub(super) fn order(&self, owner: Owner, action: Action) -> Order {
         Order {
             owner,
@@ -136,7 +136,7 @@ impl KeptMove {
         }
     }
 
-    /// The same move, as its second half keeps it.
+    /// The same move as its second half stores it.
     pub(super) fn second(&self) -> Self {
         Self {
             half: Half::Second,

@@ -1,4 +1,4 @@
-//! Where a move stands, by the intents of its halves; and the beginning of its second half.
+//! The state of a move, derived from the intents of its halves, and the start of the second half.
 
 use alloy_primitives::U256;
 use custody::Owner;
@@ -15,8 +15,8 @@ use super::{
 };
 
 impl WalletMover {
-    /// Where a move stands; `None` when it was never begun nor forbidden. A second half that is due
-    /// begins here.
+    /// The state of a move; `None` when it was neither begun nor forbidden. Starts a second half
+    /// that is due.
     pub(super) async fn stands(&self, key: &MoveKey) -> Result<Option<MoveState>, MoverError> {
         let actions = &self.actions;
         let payment = Half::First.payment(key);
@@ -36,7 +36,7 @@ impl WalletMover {
         Ok(Some(MoveState::Ended(ended)))
     }
 
-    /// How a first half ended that did not do what was asked.
+    /// The outcome of a first half that failed.
     async fn not_done(&self, first: &Intent) -> Result<MoveOutcome, MoverError> {
         let signed = self.actions.was_signed(first).await;
         if signed.map_err(|refused| unknown(&reason_of(&refused)))? {
@@ -49,7 +49,7 @@ impl WalletMover {
         })
     }
 
-    /// Where the second half stands. The first one has brought the money to the wallet.
+    /// The state of the second half. The first half has brought the money to the wallet.
     async fn second(&self, first: &Intent, kept: &KeptMove) -> Result<MoveState, MoverError> {
         let payment = Half::Second.payment_of(&kept.key);
         let Some(second) = self.actions.of_payment(payment).await.map_err(store)? else {
@@ -68,8 +68,8 @@ impl WalletMover {
         })
     }
 
-    /// Begins the second half with what has arrived. Where it cannot be begun for good, the money
-    /// stays idle in the wallet.
+    /// Begins the second half with the amount that arrived. If it can never begin, the money stays
+    /// idle in the wallet.
     async fn go_on(&self, first: &Intent, kept: &KeptMove) -> Result<MoveState, MoverError> {
         let owner: Owner = first
             .owner
@@ -90,7 +90,7 @@ impl WalletMover {
         let order = second.order(owner, second.invest(arrived(first, kept).min(kept.most)));
         let reason = match Box::pin(self.actions.begin(&order)).await {
             Ok(_) => return Ok(MoveState::UnderWay),
-            // Nothing is begun after the time of the move, whatever cannot be read now.
+            // Nothing begins after the time limit of the move, even when the reason may pass.
             Err(refused) if is_passing(&refused) && self.actions.now() < kept.valid_until => {
                 tracing::warn!(key = kept.key, %refused, "the second half of a move waits");
                 return Ok(MoveState::UnderWay);
@@ -108,7 +108,7 @@ impl WalletMover {
     }
 }
 
-/// What the end of a deposit has brought to the wallet.
+/// The amount that the withdrawal brought to the wallet.
 fn arrived(first: &Intent, kept: &KeptMove) -> U256 {
     let brought = first.received().filter(|(step, expected, _)| {
         step.kind == StepKind::Call
@@ -120,7 +120,7 @@ fn arrived(first: &Intent, kept: &KeptMove) -> U256 {
         .fold(U256::ZERO, U256::saturating_add)
 }
 
-/// The end of a move whose deposit stands.
+/// The outcome of a move whose deposit succeeded.
 fn moved(deposit: &Intent, kept: &KeptMove) -> Result<MoveOutcome, MoverError> {
     let amount = deposit.plan.get("amount").and_then(Value::as_str);
     let amount: Option<calldata_checks::Decimal> = amount.and_then(|amount| amount.parse().ok());
@@ -144,7 +144,7 @@ fn failed(intent: &Intent, reason: &str, before: Option<alloy_primitives::B256>)
     }
 }
 
-/// Why an intent did not do what was asked.
+/// Why an intent failed.
 fn halted(intent: &Intent) -> String {
     let short = |received: U256, least: U256| received < least;
     match &intent.halted {
