@@ -373,7 +373,7 @@ mod tests {
     fn an_answer_is_fresh_while_each_of_its_parts_is() {
         let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
         let ago = |seconds: i64| Timestamp::from_second(now.as_second() - seconds).unwrap();
-        let told = |parts: &[(i64, u64)]| {
+        let freshness = |parts: &[(i64, u64)]| {
             let parts = parts
                 .iter()
                 .map(|&(age, fresh)| Part::at("part", ago(age), fresh));
@@ -382,11 +382,11 @@ mod tests {
         };
         // The oldest part is 900 s old. The price goes stale in 50 s, and so does the answer. The
         // bound stays the same.
-        assert_eq!(told(&[(900, 4500), (10, 60)]), ((true, 50), 4500));
-        assert_eq!(told(&[(905, 4500), (15, 60)]), ((true, 45), 4500));
+        assert_eq!(freshness(&[(900, 4500), (10, 60)]), ((true, 50), 4500));
+        assert_eq!(freshness(&[(905, 4500), (15, 60)]), ((true, 45), 4500));
         // The price is stale already, however old the rest is.
-        assert_eq!(told(&[(900, 4500), (61, 60)]), ((false, 0), 4500));
-        assert_eq!(told(&[(5, 60)]), ((true, 55), 60));
+        assert_eq!(freshness(&[(900, 4500), (61, 60)]), ((false, 0), 4500));
+        assert_eq!(freshness(&[(5, 60)]), ((true, 55), 60));
     }
 
     #[test]
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_names_things_does_not_age_an_answer() {
+    fn names_alone_do_not_age_an_answer() {
         let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
         let hour_ago = Timestamp::from_second(now.as_second() - 3600).unwrap();
         let price = Provenance::local("price", now);
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn no_null_is_silent() {
+    fn every_null_is_explained() {
         let answered = Answered {
             data: Object::from(
                 json!({"a": null, "rows": [{"b": null, "c": 1}, {"b": 2, "c": null}], "leg": {"x": null}, "next_cursor": null}),
@@ -447,7 +447,7 @@ mod tests {
             .complete()
             .unavailable
             .into_iter()
-            .map(|gap| (gap.field, gap.reason))
+            .map(|entry| (entry.field, entry.reason))
             .collect();
         let unnamed = |field: &str| (field.to_owned(), "not_named_by_source".to_owned());
         assert_eq!(

@@ -85,7 +85,7 @@ pub(crate) fn rules(config: &Config) -> Result<Option<PlanRules>, Problem> {
 /// # Errors
 /// A [`Problem`] that names the key and the file.
 pub(crate) fn fees(path: &Path) -> Result<FeePolicy, Problem> {
-    let wrong = |said: &str| Problem::new(KEY, format!("{}: {said}", path.display()));
+    let wrong = |message: &str| Problem::new(KEY, format!("{}: {message}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| {
         let message = format!("cannot read {}: {}", path.display(), error.kind());
         Problem::new(KEY, message)

@@ -21,7 +21,7 @@ use server_process::{METRICS_MEDIA_TYPE, readiness};
 use settlement::Settler;
 
 pub(crate) use self::dependencies::Dependencies;
-use self::dependencies::{Fault, Look};
+use self::dependencies::{FailedDependency, Look};
 use self::offered::{routes, unpayable};
 use self::rows::{chains, freshness, source_row};
 use crate::Sources;
@@ -121,7 +121,7 @@ impl Free {
             aggr_deferred,
         } = self.dependencies.look(processor).await;
         if self.draining.is_draining() {
-            faults.push(Fault {
+            faults.push(FailedDependency {
                 component: "server",
                 reason: "draining".to_owned(),
             });

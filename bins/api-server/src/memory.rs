@@ -3,7 +3,7 @@
 //!
 //! With a store the readings survive a restart. Without one the memory starts empty.
 
-mod kept;
+mod store;
 pub(crate) mod posts;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use readings::{Decimal, Figure, percent_change};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::kept::keep;
+pub(crate) use self::store::keep;
 
 /// The most subjects that are remembered at once.
 const MOST_SUBJECTS: usize = 1_000;
@@ -213,7 +213,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_reading_of_just_now_is_none_to_compare_with() {
+    fn a_recent_reading_is_not_compared() {
         let memory = Memory::default();
         memory.compare("a", reading(0, 100));
         let soon = Remembered {

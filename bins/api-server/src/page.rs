@@ -147,7 +147,7 @@ fn route(page: &mut String, catalog: &Catalog, operation: Operation) {
         page,
         r##"<details id="{name}"{off}><summary><span class="method {class}">{method}</span> <code>{path}</code> <span class="price">{price}</span> <span class="what">{summary}{mark}</span></summary>
 <p>{description} Refused uncharged when {refuses}.</p>
-{said}{parameters}<pre class="copy"><code>{curl}</code></pre>
+{reason}{parameters}<pre class="copy"><code>{curl}</code></pre>
 "##,
         name = operation.name(),
         off = if unserved.is_some() {
@@ -166,7 +166,7 @@ fn route(page: &mut String, catalog: &Catalog, operation: Operation) {
         },
         description = escape(route.description),
         refuses = escape(route.refuses),
-        said = unserved.map_or_else(String::new, why),
+        reason = unserved.map_or_else(String::new, why),
         parameters = parameters(route),
         curl = escape(&match route.takes_body() {
             true => format!(

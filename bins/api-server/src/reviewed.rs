@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_reviewed_is_counted_once_for_each_contract() {
+    fn an_unreviewed_contract_is_counted_once() {
         let unreviewed = Unreviewed::default();
         let router = |byte: u8| {
             Error::from(Refusal::RouterUnreviewed {

@@ -9,7 +9,7 @@ mod plans;
 mod prices;
 mod refused;
 mod sending;
-mod shown;
+mod view;
 mod unanswered;
 
 pub(crate) use self::{
@@ -18,7 +18,7 @@ pub(crate) use self::{
     prices::token_usd,
     refused::{refused, without_effect},
     sending::{Sending, nodes, with_products},
-    shown::{moved, realised, shown},
+    view::{intent_view, moved, realised},
     unanswered::{KeptCall, answer_again},
 };
 pub use self::{

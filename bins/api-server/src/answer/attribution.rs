@@ -4,14 +4,14 @@ use data_sources::{Attribution, Provenance, SourceStatus, attribution};
 
 /// The attributions of the sources that contributed, each upstream once.
 pub(super) fn attributed(sources: &[Provenance]) -> Vec<&'static Attribution> {
-    let mut said: Vec<&'static Attribution> = Vec::new();
+    let mut attributions: Vec<&'static Attribution> = Vec::new();
     let gave = sources
         .iter()
         .filter(|source| !matches!(source.status, SourceStatus::Unavailable { .. }));
     for wanted in gave.filter_map(|source| attribution(source.source)) {
-        if !said.contains(&wanted) {
-            said.push(wanted);
+        if !attributions.contains(&wanted) {
+            attributions.push(wanted);
         }
     }
-    said
+    attributions
 }

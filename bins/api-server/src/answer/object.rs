@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_rendered_is_taken_again_of_the_same_data_only() {
+    fn an_object_is_reused_for_the_same_data_only() {
         let last = LastRendered::default();
         let (old, new): (Arc<[u8]>, Arc<[u8]>) = (Arc::from([1]), Arc::from([1]));
         let render = |of: &Arc<[u8]>, part: usize, value: &str| {

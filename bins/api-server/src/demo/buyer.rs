@@ -37,7 +37,7 @@ pub(crate) enum BuyerError {
 }
 
 /// The server's answer.
-pub(crate) struct Answer {
+pub(crate) struct BuyerAnswer {
     pub(crate) status: u16,
     pub(crate) body: Value,
     /// The body as text, to compare two answers.
@@ -75,7 +75,7 @@ impl Buyer {
         &self,
         target: &str,
         payment: Option<&str>,
-    ) -> Result<Answer, BuyerError> {
+    ) -> Result<BuyerAnswer, BuyerError> {
         let mut request = Request::get(target);
         if let Some(payment) = payment {
             request = request.header(header::PAYMENT_SIGNATURE, payment);
@@ -89,7 +89,7 @@ impl Buyer {
         target: &str,
         body: String,
         payment: Option<&str>,
-    ) -> Result<Answer, BuyerError> {
+    ) -> Result<BuyerAnswer, BuyerError> {
         let request = Request::post(target);
         let mut request = request.header(http::header::CONTENT_TYPE, "application/json");
         if let Some(payment) = payment {
@@ -102,7 +102,7 @@ impl Buyer {
         &self,
         request: http::request::Builder,
         body: String,
-    ) -> Result<Answer, BuyerError> {
+    ) -> Result<BuyerAnswer, BuyerError> {
         let stream = TcpStream::connect(self.server).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
@@ -128,7 +128,7 @@ impl Buyer {
         let body = response.into_body().collect().await?.to_bytes();
         let text = String::from_utf8_lossy(&body).into_owned();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Ok(Answer {
+        Ok(BuyerAnswer {
             status,
             body,
             text,

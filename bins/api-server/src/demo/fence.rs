@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use self::messages::{now, project, sign};
 pub use self::stage::{EmbeddedPlan, FenceStage, FenceStageError};
 use super::DemoError;
-use super::buyer::{Answer, Buyer, BuyerError};
+use super::buyer::{BuyerAnswer, Buyer, BuyerError};
 use super::transcript::{dollars, ether, member, settled, step};
 
 /// Owns the sub-wallet and signs the grant.
@@ -217,20 +217,20 @@ impl<'a> Round<'a> {
     }
 
     async fn sent(&self, digest: B256, out: &mut impl Write) -> Result<(), DemoError> {
-        let said = self.end(8, digest).await?;
-        let landed = member(&said, "/landed/amount").as_str().unwrap_or_default();
+        let answer = self.end(8, digest).await?;
+        let landed = member(&answer, "/landed/amount").as_str().unwrap_or_default();
         let weth = self.stage.base.balance_of(base::WETH, self.wallet)?;
-        let steps = member(&said, "/steps")
+        let steps = member(&answer, "/steps")
             .as_array()
             .map_or(&[][..], Vec::as_slice);
-        let holds = *member(&said, "/state") == "done"
-            && *member(&said, "/landed/ok") == true
+        let holds = *member(&answer, "/state") == "done"
+            && *member(&answer, "/landed/ok") == true
             && landed == weth.to_string()
             && steps.len() == 3
-            && *member(&said, "/allowance_read_back") == "0"
+            && *member(&answer, "/allowance_read_back") == "0"
             && self.allowance()?.is_zero();
         if !holds {
-            return Err(step(8, "three sealed steps, and the output", &said.text));
+            return Err(step(8, "three sealed steps, and the output", &answer.text));
         }
         writeln!(
             out,
@@ -278,13 +278,13 @@ impl<'a> Round<'a> {
             .post("/delegation/revocations", signed, None)
             .await?;
         expect(9, "200 revoked", &answer, 200, "/state", "revoked")?;
-        let said = self.end(9, digest).await?;
-        let holds = *member(&said, "/state") == "halted_clean"
-            && *member(&said, "/allowance_read_back") == "0"
+        let answer = self.end(9, digest).await?;
+        let holds = *member(&answer, "/state") == "halted_clean"
+            && *member(&answer, "/allowance_read_back") == "0"
             && self.allowance()?.is_zero()
             && self.stage.base.balance_of(base::WETH, self.wallet)? == before;
         if !holds {
-            return Err(step(9, "halted_clean without an allowance", &said.text));
+            return Err(step(9, "halted_clean without an allowance", &answer.text));
         }
         writeln!(out, "\n9. The owner ends it in the middle of a second plan")?;
         writeln!(
@@ -293,7 +293,7 @@ impl<'a> Round<'a> {
             dollars(allowed)
         )?;
         writeln!(out, "   POST /delegation/revocations\n   200 revoked")?;
-        let text = |pointer: &str| member(&said, pointer).as_str().unwrap_or_default();
+        let text = |pointer: &str| member(&answer, pointer).as_str().unwrap_or_default();
         writeln!(
             out,
             "   halted_clean at {}: {}",
@@ -345,7 +345,7 @@ impl<'a> Round<'a> {
         Ok(out.flush()?)
     }
 
-    async fn submit(&self, number: u8, body: &Value) -> Result<Answer, DemoError> {
+    async fn submit(&self, number: u8, body: &Value) -> Result<BuyerAnswer, DemoError> {
         let answer = self
             .server
             .post("/delegation/submissions", body.to_string(), None)
@@ -357,17 +357,17 @@ impl<'a> Round<'a> {
     }
 
     /// Waits for the end of a plan and returns its state.
-    async fn end(&self, number: u8, digest: B256) -> Result<Answer, DemoError> {
+    async fn end(&self, number: u8, digest: B256) -> Result<BuyerAnswer, DemoError> {
         let begun = Instant::now();
         loop {
             let path = format!("/delegation/submissions/{digest}");
-            let said = self.server.get(&path, None).await?;
-            let state = member(&said, "/state").as_str().unwrap_or_default();
+            let answer = self.server.get(&path, None).await?;
+            let state = member(&answer, "/state").as_str().unwrap_or_default();
             if matches!(state, "done" | "halted_clean" | "halted_dirty") {
-                return Ok(said);
+                return Ok(answer);
             }
-            if said.status != 200 || begun.elapsed() > PATIENCE {
-                return Err(step(number, "a plan at its end", &said.text));
+            if answer.status != 200 || begun.elapsed() > PATIENCE {
+                return Err(step(number, "a plan at its end", &answer.text));
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -387,7 +387,7 @@ impl<'a> Round<'a> {
 fn expect(
     number: u8,
     expected: &'static str,
-    answer: &Answer,
+    answer: &BuyerAnswer,
     status: u16,
     pointer: &str,
     word: &str,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use x402_wire::Scheme;
 
 use super::DemoError;
-use super::buyer::{Answer, Buyer};
+use super::buyer::{BuyerAnswer, Buyer};
 
 const TOKEN: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 const UNKNOWN_TOKEN: &str = "0x000000000000000000000000000000000000dEaD";
@@ -160,18 +160,18 @@ pub(super) async fn invite(buyer: &Buyer, out: &mut impl Write) -> Result<(), De
     Ok(out.flush()?)
 }
 
-pub(super) fn settled(number: u8, answer: &Answer) -> Result<String, DemoError> {
+pub(super) fn settled(number: u8, answer: &BuyerAnswer) -> Result<String, DemoError> {
     match &answer.receipt {
         Some(receipt) if answer.status == 200 && receipt.success => Ok(receipt.transaction.clone()),
         _ => Err(step(number, "200 with a receipt", &answer.text)),
     }
 }
 
-pub(super) fn member<'a>(answer: &'a Answer, pointer: &str) -> &'a Value {
+pub(super) fn member<'a>(answer: &'a BuyerAnswer, pointer: &str) -> &'a Value {
     answer.body.pointer(pointer).unwrap_or(&Value::Null)
 }
 
-fn text<'a>(answer: &'a Answer, name: &str) -> &'a str {
+fn text<'a>(answer: &'a BuyerAnswer, name: &str) -> &'a str {
     member(answer, &format!("/meta/sources/0/{name}"))
         .as_str()
         .unwrap_or("?")

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub(super) use self::stage::{WalletStage, WalletStageError};
 use super::DemoError;
-use super::buyer::{Answer, Buyer, BuyerError};
+use super::buyer::{BuyerAnswer, Buyer, BuyerError};
 use super::transcript::{dollars, member, settled, step};
 
 /// The amount that the owner moves to the sub-wallet: 100 USDG.
@@ -154,7 +154,7 @@ impl<'a> Round<'a> {
     }
 
     /// Pays for an action.
-    async fn act(&self, route: &str, body: &Value) -> Result<Answer, DemoError> {
+    async fn act(&self, route: &str, body: &Value) -> Result<BuyerAnswer, DemoError> {
         let unpaid = self.server.post(route, body.to_string(), None).await?;
         let challenge = unpaid
             .challenge
@@ -165,7 +165,7 @@ impl<'a> Round<'a> {
     }
 
     /// Pays for an action and expects that it completes.
-    async fn completed(&self, at: u8, route: &str, body: &Value) -> Result<Answer, DemoError> {
+    async fn completed(&self, at: u8, route: &str, body: &Value) -> Result<BuyerAnswer, DemoError> {
         let done = self.act(route, body).await?;
         settled(at, &done)?;
         if member(&done, "/data/status") != "completed" {
@@ -175,7 +175,7 @@ impl<'a> Round<'a> {
     }
 
     /// Prints every transaction of an action.
-    fn shown(&self, done: &Answer, out: &mut impl Write) -> Result<(), DemoError> {
+    fn shown(&self, done: &BuyerAnswer, out: &mut impl Write) -> Result<(), DemoError> {
         let steps = member(done, "/data/steps").as_array();
         for step in steps.into_iter().flatten() {
             let of = |name: &str| step.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -203,6 +203,6 @@ fn authorized(asked: &Value) -> Result<Value, DemoError> {
     Ok(json!({ "signature": signature, "authorization": asked.get("message") }))
 }
 
-fn text<'a>(answer: &'a Answer, pointer: &str) -> &'a str {
+fn text<'a>(answer: &'a BuyerAnswer, pointer: &str) -> &'a str {
     member(answer, pointer).as_str().unwrap_or_default()
 }

@@ -27,7 +27,7 @@ pub(crate) struct Dependencies {
 /// The state of the dependencies at the last check.
 #[derive(Debug, Clone)]
 pub(super) struct Look {
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<FailedDependency>,
     /// Settlements that the gas account can still pay; `None` when another account pays.
     pub(super) settlements_left: Option<u64>,
     /// Whether scheme `aggr_deferred` can be settled; `None` while nothing can be.
@@ -36,7 +36,7 @@ pub(super) struct Look {
 
 /// A failed dependency without which paid calls cannot be served.
 #[derive(Debug, Clone)]
-pub(super) struct Fault {
+pub(super) struct FailedDependency {
     pub(super) component: &'static str,
     pub(super) reason: String,
 }
@@ -73,7 +73,7 @@ impl Dependencies {
                 aggr_deferred,
             } => (settlements_left, Some(aggr_deferred)),
             Readiness::NotReady { reason } => {
-                faults.push(Fault {
+                faults.push(FailedDependency {
                     component: "settlement",
                     reason: reason.to_string(),
                 });
@@ -81,7 +81,7 @@ impl Dependencies {
             }
         };
         if let Err(error) = processor.journal().probe().await {
-            faults.push(Fault {
+            faults.push(FailedDependency {
                 component: "ledger",
                 reason: error.to_string(),
             });
@@ -89,7 +89,7 @@ impl Dependencies {
         if let Some(fence) = &self.fence
             && let Err(error) = fence.probe().await
         {
-            faults.push(Fault {
+            faults.push(FailedDependency {
                 component: "fence",
                 reason: error.to_string(),
             });
@@ -97,7 +97,7 @@ impl Dependencies {
         if let Some(mandates) = &self.mandates
             && let Err(error) = mandates.probe().await
         {
-            faults.push(Fault {
+            faults.push(FailedDependency {
                 component: "mandates",
                 reason: error.to_string(),
             });

@@ -9,7 +9,7 @@ use data_sources::x_api::{Archive, XApi};
 use jiff::Timestamp;
 use storage::{ServerStore, StoreError};
 
-use super::kept::record;
+use super::store::record;
 
 /// The name of the dataset.
 const NAME: &str = "list_posts";

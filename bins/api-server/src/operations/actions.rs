@@ -21,7 +21,7 @@ use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::sources::Wallets;
-use crate::wallets::{refused, shown, without_effect};
+use crate::wallets::{intent_view, refused, without_effect};
 
 /// The source of an action's result.
 const SOURCE: &str = "wallet.intents";
@@ -92,7 +92,7 @@ pub(super) async fn carry_out_since(
         true => Status::Ok,
         false => Status::Accepted,
     };
-    let mut answered = Answered::new(shown(&intent), 0);
+    let mut answered = Answered::new(intent_view(&intent), 0);
     answered.as_of = Some(context.now());
     answered.sources = vec![Provenance::local(SOURCE, context.now())];
     answered.status = status;

@@ -99,12 +99,12 @@ pub(super) fn undated(
         .collect();
     reasons.sort_unstable();
     reasons.dedup();
-    let gap = |reason: &str| Unavailable {
+    let entry = |reason: &str| Unavailable {
         field: format!("data.{place}[].published_at"),
         reason: reason.to_owned(),
         source,
     };
-    reasons.into_iter().map(gap).collect()
+    reasons.into_iter().map(entry).collect()
 }
 
 /// The entry for a missing fear and greed index at `place`.

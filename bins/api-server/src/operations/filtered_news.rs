@@ -137,9 +137,9 @@ impl Found {
         } = rank(self.articles, now);
         let total = headlines.len();
         headlines.truncate(MOST);
-        let told: BTreeSet<String> = reports.into_iter().take(MOST).flatten().collect();
+        let shown: BTreeSet<String> = reports.into_iter().take(MOST).flatten().collect();
         let mut matched: Vec<String> = Vec::new();
-        let terms = self.terms.into_iter().filter(|(url, _)| told.contains(url));
+        let terms = self.terms.into_iter().filter(|(url, _)| shown.contains(url));
         for term in terms.flat_map(|(_, terms)| terms) {
             if !matched.contains(&term) {
                 matched.push(term);

@@ -126,7 +126,7 @@ pub(super) async fn for_symbol(
         });
     };
     let market = SymbolMarket::new(coin, venues);
-    name_gaps(&market, &mut report);
+    list_missing(&market, &mut report);
     Ok((market, report))
 }
 
@@ -187,7 +187,7 @@ async fn overview(
     report.cut("ranking.unranked", unranked.len(), ranked_by.unranked_total);
     report.missing("markets[].venues[].long_short", "only_with_symbol", "");
     for market in &top {
-        name_gaps(market, &mut report);
+        list_missing(market, &mut report);
     }
     Ok((top, ranked_by, report))
 }
@@ -205,7 +205,7 @@ async fn with_binance_interest(
     if markets.len() > TOP {
         let reason = "asked_of_the_largest_coins_only";
         let place = "markets[].venues[].open_interest";
-        gap(report, place, reason, "binance.open-interest");
+        list_once(report, place, reason, "binance.open-interest");
     }
     for market in markets.iter().take(TOP) {
         if market
@@ -231,7 +231,7 @@ async fn with_binance_interest(
             Ok((_, Err(error))) => {
                 report.failed(context, &error);
                 let source = error.source_id().unwrap_or_default();
-                gap(
+                list_once(
                     report,
                     "markets[].venues[].open_interest",
                     &error.reason(),
@@ -297,16 +297,16 @@ impl Gathered {
         coin: Option<&str>,
         max_age: Option<Duration>,
     ) {
-        let silent = |venue: Venue| {
+        let failures = |venue: Venue| {
             matches!(venue, Venue::Binance | Venue::Bybit)
                 && self.down.iter().any(|(down, _)| *down == venue)
         };
-        if !silent(Venue::Binance) && !silent(Venue::Bybit) {
+        if !failures(Venue::Binance) && !failures(Venue::Bybit) {
             return;
         }
-        let silent: Vec<_> = [Venue::Binance, Venue::Bybit]
+        let failures: Vec<_> = [Venue::Binance, Venue::Bybit]
             .into_iter()
-            .filter(|venue| silent(*venue))
+            .filter(|venue| failures(*venue))
             .collect();
         let predicted = match derivatives.hyperliquid.predicted(max_age).await {
             Ok(predicted) => self.report.got(predicted),
@@ -314,7 +314,7 @@ impl Gathered {
         };
         for prediction in predicted
             .iter()
-            .filter(|prediction| silent.contains(&prediction.venue))
+            .filter(|prediction| failures.contains(&prediction.venue))
         {
             let wanted = coin.map_or_else(
                 || self.readings.contains_key(&prediction.coin),
@@ -338,16 +338,16 @@ impl Gathered {
 }
 
 /// Lists the fields that the venues did not provide, each once.
-fn name_gaps(market: &SymbolMarket, report: &mut SourceReport) {
+fn list_missing(market: &SymbolMarket, report: &mut SourceReport) {
     for missing in market.venues.iter().flat_map(|reading| &reading.missing) {
         let field = format!("markets[].venues[].{}", missing.part.as_str());
-        gap(report, &field, &missing.reason, missing.source);
+        list_once(report, &field, &missing.reason, missing.source);
     }
     if market.spread_bps.is_none() {
-        gap(report, "markets[].spread_bps", "needs_two_venues", "");
+        list_once(report, "markets[].spread_bps", "needs_two_venues", "");
     }
     if !market.conflicting.is_empty() {
-        gap(
+        list_once(
             report,
             "markets[].aggregate",
             "conflicting_venues_left_out",
@@ -356,10 +356,10 @@ fn name_gaps(market: &SymbolMarket, report: &mut SourceReport) {
     }
 }
 
-fn gap(report: &mut SourceReport, field: &str, reason: &str, source: &'static str) {
+fn list_once(report: &mut SourceReport, field: &str, reason: &str, source: &'static str) {
     let full = format!("data.{field}");
-    let known = |gap: &crate::answer::Unavailable| {
-        gap.field == full && gap.reason == reason && gap.source == source
+    let known = |list_once: &crate::answer::Unavailable| {
+        list_once.field == full && list_once.reason == reason && list_once.source == source
     };
     if !report.unavailable.iter().any(known) {
         report.missing(field, reason, source);
@@ -376,16 +376,16 @@ fn unranked(down: &[(Venue, Error)]) -> ErrorReply {
     let message = "no venue that states open interest of every coin answered; name a symbol";
     ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
         .detail("reason", "no_open_interest")
-        .detail("venues", silent(down))
+        .detail("venues", failures(down))
 }
 
 fn none_answered(down: &[(Venue, Error)]) -> ErrorReply {
     ErrorReply::new(ErrorCode::UpstreamUnavailable, "no venue answered")
         .detail("reason", "no_venue_answered")
-        .detail("venues", silent(down))
+        .detail("venues", failures(down))
 }
 
-fn silent(down: &[(Venue, Error)]) -> Vec<Value> {
+fn failures(down: &[(Venue, Error)]) -> Vec<Value> {
     let venue = |(venue, error): &(Venue, Error)| json!({ "venue": venue.as_str(), "reason": error.reason() });
     down.iter().map(venue).collect()
 }

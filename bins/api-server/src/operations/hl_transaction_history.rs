@@ -51,14 +51,14 @@ pub(super) async fn answer(
     let mut items = Vec::new();
     let mut covered = window;
     let mut dropped_before = None;
-    for told in [fills, funding, ledger].into_iter().flatten() {
+    for history in [fills, funding, ledger].into_iter().flatten() {
         // A list that lacks one of the requested kinds would be misleading.
-        let told = report.got(told.map_err(|error| fault::reply(&error))?);
-        covered.start = covered.start.max(told.covered.start);
+        let history = report.got(history.map_err(|error| fault::reply(&error))?);
+        covered.start = covered.start.max(history.covered.start);
         // Data that was read a moment ago ends at that moment.
-        covered.end = covered.end.min(told.covered.end);
-        dropped_before = dropped_before.max(told.dropped_before);
-        items.extend(told.items);
+        covered.end = covered.end.min(history.covered.end);
+        dropped_before = dropped_before.max(history.dropped_before);
+        items.extend(history.items);
     }
     let shortened = covered.start > window.start;
     let page = page(

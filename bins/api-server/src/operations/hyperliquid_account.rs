@@ -62,14 +62,14 @@ pub(super) async fn answer(
     // much as ten accounts.
     let dexes: Vec<_> = accounts.iter().map(|account| account.dex.clone()).collect();
     let mut orders = Vec::new();
-    let mut told = Vec::new();
+    let mut with_orders = Vec::new();
     for dex in &dexes {
         let field = format!("open_orders[dex={dex}]");
         if let Some(of_dex) =
             report.take(context, &field, venue.open_orders(user, dex, max_age).await)
         {
             orders.extend(of_dex.iter().cloned());
-            told.push(dex);
+            with_orders.push(dex);
         }
     }
     let (first, rest) = accounts
@@ -83,7 +83,7 @@ pub(super) async fn answer(
         "positions": accounts.iter().flat_map(|account| &account.positions).collect::<Vec<_>>(),
         "spot_balances": spot.as_deref(),
         "open_orders": orders,
-        "open_orders_of": told,
+        "open_orders_of": with_orders,
     });
     let has_orders = report.has(ORDERS);
     let mut answered = Answered::new(data, FRESH_SECONDS)

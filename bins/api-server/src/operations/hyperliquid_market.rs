@@ -43,7 +43,7 @@ pub(super) async fn answer(
     let mut data = Map::new();
     let Some(coin) = coin else {
         let rows: Vec<_> = markets.iter().map(PerpMarket::from).collect();
-        name_gaps(&rows, &mut report);
+        list_missing(&rows, &mut report);
         data.insert("markets".to_owned(), json!(rows));
         return Ok(answered(data, report));
     };
@@ -52,7 +52,7 @@ pub(super) async fn answer(
         ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "coin_not_found")
     })?;
     let rows = [PerpMarket::from(market)];
-    name_gaps(&rows, &mut report);
+    list_missing(&rows, &mut report);
     data.insert("markets".to_owned(), json!(rows));
     let candles = async {
         match interval {
@@ -115,7 +115,7 @@ fn find<'a>(markets: &'a [PerpContext], dex: &str, coin: &str) -> Option<&'a Per
     })
 }
 
-fn name_gaps(rows: &[PerpMarket], report: &mut SourceReport) {
+fn list_missing(rows: &[PerpMarket], report: &mut SourceReport) {
     if rows.iter().any(|row| row.mid.is_none()) {
         report.missing("markets[].mid", "one_sided_book", MARKETS);
     }

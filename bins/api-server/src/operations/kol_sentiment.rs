@@ -38,14 +38,14 @@ pub(super) async fn answer(
             (Vec::new(), vec![unknown_leaders()])
         }
     };
-    let told = opinions(&posts, &talking, context.now()).ok_or_else(|| {
+    let opinions_of = opinions(&posts, &talking, context.now()).ok_or_else(|| {
         let reason = "too_few_leaders_with_an_opinion";
         fault::core_missing("leaders", reason).detail("least", LEAST_LEADERS)
     })?;
-    if !told.coverage.complete {
+    if !opinions_of.coverage.complete {
         warnings.push(incomplete());
     }
-    let mut answered = Answered::new(told, FRESH_SECONDS)
+    let mut answered = Answered::new(opinions_of, FRESH_SECONDS)
         .with_report(report)
         .origin("leaders", POSTS, Method::Derived)
         .origin("by_token", POSTS, Method::Derived)

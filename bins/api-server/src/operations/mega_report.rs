@@ -112,7 +112,7 @@ pub(super) async fn answer(
     ];
     let [one, two, three, four, five, six, seven] = sections.map(|section| section.call(call));
     let hyperliquid = &derivatives.hyperliquid;
-    let (digest, kols, altcoins, pools, markets, readings, said, protocols, levels) = tokio::join!(
+    let (digest, kols, altcoins, pools, markets, readings, statements, protocols, levels) = tokio::join!(
         snapshot(context, news),
         boxed(|| finished(context, &one, kol_sentiment::answer(context, news, &one))),
         boxed(|| finished(
@@ -197,7 +197,7 @@ pub(super) async fn answer(
         (YIELD, pools),
         (DERIVATIVES, markets),
         (MACRO, readings),
-        (LEADERS_SAID, said),
+        (LEADERS_SAID, statements),
         (DEFI, protocols),
     ] {
         draft.add(&section, answered, now);

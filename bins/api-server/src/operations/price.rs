@@ -1,6 +1,6 @@
 //! `GET /price`.
 
-mod asked;
+mod answers;
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use readings::token::market::TokenMarket;
 use readings::token::pools::{self, DexPair, platform_of};
 use serde_json::{Value, json};
 
-use self::asked::Asked;
+use self::answers::PriceAnswers;
 use super::fault;
 use super::token_security::trading;
 use crate::answer::{Answered, Method, Part, Unavailable, Warning, seconds};
@@ -88,7 +88,7 @@ pub(super) async fn about(
     let answered = Answered::of_parts(spot.data(), spot.parts.clone())
         .origin("price_usd", spot.source(), method)
         .origin("liquidity_usd", INFO, Method::Direct);
-    let unavailable = gap(&spot, &sources).into_iter().collect();
+    let unavailable = missing_liquidity(&spot, &sources).into_iter().collect();
     Ok(Answered {
         sources,
         unavailable,
@@ -103,19 +103,19 @@ pub(super) fn unpriced(spot: &Spot) -> Vec<Unavailable> {
         Some(_) => &[][..],
         None => &["price_usd", "source"][..],
     };
-    let gap = |member: &&str| Unavailable {
+    let entry = |member: &&str| Unavailable {
         field: format!("data.{member}"),
         reason: CONTRADICT.to_owned(),
         source: "",
     };
-    members.iter().map(gap).collect()
+    members.iter().map(entry).collect()
 }
 
 /// The entry for an unknown liquidity.
-fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
+fn missing_liquidity(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
     let source = INFO;
-    let asked = sources.iter().find(|asked| asked.source == source);
-    let reason = asked.and_then(|asked| asked.status.reason());
+    let entry = sources.iter().find(|entry| entry.source == source);
+    let reason = entry.and_then(|entry| entry.status.reason());
     spot.liquidity_usd.is_none().then(|| Unavailable {
         field: "data.liquidity_usd".to_owned(),
         reason: reason.unwrap_or("not_named_by_source").to_owned(),
@@ -144,36 +144,36 @@ pub(super) async fn spot(
         tokens.okx.market(token, kept),
         tokens.defillama.token_price(PLATFORM, token, kept),
     );
-    let mut asked = Asked::new(context);
-    let market = asked.take(INFO, market);
-    let price = asked.take("okx.market-price", price);
+    let mut answers = PriceAnswers::new(context);
+    let market = answers.take(INFO, market);
+    let price = answers.take("okx.market-price", price);
     let liquidity_usd = market.as_ref().and_then(|market| market.liquidity_usd);
-    asked.quotes.extend(aggregator(price, market));
-    let check = asked.take("defillama.coins", check);
+    answers.quotes.extend(aggregator(price, market));
+    let check = answers.take("defillama.coins", check);
     // An observation that is too old for the caller cannot confirm a younger one.
     let young = |quote: &Quote| within(quote, taken, now);
-    let alone = asked.quotes.is_empty();
-    asked
+    let alone = answers.quotes.is_empty();
+    answers
         .quotes
         .extend(check.filter(|quote| alone || young(quote)));
-    let agreed = agree(&asked.quotes, now);
+    let agreed = agree(&answers.quotes, now);
     if agreed.is_none_or(|agreed| agreed.confidence != Confidence::Confirmed) {
         let pairs = tokens.dexscreener.pairs(PLATFORM, token, kept).await;
-        let pool = asked.pool(PLATFORM, token, pairs);
-        let alone = asked.quotes.is_empty();
-        asked
+        let pool = answers.pool(PLATFORM, token, pairs);
+        let alone = answers.quotes.is_empty();
+        answers
             .quotes
             .extend(pool.filter(|quote| alone || within(quote, taken, now)));
     }
-    let consensus = match agree(&asked.quotes, now) {
+    let consensus = match agree(&answers.quotes, now) {
         Some(consensus) => consensus,
-        None => match traded(context, tokens, &mut asked, token, kept).await {
+        None => match traded(context, tokens, &mut answers, token, kept).await {
             Some(consensus) => consensus,
-            None => return Err(asked.failure(token)),
+            None => return Err(answers.failure(token)),
         },
     };
     let chain_id = tokens.okx.reviewed().chain_id;
-    Ok(told(&asked, token, chain_id, consensus, liquidity_usd))
+    Ok(spot_of(&answers, token, chain_id, consensus, liquidity_usd))
 }
 
 /// Reads the price of `token` on another chain, from its deepest pool on the platform of exchanges.
@@ -189,19 +189,19 @@ pub(super) async fn elsewhere(
     max_age: Option<Duration>,
 ) -> Result<Sourced<Spot>, Error> {
     let platform = platform_of(chain_id).ok_or(Error::NotPriced { token })?;
-    let mut asked = Asked::new(context);
+    let mut answers = PriceAnswers::new(context);
     let pairs = tokens.dexscreener.pairs(platform, token, max_age).await;
-    let pool = asked.pool(platform, token, pairs);
-    asked.quotes.extend(pool);
-    let Some(consensus) = agree(&asked.quotes, context.now()) else {
-        return Err(asked.failure(token));
+    let pool = answers.pool(platform, token, pairs);
+    answers.quotes.extend(pool);
+    let Some(consensus) = agree(&answers.quotes, context.now()) else {
+        return Err(answers.failure(token));
     };
     let liquidity_usd = consensus.used.first().and_then(|quote| quote.liquidity_usd);
-    Ok(told(&asked, token, chain_id, consensus, liquidity_usd))
+    Ok(spot_of(&answers, token, chain_id, consensus, liquidity_usd))
 }
 
-fn told(
-    asked: &Asked<'_>,
+fn spot_of(
+    answers: &PriceAnswers<'_>,
     token: Address,
     chain_id: u64,
     consensus: Consensus,
@@ -214,7 +214,7 @@ fn told(
         .filter(made_of)
         .filter_map(|quote| quote.as_of)
         .min();
-    let (sources, parts) = asked.provenance(&consensus, liquidity_usd.is_some());
+    let (sources, parts) = answers.provenance(&consensus, liquidity_usd.is_some());
     let value = Spot {
         token,
         chain_id,
@@ -256,14 +256,14 @@ fn deepest(
 async fn traded(
     context: &Context,
     tokens: &Tokens,
-    asked: &mut Asked<'_>,
+    answers: &mut PriceAnswers<'_>,
     token: Address,
     max_age: Option<Duration>,
 ) -> Option<Consensus> {
     let trading = trading::smallest(&tokens.okx, token, max_age);
     let Ok(trading) = tokio::time::timeout(TRADE_PATIENCE, trading).await else {
         let limit_ms = u64::try_from(TRADE_PATIENCE.as_millis()).unwrap_or(u64::MAX);
-        asked.silent(Error::Source(SourceError {
+        answers.without_price(Error::Source(SourceError {
             source: trading::SOURCE,
             kind: SourceErrorKind::Timeout { limit_ms },
         }));
@@ -271,9 +271,9 @@ async fn traded(
     };
     let mut report = SourceReport::default();
     trading.list(&mut report, context);
-    asked.list(report.sources);
+    answers.list(report.sources);
     if let Some(error) = trading.failure() {
-        asked.silent(error.clone());
+        answers.without_price(error.clone());
     }
     let price = trading.trades.traded_price_usd()?.round_sf(TRADED_DIGITS)?;
     Some(Consensus::traded(Quote {
@@ -345,7 +345,7 @@ impl Spot {
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let consensus = &self.consensus;
         let mut warnings = Vec::new();
-        let told = match (consensus.confidence, consensus.source) {
+        let decision = match (consensus.confidence, consensus.source) {
             (Confidence::Disputed, Some(source)) => Some(format!(
                 "the price is that of {source}, which most sources confirm"
             )),
@@ -353,12 +353,12 @@ impl Spot {
             (Confidence::Contradicted, _) => Some("there is no price".to_owned()),
             _ => None,
         };
-        if let (Some(told), Some(spread)) = (told, consensus.spread_pct) {
+        if let (Some(decision), Some(spread)) = (decision, consensus.spread_pct) {
             let sources: Vec<_> = consensus.used.iter().map(|quote| quote.source).collect();
             let sources = sources.join(" and ");
             warnings.push(Warning {
                 code: "prices_differ",
-                message: format!("{sources} differ by {spread} %; {told}"),
+                message: format!("{sources} differ by {spread} %; {decision}"),
             });
         }
         if let Some(weakness) = consensus.weakness {

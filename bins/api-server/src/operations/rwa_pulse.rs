@@ -47,12 +47,12 @@ pub(super) async fn answer(
         let reason = report
             .unavailable
             .first()
-            .map_or("no_reading", |gap| gap.reason.as_str());
+            .map_or("no_reading", |entry| entry.reason.as_str());
         return Err(fault::core_missing("macro", reason));
     }
     // Move the missing fields to the macro readings' place in this answer.
-    for gap in &mut report.unavailable {
-        gap.field = gap
+    for entry in &mut report.unavailable {
+        entry.field = entry
             .field
             .replace("data.yields.10y", "data.macro.us10y")
             .replace("data.yields.2y", "data.macro.us2y")
@@ -61,7 +61,7 @@ pub(super) async fn answer(
     }
     report
         .unavailable
-        .retain(|gap| !gap.field.starts_with("data.yields"));
+        .retain(|entry| !entry.field.starts_with("data.yields"));
     let mut omitted = Vec::new();
     for (name, there) in [
         ("us10y", core.us10y.is_some()),

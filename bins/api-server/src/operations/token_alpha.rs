@@ -71,7 +71,7 @@ pub(super) async fn answer(
     if let Ok(mood) = &mood {
         aged("social", &mood.sources, FRESH_SECONDS);
     }
-    let said = report
+    let social_block = report
         .take(context, "social", mood)
         .map(|mood| social(&mood));
     let (mut news_source, mut as_of) = (NEWS, None);
@@ -110,7 +110,7 @@ pub(super) async fn answer(
             of_snapshot
         }
     };
-    if news.as_ref().is_none_or(Vec::is_empty) && said.is_none() && market.is_none() {
+    if news.as_ref().is_none_or(Vec::is_empty) && social_block.is_none() && market.is_none() {
         return Err(nothing(&symbol, news.is_some(), &report));
     }
     let news = news.map(|articles| {
@@ -125,7 +125,7 @@ pub(super) async fn answer(
         "symbol": symbol.as_str(),
         "price": paid,
         "news": news,
-        "social": said,
+        "social": social_block,
         "derivatives": market,
     });
     let mut answered = Answered::of_parts(data, ages).with_report(report).origin(
@@ -209,12 +209,12 @@ fn market(
         value: (),
         sources: of_market.sources,
     });
-    let moved = of_market.unavailable.into_iter().filter_map(|gap| {
-        let rest = gap.field.strip_prefix("data.markets")?;
+    let moved = of_market.unavailable.into_iter().filter_map(|entry| {
+        let rest = entry.field.strip_prefix("data.markets")?;
         let rest = rest.split_once(']').map_or(rest, |(_, rest)| rest);
         Some(Unavailable {
             field: format!("data.derivatives{rest}"),
-            ..gap
+            ..entry
         })
     });
     report.unavailable.extend(moved);
@@ -235,7 +235,7 @@ fn price(coin: &Coin, report: &mut SourceReport) -> Option<Value> {
 /// The error without data. It differs when the sources know nothing of the symbol and when they did
 /// not answer.
 fn nothing(symbol: &SymbolKey, news_answered: bool, report: &SourceReport) -> ErrorReply {
-    let social = |gap: &Unavailable| gap.field != "data.social" || gap.reason == "symbol_not_found";
+    let social = |entry: &Unavailable| entry.field != "data.social" || entry.reason == "symbol_not_found";
     let unknown = news_answered && report.unavailable.iter().all(social);
     if unknown {
         let message = format!("nothing is known about {symbol}");

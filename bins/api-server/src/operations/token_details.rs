@@ -44,7 +44,7 @@ pub(super) async fn answer(
         .origin("price_usd", source, Method::Direct)
         .origin("market_cap_usd", source, Method::Direct);
     answered.warnings = warnings(coin);
-    answered.unavailable = gaps(coin, &found.sources);
+    answered.unavailable = missing_fields(coin, &found.sources);
     answered.cut.extend(cut(coin));
     answered.sources = found.sources;
     Ok(answered)
@@ -66,7 +66,7 @@ pub(super) async fn details(
     symbol: &SymbolKey,
     max_age: Option<Duration>,
 ) -> Result<Sourced<Coin>, Error> {
-    let mut asked = Asked::default();
+    let mut asked = CatalogueAnswers::default();
     let coins = tokens.coingecko.coins(symbol, max_age);
     let coins = match tokens.coinpaprika.source().disabled() {
         None => in_time(MARKETS, PATIENCE, coins).await,
@@ -164,7 +164,7 @@ async fn coingecko(
 
 /// The catalogues that had no answer.
 #[derive(Default)]
-struct Asked {
+struct CatalogueAnswers {
     provenance: Vec<Provenance>,
     failure: Option<Error>,
     /// A catalogue that is switched off or has no key.
@@ -172,9 +172,9 @@ struct Asked {
     unknown: bool,
 }
 
-impl Asked {
-    fn take<T>(&mut self, context: &Context, leg: Result<Sourced<T>, Error>) -> Option<Sourced<T>> {
-        match leg {
+impl CatalogueAnswers {
+    fn take<T>(&mut self, context: &Context, result: Result<Sourced<T>, Error>) -> Option<Sourced<T>> {
+        match result {
             Ok(found) => return Some(found),
             Err(Error::Source(error)) => {
                 let mode = context.mode_of(error.source);
@@ -220,19 +220,19 @@ pub(super) fn fresh_seconds(sources: &[Provenance]) -> u64 {
 }
 
 /// The fields of a coin that a source could have provided but did not.
-pub(super) fn gaps(coin: &Coin, sources: &[Provenance]) -> Vec<Unavailable> {
+pub(super) fn missing_fields(coin: &Coin, sources: &[Provenance]) -> Vec<Unavailable> {
     let failed = sources
         .iter()
         .find(|source| source.source == CONTRACTS)
         .and_then(|source| source.status.reason());
-    let gap = failed
+    let entry = failed
         .filter(|_| coin.contracts.is_none())
         .map(|reason| Unavailable {
             field: "data.contracts".to_owned(),
             reason: reason.to_owned(),
             source: CONTRACTS,
         });
-    gap.into_iter().collect()
+    entry.into_iter().collect()
 }
 
 /// Records how many other coins with the symbol are listed.

@@ -154,7 +154,7 @@ pub(super) fn unknowns(
     scanned: &Scanned,
     at: &str,
 ) {
-    let (reason, source) = scanned.gap();
+    let (reason, source) = scanned.why_missing();
     for check in Check::ALL {
         if findings.check(check).is_none() {
             report.missing(&format!("{at}checks.{check}.value"), reason.clone(), source);

@@ -1,7 +1,7 @@
 //! `GET /tradfi-data`.
 
 mod futures;
-mod told;
+mod rates;
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use readings::rwa::MacroCore;
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
-use self::told::{Curve, Fill, Told, volatility, yields};
+use self::rates::{Curve, Fill, ObservationResult, volatility, yields};
 use super::fault;
 use crate::answer::{Answered, Method, Part};
 use crate::call::Call;
@@ -59,14 +59,14 @@ pub(super) async fn answer(
         let reason = report
             .unavailable
             .first()
-            .map_or("no_reading", |gap| gap.reason.as_str());
+            .map_or("no_reading", |missing| missing.reason.as_str());
         return Err(fault::core_missing("readings", reason));
     }
     let fresh_seconds = data.fresh_seconds();
     let derived = data.dollar.derived_index.is_some();
     let places = places(&data);
     let shown = match only {
-        Some(_) => without_gaps(json!(data)),
+        Some(_) => only_requested(json!(data)),
         None => json!(data),
     };
     let mut answered = Answered::new(shown, fresh_seconds).with_report(report);
@@ -268,7 +268,7 @@ fn read(
     report: &mut SourceReport,
     place: &str,
     instrument: &'static Instrument,
-    answer: Told,
+    answer: ObservationResult,
 ) -> Option<Reading> {
     let observation = report.take(context, place, answer)?;
     judge(context, report, place, instrument, &observation)
@@ -289,7 +289,7 @@ fn judge(
 }
 
 /// The groups with the single requested reading.
-fn without_gaps(data: Value) -> Value {
+fn only_requested(data: Value) -> Value {
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),

@@ -32,9 +32,9 @@ pub(super) async fn answer(
     );
     let mut report = SourceReport::default();
     let mut failures = Vec::new();
-    let searched = leg(&mut report, context, &mut failures, searched);
-    let hot = leg(&mut report, context, &mut failures, hot);
-    let moods = leg(&mut report, context, &mut failures, moods);
+    let searched = ranking(&mut report, context, &mut failures, searched);
+    let hot = ranking(&mut report, context, &mut failures, hot);
+    let moods = ranking(&mut report, context, &mut failures, moods);
     let mentioned: Option<Vec<MentionedSymbol>> = moods.map(|moods| {
         let mentioned = moods.tokens.into_iter().map(|mood| MentionedSymbol {
             symbol: mood.symbol,
@@ -79,13 +79,13 @@ pub(super) async fn answer(
 }
 
 /// The value of a ranking that answered. A failed ranking is listed among the sources.
-fn leg<T>(
+fn ranking<T>(
     report: &mut SourceReport,
     context: &Context,
     failures: &mut Vec<Error>,
-    leg: Result<data_sources::Sourced<T>, Error>,
+    ranking: Result<data_sources::Sourced<T>, Error>,
 ) -> Option<T> {
-    match leg {
+    match ranking {
         Ok(found) => Some(report.got(found)),
         Err(error) => {
             report.failed(context, &error);

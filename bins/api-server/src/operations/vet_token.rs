@@ -79,7 +79,7 @@ pub(super) async fn answer(
     let price = priced(context, &mut report, spot, &trading);
     token_security::unknowns(&mut report, &findings, &scanned, "security.");
     token_security::left_out(&mut report, &findings, "security.");
-    gaps(&mut report, &vetting.judgement, &trading, scanned.core());
+    list_missing(&mut report, &vetting.judgement, &trading, scanned.core());
     if let Some(reason) = holding.missing {
         report.missing("holders.top10_is_lower_bound", reason, holders::SOURCE);
     }
@@ -205,7 +205,7 @@ fn quote(probe: &Probe, side: TradeSide) -> Value {
 }
 
 /// Lists the fields that the quotes leave open.
-fn gaps(report: &mut SourceReport, judgement: &Judgement, trading: &Trading, core: &'static str) {
+fn list_missing(report: &mut SourceReport, judgement: &Judgement, trading: &Trading, core: &'static str) {
     let trades = &trading.trades;
     let reason = |side| missing(trades, side).unwrap_or_else(|| "not_quoted".to_owned());
     for (side, member) in [(TradeSide::Buy, "can_buy"), (TradeSide::Sell, "can_sell")] {

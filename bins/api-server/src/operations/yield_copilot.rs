@@ -7,7 +7,7 @@
 //! that does not fit, or about which a fact is unknown, is left out and listed.
 
 mod ranking;
-mod shown;
+mod view;
 
 use readings::defi::grade::Appetite;
 use readings::symbol::SymbolKey;
@@ -80,7 +80,7 @@ pub(super) async fn answer(
             let action = Action::Invest(invest(&first.product, wish.amount));
             carry_out_since(since, context, wallets, actions, call, action).await
         }
-        None => Ok(shown::answered(context, call, &wish, ranking)),
+        None => Ok(view::answered(context, call, &wish, ranking)),
     }
 }
 
@@ -143,9 +143,9 @@ fn invest(product: &ListedProduct, amount: &str) -> InvestOrder {
 /// The error without a plan; nothing is sold then. If a fact was unavailable, the call may be
 /// repeated.
 fn no_plan(ranking: &Ranking) -> ErrorReply {
-    let rows: Vec<Value> = ranking.left_out.iter().map(shown::left_out).collect();
-    let gap = ranking.left_out.iter().find(|left_out| left_out.is_gap);
-    let refused = match gap {
+    let rows: Vec<Value> = ranking.left_out.iter().map(view::left_out).collect();
+    let unread = ranking.left_out.iter().find(|left_out| left_out.is_gap);
+    let refused = match unread {
         Some(LeftOut { reason, .. }) => fault::core_missing("plans", reason.clone()),
         None => {
             let message = "no reviewed product fits the amount and the risk";

@@ -25,7 +25,7 @@ const USUAL_TOKENS: [&str; 3] = ["USDT0", "USDG", "USDC"];
 const BESIDE: &str = "markets[].also_reported";
 const DEFAULT_LIMIT: u64 = 50;
 
-type Leg = Result<Sourced<std::sync::Arc<Vec<Quoted>>>, Error>;
+type SideReading = Result<Sourced<std::sync::Arc<Vec<Quoted>>>, Error>;
 
 pub(super) async fn answer(
     context: &Context,
@@ -54,10 +54,10 @@ pub(super) async fn answer(
     edition.count_in(&mut report);
 
     let chain_id = filter.chain_id.unwrap_or(aave::CHAIN_ID);
-    let (okx, aave) = beside(defi, call, &filter, chain_id).await;
+    let (okx, aave) = other_sources(defi, call, &filter, chain_id).await;
     let mut others = Vec::new();
-    for leg in [Some(okx), aave].into_iter().flatten() {
-        let quoted = report.take(context, BESIDE, leg);
+    for reading in [Some(okx), aave].into_iter().flatten() {
+        let quoted = report.take(context, BESIDE, reading);
         others.extend(
             quoted
                 .iter()
@@ -113,7 +113,7 @@ fn name_unsplit(rows: &[Market], report: &mut SourceReport) {
 }
 
 /// Reads the sources beside the edition at the same time. Aave is read on its own chain only.
-async fn beside(defi: &Defi, call: &Call, filter: &Filter, chain_id: u64) -> (Leg, Option<Leg>) {
+async fn other_sources(defi: &Defi, call: &Call, filter: &Filter, chain_id: u64) -> (SideReading, Option<SideReading>) {
     let tokens = match &filter.asset {
         Some(asset) => vec![asset.to_string()],
         None => USUAL_TOKENS.map(str::to_owned).to_vec(),

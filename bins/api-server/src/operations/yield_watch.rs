@@ -1,6 +1,6 @@
 //! The `/yield-watch` routes: the mandates of the call's payer.
 
-mod shown;
+mod view;
 
 use data_sources::Provenance;
 use jiff::Timestamp;
@@ -87,7 +87,7 @@ impl Watch<'_> {
         let kept = made.map_err(|error| refused(&error, call))?;
         Ok(Answered {
             status: Status::Created,
-            ..answered(mandates, shown::mandate(&kept, mandates.now()))
+            ..answered(mandates, view::mandate(&kept, mandates.now()))
         })
     }
 }
@@ -98,7 +98,7 @@ async fn list(mandates: &Mandates, owner: &str, call: &Call) -> Result<Answered,
     let now = mandates.now();
     if let Some(id) = parameters.text("id") {
         let kept = mandates.find(owner, id).await.map_err(refused)?;
-        let data = json!({"mandates": [shown::mandate(&kept, now)], "next_cursor": null});
+        let data = json!({"mandates": [view::mandate(&kept, now)], "next_cursor": null});
         return Ok(answered(mandates, data));
     }
     let limit = parameters.integer("limit");
@@ -122,7 +122,7 @@ async fn list(mandates: &Mandates, owner: &str, call: &Call) -> Result<Answered,
     let last = kept.last().filter(|_| goes_on);
     let data = json!({
         "next_cursor": last.map(|last| &last.watched.mandate().id),
-        "mandates": kept.iter().map(|kept| shown::mandate(kept, now)).collect::<Vec<_>>(),
+        "mandates": kept.iter().map(|kept| view::mandate(kept, now)).collect::<Vec<_>>(),
     });
     Ok(answered(mandates, data))
 }

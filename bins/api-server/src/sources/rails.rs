@@ -35,11 +35,11 @@ impl Rails {
         connect: &Connect<'_>,
         fees: Option<&FeePolicy>,
     ) -> Result<Self, ServeError> {
-        let lifi = connect.one("lifi", |transport, said, clock| {
-            Lifi::new(transport, said.into(), clock)
+        let lifi = connect.one("lifi", |transport, settings, clock| {
+            Lifi::new(transport, settings.into(), clock)
         })?;
-        let circle = connect.one("circle", |transport, said, clock| {
-            Circle::new(transport, said.into(), clock)
+        let circle = connect.one("circle", |transport, settings, clock| {
+            Circle::new(transport, settings.into(), clock)
         })?;
         let own = fees.and_then(FeePolicy::own);
         let integrator = fees.map_or(connect.brand(), |fees| &fees.integrator);

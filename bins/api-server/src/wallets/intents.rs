@@ -7,7 +7,7 @@ use http_edge::RequestId;
 use route_catalog::ErrorCode;
 use wallet_actions::{IntentId, WalletActions};
 
-use super::shown;
+use super::intent_view;
 use crate::reply::{self, ErrorReply, NO_STORE, Reply};
 
 /// The path prefix of intents.
@@ -21,7 +21,7 @@ pub(crate) async fn answer(parts: &Parts, actions: Option<&WalletActions>, id: R
     };
     match actions.find(&intent).await {
         Ok(Some(intent)) => {
-            let mut reply = reply::json(StatusCode::OK, shown(&intent).to_string());
+            let mut reply = reply::json(StatusCode::OK, intent_view(&intent).to_string());
             reply.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
             reply
         }

@@ -9,10 +9,10 @@
 //! or cancelled is forbidden before the answer is given, so nothing can begin it later.
 
 mod amounts;
-mod asked;
+mod first_half;
 mod halves;
 mod holdings;
-mod kept;
+mod record;
 
 use std::sync::{Arc, Weak};
 
@@ -26,7 +26,7 @@ use wallet_actions::{
 use watch_server::{Holdings, MoveState, Mover, MoverError, MoverFuture, Stop, Yields};
 use yield_watch::{Mandate, MoveKey, MoveOutcome, Proposal};
 
-use self::kept::{Half, KeptMove};
+use self::record::{Half, MoveRecord};
 
 /// The reason that is recorded when an owner cancels an order.
 const CANCELLED: &str = "cancelled";
@@ -86,7 +86,7 @@ impl WalletMover {
     async fn begin(&self, mandate: &Mandate, asked: &Proposal) -> Result<MoveState, MoverError> {
         let key = &asked.key;
         let owner = owner_of(mandate)?;
-        if let Some(state) = self.stands(key).await? {
+        if let Some(state) = self.state_of(key).await? {
             return Ok(state);
         }
         let _turn = self.turns.take(owner.address()).await;
@@ -128,7 +128,7 @@ impl WalletMover {
     /// Begins the first half if the second half would be accepted now. Otherwise money could leave
     /// a product for one that is paused.
     async fn begin_judged(&self, order: &Order) -> Result<Intent, Refused> {
-        if let (Action::Divest(_), Some(second)) = (&order.action, asked::second_of(order)) {
+        if let (Action::Divest(_), Some(second)) = (&order.action, first_half::second_of(order)) {
             self.actions.judge_deposit(&second).await?;
         }
         self.actions.begin(order).await
@@ -176,13 +176,13 @@ impl WalletMover {
         let since = now.saturating_sub(MOVE_SECONDS);
         let intents = self.actions.of_owner(owner, since, MOST_INTENTS).await;
         for intent in intents.map_err(store)? {
-            let Some(kept) = KeptMove::of(&intent).filter(|kept| kept.valid_until > now) else {
+            let Some(record) = MoveRecord::of(&intent).filter(|record| record.valid_until > now) else {
                 continue;
             };
-            if kept.half != Half::First || !kept.leaves || intent.state != State::Completed {
+            if record.half != Half::First || !record.leaves || intent.state != State::Completed {
                 continue;
             }
-            let second = Half::Second.payment_of(&kept.key);
+            let second = Half::Second.payment_of(&record.key);
             let begun = self.actions.of_payment(second).await.map_err(store)?;
             let forbidden = self.actions.forbidden(second).await.map_err(store)?;
             if begun.is_none() && forbidden.is_none() {
@@ -211,7 +211,7 @@ impl Mover for WalletMover {
     }
 
     fn state<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Option<MoveState>> {
-        Box::pin(self.stands(key))
+        Box::pin(self.state_of(key))
     }
 
     fn cancel<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Stop> {
@@ -248,12 +248,12 @@ fn never_begun(reason: &str) -> MoveOutcome {
 
 /// The last transaction of an intent that is in a block.
 fn last_transaction(intent: &Intent) -> Option<alloy_primitives::B256> {
-    let mut stands = intent
+    let mut landed = intent
         .steps
         .iter()
         .rev()
         .filter_map(|step| step.status.at());
-    stands.next().map(|at| at.transaction)
+    landed.next().map(|at| at.transaction)
 }
 
 /// Whether the same order may be accepted later.

@@ -249,7 +249,7 @@ impl WalletsSection {
 mod tests {
     use super::*;
 
-    fn said(section: &CustodySection) -> Vec<String> {
+    fn found(section: &CustodySection) -> Vec<String> {
         let mut problems = Vec::new();
         section.check(&mut problems);
         problems.iter().map(ToString::to_string).collect()
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn each_provider_has_its_own_keys() {
         let local = CustodySection::local("wallets".into(), "secret".into());
-        assert_eq!(said(&local), [""; 0]);
+        assert_eq!(found(&local), [""; 0]);
         let turnkey = CustodySection {
             organization_id: Some("0a1b2c3d-0000-4000-8000-000000000001".to_owned()),
             api_public_key: Some(
@@ -267,7 +267,7 @@ mod tests {
             api_private_key: Some("33".repeat(32).into()),
             ..CustodySection::of(CustodyProvider::Turnkey)
         };
-        assert_eq!(said(&turnkey), [""; 0]);
+        assert_eq!(found(&turnkey), [""; 0]);
         assert!(turnkey.turnkey().is_some() && local.turnkey().is_none());
         let cases = [
             (
@@ -322,16 +322,16 @@ mod tests {
             ),
         ];
         for (section, expected) in cases {
-            let said = said(&section);
-            assert_eq!(said.len(), expected.len(), "{said:?}");
-            for (said, expected) in said.iter().zip(expected) {
-                assert!(said.starts_with(expected), "{said}");
+            let found = found(&section);
+            assert_eq!(found.len(), expected.len(), "{found:?}");
+            for (found, expected) in found.iter().zip(expected) {
+                assert!(found.starts_with(expected), "{found}");
             }
         }
     }
 
     #[test]
-    fn what_the_gas_account_gives_is_bounded() {
+    fn the_gas_account_has_limits() {
         for (of_owner, of_all, key) in [
             (2, 50, None),
             (50, 50, None),
@@ -346,9 +346,9 @@ mod tests {
             };
             let mut problems = Vec::new();
             section.check(&mut problems);
-            let said: Vec<String> = problems.iter().map(|it| format!("{it:?}")).collect();
-            assert_eq!(said.len(), usize::from(key.is_some()), "{said:?}");
-            assert!(said.concat().contains(key.unwrap_or_default()), "{said:?}");
+            let found: Vec<String> = problems.iter().map(|it| format!("{it:?}")).collect();
+            assert_eq!(found.len(), usize::from(key.is_some()), "{found:?}");
+            assert!(found.concat().contains(key.unwrap_or_default()), "{found:?}");
         }
     }
 }

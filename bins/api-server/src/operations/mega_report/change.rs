@@ -32,7 +32,7 @@ pub(super) fn since_yesterday(
     let sections = &draft.sections;
     let of_leaders = sections
         .get("leaders_said")
-        .and_then(|said| said.get("change"));
+        .and_then(|leaders| leaders.get("change"));
     let change = json!({
         "news": news,
         "leaders": of_leaders,
@@ -79,7 +79,7 @@ fn derivatives(memory: &Memory, sections: &Map<String, Value>, now: Timestamp) -
         Some(json!({ "symbol": symbol, "oi_pct": oi_pct, "funding_8h_bps": funding }))
     };
     let changed: Vec<Value> = named(&markets, "symbol").filter_map(row).collect();
-    told(&compared, [("markets", json!(changed))])
+    changed_since(&compared, [("markets", json!(changed))])
 }
 
 /// The change of value locked: the total, the largest chains and the largest protocols.
@@ -110,7 +110,7 @@ fn locked(memory: &Memory, sections: &Map<String, Value>, now: Timestamp) -> Opt
     ];
     let total = compared.percent("total");
     let total = total.map(|total| ("total_pct", json!(total)));
-    told(&compared, total.into_iter().chain(lists))
+    changed_since(&compared, total.into_iter().chain(lists))
 }
 
 /// The change of the volatility index and of yields.
@@ -129,10 +129,10 @@ fn readings(memory: &Memory, sections: &Map<String, Value>, now: Timestamp) -> O
         Some(json!({ "of": tenor, "change_bp": change }))
     });
     let changed: Vec<Value> = vix.into_iter().chain(yields).collect();
-    told(&compared, [("readings", json!(changed))])
+    changed_since(&compared, [("readings", json!(changed))])
 }
 
-fn told(
+fn changed_since(
     compared: &Compared,
     members: impl IntoIterator<Item = (&'static str, Value)>,
 ) -> Option<Value> {

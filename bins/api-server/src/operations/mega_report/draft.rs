@@ -78,11 +78,11 @@ impl Draft {
             value: (),
             sources: answered.sources,
         });
-        let moved = answered.unavailable.into_iter().filter_map(|gap| {
-            let rest = gap.field.strip_prefix(&inner)?;
+        let moved = answered.unavailable.into_iter().filter_map(|entry| {
+            let rest = entry.field.strip_prefix(&inner)?;
             Some(Unavailable {
                 field: format!("{place}{rest}"),
-                ..gap
+                ..entry
             })
         });
         self.report.unavailable.extend(moved);

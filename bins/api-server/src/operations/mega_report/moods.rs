@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn moods_are_held_against_each_other() {
+    fn moods_are_compared_with_each_other() {
         assert_eq!(verdict(&sections("0.3", 70, "0.2", "0.0003")), "agree");
         assert_eq!(verdict(&sections("0.3", 20, "0.2", "0.0003")), "contradict");
         assert_eq!(verdict(&sections("0", 50, "0", "0.0001")), "all_neutral");
@@ -147,8 +147,8 @@ mod tests {
         assert_eq!(verdict(&sections("0.3", 50, "0", "0.0001")), "mixed");
         assert_eq!(verdict(&sections("0", 50, "-0.3", "-0.0003")), "agree");
         assert_eq!(verdict(&Map::new()), "too_few");
-        let told = cross_checks(&sections("0.3", 20, "0.2", "-0.0003"));
-        let labels: Vec<_> = told["moods"]
+        let checks = cross_checks(&sections("0.3", 20, "0.2", "-0.0003"));
+        let labels: Vec<_> = checks["moods"]
             .as_array()
             .unwrap()
             .iter()

@@ -26,7 +26,7 @@ const GLANCE: Duration = Duration::from_millis(300);
 const MAX_TOKENS: usize = 400;
 
 /// The results of one chain: from its nodes, and from its explorer.
-type Told = (
+type ChainResult = (
     u64,
     Result<Sourced<Vec<Holding>>, Error>,
     Option<Result<Sourced<Vec<Holding>>, Error>>,
@@ -58,15 +58,15 @@ pub(super) async fn read(
             one(reader, explorer, chain_id, account, tokens).await
         }));
     }
-    let mut told: BTreeMap<u64, Told> = asked
+    let mut results: BTreeMap<u64, ChainResult> = asked
         .join_all()
         .await
         .into_iter()
-        .map(|told| (told.0, told))
+        .map(|result| (result.0, result))
         .collect();
     let mut readings = Vec::new();
     for chain_id in chains {
-        let Some((_, nodes, explorer)) = told.remove(chain_id) else {
+        let Some((_, nodes, explorer)) = results.remove(chain_id) else {
             continue;
         };
         readings.push(reading(context, *chain_id, nodes, explorer, report));
@@ -93,7 +93,7 @@ async fn one(
     chain_id: u64,
     account: Address,
     tokens: Vec<Address>,
-) -> Told {
+) -> ChainResult {
     let nodes = async {
         let read =
             tokio::time::timeout(PATIENCE, from_nodes(&reader, chain_id, account, &tokens)).await;
@@ -189,7 +189,7 @@ fn reading(
     explorer: Option<Result<Sourced<Vec<Holding>>, Error>>,
     report: &mut SourceReport,
 ) -> ChainReading {
-    let indexed = explorer.and_then(|told| match told {
+    let indexed = explorer.and_then(|result| match result {
         Ok(sourced) => Some(report.got(sourced)),
         Err(error) => {
             report.failed(context, &error);

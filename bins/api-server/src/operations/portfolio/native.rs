@@ -43,10 +43,10 @@ pub(super) async fn read(
             (chain_id, read)
         }));
     }
-    let mut told: BTreeMap<u64, _> = asked.join_all().await.into_iter().collect();
+    let mut answer: BTreeMap<u64, _> = asked.join_all().await.into_iter().collect();
     let mut readings = Vec::new();
     for (chain_id, mut holdings) in indexed {
-        let raw = match told.remove(&chain_id) {
+        let raw = match answer.remove(&chain_id) {
             None => None,
             Some(Ok(Ok(sourced))) => Some(Some(report.got(sourced))),
             Some(Ok(Err(error))) => {
@@ -95,8 +95,8 @@ pub(super) async fn price(
         }));
     }
     let mut prices: BTreeMap<&'static str, Figure> = BTreeMap::new();
-    for (symbol, told) in asked.join_all().await {
-        match told {
+    for (symbol, answer) in asked.join_all().await {
+        match answer {
             Ok(sourced) if sourced.value.weakness(context.now()).is_none() => {
                 let Sourced { value, sources } = sourced;
                 report.got(Sourced { value: (), sources });

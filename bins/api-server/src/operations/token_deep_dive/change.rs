@@ -18,7 +18,7 @@ pub(super) struct Parts<'a> {
 }
 
 /// The change, and its missing members.
-pub(super) struct Told {
+pub(super) struct CoinChange {
     /// `None` when this server has not read the coin before.
     pub(super) change: Option<Value>,
     /// Figures that were not read a day ago.
@@ -73,7 +73,7 @@ pub(super) fn since_yesterday(
     id: &str,
     parts: Parts<'_>,
     now: jiff::Timestamp,
-) -> Told {
+) -> CoinChange {
     let present = WATCHED.iter().fold(
         Remembered::at(now),
         |reading, (member, part, pointer, _)| {
@@ -88,7 +88,7 @@ pub(super) fn since_yesterday(
         .filter(|(member, ..)| present.has(member))
         .collect();
     let Some(compared) = memory.compare(&format!("coin:{id}"), present) else {
-        return Told {
+        return CoinChange {
             change: None,
             unread: Vec::new(),
         };
@@ -97,17 +97,17 @@ pub(super) fn since_yesterday(
     let mut unread = Vec::new();
     change.insert("since".to_owned(), json!(seconds(compared.since)));
     for (member, _, _, unit) in known {
-        let told = match unit {
+        let value = match unit {
             Percent => compared.percent(member).map(|percent| json!(percent)),
             Difference(scale) => compared.difference(member, *scale).map(|by| json!(by)),
             Count => compared.difference(member, 1).and_then(count),
         };
-        if told.is_none() {
+        if value.is_none() {
             unread.push(*member);
         }
-        change.insert((*member).to_owned(), told.unwrap_or_default());
+        change.insert((*member).to_owned(), value.unwrap_or_default());
     }
-    Told {
+    CoinChange {
         change: Some(Value::Object(change)),
         unread,
     }
@@ -133,7 +133,7 @@ mod tests {
     fn a_coin_without_holders_has_a_change_without_them() {
         let memory = Memory::default();
         let at = |hours: i64| jiff::Timestamp::from_second(hours * 3600).unwrap();
-        let told = |hours, price: &str, flows: Option<&Value>, oi: Option<&str>| {
+        let change_at = |hours, price: &str, flows: Option<&Value>, oi: Option<&str>| {
             let details = json!({"price_usd": price});
             let derivatives = json!({"markets": [{"aggregate": {"oi_usd": oi}}]});
             let parts = Parts {
@@ -143,9 +143,9 @@ mod tests {
             };
             since_yesterday(&memory, "bitcoin", parts, at(hours))
         };
-        assert_eq!(told(0, "100", None, None).change, None);
+        assert_eq!(change_at(0, "100", None, None).change, None);
         let flows = json!({"holders": 12});
-        let later = told(24, "110", Some(&flows), Some("7"));
+        let later = change_at(24, "110", Some(&flows), Some("7"));
         assert_eq!(
             later.change,
             Some(json!({

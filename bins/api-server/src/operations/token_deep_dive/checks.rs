@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_are_held_against_each_other() {
+    fn prices_are_compared_with_each_other() {
         let details =
             json!({"price_usd": "100", "market_cap_usd": "1000000", "volume_24h_usd": "50000"});
         let dex = json!({"price_usd": "101"});
@@ -86,8 +86,8 @@ mod tests {
             pools: None,
         };
         let marks = ["110".parse::<Figure>().unwrap().get()];
-        let told = cross_checks(&parts, &marks);
-        let verdicts: Vec<_> = told["prices"]
+        let checks = cross_checks(&parts, &marks);
+        let verdicts: Vec<_> = checks["prices"]
             .as_array()
             .unwrap()
             .iter()
@@ -107,7 +107,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            told["ratios"],
+            checks["ratios"],
             json!([
                 {"ratio": "volume_of_market_cap_pct", "value_pct": "5"},
                 {"ratio": "open_interest_of_market_cap_pct", "value_pct": "2"},
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_not_checked() {
+    fn missing_parts_are_not_checked() {
         let none = Parts {
             details: None,
             dex_price: None,
@@ -124,7 +124,7 @@ mod tests {
             candles: None,
             pools: None,
         };
-        let told = cross_checks(&none, &[]);
-        assert_eq!((&told["prices"], &told["ratios"]), (&json!([]), &json!([])));
+        let checks = cross_checks(&none, &[]);
+        assert_eq!((&checks["prices"], &checks["ratios"]), (&json!([]), &json!([])));
     }
 }

@@ -19,16 +19,16 @@ const ORIGIN: &str = "okx.advanced-info";
 /// The source of the list of holders.
 pub(in crate::operations) const SOURCE: &str = "okx.token-holders";
 
-type Leg<T> = Option<Result<Sourced<T>, Error>>;
+type Reading<T> = Option<Result<Sourced<T>, Error>>;
 
 /// The available data. It is empty on another chain than the home chain.
 #[derive(Debug, Default)]
 pub(in crate::operations) struct Held {
-    holders: Leg<Arc<Vec<Holder>>>,
-    pools: Leg<Arc<[TokenPool]>>,
-    origin: Leg<Arc<TokenOrigin>>,
+    holders: Reading<Arc<Vec<Holder>>>,
+    pools: Reading<Arc<[TokenPool]>>,
+    origin: Reading<Arc<TokenOrigin>>,
     /// Price, liquidity and number of holders.
-    pub(in crate::operations) market: Leg<TokenMarket>,
+    pub(in crate::operations) market: Reading<TokenMarket>,
 }
 
 /// Asks all sources at once.
@@ -132,12 +132,12 @@ impl Held {
     }
 }
 
-fn value<T>(leg: &Leg<T>) -> Option<&T> {
-    leg.as_ref()?.as_ref().ok().map(|found| &found.value)
+fn value<T>(reading: &Reading<T>) -> Option<&T> {
+    reading.as_ref()?.as_ref().ok().map(|found| &found.value)
 }
 
-fn list<T>(report: &mut SourceReport, context: &Context, leg: &Leg<T>) {
-    match leg {
+fn list<T>(report: &mut SourceReport, context: &Context, reading: &Reading<T>) {
+    match reading {
         Some(Ok(found)) => report.got(Sourced {
             value: (),
             sources: found.sources.clone(),

@@ -78,7 +78,7 @@ impl Trading {
         })
     }
 
-    fn add(&mut self, (probe, asked): (Probe, Asked)) {
+    fn add(&mut self, (probe, asked): (Probe, QuoteResults)) {
         self.trades.probes.push(probe);
         self.asked.extend(asked);
     }
@@ -154,8 +154,8 @@ impl Trading {
         token: Address,
         usd: u32,
         max_age: Option<Duration>,
-    ) -> (Probe, Asked) {
-        let mut asked = Asked::new();
+    ) -> (Probe, QuoteResults) {
+        let mut asked = QuoteResults::new();
         let mut probe = Probe {
             usd,
             buy: late(),
@@ -197,13 +197,13 @@ impl Trading {
     }
 }
 
-type Asked = Vec<Result<Sourced<()>, Error>>;
+type QuoteResults = Vec<Result<Sourced<()>, Error>>;
 
 fn late() -> Traded {
     Traded::Unavailable("upstream_timeout".to_owned())
 }
 
-fn outcome(answer: Result<Sourced<Quoted>, Error>, asked: &mut Asked) -> Traded {
+fn outcome(answer: Result<Sourced<Quoted>, Error>, asked: &mut QuoteResults) -> Traded {
     match answer {
         Ok(found) => {
             asked.push(Ok(Sourced {

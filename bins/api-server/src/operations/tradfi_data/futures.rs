@@ -80,7 +80,7 @@ pub(super) async fn futures(
     let charts = charts.into_iter();
     Futures {
         charts: charts
-            .map(|(_, of, contract, told)| (of, contract, told))
+            .map(|(_, of, contract, reading)| (of, contract, reading))
             .collect(),
         perpetuals: Some(perpetuals),
     }
@@ -95,12 +95,12 @@ impl Futures {
         let fetched = perpetuals
             .as_ref()
             .ok()
-            .and_then(|told| told.sources.first());
+            .and_then(|reading| reading.sources.first());
         let fetched = fetched.map_or(context.now(), |source| {
             source.as_of.unwrap_or(source.fetched_at)
         });
         let perpetuals = match perpetuals {
-            Ok(told) => report.got(told),
+            Ok(reading) => report.got(reading),
             Err(error) => {
                 report.failed(context, &error);
                 Arc::default()

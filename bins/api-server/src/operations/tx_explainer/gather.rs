@@ -208,7 +208,7 @@ async fn interface(
             }
             for implementation in implementations {
                 match published(implementation).await {
-                    Ok(told) => facts.delegates_to(implementation, Some(&told.value.facts)),
+                    Ok(found) => facts.delegates_to(implementation, Some(&found.value.facts)),
                     Err(error) => {
                         facts.delegates_to(implementation, None);
                         failures.push(error);
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_comes_too_late_is_named_and_runs_on() {
+    async fn late_work_is_listed_and_continues() {
         let (open, gate) = oneshot::channel::<()>();
         let (done, finished) = oneshot::channel();
         let slow = async move {

@@ -137,12 +137,12 @@ pub(super) async fn ranking(
         }
     }
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
-    for gap in left_out.iter().filter(|left_out| left_out.is_gap) {
-        let source = match gap.reason.as_str() {
+    for unread in left_out.iter().filter(|left_out| left_out.is_gap) {
+        let source = match unread.reason.as_str() {
             YIELD_NOT_KNOWN => yield_pools::SOURCE,
-            _ => evm::source(gap.product.chain_id),
+            _ => evm::source(unread.product.chain_id),
         };
-        report.missing("plans", &gap.reason, source);
+        report.missing("plans", &unread.reason, source);
     }
     let mut parts = vec![
         edition.part("yields"),

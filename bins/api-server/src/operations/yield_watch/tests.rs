@@ -86,14 +86,14 @@ fn compare(name: &str, data: &Value) {
 async fn generated_docs_of_the_mandate_routes_are_what_they_answer() {
     let (mut kept, records) = example().await;
     let now = at("2026-11-20T11:10:00Z");
-    let shown = shown::mandate(&kept, now);
+    let view = view::mandate(&kept, now);
     let id = Operation::CancelYieldWatch.route().query[0].example;
-    assert_eq!(shown["id"], id, "the id of the examples");
+    assert_eq!(view["id"], id, "the id of the examples");
     let new = shown_when_new().await;
     compare("create_yield_watch", &new);
     compare(
         "list_yield_watch",
-        &json!({"mandates": [shown], "next_cursor": null}),
+        &json!({"mandates": [view], "next_cursor": null}),
     );
     compare(
         "audit_yield_watch",
@@ -115,5 +115,5 @@ async fn shown_when_new() -> Value {
     };
     let (watched, _) = Watched::create(mandate).unwrap();
     let created_at = watched.mandate().created_at;
-    shown::mandate(&Kept { watched, ..kept }, created_at)
+    view::mandate(&Kept { watched, ..kept }, created_at)
 }

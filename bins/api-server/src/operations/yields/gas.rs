@@ -56,9 +56,9 @@ fn half<T>(
     context: &Context,
     fields: &[&str],
     report: &mut SourceReport,
-    leg: Result<Sourced<T>, Error>,
+    reading: Result<Sourced<T>, Error>,
 ) -> Option<T> {
-    match leg {
+    match reading {
         Ok(sourced) => Some(report.got(sourced)),
         Err(error) => {
             let source = error.source_id().unwrap_or_default();

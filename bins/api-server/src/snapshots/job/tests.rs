@@ -163,7 +163,7 @@ async fn a_restart_begins_with_the_store() {
 }
 
 #[tokio::test]
-async fn of_two_servers_one_gathers() {
+async fn only_one_of_two_servers_gathers() {
     let bench = Bench::new();
     let (one, two) = (bench.job("one"), bench.job("two"));
     let (first, second) = tokio::join!(one.boot(), two.boot());

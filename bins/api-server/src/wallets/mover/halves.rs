@@ -9,7 +9,7 @@ use watch_server::{MoveState, MoverError};
 use yield_watch::{MoveKey, MoveOutcome};
 
 use super::amounts::usd;
-use super::kept::{Half, KeptMove};
+use super::record::{Half, MoveRecord};
 use super::{
     CANCELLED, WalletMover, is_passing, last_transaction, never_begun, reason_of, store, unknown,
 };
@@ -17,7 +17,7 @@ use super::{
 impl WalletMover {
     /// The state of a move; `None` when it was neither begun nor forbidden. Starts a second half
     /// that is due.
-    pub(super) async fn stands(&self, key: &MoveKey) -> Result<Option<MoveState>, MoverError> {
+    pub(super) async fn state_of(&self, key: &MoveKey) -> Result<Option<MoveState>, MoverError> {
         let actions = &self.actions;
         let payment = Half::First.payment(key);
         let Some(first) = actions.of_payment(payment).await.map_err(store)? else {
@@ -27,10 +27,10 @@ impl WalletMover {
         if !first.state.is_over() {
             return Ok(Some(MoveState::UnderWay));
         }
-        let kept = KeptMove::of(&first).ok_or_else(|| unknown("move_unreadable"))?;
+        let record = MoveRecord::of(&first).ok_or_else(|| unknown("move_unreadable"))?;
         let ended = match (first.state, first.operation) {
-            (State::Completed, Operation::Invest) => moved(&first, &kept)?,
-            (State::Completed, _) => return self.second(&first, &kept).await.map(Some),
+            (State::Completed, Operation::Invest) => moved(&first, &record)?,
+            (State::Completed, _) => return self.second(&first, &record).await.map(Some),
             _ => self.not_done(&first).await?,
         };
         Ok(Some(MoveState::Ended(ended)))
@@ -50,17 +50,17 @@ impl WalletMover {
     }
 
     /// The state of the second half. The first half has brought the money to the wallet.
-    async fn second(&self, first: &Intent, kept: &KeptMove) -> Result<MoveState, MoverError> {
-        let payment = Half::Second.payment_of(&kept.key);
+    async fn second(&self, first: &Intent, record: &MoveRecord) -> Result<MoveState, MoverError> {
+        let payment = Half::Second.payment_of(&record.key);
         let Some(second) = self.actions.of_payment(payment).await.map_err(store)? else {
             let forbidden = self.actions.forbidden(payment).await.map_err(store)?;
             return match forbidden {
                 Some(reason) => Ok(MoveState::Ended(failed(first, &reason, None))),
-                None => self.go_on(first, kept).await,
+                None => self.go_on(first, record).await,
             };
         };
         Ok(match second.state {
-            State::Completed => MoveState::Ended(moved(&second, kept)?),
+            State::Completed => MoveState::Ended(moved(&second, record)?),
             state if state.is_over() => {
                 MoveState::Ended(failed(&second, &halted(&second), last_transaction(first)))
             }
@@ -70,14 +70,14 @@ impl WalletMover {
 
     /// Begins the second half with the amount that arrived. If it can never begin, the money stays
     /// idle in the wallet.
-    async fn go_on(&self, first: &Intent, kept: &KeptMove) -> Result<MoveState, MoverError> {
+    async fn go_on(&self, first: &Intent, record: &MoveRecord) -> Result<MoveState, MoverError> {
         let owner: Owner = first
             .owner
             .parse()
             .map_err(|_| unknown("owner_unreadable"))?;
         let _turn = self.turns.take(owner.address()).await;
-        let second = kept.second();
-        let payment = Half::Second.payment_of(&kept.key);
+        let second = record.second();
+        let payment = Half::Second.payment_of(&record.key);
         if self
             .actions
             .of_payment(payment)
@@ -87,12 +87,12 @@ impl WalletMover {
         {
             return Ok(MoveState::UnderWay);
         }
-        let order = second.order(owner, second.invest(arrived(first, kept).min(kept.most)));
+        let order = second.order(owner, second.invest(arrived(first, record).min(record.most)));
         let reason = match Box::pin(self.actions.begin(&order)).await {
             Ok(_) => return Ok(MoveState::UnderWay),
             // Nothing begins after the time limit of the move, even when the reason may pass.
-            Err(refused) if is_passing(&refused) && self.actions.now() < kept.valid_until => {
-                tracing::warn!(key = kept.key, %refused, "the second half of a move waits");
+            Err(refused) if is_passing(&refused) && self.actions.now() < record.valid_until => {
+                tracing::warn!(key = record.key, %refused, "the second half of a move waits");
                 return Ok(MoveState::UnderWay);
             }
             Err(Refused::Forbidden(reason)) => reason,
@@ -100,7 +100,7 @@ impl WalletMover {
             Err(refused) => reason_of(&refused),
         };
         let forbidden = self.actions.forbid(payment, &reason).await.map_err(store)?;
-        tracing::warn!(key = kept.key, reason, "the money of a move stays idle");
+        tracing::warn!(key = record.key, reason, "the money of a move stays idle");
         Ok(match forbidden.intent {
             Some(_) => MoveState::UnderWay,
             None => MoveState::Ended(failed(first, &forbidden.reason, None)),
@@ -109,10 +109,10 @@ impl WalletMover {
 }
 
 /// The amount that the withdrawal brought to the wallet.
-fn arrived(first: &Intent, kept: &KeptMove) -> U256 {
+fn arrived(first: &Intent, record: &MoveRecord) -> U256 {
     let brought = first.received().filter(|(step, expected, _)| {
         step.kind == StepKind::Call
-            && expected.token == kept.asset
+            && expected.token == record.asset
             && expected.receiver == first.wallet
     });
     brought
@@ -121,11 +121,11 @@ fn arrived(first: &Intent, kept: &KeptMove) -> U256 {
 }
 
 /// The outcome of a move whose deposit succeeded.
-fn moved(deposit: &Intent, kept: &KeptMove) -> Result<MoveOutcome, MoverError> {
+fn moved(deposit: &Intent, record: &MoveRecord) -> Result<MoveOutcome, MoverError> {
     let amount = deposit.plan.get("amount").and_then(Value::as_str);
     let amount: Option<calldata_checks::Decimal> = amount.and_then(|amount| amount.parse().ok());
-    let atoms = amount.and_then(|amount| amount.atoms(kept.decimals));
-    let worth = atoms.and_then(|atoms| usd(atoms, kept.decimals, kept.price_usd.0));
+    let atoms = amount.and_then(|amount| amount.atoms(record.decimals));
+    let worth = atoms.and_then(|atoms| usd(atoms, record.decimals, record.price_usd.0));
     match (worth, last_transaction(deposit)) {
         (Some(worth), Some(tx_hash)) => Ok(MoveOutcome::Moved {
             intent_id: deposit.id.to_string(),

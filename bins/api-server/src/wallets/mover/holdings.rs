@@ -10,7 +10,7 @@ use watch_server::{Holdings, MoverError};
 use yield_watch::{Mandate, Pool, Position, Rules, best_allowed};
 
 use super::amounts::usd;
-use super::asked::market_of_product;
+use super::first_half::market_of_product;
 use super::{WalletMover, owner_of, reason_of, unknown};
 
 /// Less than this many dollars stays where it is, because gas would cost more than it earns.

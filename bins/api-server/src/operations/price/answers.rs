@@ -12,7 +12,7 @@ use crate::answer::Part;
 use crate::context::Context;
 
 /// The sources that were asked for a price, and their answers.
-pub(super) struct Asked<'a> {
+pub(super) struct PriceAnswers<'a> {
     context: &'a Context,
     pub(super) quotes: Vec<Quote>,
     provenance: Vec<Provenance>,
@@ -21,7 +21,7 @@ pub(super) struct Asked<'a> {
     unknown: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PriceAnswers<'a> {
     pub(super) fn new(context: &'a Context) -> Self {
         Self {
             context,
@@ -35,9 +35,9 @@ impl<'a> Asked<'a> {
     pub(super) fn take<T>(
         &mut self,
         source: &'static str,
-        leg: Result<Sourced<T>, Error>,
+        result: Result<Sourced<T>, Error>,
     ) -> Option<T> {
-        match leg {
+        match result {
             Ok(sourced) => {
                 self.provenance.extend(sourced.sources);
                 Some(sourced.value)
@@ -51,7 +51,7 @@ impl<'a> Asked<'a> {
                     as_of: None,
                     ..Provenance::local(source, self.context.now())
                 });
-                self.silent(error);
+                self.without_price(error);
                 None
             }
         }
@@ -70,15 +70,15 @@ impl<'a> Asked<'a> {
         };
         let pairs = self.take(PAIRS, pairs)?;
         let quote = deepest(platform, token, &pairs, fetched_at?)?;
-        let told = self.provenance.iter_mut();
-        for source in told.filter(|source| source.source == PAIRS) {
+        let sources = self.provenance.iter_mut();
+        for source in sources.filter(|source| source.source == PAIRS) {
             source.as_of = quote.as_of;
         }
         Some(quote)
     }
 
     /// Records a source that has no price or could not be asked.
-    pub(super) fn silent(&mut self, error: Error) {
+    pub(super) fn without_price(&mut self, error: Error) {
         if matches!(error, Error::NotPriced { .. } | Error::NoRoute { .. }) {
             self.unknown = true;
         } else if self.failure.as_ref().is_none_or(is_disabled) {
@@ -118,10 +118,10 @@ impl<'a> Asked<'a> {
         }
         provenance.sort_by_key(|source| consensus.source != Some(source.source));
         let of = |wanted: &dyn Fn(&Provenance) -> bool| -> Vec<Provenance> {
-            let told = provenance.iter().filter(|source| {
+            let sources = provenance.iter().filter(|source| {
                 !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
             });
-            told.filter(|source| wanted(source)).cloned().collect()
+            sources.filter(|source| wanted(source)).cloned().collect()
         };
         let quoted = |source: &Provenance| {
             let mut used = consensus.used.iter();

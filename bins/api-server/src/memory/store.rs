@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_read_is_compared_with_after_a_restart() {
+    async fn readings_survive_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("service.shelf.db");
         let open = || SqliteStore::open(path.clone(), StoreOptions::default()).unwrap();

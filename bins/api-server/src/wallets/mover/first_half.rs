@@ -10,7 +10,7 @@ use watch_server::MoverError;
 use yield_watch::Proposal;
 
 use super::amounts::most_atoms;
-use super::kept::{Half, KeptMove};
+use super::record::{Half, MoveRecord};
 use super::{WalletMover, reason_of, unknown};
 
 /// A position may exceed the bound by this fraction (one part in 10,000) and is still withdrawn
@@ -65,7 +65,7 @@ impl WalletMover {
         if amount.is_zero() {
             return refuse("max_move_too_small");
         }
-        let kept = KeptMove::new(asked, &to, Figure(price), (amount, most, decimals));
+        let record = MoveRecord::new(asked, &to, Figure(price), (amount, most, decimals));
         let action = match from {
             Some(from) => Action::Divest(DivestOrder {
                 product: from.product_id,
@@ -74,9 +74,9 @@ impl WalletMover {
                     false => Size::Amount(whole(amount, decimals)),
                 },
             }),
-            None => kept.invest(amount),
+            None => record.invest(amount),
         };
-        Ok(Ok(kept.order(owner, action)))
+        Ok(Ok(record.order(owner, action)))
     }
 
     /// The reviewed product of a market, or the one with its id.
@@ -90,7 +90,7 @@ impl WalletMover {
 
 /// The second half of a first half, with the requested amount.
 pub(super) fn second_of(first: &Order) -> Option<Order> {
-    let second = KeptMove::parse(&first.call)?.second();
+    let second = MoveRecord::parse(&first.call)?.second();
     Some(second.order(first.owner, second.invest(second.amount)))
 }
 
@@ -109,7 +109,7 @@ pub(super) fn market_of_product<'a>(
     market_of(markets, chain_id, protocol, product_id, asset)
 }
 
-impl KeptMove {
+impl MoveRecord {
     /// The deposit of `amount` into the product of the move.
     pub(super) fn invest(&self, amount: U256) -> Action {
         Action::Invest(InvestOrder {

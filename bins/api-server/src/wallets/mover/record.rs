@@ -33,7 +33,7 @@ impl Half {
 
 /// The record of a move, in place of a paid call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptMove {
+pub(super) struct MoveRecord {
     /// The key of the move.
     pub(super) key: String,
     /// Which half the intent is.
@@ -66,10 +66,10 @@ pub(super) struct KeptMove {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
-    yield_watch: KeptMove,
+    yield_watch: MoveRecord,
 }
 
-impl KeptMove {
+impl MoveRecord {
     pub(super) fn new(
         asked: &Proposal,
         to: &ListedProduct,

@@ -11,16 +11,16 @@ use crate::source_report::SourceReport;
 use crate::sources::Tradfi;
 
 /// The observation of a source, or its failure.
-pub(super) type Told = Result<Sourced<Observation>, Error>;
+pub(super) type ObservationResult = Result<Sourced<Observation>, Error>;
 
 /// The chosen answer of two sources, and the fate of the other one.
 pub(super) struct Chosen {
-    told: Told,
-    passed: Option<Passed>,
+    observation: ObservationResult,
+    other: Option<OtherAnswer>,
 }
 
 /// An answer that was not chosen.
-enum Passed {
+enum OtherAnswer {
     Failed(Error),
     /// Its sources, listed as having contributed nothing.
     Older(Vec<Provenance>),
@@ -34,36 +34,36 @@ pub(super) struct Curve {
 }
 
 impl Chosen {
-    fn only(told: Told) -> Self {
-        let passed = None;
-        Self { told, passed }
+    fn only(observation: ObservationResult) -> Self {
+        let other = None;
+        Self { observation, other }
     }
 
     /// The newer of two answers; the first one if both have the same time.
-    fn newer(first: Sourced<Observation>, second: Told) -> Self {
-        let (told, passed) = match second {
-            Err(error) => (first, Passed::Failed(error)),
+    fn newer(first: Sourced<Observation>, second: ObservationResult) -> Self {
+        let (observation, other) = match second {
+            Err(error) => (first, OtherAnswer::Failed(error)),
             Ok(second) if second.value.as_of > first.value.as_of => {
-                (second, Passed::Older(left_out(first.sources)))
+                (second, OtherAnswer::Older(left_out(first.sources)))
             }
-            Ok(second) => (first, Passed::Older(left_out(second.sources))),
+            Ok(second) => (first, OtherAnswer::Older(left_out(second.sources))),
         };
         Self {
-            told: Ok(told),
-            passed: Some(passed),
+            observation: Ok(observation),
+            other: Some(other),
         }
     }
 
-    fn take(self, context: &Context, report: &mut SourceReport) -> Told {
-        match self.passed {
-            Some(Passed::Failed(error)) => report.failed(context, &error),
-            Some(Passed::Older(sources)) => {
+    fn take(self, context: &Context, report: &mut SourceReport) -> ObservationResult {
+        match self.other {
+            Some(OtherAnswer::Failed(error)) => report.failed(context, &error),
+            Some(OtherAnswer::Older(sources)) => {
                 let value = ();
                 report.got(Sourced { value, sources });
             }
             None => {}
         }
-        self.told
+        self.observation
     }
 }
 
@@ -127,8 +127,8 @@ pub(super) async fn volatility(tradfi: &Tradfi, max_age: Option<Duration>) -> Ch
         Ok(vix) if is_stale(&vix.sources) => Chosen::newer(vix, second().await),
         Ok(vix) => Chosen::only(Ok(vix)),
         Err(error) => Chosen {
-            told: second().await,
-            passed: Some(Passed::Failed(error)),
+            observation: second().await,
+            other: Some(OtherAnswer::Failed(error)),
         },
     }
 }
@@ -180,7 +180,7 @@ impl Fill for (Curve, Option<Chosen>) {
 mod tests {
     use super::*;
 
-    fn told(source: &'static str, as_of: &str) -> Sourced<Observation> {
+    fn observation(source: &'static str, as_of: &str) -> Sourced<Observation> {
         let as_of = as_of.parse().unwrap();
         let value = Observation {
             value: "17.42".parse::<readings::Figure>().unwrap().0,
@@ -201,11 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn of_two_sources_the_newer_one_is_taken_and_the_other_named() {
+    fn the_newer_answer_is_chosen_and_the_other_listed() {
         let (thursday, friday) = ("2026-11-19T21:15:00Z", "2026-11-20T21:15:00Z");
         let taken = |first: &str, second: &str| {
-            let chosen = Chosen::newer(told("first", first), Ok(told("second", second)));
-            let Some(Passed::Older(left)) = chosen.passed else {
+            let chosen = Chosen::newer(observation("first", first), Ok(observation("second", second)));
+            let Some(OtherAnswer::Older(left)) = chosen.other else {
                 panic!("the other one is not named");
             };
             assert_eq!(left[0].status.as_str(), "unavailable");

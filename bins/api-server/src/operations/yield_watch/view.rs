@@ -30,12 +30,12 @@ pub(super) fn mandate(kept: &Kept, now: Timestamp) -> Value {
     })
 }
 
-fn opportunity(told: &AnnouncedOpportunity) -> Value {
+fn opportunity(opportunity: &AnnouncedOpportunity) -> Value {
     json!({
-        "seq": told.seq,
-        "at": seconds(told.at),
-        "pool": told.pool,
-        "delta_bps": told.delta_bps,
+        "seq": opportunity.seq,
+        "at": seconds(opportunity.at),
+        "pool": opportunity.pool,
+        "delta_bps": opportunity.delta_bps,
     })
 }
 

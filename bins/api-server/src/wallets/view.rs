@@ -11,7 +11,7 @@ use crate::answer::seconds;
 
 /// The object of an action's answer and of `GET /intents/{id}`. It contains nothing that could move
 /// funds: no key, no payment, and only signatures that are on a chain.
-pub(crate) fn shown(intent: &Intent) -> Value {
+pub(crate) fn intent_view(intent: &Intent) -> Value {
     let mut shown = Map::new();
     let mut put = |name: &str, value: Value| {
         shown.insert(name.to_owned(), value);
@@ -227,14 +227,14 @@ mod tests {
 
     #[test]
     fn an_answer_says_that_a_reorganisation_has_changed_it() {
-        let reopened = shown(&intent("reopened", Some(1_795_219_260)));
+        let reopened = intent_view(&intent("reopened", Some(1_795_219_260)));
         assert_eq!(reopened["status"], "in_progress");
         assert_eq!(reopened["reason"], "reorganised");
         assert_eq!(reopened["reorganised_at"], time(1_795_219_260));
-        let again = shown(&intent("completed", Some(1_795_219_260)));
+        let again = intent_view(&intent("completed", Some(1_795_219_260)));
         assert_eq!(again["status"], "completed");
         assert_eq!(again["reorganised_at"], time(1_795_219_260));
-        let undisturbed = shown(&intent("completed", None));
+        let undisturbed = intent_view(&intent("completed", None));
         assert!(undisturbed.get("reorganised_at").is_none());
     }
 }
