@@ -119,11 +119,14 @@ fn not_found(id: RequestId) -> Reply {
 
 fn failed(error: &StoreError, id: RequestId) -> Reply {
     tracing::error!(code = error.code(), %error, "cannot read an artifact");
-    ErrorReply::new(ErrorCode::Internal, "the server cannot read the artifact right now")
-        .detail("reason", error.code())
-        .retryable(true)
-        .retry_after(5)
-        .into_reply(id)
+    ErrorReply::new(
+        ErrorCode::Internal,
+        "the server cannot read the artifact right now",
+    )
+    .detail("reason", error.code())
+    .retryable(true)
+    .retry_after(5)
+    .into_reply(id)
 }
 
 #[cfg(test)]

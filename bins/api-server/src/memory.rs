@@ -3,8 +3,8 @@
 //!
 //! With a store the readings survive a restart. Without one the memory starts empty.
 
-mod store;
 pub(crate) mod posts;
+mod store;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

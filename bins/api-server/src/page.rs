@@ -38,8 +38,8 @@ pub(crate) fn render(catalog: &Catalog) -> String {
 <main>
 <h1><img src="/icon.svg" alt="" width="40" height="40"> {brand}</h1>
 <p class="lead">Market, token, DeFi, news, derivatives, macro, AI and wallet data for agents.
-Every call is paid by itself on {network} with <a href="https://www.x402.org">x402</a> v2.
-No account, no key, no subscription. An answer that cannot be given is not charged.</p>
+You pay for each call separately, on {network}, with <a href="https://www.x402.org">x402</a> v2.
+No account, no key, no subscription. A call without an answer is not charged.</p>
 <p class="links"><a href="/openapi.json">OpenAPI</a> <a href="/llms.txt">llms.txt</a>
 <a href="/.well-known/x402">x402 discovery</a> <a href="/status">status</a> <a href="/freshness">freshness</a>{contact}</p>
 <h2 id="try">Try it</h2>
@@ -47,10 +47,10 @@ No account, no key, no subscription. An answer that cannot be given is not charg
 <p>The answer is a 402 with six ways to pay ({price_text}). Sign one, send the same request again with the header
 <code>PAYMENT-SIGNATURE</code>, and the answer comes with a receipt:</p>
 <pre><code>{sample}</code></pre>
-<p>Sending the same payment again gives the same answer and charges nothing. If something goes wrong, the answer's member
-<code>next</code> says what to do: <code>send_same_again</code>, <code>look_up</code> or <code>wait</code>. Where a payment
-stands is free to ask: <code>{base}/payments/ASSET/PAYER/NONCE</code>. Sign a new payment only when told
-<code>sign_new</code>: an earlier one may still be charged.</p>
+<p>The same payment can be sent again: it gets the same answer and is charged only once. If something goes wrong, the
+answer's member <code>next</code> says what to do: <code>send_same_again</code>, <code>look_up</code> or <code>wait</code>.
+To look up the state of a payment for free, get <code>{base}/payments/ASSET/PAYER/NONCE</code>. Sign a new payment only
+when <code>next</code> is <code>sign_new</code>, because an earlier payment may still be charged.</p>
 "##,
         contact = contact(catalog),
         price_text = dollars(price.price),

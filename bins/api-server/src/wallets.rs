@@ -9,8 +9,8 @@ mod plans;
 mod prices;
 mod refused;
 mod sending;
-mod view;
 mod unanswered;
+mod view;
 
 pub(crate) use self::{
     intents::{PREFIX as INTENTS_PREFIX, answer as answer_intent},
@@ -18,8 +18,8 @@ pub(crate) use self::{
     prices::token_usd,
     refused::{refused, without_effect},
     sending::{Sending, nodes, with_products},
-    view::{intent_view, moved, realised},
     unanswered::{KeptCall, answer_again},
+    view::{intent_view, moved, realised},
 };
 pub use self::{
     mover::{TokenPrices, WalletMover},

@@ -6,7 +6,7 @@ use data_sources::{Provenance, SourceStatus};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::Seconds;
+use super::time::Seconds;
 
 /// A part of an answer: the time of its data, and for how long the data counts as fresh.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -68,7 +68,8 @@ pub(super) fn submission(body: &Bytes) -> Result<Submission, Refused> {
     })
 }
 
-const EXPECTED: &str = "an object of account, grant_id, request, envelope, order, signature and, optionally, dry_run";
+const EXPECTED: &str =
+    "an object of account, grant_id, request, envelope, order, signature and, optionally, dry_run";
 
 fn malformed(message: &'static str, expected: &str, observed: impl Into<String>) -> Refused {
     // The observed text is cut and restricted to printable ASCII.

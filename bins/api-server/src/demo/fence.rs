@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use self::messages::{now, project, sign};
 pub use self::stage::{EmbeddedPlan, FenceStage, FenceStageError};
 use super::DemoError;
-use super::buyer::{BuyerAnswer, Buyer, BuyerError};
+use super::buyer::{Buyer, BuyerAnswer, BuyerError};
 use super::transcript::{dollars, ether, member, settled, step};
 
 /// Owns the sub-wallet and signs the grant.
@@ -218,7 +218,9 @@ impl<'a> Round<'a> {
 
     async fn sent(&self, digest: B256, out: &mut impl Write) -> Result<(), DemoError> {
         let answer = self.end(8, digest).await?;
-        let landed = member(&answer, "/landed/amount").as_str().unwrap_or_default();
+        let landed = member(&answer, "/landed/amount")
+            .as_str()
+            .unwrap_or_default();
         let weth = self.stage.base.balance_of(base::WETH, self.wallet)?;
         let steps = member(&answer, "/steps")
             .as_array()

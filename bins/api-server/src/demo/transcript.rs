@@ -8,7 +8,7 @@ use serde_json::Value;
 use x402_wire::Scheme;
 
 use super::DemoError;
-use super::buyer::{BuyerAnswer, Buyer};
+use super::buyer::{Buyer, BuyerAnswer};
 
 const TOKEN: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 const UNKNOWN_TOKEN: &str = "0x000000000000000000000000000000000000dEaD";

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub(super) use self::stage::{WalletStage, WalletStageError};
 use super::DemoError;
-use super::buyer::{BuyerAnswer, Buyer, BuyerError};
+use super::buyer::{Buyer, BuyerAnswer, BuyerError};
 use super::transcript::{dollars, member, settled, step};
 
 /// The amount that the owner moves to the sub-wallet: 100 USDG.

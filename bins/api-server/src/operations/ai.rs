@@ -33,10 +33,7 @@ pub(super) fn too_slow() -> ErrorReply {
 /// The model's safety system rejects the prompt. Neither another time nor another payment changes
 /// that.
 pub(super) fn blocked() -> ErrorReply {
-    ErrorReply::new(
-        ErrorCode::Unsupported,
-        "the model rejects this prompt",
-    )
-    .detail("reason", "moderation_blocked")
-    .retryable(false)
+    ErrorReply::new(ErrorCode::Unsupported, "the model rejects this prompt")
+        .detail("reason", "moderation_blocked")
+        .retryable(false)
 }

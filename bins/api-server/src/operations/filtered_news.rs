@@ -139,7 +139,10 @@ impl Found {
         headlines.truncate(MOST);
         let shown: BTreeSet<String> = reports.into_iter().take(MOST).flatten().collect();
         let mut matched: Vec<String> = Vec::new();
-        let terms = self.terms.into_iter().filter(|(url, _)| shown.contains(url));
+        let terms = self
+            .terms
+            .into_iter()
+            .filter(|(url, _)| shown.contains(url));
         for term in terms.flat_map(|(_, terms)| terms) {
             if !matched.contains(&term) {
                 matched.push(term);

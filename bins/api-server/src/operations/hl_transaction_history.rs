@@ -82,9 +82,10 @@ pub(super) async fn answer(
     if shortened {
         answered.warnings.push(Warning {
             code: "history_truncated",
-            message: "the venue returned full lists: only the newest part of the window is shown, and \
+            message:
+                "the venue returned full lists: only the newest part of the window is shown, and \
                       next_cursor goes on before it"
-                .to_owned(),
+                    .to_owned(),
         });
     }
     if let Some(time) = dropped_before {

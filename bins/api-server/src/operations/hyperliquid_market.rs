@@ -33,7 +33,10 @@ pub(super) async fn answer(
         .map(|(dex, _)| dex);
     let dex = match (parameter("dex"), prefix) {
         (Some(dex), Some(prefix)) if dex != prefix => {
-            return Err(fault::bad_parameter("dex", "the coin belongs to another dex"));
+            return Err(fault::bad_parameter(
+                "dex",
+                "the coin belongs to another dex",
+            ));
         }
         (dex, prefix) => dex.or(prefix).unwrap_or_default(),
     };

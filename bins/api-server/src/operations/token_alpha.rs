@@ -235,7 +235,8 @@ fn price(coin: &Coin, report: &mut SourceReport) -> Option<Value> {
 /// The error without data. It differs when the sources know nothing of the symbol and when they did
 /// not answer.
 fn nothing(symbol: &SymbolKey, news_answered: bool, report: &SourceReport) -> ErrorReply {
-    let social = |entry: &Unavailable| entry.field != "data.social" || entry.reason == "symbol_not_found";
+    let social =
+        |entry: &Unavailable| entry.field != "data.social" || entry.reason == "symbol_not_found";
     let unknown = news_answered && report.unavailable.iter().all(social);
     if unknown {
         let message = format!("nothing is known about {symbol}");

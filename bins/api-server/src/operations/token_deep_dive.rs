@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 pub(super) use self::parts::drop_none;
-use self::parts::{Budget, Gathered, PartOutcome, Part};
+use self::parts::{Budget, Gathered, Part, PartOutcome};
 use self::place::Place;
 use self::voices::about_token;
 use super::crypto_news::undated;

@@ -173,7 +173,11 @@ struct CatalogueAnswers {
 }
 
 impl CatalogueAnswers {
-    fn take<T>(&mut self, context: &Context, result: Result<Sourced<T>, Error>) -> Option<Sourced<T>> {
+    fn take<T>(
+        &mut self,
+        context: &Context,
+        result: Result<Sourced<T>, Error>,
+    ) -> Option<Sourced<T>> {
         match result {
             Ok(found) => return Some(found),
             Err(Error::Source(error)) => {

@@ -205,7 +205,12 @@ fn quote(probe: &Probe, side: TradeSide) -> Value {
 }
 
 /// Lists the fields that the quotes leave open.
-fn list_missing(report: &mut SourceReport, judgement: &Judgement, trading: &Trading, core: &'static str) {
+fn list_missing(
+    report: &mut SourceReport,
+    judgement: &Judgement,
+    trading: &Trading,
+    core: &'static str,
+) {
     let trades = &trading.trades;
     let reason = |side| missing(trades, side).unwrap_or_else(|| "not_quoted".to_owned());
     for (side, member) in [(TradeSide::Buy, "can_buy"), (TradeSide::Sell, "can_sell")] {

@@ -113,7 +113,12 @@ fn name_unsplit(rows: &[Market], report: &mut SourceReport) {
 }
 
 /// Reads the sources beside the edition at the same time. Aave is read on its own chain only.
-async fn other_sources(defi: &Defi, call: &Call, filter: &Filter, chain_id: u64) -> (SideReading, Option<SideReading>) {
+async fn other_sources(
+    defi: &Defi,
+    call: &Call,
+    filter: &Filter,
+    chain_id: u64,
+) -> (SideReading, Option<SideReading>) {
     let tokens = match &filter.asset {
         Some(asset) => vec![asset.to_string()],
         None => USUAL_TOKENS.map(str::to_owned).to_vec(),

@@ -176,7 +176,8 @@ impl WalletMover {
         let since = now.saturating_sub(MOVE_SECONDS);
         let intents = self.actions.of_owner(owner, since, MOST_INTENTS).await;
         for intent in intents.map_err(store)? {
-            let Some(record) = MoveRecord::of(&intent).filter(|record| record.valid_until > now) else {
+            let Some(record) = MoveRecord::of(&intent).filter(|record| record.valid_until > now)
+            else {
                 continue;
             };
             if record.half != Half::First || !record.leaves || intent.state != State::Completed {

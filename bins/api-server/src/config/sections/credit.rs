@@ -100,9 +100,8 @@ impl CreditSection {
             .upstream_call_micro_usd
             .saturating_add(self.verification_micro_usd);
         if self.address_share_micro_usd < least {
-            let message = format!(
-                "expected at least {least}: a verification and an upstream call must fit"
-            );
+            let message =
+                format!("expected at least {least}: a verification and an upstream call must fit");
             problem(problems, "credit.address_share_micro_usd", message);
         }
     }

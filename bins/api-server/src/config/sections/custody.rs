@@ -232,8 +232,7 @@ impl WalletsSection {
             problem(problems, "wallets.gas_topup_total_usd", message);
         }
         if self.gas_topup_budget_usd > self.gas_topup_total_usd {
-            let message =
-                "expected at most gas_topup_total_usd: one owner cannot get more than all owners together";
+            let message = "expected at most gas_topup_total_usd: one owner cannot get more than all owners together";
             problem(problems, "wallets.gas_topup_budget_usd", message);
         }
         if let Some(key) = &self.gas_account_key
@@ -348,7 +347,10 @@ mod tests {
             section.check(&mut problems);
             let found: Vec<String> = problems.iter().map(|it| format!("{it:?}")).collect();
             assert_eq!(found.len(), usize::from(key.is_some()), "{found:?}");
-            assert!(found.concat().contains(key.unwrap_or_default()), "{found:?}");
+            assert!(
+                found.concat().contains(key.unwrap_or_default()),
+                "{found:?}"
+            );
         }
     }
 }

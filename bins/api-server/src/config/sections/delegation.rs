@@ -151,7 +151,8 @@ impl DelegationSection {
                 problem(problems, "delegation.enforcer", message);
             }
             Some(Ok(_)) if self.redeemer_key.is_none() && self.redeemer_key_file.is_none() => {
-                let message = "has no effect without delegation.redeemer_key_file, which redeems delegations";
+                let message =
+                    "has no effect without delegation.redeemer_key_file, which redeems delegations";
                 problem(problems, "delegation.enforcer", message);
             }
             Some(Ok(_)) => {}

@@ -125,6 +125,9 @@ mod tests {
             pools: None,
         };
         let checks = cross_checks(&none, &[]);
-        assert_eq!((&checks["prices"], &checks["ratios"]), (&json!([]), &json!([])));
+        assert_eq!(
+            (&checks["prices"], &checks["ratios"]),
+            (&json!([]), &json!([]))
+        );
     }
 }

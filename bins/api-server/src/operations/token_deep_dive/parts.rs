@@ -135,7 +135,9 @@ impl Gathered {
             sources: answered.sources,
         });
         let moved = answered.unavailable.into_iter().map(|entry| Unavailable {
-            field: entry.field.replacen("data", &format!("data.{name}.data"), 1),
+            field: entry
+                .field
+                .replacen("data", &format!("data.{name}.data"), 1),
             ..entry
         });
         self.report.unavailable.extend(moved);
@@ -216,7 +218,9 @@ mod tests {
         let unpriced = budget(60_000, 60_000)
             .run(async { Err::<(), _>(unpriced) })
             .await;
-        assert!(matches!(unpriced, PartOutcome::Unavailable(reason) if reason == "token_not_priced"));
+        assert!(
+            matches!(unpriced, PartOutcome::Unavailable(reason) if reason == "token_not_priced")
+        );
     }
 
     #[test]

@@ -264,8 +264,10 @@ pub(super) async fn flows(
 fn contract(place: &Place) -> Result<(u64, Address), ErrorReply> {
     match *place {
         Place::Contract { chain_id, address } => Ok((chain_id, address)),
-        Place::None => Err(ErrorReply::new(ErrorCode::NotFound, "the coin is not a token")
-            .detail("reason", "symbol_not_found")),
+        Place::None => Err(
+            ErrorReply::new(ErrorCode::NotFound, "the coin is not a token")
+                .detail("reason", "symbol_not_found"),
+        ),
         Place::Elsewhere => Err(fault::core_missing(
             "contract",
             "no_contract_on_covered_chain",

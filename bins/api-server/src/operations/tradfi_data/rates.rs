@@ -204,7 +204,10 @@ mod tests {
     fn the_newer_answer_is_chosen_and_the_other_listed() {
         let (thursday, friday) = ("2026-11-19T21:15:00Z", "2026-11-20T21:15:00Z");
         let taken = |first: &str, second: &str| {
-            let chosen = Chosen::newer(observation("first", first), Ok(observation("second", second)));
+            let chosen = Chosen::newer(
+                observation("first", first),
+                Ok(observation("second", second)),
+            );
             let Some(OtherAnswer::Older(left)) = chosen.other else {
                 panic!("the other one is not named");
             };

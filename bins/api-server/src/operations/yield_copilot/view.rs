@@ -27,7 +27,9 @@ pub(super) fn answered(
     ranking: Ranking,
 ) -> Answered {
     let plans = ranking.plans.iter().zip(1_u64..);
-    let plans: Vec<Value> = plans.map(|(plan, rank)| plan_view(plan, rank, wish)).collect();
+    let plans: Vec<Value> = plans
+        .map(|(plan, rank)| plan_view(plan, rank, wish))
+        .collect();
     let left_out: Vec<Value> = ranking.left_out.iter().map(self::left_out).collect();
     let valid = SignedDuration::from_secs(i64::try_from(VALID_SECONDS).unwrap_or_default());
     let valid_until = context.now().checked_add(valid);

@@ -87,7 +87,10 @@ impl WalletMover {
         {
             return Ok(MoveState::UnderWay);
         }
-        let order = second.order(owner, second.invest(arrived(first, record).min(record.most)));
+        let order = second.order(
+            owner,
+            second.invest(arrived(first, record).min(record.most)),
+        );
         let reason = match Box::pin(self.actions.begin(&order)).await {
             Ok(_) => return Ok(MoveState::UnderWay),
             // Nothing begins after the time limit of the move, even when the reason may pass.
