@@ -77,7 +77,7 @@ impl Compared {
         Some(rounded(percent_change(then, now)?))
     }
 
-    /// The difference of a figure, rounded to `scale` decimal places.
+    /// The difference of a figure in units, of which `scale` make 1.
     pub(crate) fn difference(&self, name: &str, scale: u32) -> Option<Figure> {
         let (then, now) = self.pair(name)?;
         let difference = now.checked_sub(then)?;

@@ -65,7 +65,7 @@ impl SourceReport {
         asked: Result<Sourced<T>, Error>,
     ) -> Option<T> {
         match asked {
-            Ok(sourced) => Some(self.got(sourced)),
+            Ok(sourced) => Some(self.accept(sourced)),
             Err(error) => {
                 let source = error.source_id().unwrap_or_default();
                 self.failed(context, &error);
@@ -76,7 +76,7 @@ impl SourceReport {
     }
 
     /// Returns the value of a successful request and records its source.
-    pub(crate) fn got<T>(&mut self, sourced: Sourced<T>) -> T {
+    pub(crate) fn accept<T>(&mut self, sourced: Sourced<T>) -> T {
         for source in sourced.sources {
             self.add(source);
         }
@@ -85,7 +85,7 @@ impl SourceReport {
 
     /// Adds the sources and missing fields of another report.
     pub(crate) fn join(&mut self, other: Self) {
-        self.got(Sourced {
+        self.accept(Sourced {
             value: (),
             sources: other.sources,
         });

@@ -2,9 +2,8 @@
 //! actions of the payer's sub-wallet.
 //!
 //! The intent is durable before the first signature, and its result before the charge. A call is
-//! charged when a transaction of the sub-wallet is final, or is pending when the payment's window
-//! or the call's time ends.
-//! or the time of the call ends.
+//! charged when a transaction of the sub-wallet is in a block, or is pending when the payment's
+//! window or the call's time ends.
 
 use std::time::Duration;
 

@@ -29,7 +29,7 @@ pub(super) async fn answer(
     let mut report = SourceReport::default();
     if let Some(name) = call.parameters.text("protocol") {
         let protocols = llama.protocols(max_age).await;
-        let protocols = report.got(protocols.map_err(|error| fault::reply(&error))?);
+        let protocols = report.accept(protocols.map_err(|error| fault::reply(&error))?);
         let found = tvl::of_protocol(&protocols, name).ok_or_else(|| {
             let message = "no protocol has this slug or name";
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "protocol_not_found")
@@ -42,9 +42,9 @@ pub(super) async fn answer(
         });
     }
     let (protocols, chains) = tokio::join!(llama.protocols(max_age), llama.chains(max_age));
-    let protocols = report.got(protocols.map_err(|error| fault::reply(&error))?);
+    let protocols = report.accept(protocols.map_err(|error| fault::reply(&error))?);
     let chains = match chains {
-        Ok(chains) => Some(report.got(chains)),
+        Ok(chains) => Some(report.accept(chains)),
         Err(error) => {
             report.failed(context, &error);
             for field in ["chains", "total_tvl_usd"] {

@@ -44,7 +44,7 @@ pub(super) async fn answer(
     match searched {
         Ok(searched) => {
             parts.push(Part::of("search", &searched.sources, SEARCH_FRESH_SECONDS));
-            for article in report.got(searched) {
+            for article in report.accept(searched) {
                 let mut terms = topic.matches(&article);
                 terms.push(&keyword);
                 found.take(&article, &terms);
@@ -67,7 +67,7 @@ pub(super) async fn answer(
                 }
             }
             as_of = Some(snapshot.as_of);
-            report.got(Sourced {
+            report.accept(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });

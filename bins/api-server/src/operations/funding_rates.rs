@@ -224,7 +224,7 @@ async fn with_binance_interest(
     while let Some(joined) = asked.join_next().await {
         match joined {
             Ok((coin, Ok(interest))) => {
-                if let Some(base) = report.got(interest) {
+                if let Some(base) = report.accept(interest) {
                     found.insert(coin, base);
                 }
             }
@@ -275,7 +275,7 @@ impl Gathered {
         answer: Result<Sourced<T>, Error>,
     ) -> Option<T> {
         match answer {
-            Ok(sourced) => Some(self.report.got(sourced)),
+            Ok(sourced) => Some(self.report.accept(sourced)),
             Err(Error::NotFound { .. }) => None,
             Err(error) => {
                 let source = error.source_id().unwrap_or_default();
@@ -309,7 +309,7 @@ impl Gathered {
             .filter(|venue| failures(*venue))
             .collect();
         let predicted = match derivatives.hyperliquid.predicted(max_age).await {
-            Ok(predicted) => self.report.got(predicted),
+            Ok(predicted) => self.report.accept(predicted),
             Err(error) => return self.report.failed(context, &error),
         };
         for prediction in predicted

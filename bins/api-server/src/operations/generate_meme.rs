@@ -46,7 +46,7 @@ pub(super) async fn answer(
     let found = drawn.map_err(|error| fault::reply(&error))?;
     let source = found.sources.first().map_or("", |source| source.source);
     let mut report = SourceReport::default();
-    let Generated::Made(picture) = report.got(found) else {
+    let Generated::Made(picture) = report.accept(found) else {
         return Err(ai::blocked());
     };
 

@@ -53,7 +53,7 @@ pub(super) async fn answer(
     let mut dropped_before = None;
     for history in [fills, funding, ledger].into_iter().flatten() {
         // A list that lacks one of the requested kinds would be misleading.
-        let history = report.got(history.map_err(|error| fault::reply(&error))?);
+        let history = report.accept(history.map_err(|error| fault::reply(&error))?);
         covered.start = covered.start.max(history.covered.start);
         // Data that was read a moment ago ends at that moment.
         covered.end = covered.end.min(history.covered.end);

@@ -38,7 +38,7 @@ pub(super) async fn answer(
         venue.spot_balances(user, max_age),
         others(venue, user, asked, max_age),
     );
-    let account = report.got(account.map_err(|error| fault::reply(&error))?);
+    let account = report.accept(account.map_err(|error| fault::reply(&error))?);
     let role = report.take(context, "role", role);
     let spot = report.take(context, "spot_balances", spot);
     let mut accounts = vec![account];

@@ -42,7 +42,7 @@ pub(super) async fn answer(
     };
     let mut report = SourceReport::default();
     let found = hyperliquid.markets(dex, max_age).await;
-    let markets = report.got(found.map_err(|error| fault::reply(&error))?);
+    let markets = report.accept(found.map_err(|error| fault::reply(&error))?);
     let mut data = Map::new();
     let Some(coin) = coin else {
         let rows: Vec<_> = markets.iter().map(PerpMarket::from).collect();

@@ -27,7 +27,7 @@ pub(super) async fn answer(
     // The leaders' opinions come from their posts alone. Other people's posts about the same tokens
     // do not show them.
     let posts = posts.map_err(|error| fault::core_missing("posts", error.reason()))?;
-    let posts = report.got(posts);
+    let posts = report.accept(posts);
     let (talking, mut warnings) = match leading {
         Ok(leading) => {
             let (talking, warning) = tokens(context, leading, &mut report);
@@ -75,7 +75,7 @@ pub(super) fn tokens(
     leading: Leading,
     report: &mut SourceReport,
 ) -> (Vec<TokenVoices>, Option<Warning>) {
-    let tokens = report.got(leading.tokens);
+    let tokens = report.accept(leading.tokens);
     let mut names = Vec::new();
     for (symbol, error) in &leading.failed {
         report.failed(context, error);

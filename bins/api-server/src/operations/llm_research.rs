@@ -16,7 +16,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Ai;
 
-/// A model needs this much of the budget. With less time left, none is asked.
+/// The least time for asking a further model after one has failed.
 const LEAST_TIME: Duration = Duration::from_secs(30);
 
 /// The models in the order in which they are asked.
@@ -62,7 +62,7 @@ fn answered(
 ) -> Result<Answered, ErrorReply> {
     let source = found.sources.first().map_or("", |source| source.source);
     let mut report = SourceReport::default();
-    let Generated::Made(research) = report.got(found) else {
+    let Generated::Made(research) = report.accept(found) else {
         return Err(ai::blocked());
     };
     if research.citations.is_empty() {

@@ -43,7 +43,7 @@ pub(super) async fn answer(
     for ranking in [liquid, hot] {
         match ranking {
             Ok(ranking) => {
-                for (address, symbol) in others(&report.got(ranking)) {
+                for (address, symbol) in others(&report.accept(ranking)) {
                     if names.insert(address, symbol).is_none() {
                         order.push(address);
                     }
@@ -61,7 +61,7 @@ pub(super) async fn answer(
         .markets(&tokens, max_age)
         .await
         .map_err(|error| fault::reply(&error))?;
-    let markets = report.got(markets);
+    let markets = report.accept(markets);
     let board = board(chain_id, markets.to_vec(), |address| {
         names.get(&address).cloned()
     });

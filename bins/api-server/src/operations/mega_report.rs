@@ -168,7 +168,7 @@ pub(super) async fn answer(
             draft
                 .ages
                 .push(Part::at("headlines", snapshot.as_of, fresh));
-            draft.report.got(Sourced {
+            draft.report.accept(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });

@@ -20,7 +20,7 @@ use crate::sources::Accounts;
 /// Balances change with every block.
 const FRESH_SECONDS: u64 = 15;
 /// Members of a balance that are null for a reason of their chain.
-const GAPS: [(&str, &[&str]); 4] = [
+const NULL_BY_CHAIN: [(&str, &[&str]); 4] = [
     ("balance_unavailable", &["raw", "amount", "value_usd"]),
     ("decimals_unknown", &["decimals", "amount", "value_usd"]),
     ("price_unknown", &["price_usd", "value_usd"]),
@@ -79,7 +79,7 @@ pub(super) async fn answer(
     if portfolio.total_usd.is_none() {
         report.missing("total_usd", "no_value_known", source);
     }
-    for (reason, members) in GAPS {
+    for (reason, members) in NULL_BY_CHAIN {
         let holds = |reasons: &[String]| reasons.iter().any(|known| known == reason);
         if portfolio.chains.iter().any(|chain| holds(&chain.reasons)) {
             for member in members {
@@ -168,7 +168,7 @@ async fn indexed(
         accounts.okx.balance_chains(),
     );
     let mut listed = match balances {
-        Ok(sourced) => report.got(sourced),
+        Ok(sourced) => report.accept(sourced),
         Err(error) => {
             report.failed(context, &error);
             return BTreeMap::new();
@@ -176,7 +176,7 @@ async fn indexed(
     };
     let covered = match covered {
         // The list of chains does not age the balances.
-        Ok(sourced) => report.got(sourced.as_reference()),
+        Ok(sourced) => report.accept(sourced.as_reference()),
         Err(error) => {
             report.failed(context, &error);
             std::sync::Arc::new(BTreeSet::new())

@@ -73,7 +73,7 @@ pub(super) async fn answer(
         }
     }
     let categories = match categories {
-        Ok(categories) => report.got(categories),
+        Ok(categories) => report.accept(categories),
         // The names are known without the venue, but its own list is missing.
         Err(error) => {
             report.failed(context, &error);
@@ -93,7 +93,7 @@ pub(super) async fn answer(
             }
             for (dex, answer) in answers {
                 match answer {
-                    Ok(markets) => rows.extend(of_venue.got(markets).iter().cloned()),
+                    Ok(markets) => rows.extend(of_venue.accept(markets).iter().cloned()),
                     Err(error) => {
                         of_venue.failed(context, &error);
                         of_venue.missing(&format!("tokenized[dex={dex}]"), error.reason(), MARKETS);
@@ -116,7 +116,7 @@ pub(super) async fn answer(
         parts.push(Part::of("tokenized", &of_venue.sources, FRESH_SECONDS));
     }
     report.unavailable.append(&mut of_venue.unavailable);
-    report.got(Sourced {
+    report.accept(Sourced {
         value: (),
         sources: of_venue.sources,
     });
@@ -138,7 +138,7 @@ pub(super) async fn answer(
             let fresh = NewsDigest::PACE.fresh.as_secs();
             parts.push(Part::at("news", snapshot.as_of, fresh));
             core_of_news = core_source(&snapshot);
-            report.got(Sourced {
+            report.accept(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });

@@ -63,7 +63,7 @@ pub(super) async fn answer(
     for (chain, nonce) in nonces {
         match nonce {
             Ok(sourced) => {
-                let nonce = report.got(sourced);
+                let nonce = report.accept(sourced);
                 nonce_state.insert(chain.to_string(), json!(nonce));
             }
             Err(error) => {

@@ -79,7 +79,7 @@ pub(super) async fn answer(
         Ok(told) => {
             aged("news", &told.sources, FRESH_SECONDS);
             news_source = core(Ok::<_, &Error>(told.sources.as_slice()));
-            Some(report.got(told))
+            Some(report.accept(told))
         }
         // The hourly snapshot knows less about a token, but is available when the source of symbols
         // is not.
@@ -99,7 +99,7 @@ pub(super) async fn answer(
                     .filter(about)
                     .cloned()
                     .collect();
-                report.got(Sourced {
+                report.accept(Sourced {
                     value: articles,
                     sources: provenance,
                 })
@@ -205,7 +205,7 @@ fn market(
             return None;
         }
     };
-    report.got(Sourced {
+    report.accept(Sourced {
         value: (),
         sources: of_market.sources,
     });

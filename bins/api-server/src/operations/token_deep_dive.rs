@@ -214,7 +214,7 @@ async fn articles(
     let found = found.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
     let source = found.sources.first().map_or("", |source| source.source);
-    let headlines = rank(report.got(found), context.now()).headlines;
+    let headlines = rank(report.accept(found), context.now()).headlines;
     report
         .unavailable
         .extend(undated("headlines", &headlines, source));

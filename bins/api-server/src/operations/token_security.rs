@@ -80,7 +80,7 @@ pub(super) async fn audit(
             value: (),
             sources: list.sources,
         };
-        report.got(named.as_reference());
+        report.accept(named.as_reference());
     }
     unknowns(&mut report, &findings, &scanned, "");
     left_out(&mut report, &findings, "");
@@ -117,7 +117,7 @@ pub(super) fn merged(
     held: &Held,
 ) -> SecurityReport {
     for provenance in &scanned.sources {
-        report.got(data_sources::Sourced {
+        report.accept(data_sources::Sourced {
             value: (),
             sources: vec![provenance.clone()],
         });

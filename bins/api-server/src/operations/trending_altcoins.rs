@@ -86,7 +86,7 @@ fn ranking<T>(
     ranking: Result<data_sources::Sourced<T>, Error>,
 ) -> Option<T> {
     match ranking {
-        Ok(found) => Some(report.got(found)),
+        Ok(found) => Some(report.accept(found)),
         Err(error) => {
             report.failed(context, &error);
             failures.push(error);

@@ -28,7 +28,7 @@ pub(super) async fn answer(
     let posts = news.desk.posts(call.max_age()).await;
     let posts = posts.map_err(|error| fault::core_missing("posts", error.reason()))?;
     let mut report = SourceReport::default();
-    let posts = report.got(posts);
+    let posts = report.accept(posts);
     let summary = digest(&posts, context.now(), extent)
         .ok_or_else(|| fault::core_missing("posts", "nothing_was_said"))?;
     if summary.change.is_none() {

@@ -149,7 +149,7 @@ pub(super) async fn answer(
         other_matches: others,
         search: Searched {
             chains: found.asked.clone(),
-            unavailable: found.names_of_unavailable(),
+            unavailable: found.unavailable_names(),
         },
     };
     let reverted = explanations

@@ -301,7 +301,7 @@ fn priced(
 ) -> Option<Value> {
     match spot {
         Ok(found) => {
-            let spot = report.got(found);
+            let spot = report.accept(found);
             if spot.consensus.price_usd.is_none() {
                 for member in ["price_usd", "source"] {
                     report.missing(&format!("price.{member}"), price::CONTRADICT, "");

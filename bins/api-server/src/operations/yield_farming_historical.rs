@@ -37,7 +37,7 @@ pub(super) async fn answer(
     };
     let found = defi.defillama.history(pool, call.max_age()).await;
     let mut report = SourceReport::default();
-    let points = report.got(found.map_err(|error| fault::reply(&error))?);
+    let points = report.accept(found.map_err(|error| fault::reply(&error))?);
     let days = call.parameters.integer("days").unwrap_or(DEFAULT_DAYS);
     let points = history::window(&points, days, context.now());
     if points.is_empty() {

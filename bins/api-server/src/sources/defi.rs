@@ -144,7 +144,7 @@ impl Edition {
     /// Adds the edition's sources to `report`.
     pub(crate) fn count_in(&self, report: &mut SourceReport) {
         let sources = self.snapshot.provenance();
-        report.got(Sourced { value: (), sources });
+        report.accept(Sourced { value: (), sources });
     }
 
     /// The edition as a part of an answer.

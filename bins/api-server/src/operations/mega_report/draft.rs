@@ -74,7 +74,7 @@ impl Draft {
             }
         }
         drop_none(&mut value, answered.none);
-        self.report.got(Sourced {
+        self.report.accept(Sourced {
             value: (),
             sources: answered.sources,
         });

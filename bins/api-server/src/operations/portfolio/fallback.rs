@@ -190,15 +190,15 @@ fn reading(
     report: &mut SourceReport,
 ) -> ChainReading {
     let indexed = explorer.and_then(|result| match result {
-        Ok(sourced) => Some(report.got(sourced)),
+        Ok(sourced) => Some(report.accept(sourced)),
         Err(error) => {
             report.failed(context, &error);
             None
         }
     });
     let (holdings, coverage) = match (nodes, indexed) {
-        (Ok(nodes), Some(indexed)) => (Ok(merge(report.got(nodes), indexed)), Coverage::Indexed),
-        (Ok(nodes), None) => (Ok(report.got(nodes)), Coverage::ListedTokens),
+        (Ok(nodes), Some(indexed)) => (Ok(merge(report.accept(nodes), indexed)), Coverage::Indexed),
+        (Ok(nodes), None) => (Ok(report.accept(nodes)), Coverage::ListedTokens),
         (Err(error), Some(mut indexed)) => {
             report.failed(context, &error);
             // The explorer lists tokens only, so the native balance is unknown.

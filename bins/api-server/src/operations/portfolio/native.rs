@@ -48,7 +48,7 @@ pub(super) async fn read(
     for (chain_id, mut holdings) in indexed {
         let raw = match answer.remove(&chain_id) {
             None => None,
-            Some(Ok(Ok(sourced))) => Some(Some(report.got(sourced))),
+            Some(Ok(Ok(sourced))) => Some(Some(report.accept(sourced))),
             Some(Ok(Err(error))) => {
                 report.failed(context, &error);
                 Some(None)
@@ -99,7 +99,7 @@ pub(super) async fn price(
         match answer {
             Ok(sourced) if sourced.value.weakness(context.now()).is_none() => {
                 let Sourced { value, sources } = sourced;
-                report.got(Sourced { value: (), sources });
+                report.accept(Sourced { value: (), sources });
                 prices.insert(symbol, value.price_usd);
             }
             // An old or doubtful price is not used.

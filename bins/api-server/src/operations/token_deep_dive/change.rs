@@ -30,7 +30,7 @@ pub(super) struct CoinChange {
 enum Unit {
     /// In percent of the earlier value.
     Percent,
-    /// As a difference in units, of which the number makes 1.
+    /// As a difference in units, of which this many make 1.
     Difference(u32),
     /// As a count.
     Count,

@@ -130,7 +130,7 @@ impl Gathered {
         let as_of = seconds(answered.as_of(now));
         self.ages.extend(answered.as_parts(name, now));
         self.warnings.extend(answered.warnings);
-        self.report.got(data_sources::Sourced {
+        self.report.accept(data_sources::Sourced {
             value: (),
             sources: answered.sources,
         });

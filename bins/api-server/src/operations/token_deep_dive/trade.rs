@@ -70,7 +70,7 @@ pub(in crate::operations) async fn candles(
     );
     let candles = candles.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
-    let candles = report.got(candles);
+    let candles = report.accept(candles);
     let levels = structure(&candles, extent);
     let levels = levels.ok_or_else(|| fault::core_missing("candles", "too_few_candles"))?;
     let book = report.take(context, "book", book);
@@ -133,7 +133,7 @@ pub(super) async fn pools(
     let found = tokens.dexscreener.pairs(platform, address, max_age).await;
     let found = found.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
-    let found = report.got(found);
+    let found = report.accept(found);
     let mut pairs: Vec<&DexPair> = found
         .iter()
         .filter(|pair| pair.platform == platform)
@@ -219,7 +219,7 @@ pub(super) async fn flows(
     );
     let market = market.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
-    let market = report.got(market);
+    let market = report.accept(market);
     let holders = report.take(context, "largest_holders", holders);
     let top10 = holders.as_ref().and_then(|holders| {
         let shares = holders.iter().take(10).map(|holder| holder.share_pct.get());

@@ -138,7 +138,7 @@ fn value<T>(reading: &Reading<T>) -> Option<&T> {
 
 fn list<T>(report: &mut SourceReport, context: &Context, reading: &Reading<T>) {
     match reading {
-        Some(Ok(found)) => report.got(Sourced {
+        Some(Ok(found)) => report.accept(Sourced {
             value: (),
             sources: found.sources.clone(),
         }),

@@ -190,7 +190,7 @@ impl Trading {
     pub(in crate::operations) fn list(&self, report: &mut SourceReport, context: &Context) {
         for asked in &self.asked {
             match asked {
-                Ok(found) => report.got(found.clone()),
+                Ok(found) => report.accept(found.clone()),
                 Err(error) => report.failed(context, error),
             }
         }

@@ -100,7 +100,7 @@ impl Futures {
             source.as_of.unwrap_or(source.fetched_at)
         });
         let perpetuals = match perpetuals {
-            Ok(reading) => report.got(reading),
+            Ok(reading) => report.accept(reading),
             Err(error) => {
                 report.failed(context, &error);
                 Arc::default()
@@ -115,7 +115,7 @@ impl Futures {
                 Some((*coin, market.oracle?))
             });
             let chart = match chart {
-                Ok(chart) => Some(report.got(chart)),
+                Ok(chart) => Some(report.accept(chart)),
                 Err(error) => {
                     report.failed(context, &error);
                     None

@@ -59,7 +59,7 @@ impl Chosen {
             Some(OtherAnswer::Failed(error)) => report.failed(context, &error),
             Some(OtherAnswer::Older(sources)) => {
                 let value = ();
-                report.got(Sourced { value, sources });
+                report.accept(Sourced { value, sources });
             }
             None => {}
         }
@@ -216,7 +216,7 @@ mod tests {
                 (left[0].status.reason(), left[0].as_of),
                 (Some("upstream_timeout"), None)
             );
-            (chosen.told.unwrap().value.source, left[0].source)
+            (chosen.observation.unwrap().value.source, left[0].source)
         };
         assert_eq!(taken(thursday, friday), ("second", "first"));
         assert_eq!(taken(friday, thursday), ("first", "second"));

@@ -110,7 +110,7 @@ async fn round(
         replay.map(|outcome| outcome.unwrap_or_else(|error| Replay::Unavailable(error.reason())));
     known.replay = known.replay.take().or(replay);
     match facts {
-        Some(Ok(sourced)) => known.tokens.extend(report.got(sourced)),
+        Some(Ok(sourced)) => known.tokens.extend(report.accept(sourced)),
         Some(Err(error)) => {
             report.failed(context, &error);
             gathered.tokens_missing = Some(error.reason());
@@ -131,7 +131,7 @@ async fn round(
             report.failed(context, &error);
         }
         match outcome {
-            Ok(sourced) => drop(known.contracts.insert(address, report.got(sourced))),
+            Ok(sourced) => drop(known.contracts.insert(address, report.accept(sourced))),
             Err(error) => {
                 report.failed(context, &error);
                 known.unasked.insert(address);
@@ -141,7 +141,7 @@ async fn round(
     for outcome in signatures {
         match outcome {
             Ok(sourced) => {
-                for (selector, candidates) in report.got(sourced) {
+                for (selector, candidates) in report.accept(sourced) {
                     known
                         .candidates
                         .entry(selector)

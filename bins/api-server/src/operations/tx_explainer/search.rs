@@ -58,7 +58,7 @@ pub(super) async fn search(
     };
     for (network, outcome) in outcomes {
         match outcome {
-            Ok(sourced) => found.records.extend(report.got(sourced)),
+            Ok(sourced) => found.records.extend(report.accept(sourced)),
             Err(error) => {
                 report.failed(context, &error);
                 found.unavailable.push(network);
@@ -69,7 +69,7 @@ pub(super) async fn search(
 }
 
 impl Found {
-    pub(super) fn names_of_unavailable(&self) -> Vec<&'static str> {
+    pub(super) fn unavailable_names(&self) -> Vec<&'static str> {
         self.unavailable
             .iter()
             .map(|network| network.name)
@@ -89,7 +89,7 @@ impl Found {
         let message = "some chains could not be asked, and the others do not know the transaction";
         ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
             .detail("reason", "chains_unavailable")
-            .detail("unavailable", self.names_of_unavailable())
+            .detail("unavailable", self.unavailable_names())
             .retryable(true)
     }
 }

@@ -117,7 +117,7 @@ pub(super) async fn ranking(
                 continue;
             }
         };
-        report.got(Sourced {
+        report.accept(Sourced {
             value: (),
             sources: vec![Provenance::local(
                 evm::source(product.chain_id),
@@ -296,7 +296,7 @@ async fn markets(
     }
     match defi.aave.markets(call.max_age()).await {
         Ok(sourced) => {
-            let quoted = report.got(sourced);
+            let quoted = report.accept(sourced);
             let others = quoted.iter().filter_map(Market::of_quoted).collect();
             market::merged(markets, others)
         }
@@ -322,7 +322,7 @@ async fn amount_usd(
         .token_price(platform, product.asset, call.max_age());
     let (reason, source) = match quoted.await {
         Ok(sourced) => {
-            let quote = report.got(sourced);
+            let quote = report.accept(sourced);
             if quote.weakness(context.now()).is_none() {
                 let amount: Figure = amount.parse().ok()?;
                 return amount.0.checked_mul(quote.price_usd.0);

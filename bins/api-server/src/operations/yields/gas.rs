@@ -59,7 +59,7 @@ fn half<T>(
     reading: Result<Sourced<T>, Error>,
 ) -> Option<T> {
     match reading {
-        Ok(sourced) => Some(report.got(sourced)),
+        Ok(sourced) => Some(report.accept(sourced)),
         Err(error) => {
             let source = error.source_id().unwrap_or_default();
             report.failed(context, &error);

@@ -13,8 +13,8 @@ use super::amounts::most_atoms;
 use super::record::{Half, MoveRecord};
 use super::{WalletMover, reason_of, unknown};
 
-/// A position may exceed the bound by this fraction (one part in 10,000) and is still withdrawn
-/// completely, because it earns until then.
+/// The growth that a complete withdrawal allows for: one part in 10,000. A position that would then
+/// exceed the bound is withdrawn in part, because it earns until the withdrawal.
 const SPARE: u64 = 10_000;
 
 impl WalletMover {

@@ -56,7 +56,7 @@ impl WalletMover {
             let forbidden = self.actions.forbidden(payment).await.map_err(store)?;
             return match forbidden {
                 Some(reason) => Ok(MoveState::Ended(failed(first, &reason, None))),
-                None => self.go_on(first, record).await,
+                None => self.start_second(first, record).await,
             };
         };
         Ok(match second.state {
@@ -70,7 +70,7 @@ impl WalletMover {
 
     /// Begins the second half with the amount that arrived. If it can never begin, the money stays
     /// idle in the wallet.
-    async fn go_on(&self, first: &Intent, record: &MoveRecord) -> Result<MoveState, MoverError> {
+    async fn start_second(&self, first: &Intent, record: &MoveRecord) -> Result<MoveState, MoverError> {
         let owner: Owner = first
             .owner
             .parse()
