@@ -70,7 +70,11 @@ impl WalletMover {
 
     /// Begins the second half with the amount that arrived. If it can never begin, the money stays
     /// idle in the wallet.
-    async fn start_second(&self, first: &Intent, record: &MoveRecord) -> Result<MoveState, MoverError> {
+    async fn start_second(
+        &self,
+        first: &Intent,
+        record: &MoveRecord,
+    ) -> Result<MoveState, MoverError> {
         let owner: Owner = first
             .owner
             .parse()
