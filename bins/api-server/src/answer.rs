@@ -1,70 +1,68 @@
-//! The answer of a paid route: `data` and `meta`.
+//! The answer of a paid route: `data`, the route's own object, and `meta`, which says where the
+//! data comes from, how old it is and what is missing.
 
 mod attribution;
+mod meta;
 mod object;
 mod origin;
 mod part;
+mod time;
 
 use std::borrow::Cow;
-use std::fmt;
 
-use data_sources::{Attribution, Mode, Provenance};
-use http_edge::RequestId;
+use data_sources::Provenance;
 use jiff::Timestamp;
-use ledger::Answer;
-use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde::Serialize;
 
-use self::attribution::attributed;
 pub(crate) use self::object::{LastRendered, Object};
 pub(crate) use self::origin::{Method, Origin};
 pub(crate) use self::part::Part;
-use self::part::{SectionEntry, age, oldest};
-use crate::call::Call;
+use self::part::{age, oldest};
+pub(crate) use self::time::seconds;
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 pub(crate) use crate::source_report::{Cut, Unavailable};
 
-/// What a route found out.
+/// What a route's work produced, before it is rendered for a caller.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answered {
     /// The route's own object.
     pub(crate) data: Object,
-    /// Where it came from, the core source first.
+    /// The sources that were asked, the core source first.
     pub(crate) sources: Vec<Provenance>,
-    /// Members of `data` that could not be had.
+    /// Members of `data` that are unavailable.
     pub(crate) unavailable: Vec<Unavailable>,
-    /// Lists of `data` that are not whole.
+    /// Lists of `data` that are shortened.
     pub(crate) cut: Vec<Cut>,
-    /// What the caller should know about the data.
+    /// Warnings about the data for the caller.
     pub(crate) warnings: Vec<Warning>,
-    /// The time of the data where no source names one, because it is computed here.
+    /// The time of the data when no source names one because the data is computed here.
     pub(crate) as_of: Option<Timestamp>,
-    /// For how many seconds the data counts as fresh; of an answer of several parts, for how many
-    /// that part does which ages most slowly.
+    /// For how many seconds the data counts as fresh. For an answer of several parts, the bound of
+    /// the part that ages fastest.
     pub(crate) fresh_seconds: u64,
-    /// The parts of an answer that is of several, each with its own time and its own bound. The
-    /// answer is fresh while each of them is.
+    /// The parts of a composed answer, each with its own time and bound. The answer is fresh while
+    /// every part is.
     pub(crate) parts: Vec<Part>,
-    /// Which source each member came from, for `provenance=1`.
+    /// The source of each member, for `provenance=1`.
     pub(crate) origins: Vec<Origin>,
     /// The edition of the dataset behind the answer, for `ETag`.
     pub(crate) edition: Option<String>,
-    /// Members whose `null` means that there is none, not that it could not be had.
+    /// Members whose `null` means "there is none" rather than "unavailable".
     pub(crate) none: &'static [&'static str],
-    /// How the answer's status code says what was done.
+    /// The status code of the answer.
     pub(crate) status: Status,
 }
 
-/// The status code of an answer.
+/// The HTTP status of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Status {
-    /// 200: it is what was asked for.
+    /// 200: the answer is complete.
     #[default]
     Ok,
-    /// 201: something was made.
+    /// 201: the call created something.
     Created,
-    /// 202: something was begun, and goes on.
+    /// 202: the call started something that goes on.
     Accepted,
 }
 
@@ -78,68 +76,24 @@ impl Status {
     }
 }
 
-/// Something about the data that a caller should know.
+/// A note about the data for the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Warning {
     pub(crate) code: &'static str,
     pub(crate) message: String,
 }
 
-/// Bytes of `meta` and what surrounds it; it may grow.
-const USUAL_META_BYTES: usize = 640;
-
-#[derive(Serialize)]
-struct Meta<'a> {
-    route: &'static str,
-    as_of: Seconds,
-    generated_at: Seconds,
-    age_seconds: u64,
-    max_age_seconds: u64,
-    verdict: &'static str,
-    cache: &'static str,
-    schema_version: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    sections: Vec<SectionEntry<'a>>,
-    #[serde(serialize_with = "entries")]
-    sources: &'a [Provenance],
-    unavailable: &'a [Unavailable],
-    #[serde(skip_serializing_if = "<[Cut]>::is_empty")]
-    cut: &'a [Cut],
-    #[serde(skip_serializing_if = "<[Warning]>::is_empty")]
-    warnings: &'a [Warning],
-    /// What sources want to be said of them where their data is shown.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    attribution: Vec<&'static Attribution>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    provenance: Option<serde_json::Map<String, Value>>,
-    #[serde(serialize_with = "as_text")]
-    request_id: &'a RequestId,
-}
-
-#[derive(Serialize)]
-struct SourceEntry<'a> {
-    id: &'static str,
-    status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    as_of: Option<Seconds>,
-    latency_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mode: Option<&'static str>,
-}
-
 impl Answered {
-    /// `data` as a route made it, fresh for so many seconds.
+    /// Makes an answer from a route's data, which counts as fresh for `fresh_seconds`.
     pub(crate) fn new(data: impl Serialize, fresh_seconds: u64) -> Self {
         let data = serde_json::to_value(data).unwrap_or_else(|error| {
-            tracing::error!(%error, "an answer cannot be written");
-            Value::Null
+            tracing::error!(%error, "an answer cannot be serialised");
+            serde_json::Value::Null
         });
         Self::of(data.into(), fresh_seconds)
     }
 
-    /// `data` of several parts.
+    /// Makes an answer of several parts.
     pub(crate) fn of_parts(data: impl Serialize, parts: Vec<Part>) -> Self {
         let bounds = parts.iter().map(|part| part.fresh_seconds);
         let mut answered = Self::new(data, bounds.max().unwrap_or_default());
@@ -147,7 +101,7 @@ impl Answered {
         answered
     }
 
-    /// This answer as a part of another one; one of several parts stays that.
+    /// This answer as a part of another one. A composed answer contributes its parts.
     pub(crate) fn as_parts(&self, name: &str, now: Timestamp) -> Vec<Part> {
         if self.parts.is_empty() {
             return vec![Part::at(name, self.as_of(now), self.fresh_seconds)];
@@ -155,7 +109,7 @@ impl Answered {
         self.parts.iter().map(|part| part.within(name)).collect()
     }
 
-    /// Whether it is fresh, and for how many seconds it still is.
+    /// Whether the answer is fresh, and for how many more seconds.
     fn freshness(&self, now: Timestamp) -> (bool, u64) {
         let age = self.age_seconds(now);
         let whole = self
@@ -167,7 +121,7 @@ impl Answered {
         (left.is_some(), left.unwrap_or_default())
     }
 
-    /// `data` as it is kept, fresh for so many seconds.
+    /// Makes an answer from stored data, which counts as fresh for `fresh_seconds`.
     pub(crate) fn of(data: Object, fresh_seconds: u64) -> Self {
         Self {
             data,
@@ -176,7 +130,7 @@ impl Answered {
         }
     }
 
-    /// With the sources and the gaps of a report.
+    /// Adds the sources and the missing fields of a report.
     #[must_use]
     pub(crate) fn with_report(mut self, report: SourceReport) -> Self {
         self.sources.extend(report.sources);
@@ -185,7 +139,7 @@ impl Answered {
         self
     }
 
-    /// With the source of a member.
+    /// Adds the source of a member.
     #[must_use]
     pub(crate) fn origin(
         mut self,
@@ -197,7 +151,7 @@ impl Answered {
         self
     }
 
-    /// Names every `null` of `data` that is not explained yet: absent is never silent.
+    /// Lists every unexplained `null` of `data` as unavailable, so that no absence is silent.
     #[must_use]
     pub(crate) fn complete(mut self) -> Self {
         let source = self.sources.first().map_or("", |source| source.source);
@@ -220,8 +174,8 @@ impl Answered {
         self
     }
 
-    /// The oldest time of the data that was used. A source that names no time of its data is as old
-    /// as its fetch; what only names things does not age.
+    /// The oldest time of the data that was used. Data without a time of its own is as old as its
+    /// fetch. Data that only names things does not age.
     pub(crate) fn as_of(&self, now: Timestamp) -> Timestamp {
         oldest(&self.sources)
             .into_iter()
@@ -230,12 +184,12 @@ impl Answered {
             .unwrap_or(now)
     }
 
-    /// Seconds since [`Self::as_of`], computed when answering.
+    /// Seconds from [`Self::as_of`] to `now`.
     pub(crate) fn age_seconds(&self, now: Timestamp) -> u64 {
         age(self.as_of(now), now)
     }
 
-    /// Refuses data that is older than the caller takes.
+    /// Refuses data that is older than the caller accepts.
     pub(crate) fn no_older_than(
         self,
         max_age: Option<u64>,
@@ -253,8 +207,8 @@ impl Answered {
         }
     }
 
-    /// The headers that are kept with the answer. What is about the payer's own wallet is kept by
-    /// nobody on its way.
+    /// The headers that are stored with the answer. Answers about the payer's own wallet must not
+    /// be cached on the way.
     fn headers(&self, is_private: bool, age_seconds: u64, left: u64) -> Box<[ledger::Header]> {
         let age = ("age".into(), age_seconds.to_string());
         let cached = match is_private {
@@ -267,99 +221,6 @@ impl Answered {
             None => [age, cached].into(),
         }
     }
-
-    /// Renders the answer to a call.
-    pub(crate) fn at(&self, call: &Call, now: Timestamp) -> Answer {
-        let age_seconds = self.age_seconds(now);
-        let (fresh, left) = self.freshness(now);
-        let cached = self.sources.iter().any(|source| source.cached);
-        let wants_provenance = call.parameters.provenance();
-        let meta = Meta {
-            route: call.operation.route().path,
-            as_of: Seconds(self.as_of(now)),
-            generated_at: Seconds(now),
-            age_seconds,
-            max_age_seconds: self.fresh_seconds,
-            verdict: part::verdict(fresh),
-            cache: if cached { "hit" } else { "miss" },
-            schema_version: "1",
-            sections: self.parts.iter().map(|part| part.entry(now)).collect(),
-            sources: &self.sources,
-            unavailable: &self.unavailable,
-            cut: &self.cut,
-            warnings: &self.warnings,
-            attribution: attributed(&self.sources),
-            provenance: wants_provenance.then(|| self.provenance(now)),
-            request_id: &call.request_id,
-        };
-        let data = self.data.text();
-        let mut body = Vec::with_capacity(data.len().saturating_add(USUAL_META_BYTES));
-        body.extend_from_slice(br#"{"data":"#);
-        body.extend_from_slice(data);
-        body.extend_from_slice(br#","meta":"#);
-        if let Err(error) = serde_json::to_writer(&mut body, &meta) {
-            tracing::error!(%error, "an answer cannot be written");
-        }
-        body.push(b'}');
-        let headers = self.headers(call.is_private(), age_seconds, left);
-        Answer::new(self.status.code(), headers, body.into())
-    }
-
-    fn provenance(&self, now: Timestamp) -> serde_json::Map<String, Value> {
-        let entries = |origin: &Origin| {
-            let Origin { source, method, .. } = origin;
-            let known = self.sources.iter().find(|s| s.source == *source);
-            let as_of = known.and_then(|s| s.as_of).or(self.as_of);
-            let as_of = seconds(as_of.or(known.map(|s| s.fetched_at)).unwrap_or(now));
-            let value = serde_json::json!({ "source": source, "as_of": as_of, "method": method });
-            let paths = origin.paths(&self.data).into_iter();
-            paths.map(move |path| (path, value.clone()))
-        };
-        self.origins.iter().flat_map(entries).collect()
-    }
-}
-
-fn as_text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
-}
-
-impl<'a> SourceEntry<'a> {
-    fn of(source: &'a Provenance) -> Self {
-        Self {
-            id: source.source,
-            status: source.status.as_str(),
-            reason: source.status.reason(),
-            as_of: source.as_of.map(Seconds),
-            latency_ms: source.latency_ms,
-            mode: (source.mode == Mode::Replay).then_some(source.mode.as_str()),
-        }
-    }
-}
-
-/// RFC 3339 UTC in whole seconds, never later than the time itself.
-pub(crate) fn seconds(time: Timestamp) -> String {
-    Seconds(time).to_string()
-}
-
-/// As [`seconds`], written where it belongs.
-#[derive(Debug)]
-struct Seconds(Timestamp);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = Timestamp::from_second(self.0.as_second()).unwrap_or(self.0);
-        whole.fmt(f)
-    }
-}
-
-impl Serialize for Seconds {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-fn entries<S: Serializer>(sources: &[Provenance], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(sources.iter().map(SourceEntry::of))
 }
 
 #[cfg(test)]
@@ -372,20 +233,20 @@ mod tests {
     fn an_answer_is_fresh_while_each_of_its_parts_is() {
         let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
         let ago = |seconds: i64| Timestamp::from_second(now.as_second() - seconds).unwrap();
-        let told = |parts: &[(i64, u64)]| {
+        let freshness = |parts: &[(i64, u64)]| {
             let parts = parts
                 .iter()
                 .map(|&(age, fresh)| Part::at("part", ago(age), fresh));
             let answered = Answered::of_parts(json!({}), parts.collect());
             (answered.freshness(now), answered.fresh_seconds)
         };
-        // The oldest part is 900 s old; the price goes stale in 50 s, and the answer with it. The
-        // bound does not move.
-        assert_eq!(told(&[(900, 4500), (10, 60)]), ((true, 50), 4500));
-        assert_eq!(told(&[(905, 4500), (15, 60)]), ((true, 45), 4500));
+        // The oldest part is 900 s old. The price goes stale in 50 s, and so does the answer. The
+        // bound stays the same.
+        assert_eq!(freshness(&[(900, 4500), (10, 60)]), ((true, 50), 4500));
+        assert_eq!(freshness(&[(905, 4500), (15, 60)]), ((true, 45), 4500));
         // The price is stale already, however old the rest is.
-        assert_eq!(told(&[(900, 4500), (61, 60)]), ((false, 0), 4500));
-        assert_eq!(told(&[(5, 60)]), ((true, 55), 60));
+        assert_eq!(freshness(&[(900, 4500), (61, 60)]), ((false, 0), 4500));
+        assert_eq!(freshness(&[(5, 60)]), ((true, 55), 60));
     }
 
     #[test]
@@ -411,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_names_things_does_not_age_an_answer() {
+    fn names_alone_do_not_age_an_answer() {
         let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
         let hour_ago = Timestamp::from_second(now.as_second() - 3600).unwrap();
         let price = Provenance::local("price", now);
@@ -429,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn no_null_is_silent() {
+    fn every_null_is_explained() {
         let answered = Answered {
             data: Object::from(
                 json!({"a": null, "rows": [{"b": null, "c": 1}, {"b": 2, "c": null}], "leg": {"x": null}, "next_cursor": null}),
@@ -446,7 +307,7 @@ mod tests {
             .complete()
             .unavailable
             .into_iter()
-            .map(|gap| (gap.field, gap.reason))
+            .map(|entry| (entry.field, entry.reason))
             .collect();
         let unnamed = |field: &str| (field.to_owned(), "not_named_by_source".to_owned());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The handler of the paid API: what is decided about a request, in order.
+//! The handler of the paid API: the order in which a request is decided.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -40,7 +40,7 @@ use crate::wallets::{INTENTS_PREFIX, answer_intent};
 /// The paid API over a settler and a journal.
 pub(crate) struct Api<S, J> {
     challenger: Challenger,
-    /// What a request without query and body is bound to, by operation: always the same.
+    /// The binding of a request without query and body, which never changes, by operation.
     plain: HashMap<Operation, RequestBinding>,
     processor: PaymentProcessor<S, J, Operations>,
     sources: Arc<Sources>,
@@ -54,7 +54,7 @@ pub(crate) struct Api<S, J> {
 }
 
 impl<S: Settler, J: Journal> Api<S, J> {
-    /// The API with these parts.
+    /// Composes the API from its parts.
     pub(crate) fn new(
         catalog: Arc<Catalog>,
         processor: PaymentProcessor<S, J, Operations>,
@@ -95,12 +95,12 @@ impl<S: Settler, J: Journal> Api<S, J> {
         self.delegations = Some(endpoints);
     }
 
-    /// The most that a body has, and how long it may take.
+    /// The largest body in bytes, and how long it may take to arrive.
     pub(crate) fn body_bounds(&self) -> (usize, Duration) {
         (self.max_body_bytes, self.body_timeout)
     }
 
-    /// Decides what can be decided from the head alone: nearly every unpaid call ends here.
+    /// Decides whatever the head alone decides. Nearly every unpaid call ends here.
     fn dispatch(
         self: Arc<Self>,
         id: RequestId,
@@ -108,7 +108,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         request: Request<Incoming>,
     ) -> Dispatched {
         if !self.is_our_host(request.headers()) {
-            let message = "the Host header names a host that is not served here";
+            let message = "the Host header names a host that this server does not serve";
             let refusal = ErrorReply::new(ErrorCode::NotFound, message);
             return Dispatched::Answered(refusal.into_reply(id));
         }
@@ -152,7 +152,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         Dispatched::Answered(reply)
     }
 
-    /// What costs nothing: where payments stand, artifacts, and the endpoints of [`Free`].
+    /// Answers the free paths: the states of payments, artifacts, and the endpoints of [`Free`].
     async fn free(&self, parts: &Parts, id: RequestId) -> Reply {
         let path = parts.uri.path();
         let store = self.sources.store();
@@ -198,7 +198,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         self.challenger.reply(operation, query, &declined, id)
     }
 
-    /// Reads the body, hands the call to the processor and renders how it ended.
+    /// Reads the body, hands the call to the processor and renders its result.
     fn paid(
         self: Arc<Self>,
         operation: Operation,
@@ -234,7 +234,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
         }
     }
 
-    /// What a payment for a request is bound to.
+    /// The binding that a payment for this request carries.
     fn binding(&self, operation: Operation, query: Option<&str>, body: &Bytes) -> RequestBinding {
         let plain = self.plain.get(&operation);
         plain
@@ -262,7 +262,7 @@ impl<S: Settler, J: Journal> Api<S, J> {
     }
 }
 
-/// The work behind paid operations, over the sources.
+/// The work behind paid operations, over the sources of a configuration.
 pub(crate) struct Operations(Arc<Sources>);
 
 impl Operations {
@@ -279,11 +279,10 @@ impl Worker for Operations {
     }
 }
 
-/// A request that is answered, or that something has to be awaited for.
+/// A request that is answered already, or one that still has to wait for something.
 ///
-/// A future stays as large as its largest moment. So the ones that have to wait are on the heap by
-/// themselves, made where they begin, and a request that is answered from its head carries none of
-/// them.
+/// A future is as large as its largest state. The waiting futures are boxed one by one, so a
+/// request that is answered from its head allocates none of them.
 enum Dispatched {
     Answered(Reply),
     Waiting(Pin<Box<dyn Future<Output = Reply> + Send>>),
@@ -338,7 +337,7 @@ pub(crate) fn body_refused(error: &BodyError) -> ErrorReply {
     }
 }
 
-/// The answer to every other method on a path that costs nothing.
+/// The answer to any other method on a free path.
 fn only_read(observed: &Method, id: RequestId) -> Reply {
     let message = format!("expected GET or HEAD, observed {observed}; nothing was executed");
     ErrorReply::new(ErrorCode::MethodNotAllowed, message)

@@ -1,5 +1,5 @@
-//! `GET /artifacts/{sha256}`: what a paid answer refers to, for whoever has its digest. Costs
-//! nothing.
+//! `GET /artifacts/{sha256}`: serves a file that a paid answer refers to. It is free for everyone
+//! who knows the digest.
 
 use alloy_primitives::{B256, hex};
 use http::header::{self, HeaderName, HeaderValue};
@@ -12,18 +12,18 @@ use storage::{Artifact, ServerStore, StoreError};
 
 use crate::reply::{ErrorReply, Reply, header_value, with_body};
 
-/// Where artifacts are.
+/// The path prefix of artifacts.
 pub(crate) const PREFIX: &str = "/artifacts/";
 
-/// The media types that are kept, all of them pictures that run nothing.
+/// The media types that are served as such: pictures, which run no code.
 const MEDIA_TYPES: [&str; 3] = ["image/png", "image/jpeg", "image/webp"];
 
-/// The address of an artifact, below this server's own.
+/// The path of an artifact on this server.
 pub(crate) fn url(sha256: B256) -> String {
     format!("{PREFIX}{}", hex::encode(sha256))
 }
 
-/// Answers a `GET` or `HEAD` below [`PREFIX`]. `now` is the time by which artifacts were kept.
+/// Answers a `GET` or `HEAD` below [`PREFIX`]. `now` decides whether an artifact has expired.
 pub(crate) async fn answer(
     parts: &Parts,
     store: &impl ServerStore,
@@ -41,7 +41,7 @@ pub(crate) async fn answer(
     }
 }
 
-/// The digest in a path, in its one spelling.
+/// Reads the digest in a path. Only one spelling is accepted.
 fn digest(path: &str) -> Option<B256> {
     let text = path.strip_prefix(PREFIX)?;
     let is_canonical = text.len() == 64
@@ -54,8 +54,8 @@ fn digest(path: &str) -> Option<B256> {
     hex::decode_to_array(text).ok().map(B256::new)
 }
 
-/// The bytes never change, so a copy is good for as long as the artifact is; the name of the copy
-/// is the digest.
+/// The answer with an artifact. Its bytes never change, so a copy stays valid until the artifact
+/// expires, and the digest serves as the entity tag.
 fn found(artifact: &Artifact, asked: &HeaderMap, now: u64) -> Reply {
     let tag = header_value(&format!("\"{}\"", hex::encode(artifact.sha256())));
     let left = artifact.expires_at().saturating_sub(now);
@@ -82,7 +82,7 @@ fn found(artifact: &Artifact, asked: &HeaderMap, now: u64) -> Reply {
         header::CACHE_CONTROL,
         header_value(&format!("public, max-age={left}, immutable")),
     );
-    // What a browser makes of the bytes is what is said here, and it runs nothing.
+    // The browser must use the declared type and must not run the bytes.
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
@@ -98,7 +98,7 @@ fn found(artifact: &Artifact, asked: &HeaderMap, now: u64) -> Reply {
     reply
 }
 
-/// Whether `If-None-Match` names a tag, weakly or not, or any.
+/// Whether `If-None-Match` matches the tag, by weak comparison or by `*`.
 fn names(tags: &HeaderValue, tag: &HeaderValue) -> bool {
     let (Ok(tags), Ok(tag)) = (tags.to_str(), tag.to_str()) else {
         return false;
@@ -118,12 +118,15 @@ fn not_found(id: RequestId) -> Reply {
 }
 
 fn failed(error: &StoreError, id: RequestId) -> Reply {
-    tracing::error!(code = error.code(), %error, "an artifact cannot be read");
-    ErrorReply::new(ErrorCode::Internal, "the artifact cannot be read right now")
-        .detail("reason", error.code())
-        .retryable(true)
-        .retry_after(5)
-        .into_reply(id)
+    tracing::error!(code = error.code(), %error, "cannot read an artifact");
+    ErrorReply::new(
+        ErrorCode::Internal,
+        "the server cannot read the artifact right now",
+    )
+    .detail("reason", error.code())
+    .retryable(true)
+    .retry_after(5)
+    .into_reply(id)
 }
 
 #[cfg(test)]
@@ -168,7 +171,7 @@ mod tests {
             reply.headers()["cache-control"],
             "public, max-age=1, immutable"
         );
-        // Whatever was kept under a type that is none of ours is not shown.
+        // A stored type that is not on the list is served as plain bytes.
         assert_eq!(reply.headers()["content-type"], "application/octet-stream");
         assert_eq!(at(1_000).await.status(), 404);
     }

@@ -1,4 +1,4 @@
-//! What an operation is asked.
+//! A paid call as an operation sees it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,25 +12,25 @@ use route_catalog::{Operation, Parameters};
 pub(crate) struct Call {
     pub(crate) operation: Operation,
     pub(crate) parameters: Parameters,
-    /// Who pays: the identity behind routes of a caller's own.
+    /// The payer, whose identity decides what private routes show.
     pub(crate) payer: Address,
-    /// The payment itself, for work that one payment buys once.
+    /// The payment itself, for work that one payment buys only once.
     pub(crate) payment: CallPayment,
-    /// The whole call as it was paid for, where its work keeps it for after a restart.
+    /// The whole paid call, for work that a restart must be able to resume.
     pub(crate) kept: Option<Arc<str>>,
-    /// The payer's sub-wallet, as far as the operation asks for it.
+    /// The payer's sub-wallet, when the operation asks for it.
     pub(crate) sub_wallet: Option<Address>,
     pub(crate) request_id: RequestId,
-    /// `X-Max-Age`; the parameter `max_age` wins.
+    /// The header `X-Max-Age`; the parameter `max_age` takes precedence.
     pub(crate) max_age: Option<u64>,
 }
 
-/// What work may know of its payment.
+/// The facts about a payment that work may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallPayment {
-    /// The digest of its authorization, which tells it from every other payment.
+    /// The digest of the authorization, which identifies the payment.
     pub(crate) digest: B256,
-    /// The Unix second by which the work has to end, so that the payment can still be settled.
+    /// The Unix second by which the work must end so that the payment can still be settled.
     pub(crate) work_until: u64,
 }
 
@@ -40,12 +40,12 @@ impl Call {
         self.operation.privacy().is_private(&self.parameters)
     }
 
-    /// The oldest data that the caller takes, in seconds.
+    /// The oldest data that the caller accepts, in seconds.
     pub(crate) fn max_age_seconds(&self) -> Option<u64> {
         self.parameters.max_age_seconds().or(self.max_age)
     }
 
-    /// [`Self::max_age_seconds`] as sources take it.
+    /// [`Self::max_age_seconds`] as a duration, which sources expect.
     pub(crate) fn max_age(&self) -> Option<Duration> {
         self.max_age_seconds().map(Duration::from_secs)
     }

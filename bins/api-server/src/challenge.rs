@@ -12,14 +12,14 @@ use x402_wire::Reason;
 use crate::payment::Declined;
 use crate::reply::{self, NO_STORE, PAYMENT_REQUIRED, PAYMENT_RESPONSE, Reply, header_value};
 
-/// Headers that are kept, of about five kilobytes each.
+/// The most headers that are cached, of about five kilobytes each.
 const MOST_KEPT: usize = 256;
 
-/// Answers 402.
+/// Answers with 402.
 pub(crate) struct Challenger {
     catalog: Arc<Catalog>,
-    /// The header is the same for every call with the same query that is declined for the same
-    /// reason, and making and checking its five kilobytes is the largest part of answering.
+    /// Encoded headers. Calls with the same query and the same reason get the same header, and
+    /// encoding and checking its five kilobytes is the largest part of answering.
     kept: Mutex<Kept>,
 }
 
@@ -58,7 +58,8 @@ impl Challenger {
         }
     }
 
-    /// 402 with a fresh challenge in header and body, and why the payment that came was not taken.
+    /// Makes a 402 answer: a challenge in header and body, and the reason why a payment was
+    /// declined.
     pub(crate) fn reply(
         &self,
         operation: Operation,
@@ -98,7 +99,7 @@ impl Challenger {
             let header = self
                 .catalog
                 .challenge_header(operation, query, &declined.message);
-            // Base64 is always a header value.
+            // Base64 is always a valid header value.
             HeaderValue::from_maybe_shared(Bytes::from(header))
                 .unwrap_or(HeaderValue::from_static(""))
         };
@@ -117,8 +118,8 @@ impl Challenger {
 }
 
 impl Declined {
-    /// Whether no payment could be read: what is said then is much the same for everybody, and says
-    /// nothing of a payment.
+    /// Whether the payment header could not be read. The message of such a refusal depends on no
+    /// payment, so few different ones exist.
     fn is_of_the_header(&self) -> bool {
         matches!(
             self.reason,

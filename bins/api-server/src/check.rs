@@ -1,5 +1,5 @@
-//! `check-config`: who will be paid what, in words that an operator can compare with what was
-//! meant. Nothing is opened or asked here; [`online`] asks.
+//! `check-config`: prints who will be paid what, for an operator to compare with the intention.
+//! Opens nothing and asks nobody; [`online`] does the asking.
 
 pub(crate) mod online;
 
@@ -13,8 +13,9 @@ use x402_wire::{Asset, Terms};
 
 use crate::config::{Config, SettlementMode};
 
-/// Who is paid what, who settles, what cannot be paid with and what is not served. Shows no secret,
-/// and no URL of a facilitator or node, which may hold one.
+/// Reports the payees and assets, who settles, which schemes cannot be paid and which routes are
+/// not served. Shows no secret, and no URL of a facilitator or node, because such a URL may contain
+/// one.
 pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> String {
     let mode = config.settlement.mode;
     let mut text = format!(
@@ -45,21 +46,21 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
         );
     }
     if let Some(turnkey) = config.custody.as_ref().and_then(|it| it.turnkey()) {
-        let said = format!(
+        let text = format!(
             "turnkey, organisation {}: keys are held in Turnkey's enclaves, which are trusted execution environments",
             turnkey.organization_id
         );
-        line("custody", &said);
+        line("custody", &text);
     } else if let Some(custody) = &config.custody {
         let folder = custody
             .directory
             .as_deref()
             .unwrap_or_else(|| Path::new(""));
-        let said = format!(
+        let text = format!(
             "local, in {}: keys are held in this process, not in a trusted execution environment",
             folder.display()
         );
-        line("custody", &said);
+        line("custody", &text);
     }
     if (config.custody.is_some() || config.wallets.reviewed.is_some())
         && let Ok(policy) = crate::signing::policy(config)
@@ -69,12 +70,12 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
     if let Ok(Some(rules)) = crate::fees::rules(config) {
         let fees = &rules.policy.fees;
         let chains: Vec<String> = fees.chains.iter().map(|c| c.chain_id.to_string()).collect();
-        let said = format!(
+        let text = format!(
             "fees {}: wallets also swap on {}, and bridge USDC",
             fees.version,
             chains.join(", ")
         );
-        line("plans", &said);
+        line("plans", &text);
     }
     if let Some(key) = &config.wallets.gas_account_key
         && let Ok(key) = tx_sender::LocalKey::from_hex(key)
@@ -83,34 +84,34 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
     }
     if let Ok(Some(pinned)) = crate::delegation::pinned(config) {
         let policy = pinned.fence.policy();
-        let said = format!(
+        let text = format!(
             "{} {}, at most {} USD in one swap",
             policy.name(),
             policy.digest(),
             policy.per_swap_cap_usd()
         );
-        line("fence", &said);
+        line("fence", &text);
     }
     if let Some(section) = &config.delegation
         && let Some(redeemer) = section.redeemer()
     {
-        let said = match crate::delegation::level(section) {
+        let text = match crate::delegation::level(section) {
             Level::Stock => format!("{redeemer}, held by the framework's own enforcers"),
             Level::Enforcer(enforcer) => format!("{redeemer}, held by the enforcer at {enforcer}"),
         };
-        line("redeemer", &said);
+        line("redeemer", &text);
     }
     for scheme in &offering.unpayable {
         let scheme = scheme.as_str();
-        let said = format!(
-            "{scheme} stands in every challenge and can never be paid in mode {mode}: its payments are refused"
+        let text = format!(
+            "every challenge offers {scheme}, but mode {mode} can never settle it: its payments are refused"
         );
-        line("scheme", &said);
+        line("scheme", &text);
     }
     for (operation, unserved) in &offering.unserved {
         let route = operation.route();
-        let said = format!("{} {} is {}", route.method, route.path, unserved.sentence());
-        line("route", &said);
+        let text = format!("{} {} is {}", route.method, route.path, unserved.sentence());
+        line("route", &text);
     }
     text
 }

@@ -18,8 +18,8 @@ use crate::ledger_cli::{LedgerCliError, LedgerCommand};
 use crate::wallets_cli::{WalletsCliError, WalletsCommand};
 use crate::{check, demo, serve};
 
-/// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data, each call
-/// paid by itself with x402 v2 on chain 196.
+/// The paid HTTP API: market, token, DeFi, news, derivatives, macro, AI and wallet data. Every call
+/// is paid separately with x402 v2 on chain 196.
 #[derive(Debug, Parser)]
 #[command(name = "api-server", version, arg_required_else_help = true)]
 struct Cli {
@@ -34,10 +34,10 @@ enum Command {
     /// Show a paid call from end to end on an embedded chain, then keep serving. Needs nothing
     /// else.
     Demo {
-        /// Where to listen; port 0 takes a free one.
+        /// The address to listen on; port 0 picks a free port.
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8402")]
         listen: SocketAddr,
-        /// Exit after the transcript, with 0 only if all of it held.
+        /// Exit after the transcript, with 0 only if every step succeeded.
         #[arg(long)]
         once: bool,
     },
@@ -53,28 +53,28 @@ enum Command {
         #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8402")]
         public_url: String,
     },
-    /// Check a configuration without serving it, and print who is paid what. Exits 2 and names
-    /// every unusable key otherwise.
+    /// Check a configuration without serving it, and print who is paid what. If keys are unusable,
+    /// name each of them and exit with 2.
     CheckConfig {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// Also ask the facilitator and every node whether they are what the configuration says.
-        /// Exits 2 when something contradicts it, 1 when something could not be reached.
+        /// Also ask the facilitator and every node whether they match the configuration. Exits with
+        /// 2 if an answer contradicts it, with 1 if something cannot be reached.
         #[arg(long)]
         online: bool,
     },
-    /// Payments whose outcome no server can find out any more.
+    /// List and decide payments whose result the server cannot determine.
     Ledger {
         #[command(subcommand)]
         command: LedgerCommand,
     },
-    /// The keys of sub-wallets that this machine holds.
+    /// Manage the keys of sub-wallets that this machine holds.
     Wallets {
         #[command(subcommand)]
         command: WalletsCommand,
     },
-    /// The upstreams of a configuration.
+    /// Check the upstreams of a configuration.
     Upstreams {
         #[command(subcommand)]
         command: UpstreamsCommand,
@@ -98,7 +98,7 @@ impl From<WalletsCliError> for Failure {
     }
 }
 
-/// Runs the command that the process was given.
+/// Runs the command on the process's command line.
 pub fn run_cli() -> ExitCode {
     server_process::end("api-server", run(Cli::parse().command))
 }
@@ -108,8 +108,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(arguments) => {
             let config = Config::load(&arguments.config, server_config::environment())?;
             server_config::start_log(&config.log);
-            // A key that only opening can judge (a damaged ledger, a wrong token name) is a
-            // configuration problem, too.
+            // Some problems show only when a part is opened, such as a damaged ledger or a wrong
+            // token name. They are configuration problems, too.
             let served = block_on(serve::serve(&config))?;
             served.map_err(Failure::config)?;
             Ok(())
@@ -163,7 +163,7 @@ fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// `check-config --online`: a line for each thing that was asked.
+/// `check-config --online`: prints one line for each thing that was asked.
 fn ask_around(config: &Config, terms: &Terms) -> Result<(), Failure> {
     let findings = block_on(check::online::ask(config, terms))?;
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();

@@ -1,5 +1,5 @@
-//! The configuration: one TOML file, overridden by the environment, complete before anything
-//! starts.
+//! The configuration: one TOML file, overridden by environment variables, and completely checked
+//! before anything starts.
 
 mod sections;
 
@@ -18,52 +18,52 @@ pub use server_config::{
     UpstreamTable, Upstreams,
 };
 
-/// Where the server listens unless `server.listen` says otherwise.
+/// The listening address unless `server.listen` sets another.
 const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8402);
 
-/// The key of `[plans]` that this server reads too.
+/// The key of `[plans]` that this server reads as well.
 const FEE_CONFIG: &str = "fee_config";
 
-/// Everything that an operator can set.
+/// All settings of an operator.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]
 pub struct Config {
     /// Listening, limits, origins.
     pub server: ServerSection,
-    /// To whom and in what the calls are paid.
+    /// The payee and the assets of payments.
     pub payment: PaymentSection,
     /// How payments reach the chain.
     pub settlement: SettlementSection,
-    /// What work may cost that nobody has paid for.
+    /// Limits for work that nobody has paid for yet.
     pub credit: CreditSection,
     /// The ledger.
     pub storage: StorageSection,
-    /// What is gathered on a schedule.
+    /// The datasets that are refreshed on a schedule.
     pub datasets: DatasetsSection,
     /// One table for each upstream.
     pub upstreams: Upstreams,
     /// RPC endpoints by chain id.
     pub chains: Chains,
-    /// Who holds the keys of sub-wallets. Without it there are none.
+    /// The custodian of sub-wallets' keys. Without it there are no sub-wallets.
     pub custody: Option<CustodySection>,
-    /// What sub-wallets do, and who pays their gas.
+    /// The actions of sub-wallets, and who pays their gas.
     pub wallets: WalletsSection,
-    /// The fence. Its endpoints answer 404 without it.
+    /// The fence. Without it, its endpoints answer 404.
     pub delegation: Option<DelegationSection>,
-    /// Keys of the agent rail, so that both servers can share one file. Read here: `fee_config`,
-    /// where plans are submitted.
+    /// Keys of the agent rail, so that both servers can share one file. This server reads only
+    /// `fee_config`, for verifying submitted plans.
     pub plans: toml::Table,
     /// Logging.
     pub log: LogSection,
 }
 
 impl Config {
-    /// Reads a file and the environment variables `SVC__SECTION__KEY`, which win.
+    /// Reads a file and the environment variables `SVC__SECTION__KEY`, which take precedence.
     ///
     /// # Errors
-    /// The file cannot be read or is not TOML; or every problem that was found, each with its key.
+    /// The file cannot be read or is not TOML. Otherwise every problem, each with its key.
     pub fn load(
         path: &Path,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -80,7 +80,7 @@ impl Config {
         Ok(config)
     }
 
-    /// [`Self::load`] from text; relative paths in it stay as they are.
+    /// Reads the configuration from text. Relative paths in it stay as they are.
     ///
     /// # Errors
     /// As [`Self::load`].
@@ -91,21 +91,22 @@ impl Config {
         server_config::parse(text, environment)
     }
 
-    /// The reviewed fee configuration that plans are verified with.
+    /// The reviewed fee configuration that verifies plans.
     #[must_use]
     pub fn fee_config(&self) -> Option<&Path> {
         self.plans.get(FEE_CONFIG)?.as_str().map(Path::new)
     }
 
-    /// Where the server listens.
+    /// The listening address.
     #[must_use]
     pub fn listen(&self) -> SocketAddr {
         self.server.listen.unwrap_or(LISTEN)
     }
 
-    /// Where the chain that is paid on is read, and own transactions go: `settlement.rpc_url`
-    /// first, then the nodes of the chain's own table. Without the former only the mode that cannot
-    /// do without a chain reads it. Nodes that are recordings know nothing of payments.
+    /// The nodes of the payment chain, for reading it and for sending own transactions:
+    /// `settlement.rpc_url` first, then the nodes of the chain's own table. Without
+    /// `settlement.rpc_url`, only a mode that needs a chain uses those nodes. Nodes that are
+    /// recordings are left out, because they know no payments.
     #[must_use]
     pub fn settlement_endpoints(&self) -> Vec<String> {
         let section = &self.settlement;
@@ -144,7 +145,7 @@ impl Configuration for Config {
             delegation.read_secret_files(problems);
             let redeemer = delegation.redeemer();
             if redeemer.is_some() && redeemer == self.settlement.payer_of_gas() {
-                let message = "is the key that settles payments: expected a key of its own, whose nonces nothing else uses";
+                let message = "is the key that settles payments: expected a separate key, because nothing else may use its nonces";
                 problems.push(Problem::new("delegation.redeemer_key", message));
             }
         }
@@ -155,7 +156,7 @@ impl Configuration for Config {
         if let Some(delegation) = &self.delegation {
             delegation.check(problems);
             if self.fee_config().is_none() {
-                let message = "is missing: what is submitted is verified with the fees that the agent rail builds plans with";
+                let message = "is missing: submitted plans are verified with the fees with which the agent rail builds plans";
                 problems.push(Problem::new("plans.fee_config", message));
             }
         }

@@ -1,4 +1,4 @@
-//! What every answer is made in: the present time, and which sources are recordings.
+//! The context of every answer: the present time, and which sources are recordings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use data_sources::{Clock, Mode};
 use jiff::Timestamp;
 
-/// The clock by which data ages, and the mode of each source.
+/// The clock that ages data, and the mode of each source.
 pub(crate) struct Context {
     clock: Arc<dyn Clock>,
     /// The mode of the nodes of all chains.
@@ -17,8 +17,8 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// `nodes` is the mode of the nodes of all chains, `modes` that of every other source by its
-    /// id.
+    /// `nodes` is the mode of all chains' nodes. `modes` holds the mode of every other source by
+    /// its id.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         nodes: Mode,
@@ -31,17 +31,17 @@ impl Context {
         }
     }
 
-    /// The clock by which data ages.
+    /// The clock that ages data.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// The present time by which data ages.
+    /// The present time on the clock that ages data.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Whether the answers of a source are recorded ones. A source that is not known is live.
+    /// The mode of a source: live or recorded. An unknown source counts as live.
     pub(crate) fn mode_of(&self, source: &str) -> Mode {
         if source.starts_with("rpc.") {
             return self.nodes;

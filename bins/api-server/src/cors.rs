@@ -1,4 +1,4 @@
-//! What browser pages may read (CORS).
+//! CORS: which browser pages may read which answers.
 
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -6,7 +6,7 @@ use route_catalog::Allow;
 
 use crate::reply::{Reply, header_value};
 
-/// The answer to an `OPTIONS` request on a paid path.
+/// Answers an `OPTIONS` request on a paid path.
 pub(crate) fn preflight(allow: Allow) -> Reply {
     let allow = allow.header();
     let mut reply = Reply::default();
@@ -17,8 +17,8 @@ pub(crate) fn preflight(allow: Allow) -> Reply {
         header::ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static(allow),
     );
-    // Clients send `Access-Control-Expose-Headers` as a request header, so it has to be allowed as
-    // one.
+    // Some clients send `Access-Control-Expose-Headers` as a request header, so the preflight must
+    // allow it.
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static(
@@ -32,10 +32,10 @@ pub(crate) fn preflight(allow: Allow) -> Reply {
     reply
 }
 
-/// The methods of a path that costs nothing.
+/// The methods of a free path.
 pub(crate) const READ: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
 
-/// The answer to an `OPTIONS` request on a path that costs nothing.
+/// Answers an `OPTIONS` request on a free path.
 pub(crate) fn read_options() -> Reply {
     let mut reply = Reply::default();
     *reply.status_mut() = StatusCode::NO_CONTENT;
@@ -45,14 +45,15 @@ pub(crate) fn read_options() -> Reply {
     reply
 }
 
-/// Which browser pages may read answers.
+/// The browser origins whose pages may read answers.
 pub(crate) enum Origins {
     Any,
     These(Vec<HeaderValue>),
 }
 
 impl Origins {
-    /// All of them unless the configuration says otherwise: no answer depends on cookies.
+    /// Allows every origin unless the configuration names some. That is safe because no answer
+    /// depends on cookies.
     pub(crate) fn new(allowed: Option<&[String]>) -> Self {
         let Some(allowed) = allowed else {
             return Self::Any;
@@ -63,7 +64,7 @@ impl Origins {
         Self::These(allowed.iter().map(|origin| header_value(origin)).collect())
     }
 
-    /// Lets the page of `origin` read an answer, if it may.
+    /// Lets a page from `origin` read the answer if that origin is allowed.
     pub(crate) fn allow(&self, origin: Option<HeaderValue>, headers: &mut HeaderMap) {
         let Some(origin) = origin else { return };
         let allowed = match self {

@@ -1,5 +1,5 @@
-//! `/delegation/…`: grants, revocations, limits, submissions. Free; what is asked is proven by the
-//! signatures in the bodies.
+//! `/delegation/…`: grants, revocations, limits, submissions. These endpoints are free. The
+//! signatures in the bodies authorise the requests.
 
 mod answers;
 mod body;
@@ -37,10 +37,10 @@ use crate::config::DelegationSection;
 use crate::observe;
 use crate::reply::{ErrorReply, NO_STORE, Reply, header_value};
 
-/// Where the endpoints are.
+/// The path prefix of the endpoints.
 pub(crate) const PREFIX: &str = "/delegation/";
 
-/// The endpoints over the delegations of this service.
+/// The endpoints over this service's delegations.
 pub(crate) struct Endpoints {
     delegations: Arc<Delegations>,
     limits: RateLimits,
@@ -63,7 +63,7 @@ impl Endpoints {
         }
     }
 
-    /// The records.
+    /// The store of the delegation records.
     pub(crate) fn store(&self) -> Arc<dyn Store> {
         Arc::clone(self.delegations.store())
     }
@@ -92,7 +92,7 @@ impl Endpoints {
         }
         if let Err(seconds) = self.limits.take(client.ip(), route.writes()) {
             observe::delegation_answer(route.name(), "rate_limited");
-            let message = "this address has sent as many requests as it may in a minute";
+            let message = "this address has used up its requests for this minute";
             return ErrorReply::new(ErrorCode::RateLimited, message)
                 .retry_after(seconds)
                 .into_reply(id);
@@ -152,7 +152,7 @@ impl Endpoints {
                 let revocation: &Revocation = signed.message();
                 let of = (revocation.account, revocation.grant_id);
                 let receipt = delegations.receive_revocation(signed).await?;
-                // It stands, whatever can be read of the chain.
+                // The revocation is recorded even if the chain cannot be read.
                 let on_chain = delegations.on_chain(of.0, of.1).await.ok().flatten();
                 Ok(answers::revoked(&receipt, on_chain.as_ref()))
             }
@@ -186,7 +186,7 @@ impl Endpoints {
     }
 }
 
-/// The answer below [`PREFIX`] where no delegation is configured.
+/// The answer below [`PREFIX`] when no delegation is configured.
 pub(crate) fn not_served(id: RequestId) -> Reply {
     ErrorReply::new(ErrorCode::NotFound, "this server takes no delegations")
         .detail("reason", "no_delegation")

@@ -1,11 +1,10 @@
-//! `api-server demo`: a paid call from end to end, a round of the fence, and the actions of a
-//! sub-wallet, with nothing but this binary.
+//! `api-server demo`: shows a paid call from end to end, a round of the fence and the actions of a
+//! sub-wallet, with this binary alone.
 //!
-//! The servers are the production one: the same composition, the on-chain settler, the SQLite
-//! ledger, custody and the sender of plans. What stands in for the world are embedded chains that
-//! run real tokens and the interface of the aggregator's router, and recorded upstream answers
-//! served over HTTP. The fence has a server of its own, because its chain is not one of the
-//! recorded ones.
+//! The servers are composed like production servers: the on-chain settler, the SQLite ledger,
+//! custody and the sender of plans are the real ones. Embedded chains run real tokens and the
+//! interface of the aggregator's router, and recorded upstream answers are served over HTTP. The
+//! fence has a server of its own because its chain is not one of the recorded ones.
 
 mod buyer;
 mod fence;
@@ -35,7 +34,7 @@ use crate::config::{ChainTable, Config, LogSection, SettlementMode, UpstreamMode
 use crate::error::ServeError;
 use crate::serve::{Service, ledger_url};
 
-/// Why the demo did not come to its end.
+/// Why the demo failed.
 #[derive(Debug, Error)]
 pub(crate) enum DemoError {
     #[error("the embedded chain: {0}")]
@@ -50,7 +49,7 @@ pub(crate) enum DemoError {
     Fence(#[from] FenceStageError),
     #[error("the wallet: {0}")]
     Wallet(#[from] WalletStageError),
-    #[error("a task of the demo ended: {0}")]
+    #[error("a task of the demo failed: {0}")]
     Task(#[from] tokio::task::JoinError),
     #[error("the buyer: {0}")]
     Buyer(#[from] buyer::BuyerError),
@@ -62,8 +61,8 @@ pub(crate) enum DemoError {
     },
 }
 
-/// Answers every upstream of a configuration from recordings that are served at `root`: each host
-/// is the first segment of the paths there.
+/// Makes every upstream of a configuration use the recordings that are served at `root`. The first
+/// path segment there is the upstream's host.
 pub fn replay_upstreams(config: &mut Config, root: &str) {
     for spec in Sources::specs() {
         let mut table = UpstreamTable {
@@ -88,11 +87,11 @@ pub fn replay_upstreams(config: &mut Config, root: &str) {
     }
 }
 
-/// The clock of a world of recordings: it is always the time at which they were made.
+/// A clock for recorded data: wall time always is the time of the recording.
 ///
-/// Recorded answers never become newer. A clock that went on would make them old while a demo runs,
-/// and in the end refuse them. What is measured in stretches of time, such as budgets of upstreams,
-/// goes on as usual.
+/// Recorded answers never become newer. With a running clock they would grow stale during a demo,
+/// and would be refused in the end. Monotonic time, which for example budgets of upstreams use,
+/// runs as usual.
 pub fn recorded_clock() -> Arc<dyn Clock> {
     let at = i64::try_from(replay::RECORDED_AT).unwrap_or_default();
     Arc::new(RecordedClock {
@@ -117,7 +116,7 @@ impl Clock for RecordedClock {
     }
 }
 
-/// Shows the transcript; then serves until Ctrl-C, or ends at once.
+/// Prints the transcript, then serves until Ctrl-C or ends at once.
 pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError> {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "error".to_owned());
     server_config::start_log(&LogSection {
@@ -147,7 +146,7 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
         drop(stopped.await);
     }));
 
-    // Custody derives keys, which takes seconds: meanwhile the paid call is shown.
+    // Custody takes seconds to derive keys, so the paid call is shown meanwhile.
     let staging = tokio::spawn(FenceStage::open());
     let acting = tokio::spawn(WalletStage::open());
     let buyer = buyer::Buyer::new(BUYER, address)?;
@@ -161,7 +160,7 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
     shown
 }
 
-/// The fence's part and the wallet's; then the servers go on until Ctrl-C, or end at once.
+/// Shows the fence's part and the wallet's. Then the servers run until Ctrl-C, or end at once.
 async fn fenced(
     staging: JoinHandle<Result<FenceStage, FenceStageError>>,
     acting: JoinHandle<Result<WalletStage, WalletStageError>>,

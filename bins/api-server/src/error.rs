@@ -1,4 +1,4 @@
-//! The error of starting a server.
+//! Errors of starting a server.
 
 use std::net::SocketAddr;
 
@@ -18,15 +18,15 @@ pub enum ServeError {
     /// `payment.pay_to` is missing.
     #[error("payment.pay_to: is missing")]
     NoPayee,
-    /// The address cannot be bound.
+    /// The server cannot listen on the address.
     #[error("server.listen: cannot listen on {address}: {error}")]
     Listen {
         /// The configured address.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The operating system's error.
         error: std::io::Error,
     },
-    /// `server.public_url` cannot stand in documents.
+    /// `server.public_url` cannot be used in documents.
     #[error("server.public_url: {0}")]
     Catalog(#[from] CatalogError),
     /// The ledger cannot be opened.
@@ -35,25 +35,25 @@ pub enum ServeError {
     /// The store beside the ledger cannot be opened.
     #[error("storage.url: {0}")]
     Store(#[from] StoreError),
-    /// The records of the settling account's transactions, beside the ledger, cannot be opened.
+    /// The transaction records of the settling account, stored beside the ledger, cannot be opened.
     #[error("storage.url: {0}")]
     Records(#[source] DatabaseError),
-    /// The mandates, beside the ledger, cannot be opened.
+    /// The mandates, stored beside the ledger, cannot be opened.
     #[error("storage.url: {0}")]
     Mandates(#[source] DatabaseError),
     /// The settlement cannot be set up.
     #[error("settlement: {0}")]
     Settlement(#[from] SettlementError),
-    /// There is an account that pays the gas, and nobody who signs for it.
+    /// A gas account is configured, but no signer for it.
     #[error(
-        "settlement.gas_account: this program has no signer for {account}; name settlement.private_key_file, \
+        "settlement.gas_account: this program has no signer for {account}; set settlement.private_key_file, \
          settlement.keystore_file or settlement.web3signer_url, or serve with a program that brings one"
     )]
     NoSigner {
         /// The account.
         account: Address,
     },
-    /// A program brings a signer that the configuration has no use for.
+    /// The program supplies a signer that the configuration does not use.
     #[error("settlement.{key}: {message}")]
     Signer {
         /// The key.
@@ -61,7 +61,7 @@ pub enum ServeError {
         /// What is wrong.
         message: String,
     },
-    /// A part of the start-up was cut off.
+    /// A task of the start-up was cancelled or panicked.
     #[error("the start was interrupted: {0}")]
     Interrupted(#[source] tokio::task::JoinError),
     /// The reviewed contracts cannot be used.
@@ -70,16 +70,16 @@ pub enum ServeError {
     /// The wallets cannot be opened.
     #[error("custody: {0}")]
     Custody(#[source] custody::CustodyError),
-    /// The custody provider that is a service cannot be set up.
+    /// The external custody provider cannot be set up.
     #[error("{0}")]
     Provider(crate::config::Problem),
-    /// What the wallets' keys may sign cannot be used.
+    /// The signing policy of the wallets' keys cannot be used.
     #[error("{0}")]
     Wallets(crate::config::Problem),
-    /// What plans of wallets' actions are built with cannot be used.
+    /// The rules for plans of wallets' actions cannot be used.
     #[error("{0}")]
     Fees(crate::config::Problem),
-    /// What `[delegation]` pins cannot be used.
+    /// A contract or document that `[delegation]` pins cannot be used.
     #[error("{0}")]
     Delegation(crate::config::Problem),
     /// The pinned policy cannot be installed.

@@ -1,4 +1,4 @@
-//! The reviewed fee configuration, and the rest of `[plans]` that this server reads.
+//! The reviewed fee configuration, and the other keys of `[plans]` that this server reads.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use server_config::lenient;
 
 use crate::config::{Config, Problem};
 
-/// The key that names the file.
+/// The key of the fee file.
 const KEY: &str = "plans.fee_config";
 
-/// What of `[plans]` also holds for the plans of wallets' actions. The agent rail reads the same
-/// keys.
+/// The keys of `[plans]` that also apply to plans of wallets' actions. The agent rail reads the
+/// same keys.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Read {
@@ -27,16 +27,16 @@ struct Read {
     price_source: Option<String>,
 }
 
-/// What plans of wallets' actions are built and verified with.
+/// The rules with which plans of wallets' actions are built and verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlanRules {
     pub(crate) policy: Policy,
-    /// Whether the tokens of a swap are priced by a source that is not the aggregator.
+    /// Whether the tokens of a swap get a second price from a source other than the aggregator.
     pub(crate) priced: bool,
 }
 
-/// The rules of a configuration; `None` where it names no fees or there are no wallets: then
-/// nothing is planned.
+/// Reads the rules of a configuration. `None` when it names no fees or there are no wallets;
+/// nothing is planned then.
 ///
 /// # Errors
 /// A [`Problem`] that names the key.
@@ -80,12 +80,12 @@ pub(crate) fn rules(config: &Config) -> Result<Option<PlanRules>, Problem> {
     Ok(Some(PlanRules { policy, priced }))
 }
 
-/// The reviewed fees of a file.
+/// Reads the reviewed fees from a file.
 ///
 /// # Errors
 /// A [`Problem`] that names the key and the file.
 pub(crate) fn fees(path: &Path) -> Result<FeePolicy, Problem> {
-    let wrong = |said: &str| Problem::new(KEY, format!("{}: {said}", path.display()));
+    let wrong = |message: &str| Problem::new(KEY, format!("{}: {message}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| {
         let message = format!("cannot read {}: {}", path.display(), error.kind());
         Problem::new(KEY, message)

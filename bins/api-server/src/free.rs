@@ -1,4 +1,4 @@
-//! The endpoints that cost nothing: health, state, discovery, documents.
+//! The free endpoints: health, state, discovery, documents.
 
 mod dependencies;
 mod offered;
@@ -21,7 +21,7 @@ use server_process::{METRICS_MEDIA_TYPE, readiness};
 use settlement::Settler;
 
 pub(crate) use self::dependencies::Dependencies;
-use self::dependencies::{Fault, Look};
+use self::dependencies::{FailedDependency, Look};
 use self::offered::{routes, unpayable};
 use self::rows::{chains, freshness, source_row};
 use crate::Sources;
@@ -34,10 +34,10 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
 const ICO: HeaderValue = HeaderValue::from_static("image/x-icon");
-/// How long a scrape waits for what the settler says of its account and of the clocks.
+/// How long a scrape waits for the settler's report on its account and the clocks.
 const SCRAPE_PATIENCE: Duration = Duration::from_secs(4);
 
-/// The free endpoints. Documents are rendered once.
+/// The free endpoints. Each document is rendered once.
 pub(crate) struct Free {
     catalog: Arc<Catalog>,
     started: Timestamp,
@@ -64,7 +64,7 @@ impl Free {
         }
     }
 
-    /// What the server depends on beside the settlement and the ledger.
+    /// The dependencies of the server besides settlement and ledger.
     pub(crate) fn dependencies(&mut self) -> &mut Dependencies {
         &mut self.dependencies
     }
@@ -81,7 +81,8 @@ impl Free {
             "/readyz" => self.readyz(processor).await,
             "/status" => self.status(processor, sources).await,
             "/freshness" => json_now(StatusCode::OK, &freshness(sources, sources.now()).await),
-            // A look at the settler has a large future, which every answer would carry.
+            // The settler's future is large; boxing it keeps the future of every other answer
+            // small.
             "/metrics" => Box::pin(self.metrics(processor, sources)).await,
             "/openapi.json" => reply::json(StatusCode::OK, self.documents().openapi.clone()),
             "/.well-known/x402" => reply::json(StatusCode::OK, self.documents().well_known.clone()),
@@ -120,7 +121,7 @@ impl Free {
             aggr_deferred,
         } = self.dependencies.look(processor).await;
         if self.draining.is_draining() {
-            faults.push(Fault {
+            faults.push(FailedDependency {
                 component: "server",
                 reason: "draining".to_owned(),
             });
@@ -133,7 +134,8 @@ impl Free {
             if let Some(left) = settlements_left {
                 members.insert("settlements_left".to_owned(), left.into());
             }
-            // Not a reason to be unready: every other option of a challenge can be paid.
+            // An unpayable scheme does not make the server unready, because every other option of a
+            // challenge can be paid.
             let unpayable = unpayable(&self.catalog, aggr_deferred);
             if !unpayable.is_empty() {
                 members.insert("unpayable_schemes".to_owned(), json!(unpayable));
@@ -190,18 +192,19 @@ impl Free {
         )
     }
 
-    /// The metrics, with the gauges that are read when they are asked for.
+    /// Renders the metrics, after setting the gauges that are read on demand.
     async fn metrics<S: Settler, J: Journal, W: Worker>(
         &self,
         processor: &PaymentProcessor<S, J, W>,
         sources: &Sources,
     ) -> Reply {
-        // Whoever scrapes and asks nothing else sees the gas account and the clocks as well. A
-        // settler that hangs leaves the last figures.
+        // A scrape also reads the gas account and the clocks, because an operator may ask nothing
+        // else. If the settler hangs, the gauges keep their last values.
         let dependencies = self.dependencies.look(processor);
         let _ = tokio::time::timeout(SCRAPE_PATIENCE, dependencies).await;
         let journal = processor.journal();
-        // A journal that cannot be read leaves its last figures; `/readyz` names it.
+        // If the journal cannot be read, the gauges keep their last values, and `/readyz` names the
+        // journal.
         if let Ok(counts) = journal.open_counts().await {
             observe::open_payments(&counts);
         }

@@ -1,6 +1,6 @@
-//! `api-server ledger`: payments that only their operator can decide.
+//! `api-server ledger`: lists payments that only the operator can decide, and records the decision.
 //!
-//! The ledger has one writer, so the server must be stopped meanwhile; it is told so otherwise.
+//! The ledger admits one writer. The server must be stopped first; otherwise the command says so.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,27 @@ use x402_wire::{Payment, RestoreError};
 use crate::config::Config;
 use crate::serve::ledger_options;
 
-/// Entries that are read at a time.
+/// Entries per read.
 const PAGE: u32 = 256;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
-    /// Print the payments whose outcome no server can find out any more. The server must be
-    /// stopped.
+    /// List the payments whose result the server cannot determine. The server must be stopped.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// As JSON, one object in a list for each payment.
+        /// Print JSON, one object in a list for each payment.
         #[arg(long)]
         json: bool,
     },
-    /// Decide one of them by what you have found out. This cannot be undone. The server must be
-    /// stopped.
+    /// Decide such a payment by what you found out about it. This cannot be undone. The server must
+    /// be stopped.
     Resolve {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// The number of the entry, as `ledger list` prints it.
+        /// The entry's number, as `ledger list` prints it.
         #[arg(long, value_name = "N")]
         entry: i64,
         #[command(flatten)]
@@ -46,15 +45,16 @@ pub(crate) enum LedgerCommand {
     },
 }
 
-/// What the operator has found out.
+/// The operator's finding.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Found {
-    /// It was charged, by this transaction: the payer gets the stored answer when the payment comes
-    /// again.
+    /// The payment was charged by this transaction: the payer gets the stored answer when the
+    /// payment is sent again.
     #[arg(long, value_name = "TX")]
     settled: Option<B256>,
-    /// Nothing was charged and nothing can be any more; why is kept with the payment.
+    /// Nothing was charged, and nothing can be charged any more. The reason is stored with the
+    /// payment.
     #[arg(long, value_name = "REASON")]
     released: Option<String>,
 }
@@ -66,21 +66,21 @@ pub(crate) enum LedgerCliError {
     NoLedger(PathBuf),
     #[error("storage.url: {0}")]
     Ledger(#[from] LedgerError),
-    #[error("entry {0} is not undecidable; `ledger list` prints those that are")]
+    #[error("entry {0} is not undecidable; `ledger list` prints the entries that are")]
     NotUndecidable(EntryId),
     #[error("the payment of entry {entry} cannot be read: {error}")]
     Damaged { entry: EntryId, error: RestoreError },
 }
 
 impl LedgerCommand {
-    /// The configuration's file.
+    /// The path of the configuration file.
     pub(crate) fn config(&self) -> &Path {
         match self {
             Self::List { config, .. } | Self::Resolve { config, .. } => config,
         }
     }
 
-    /// Runs the command on the ledger of a configuration; gives what is printed.
+    /// Runs the command on the ledger of a configuration. Returns the text to print.
     pub(crate) async fn run(self, config: &Config) -> Result<String, LedgerCliError> {
         let ledger = open(config)?;
         match self {
@@ -99,7 +99,7 @@ impl LedgerCommand {
     }
 }
 
-/// Opens the ledger, and makes none where none is.
+/// Opens the ledger. Does not create one.
 fn open(config: &Config) -> Result<SqliteLedger, LedgerCliError> {
     let url = &config.storage.url;
     let path = Path::new(url.strip_prefix("sqlite://").unwrap_or(url));
@@ -149,7 +149,7 @@ async fn resolve(
     Ok(format!("entry {entry} is {said}"))
 }
 
-/// The receipt that the payer gets, as the server would have made it.
+/// The receipt for the payer, as the server would have made it.
 fn receipt(undecided: &Undecided, transaction: B256) -> Result<StoredReceipt, LedgerCliError> {
     let payment = Payment::restore(
         undecided.payload_json.as_bytes(),
@@ -166,8 +166,8 @@ fn receipt(undecided: &Undecided, transaction: B256) -> Result<StoredReceipt, Le
     })
 }
 
-/// What an operator needs to look a payment up. The signature stays in the ledger: it may still be
-/// usable.
+/// The fields with which an operator can look a payment up. The signature is left out because it
+/// may still be usable.
 fn as_json(undecided: &Undecided) -> Value {
     let payment = Payment::restore(
         undecided.payload_json.as_bytes(),

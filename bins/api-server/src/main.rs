@@ -1,4 +1,4 @@
-//! The command `api-server`; everything it does is in the library.
+//! The command `api-server`. The library does all the work.
 
 use std::process::ExitCode;
 

@@ -1,9 +1,10 @@
-//! What this server has read of tokens, coins and markets within the last two days, so that it can
-//! say what has changed. With a store it is kept there and goes on after a restart; without one it
-//! begins anew.
+//! Figures that this server read of tokens, coins and markets within the last two days, so that an
+//! answer can show what has changed.
+//!
+//! With a store the readings survive a restart. Without one the memory starts empty.
 
-mod kept;
 pub(crate) mod posts;
+mod store;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -13,41 +14,41 @@ use jiff::{SignedDuration, Timestamp};
 use readings::{Decimal, Figure, percent_change};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::kept::keep;
+pub(crate) use self::store::keep;
 
-/// Subjects that are remembered at once.
+/// The most subjects that are remembered at once.
 const MOST_SUBJECTS: usize = 1_000;
-/// Readings of one subject that are kept.
+/// The most readings of one subject that are kept.
 const MOST_READINGS: usize = 48;
-/// The youngest reading that is compared with.
+/// The smallest age of a reading that a comparison uses.
 const APART: SignedDuration = SignedDuration::from_mins(30);
-/// Between two readings of one subject that are both kept.
+/// The least time between two kept readings of one subject.
 const KEPT_APART: SignedDuration = SignedDuration::from_hours(1);
-/// The age at which a reading is compared with: a day.
+/// The preferred age of the reading in a comparison: one day.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// For how long a reading is kept.
+/// How long a reading is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(48);
 const PLACES: u32 = 4;
 
-/// What was read of one subject at one time: figures by name.
+/// A reading of one subject at one time: figures by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Remembered {
     pub(crate) at: Timestamp,
     figures: BTreeMap<String, Figure>,
 }
 
-/// A reading, and the one of the day before.
+/// A reading and the one from about a day before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Compared {
-    /// The time of the earlier reading: a day ago, or less when this server has not read the
-    /// subject for so long.
+    /// The time of the earlier reading: a day ago, or less if this server has not read the subject
+    /// for that long.
     pub(crate) since: Timestamp,
     before: BTreeMap<String, Figure>,
     present: BTreeMap<String, Figure>,
 }
 
 impl Remembered {
-    /// Nothing yet, at `at`.
+    /// An empty reading at the time `at`.
     pub(crate) fn at(at: Timestamp) -> Self {
         Self {
             at,
@@ -55,7 +56,7 @@ impl Remembered {
         }
     }
 
-    /// It with a figure, if there is one.
+    /// Adds a figure, if there is one.
     pub(crate) fn with(mut self, name: impl Into<String>, figure: Option<Figure>) -> Self {
         if let Some(figure) = figure {
             self.figures.insert(name.into(), figure);
@@ -63,20 +64,20 @@ impl Remembered {
         self
     }
 
-    /// Whether it has this figure.
+    /// Whether the reading has this figure.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.figures.contains_key(name)
     }
 }
 
 impl Compared {
-    /// The change of a figure in percent of what it was.
+    /// The change of a figure, in percent of its earlier value.
     pub(crate) fn percent(&self, name: &str) -> Option<Figure> {
         let (then, now) = self.pair(name)?;
         Some(rounded(percent_change(then, now)?))
     }
 
-    /// The difference of a figure, in units of which it has `scale`.
+    /// The difference of a figure in units, of which `scale` make 1.
     pub(crate) fn difference(&self, name: &str, scale: u32) -> Option<Figure> {
         let (then, now) = self.pair(name)?;
         let difference = now.checked_sub(then)?;
@@ -92,22 +93,22 @@ fn rounded(value: Decimal) -> Figure {
     Figure(value.round_dp(PLACES).normalize())
 }
 
-/// Readings of subjects by their names, oldest first. Clones are the same memory.
+/// Readings by the names of their subjects, oldest first. Clones share one memory.
 #[derive(Clone, Default)]
 pub(crate) struct Memory(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     subjects: Readings,
-    /// Counts what was added, so that what is unchanged is not written again.
+    /// Counts additions, so that an unchanged memory is not written again.
     changes: u64,
 }
 
 type Readings = BTreeMap<String, VecDeque<Remembered>>;
 
 impl Memory {
-    /// Remembers a reading and holds it against the one that is closest to a day old; `None` when
-    /// there is none that is at least half an hour old.
+    /// Stores a reading and compares it with the one whose age is closest to a day. `None` when no
+    /// reading is at least half an hour old.
     pub(crate) fn compare(&self, subject: &str, present: Remembered) -> Option<Compared> {
         let mut state = self.state();
         let state = &mut *state;
@@ -131,8 +132,7 @@ impl Memory {
         })
     }
 
-    /// Takes in readings that were made before, or by another server, as far as they are not too
-    /// old at `now`.
+    /// Adds readings that were made earlier or by another server, unless they are too old at `now`.
     fn join(&self, others: Readings, now: Timestamp) {
         let mut state = self.state();
         for (subject, mut more) in others {
@@ -155,7 +155,7 @@ impl Memory {
     }
 }
 
-/// For a further subject the one that was read least recently makes room.
+/// Makes room for a further subject by dropping the one that was read least recently.
 fn make_room(all: &mut Readings, subject: &str) {
     if all.len() < MOST_SUBJECTS || all.contains_key(subject) {
         return;
@@ -208,12 +208,12 @@ pub(super) mod tests {
             (points.to_string(), change.percent("price")),
             ("0".into(), None)
         );
-        // After two days nothing of it is left.
+        // After two days the reading is gone.
         assert_eq!(memory.compare("a", reading(100, 1)), None);
     }
 
     #[test]
-    fn a_reading_of_just_now_is_none_to_compare_with() {
+    fn a_recent_reading_is_not_compared() {
         let memory = Memory::default();
         memory.compare("a", reading(0, 100));
         let soon = Remembered {

@@ -1,4 +1,4 @@
-//! What operators see: metrics and the log.
+//! The operator's view: metrics and the log.
 
 mod table;
 
@@ -21,7 +21,7 @@ pub(crate) static METRICS: Metrics = Metrics::new(|| {
     start_at_zero();
 });
 
-/// The statuses that the free endpoints answer with.
+/// The status codes of the free endpoints.
 const STATUSES: [&str; 5] = ["200", "204", "404", "405", "503"];
 
 /// The endpoints below `/delegation/`.
@@ -37,7 +37,7 @@ pub(crate) const DELEGATION_ENDPOINTS: [&str; 9] = [
     "submission",
 ];
 
-/// Makes every series exist before its first event, so that the first one is seen as a growth.
+/// Creates every series before its first event, so that the first event shows as an increase.
 fn start_at_zero() {
     gauge!(table::BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     for operation in Operation::ALL.iter().map(|operation| operation.name()) {
@@ -74,20 +74,20 @@ fn start_at_zero() {
     open_payments(&OpenCounts::default());
     ledger_bytes(0);
     gauge!(table::PAID_CALLS_IN_FLIGHT).increment(0.0);
-    // Zero would say that the account is empty.
+    // Zero would mean that the account is empty.
     settlements_left(None);
     gauge!(table::GAS_BALANCE_WEI).set(f64::NAN);
     clock_difference(0);
 }
 
-/// Makes the series of these upstreams exist before the first row that cannot be read.
+/// Creates the series of these upstreams before the first unreadable row.
 pub(crate) fn count_tolerated_of(upstreams: impl Iterator<Item = &'static str>) {
     for upstream in upstreams {
         counter!(table::UPSTREAM_TOLERATED, "upstream" => upstream).increment(0);
     }
 }
 
-/// Counters of unpaid calls, one for each operation, looked up once.
+/// Counters of unpaid calls, one for each operation. Each is looked up once.
 pub(crate) struct Challenges {
     counters: Vec<Counter>,
 }
@@ -108,13 +108,13 @@ impl Challenges {
     }
 }
 
-/// What is counted of served calls of one operation.
+/// The metrics of the served calls of one operation.
 struct Served {
     calls: Counter,
     seconds: Histogram,
 }
 
-/// By operation, each looked up at its first use.
+/// By operation. Each is looked up at its first use.
 static SERVED: [OnceLock<Served>; Operation::ALL.len()] =
     [const { OnceLock::new() }; Operation::ALL.len()];
 
@@ -125,7 +125,7 @@ pub(crate) fn paid_call(operation: Operation, outcome: &'static str, took: Durat
     let served = index.and_then(|index| SERVED.get(index));
     if let Some(served) = served.filter(|_| outcome == "served") {
         let served = served.get_or_init(|| {
-            // A handle that is taken before there is a recorder counts nothing.
+            // A handle that is taken before a recorder is installed counts nothing.
             METRICS.install();
             Served {
                 calls: calls(),
@@ -139,12 +139,12 @@ pub(crate) fn paid_call(operation: Operation, outcome: &'static str, took: Durat
     }
 }
 
-/// Counters of declined payments by reason, each looked up at its first use.
+/// Counters of declined payments by reason. Each is looked up at its first use.
 static DECLINED: [OnceLock<Counter>; Reason::NAMED.len() + 1] =
     [const { OnceLock::new() }; Reason::NAMED.len() + 1];
 
 pub(crate) fn declined(reason: &Reason) {
-    // Codes of a facilitator that have no name here would let a caller make up label values.
+    // A facilitator's unknown code counts as `other`: otherwise a caller could invent label values.
     let named = Reason::NAMED.iter().position(|named| named == reason);
     let label = named.map_or("other", |_| reason.as_str()).to_owned();
     if let Some(counter) = DECLINED.get(named.unwrap_or(Reason::NAMED.len())) {
@@ -169,22 +169,22 @@ pub(crate) fn free_answer(status: u16) {
     counter!(table::HTTP_ANSWERS, "status" => status.to_string()).increment(1);
 }
 
-/// An answer below `/delegation/`: `ok`, or the code of what refused.
+/// Counts an answer below `/delegation/` as `ok` or by the code of its refusal.
 pub(crate) fn delegation_answer(endpoint: &'static str, outcome: &'static str) {
     counter!(table::DELEGATION_ANSWERS, "endpoint" => endpoint, "outcome" => outcome).increment(1);
 }
 
-/// The aggregator named a contract or a function that nobody has reviewed.
+/// Counts an unreviewed contract or function that the aggregator named.
 pub(crate) fn unreviewed(kind: &'static str) {
     counter!(table::UNREVIEWED, "kind" => kind).increment(1);
 }
 
-/// An action that was done and is not charged: the window of its payment closed first.
+/// Counts an action that was done but not charged because the window of its payment closed first.
 pub(crate) fn action_uncharged(operation: &'static str) {
     counter!(table::WALLET_ACTIONS_UNCHARGED, "operation" => operation).increment(1);
 }
 
-/// A call that was refused because nobody's credit covered its work.
+/// Counts a call that was refused because no credit covered its work.
 pub(crate) fn credit_refused(class: WorkClass) {
     counter!(table::CREDIT_REFUSALS, "class" => class_name(class)).increment(1);
 }
@@ -197,14 +197,14 @@ const fn class_name(class: WorkClass) -> &'static str {
     }
 }
 
-/// Counts a paid call as in flight until it is dropped.
+/// Counts a paid call as in flight until this is dropped.
 pub(crate) struct InFlight(Gauge);
 
-/// A paid call begins.
+/// Counts a paid call that begins.
 pub(crate) fn in_flight() -> InFlight {
     static CALLS: OnceLock<Gauge> = OnceLock::new();
     let calls = CALLS.get_or_init(|| {
-        // A handle that is taken before there is a recorder counts nothing.
+        // A handle that is taken before a recorder is installed counts nothing.
         METRICS.install();
         gauge!(table::PAID_CALLS_IN_FLIGHT)
     });
@@ -224,7 +224,7 @@ impl Drop for InFlight {
     }
 }
 
-/// How many payments in the ledger are not decided.
+/// Shows how many payments in the ledger are undecided.
 pub(crate) fn open_payments(counts: &OpenCounts) {
     for (state, payments) in [
         ("in_flight", counts.in_flight),
@@ -235,24 +235,24 @@ pub(crate) fn open_payments(counts: &OpenCounts) {
     }
 }
 
-/// The bytes of the ledger on disk.
+/// Shows the bytes of the ledger on disk.
 pub(crate) fn ledger_bytes(bytes: u64) {
     gauge!(table::LEDGER_BYTES).set(as_float(bytes));
 }
 
-/// How many settlements the gas account can still pay; `None` where nobody knows, or somebody else
-/// pays.
+/// Shows how many settlements the gas account can still pay. `None` when that is unknown or another
+/// account pays.
 pub(crate) fn settlements_left(settlements: Option<u64>) {
     gauge!(table::SETTLEMENTS_LEFT).set(settlements.map_or(f64::NAN, as_float));
 }
 
-/// Seconds by which the machine's clock is ahead of the chain's, where they contradict each other;
-/// otherwise 0.
+/// Shows by how many seconds the machine's clock is ahead of the chain's if they contradict each
+/// other, otherwise 0.
 pub(crate) fn clock_difference(seconds: i64) {
     gauge!(table::CLOCK_DIFFERENCE).set(as_float(seconds));
 }
 
-/// Whether upstream calls work, as the last ones saw it.
+/// Shows whether each upstream's last calls worked.
 pub(crate) fn upstreams(calls: impl Iterator<Item = SourceHealth>) {
     for call in calls {
         gauges::state(call.source, call.state);
@@ -268,7 +268,7 @@ pub(crate) fn upstreams(calls: impl Iterator<Item = SourceHealth>) {
     }
 }
 
-/// A count as a gauge has it: what is beyond 2^53 loses its last digits.
+/// Converts a count for a gauge. Counts beyond 2^53 lose their last digits.
 #[expect(
     clippy::as_conversions,
     clippy::cast_precision_loss,
@@ -284,7 +284,7 @@ mod tests {
 
     use super::*;
 
-    /// What is scraped of a recorder of its own after some events.
+    /// The text of a scrape after some events, from a recorder of its own.
     fn scraped(events: impl FnOnce()) -> String {
         let recorder = PrometheusBuilder::new().build_recorder();
         let handle = recorder.handle();
@@ -315,8 +315,8 @@ mod tests {
                 table::PROBE_BROKEN,
                 table::PROBE_TOLERATED,
             ];
-            // A series of the sender names its account, so it begins with the account's first
-            // transaction; one of wallets begins with the first action.
+            // A sender's series carry the account as a label, so they begin with the account's
+            // first transaction. A wallet's series begin with its first action.
             let begins_later = ["svc_sender_", "svc_wallet_"];
             let of_an_account = begins_later.iter().any(|it| metric.name.starts_with(it));
             let exists = text

@@ -1,9 +1,9 @@
-//! What this configuration does not serve: operations whose upstreams have no key or are switched
-//! off, and schemes that nobody settles. Every rendering of the catalog says it, so that nobody
-//! pays in vain.
+//! The parts of the catalog that this configuration does not serve: operations whose upstreams have
+//! no key or are switched off, and schemes that cannot be settled. Every rendering of the catalog
+//! shows them, so that no caller pays in vain.
 //!
-//! What is said here is a matter of the configuration alone. An upstream that is down is another
-//! matter: `/status` shows it, and the call is refused uncharged.
+//! Only the configuration decides what appears here. An upstream that is down stays in the
+//! offering: `/status` shows it, and the call is refused without a charge.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use crate::config::{Config, SettlementMode};
 use crate::sources::Wallets;
 use crate::wallets::acting_chains;
 
-/// None of the upstreams that could serve it has a key, or all are switched off.
+/// No upstream that could serve it has a key, or all are switched off.
 const NO_UPSTREAM: &str = "no_upstream_configured";
-/// Nobody keeps wallets.
+/// No custodian is configured.
 const NO_CUSTODY: &str = "no_custody_connected";
-/// Custody is connected, and no node of any chain on which wallets act.
+/// Custody is configured, but no chain on which wallets act has a node.
 pub(crate) const NO_CHAIN: &str = "no_chain_connected";
-/// The reviewed list names no product to deposit in.
+/// The reviewed list names no product for deposits.
 pub(crate) const NO_PRODUCTS: &str = "no_reviewed_products";
-/// The dataset that it sells is not gathered.
+/// The dataset behind the route is switched off.
 const NOT_GATHERED: &str = "dataset_not_gathered";
 
-/// What a configuration does not serve, with its sources as they were connected.
+/// Lists what a configuration does not serve, given its connected sources.
 pub(crate) fn offering(config: &Config, sources: &Sources) -> Offering {
     let refused = |operation: Operation| Some((operation, unserved(operation, config, sources)?));
     let unserved: BTreeMap<_, _> = Operation::ALL.into_iter().filter_map(refused).collect();
@@ -38,8 +38,8 @@ pub(crate) fn offering(config: &Config, sources: &Sources) -> Offering {
     }
 }
 
-/// The schemes of every challenge that a mode of settlement can never settle. A facilitator says
-/// for itself what it takes.
+/// The schemes of every challenge that a settlement mode can never settle. In facilitator mode the
+/// facilitator itself says what it accepts.
 pub(crate) fn unpayable(mode: SettlementMode) -> Vec<Scheme> {
     match mode {
         SettlementMode::Onchain => vec![Scheme::AggrDeferred],
@@ -73,7 +73,7 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         Operation::MegaReport if config.datasets.news => None,
         Operation::MegaReport => any_of(&[tokens.coingecko.source(), okx]),
         Operation::TokenSecurity => any_of(&[goplus, okx]),
-        // Whether the other scanner covers the home chain is for it to say, and it says no.
+        // Only the aggregator's scanner covers the home chain.
         Operation::VetToken => any_of(&[okx]),
         Operation::FundingRates => any_of(&[
             hyperliquid,
@@ -88,7 +88,7 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
         Operation::YieldAlpha
         | Operation::YieldMarkets
         | Operation::YieldRecommendations
-        // A mandate that notifies needs no custody; it needs yields to be checked with.
+        // A notifying mandate needs no custody. It needs the yields that it checks.
         | Operation::CreateYieldWatch => {
             match config.datasets.yields {
                 true => any_of(&[llama]),
@@ -111,13 +111,13 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
             ai.anthropic.source(),
             ai.perplexity.source(),
         ]),
-        // Built here, or read from nodes, of which public ones are known.
+        // These are built here, or read from nodes. Public nodes are preset.
         Operation::Approve
         | Operation::TxExplainer
         | Operation::Portfolio
         | Operation::IdleCapital
         | Operation::YieldFarmingActive
-        // What was created once is read and cancelled whatever is gathered now.
+        // An existing mandate can be read and cancelled even when no yields are gathered now.
         | Operation::CancelYieldWatch
         | Operation::ListYieldWatch
         | Operation::AuditYieldWatch => None,
@@ -133,7 +133,7 @@ fn unserved(operation: Operation, config: &Config, sources: &Sources) -> Option<
     }
 }
 
-/// Unserved while nobody keeps wallets, or no chain of theirs has a node.
+/// Unserved while no custodian is configured or no chain of the wallets has a node.
 fn acting(config: &Config) -> Option<Unserved> {
     let (reason, needs) = match config.custody.is_some() {
         false => (NO_CUSTODY, "custody.provider".to_owned()),
@@ -149,8 +149,8 @@ fn acting(config: &Config) -> Option<Unserved> {
     })
 }
 
-/// Unserved while no product is reviewed, or no chain of theirs can be read: without either no plan
-/// can be made. Custody is needed only where a plan is run.
+/// Unserved while no product is reviewed or no chain of the products can be read, because no plan
+/// can be made then. Custody is needed only when a plan runs.
 fn planning(wallets: &Wallets) -> Option<Unserved> {
     let Some(product) = wallets.reviewed.first() else {
         return Some(Unserved {
@@ -164,7 +164,7 @@ fn planning(wallets: &Wallets) -> Option<Unserved> {
     })
 }
 
-/// Unserved when none of these may be asked.
+/// Unserved when none of these sources may be asked.
 fn any_of(sources: &[&Source]) -> Option<Unserved> {
     let needs: Option<Vec<String>> = sources.iter().map(|source| needed(source)).collect();
     Some(Unserved {
@@ -173,7 +173,7 @@ fn any_of(sources: &[&Source]) -> Option<Unserved> {
     })
 }
 
-/// The key that would let a source be asked; `None` when it may be.
+/// The configuration key that would enable a source; `None` when it is enabled.
 fn needed(source: &Source) -> Option<String> {
     let name = source.spec().name;
     let key = match source.disabled()? {
@@ -183,7 +183,7 @@ fn needed(source: &Source) -> Option<String> {
     Some(format!("upstreams.{name}.{key}"))
 }
 
-/// What leaders say can be read only with a key and a list of them.
+/// Posts of leaders need a key and a list of leaders.
 fn posts(x_api: &XApi) -> Option<Unserved> {
     let needs = match needed(x_api.source()) {
         Some(key) => key,

@@ -1,5 +1,5 @@
-//! The work behind each route. The match is exhaustive: a catalogued route without an arm does not
-//! compile.
+//! The work behind each route. The `match` is exhaustive: a catalogued route without an arm does
+//! not compile.
 
 mod actions;
 mod ai;
@@ -54,8 +54,8 @@ use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
 
-/// A future on the heap, made there: those of routes that ask many sources are large, and the frame
-/// of whoever awaits one of several would hold the space of all of them.
+/// Boxes a future where it is made. Futures of routes that ask many sources are large, and a
+/// function that awaits one of several would reserve stack space for all of them.
 pub(crate) fn boxed<'a, F>(
     make: impl FnOnce() -> F,
 ) -> Pin<Box<dyn Future<Output = F::Output> + Send + 'a>>
@@ -65,8 +65,8 @@ where
     Box::pin(make())
 }
 
-/// Does the work of a call. Only here all sources are seen: an operation is given those that it
-/// reads.
+/// Does the work of a call. Only this function sees all sources; each operation gets the sources
+/// that it reads.
 pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, ErrorReply> {
     let Sources {
         context,
@@ -200,8 +200,8 @@ pub(crate) async fn answer(sources: &Sources, call: &Call) -> Result<Answered, E
     finish(context, call, answered)
 }
 
-/// What holds for the answer of every route: each gap has a name, and nothing is older than the
-/// caller takes.
+/// Enforces the rules for every route: each missing field is listed, and no data is older than the
+/// caller accepts.
 fn finish(context: &Context, call: &Call, answered: Answered) -> Result<Answered, ErrorReply> {
     answered
         .complete()

@@ -13,10 +13,10 @@ const STYLE: &str = include_str!("page/style.css");
 pub(crate) const ICON_SVG: &[u8] = include_bytes!("page/icon.svg");
 pub(crate) const ICON_ICO: &[u8] = include_bytes!("page/favicon.ico");
 
-/// A sample answer that is longer is left to OpenAPI.
+/// A longer sample answer is shown in OpenAPI only.
 const LONGEST_SAMPLE: usize = 6_000;
 
-/// The page: what is sold, for how much, what an answer looks like, and how to pay.
+/// Renders the page: the offer, the prices, a sample answer, and how to pay.
 pub(crate) fn render(catalog: &Catalog) -> String {
     let brand = escape(catalog.brand());
     let base = escape(catalog.base_url());
@@ -38,8 +38,8 @@ pub(crate) fn render(catalog: &Catalog) -> String {
 <main>
 <h1><img src="/icon.svg" alt="" width="40" height="40"> {brand}</h1>
 <p class="lead">Market, token, DeFi, news, derivatives, macro, AI and wallet data for agents.
-Every call is paid by itself on {network} with <a href="https://www.x402.org">x402</a> v2.
-No account, no key, no subscription. An answer that cannot be given is not charged.</p>
+You pay for each call separately, on {network}, with <a href="https://www.x402.org">x402</a> v2.
+No account, no key, no subscription. A call without an answer is not charged.</p>
 <p class="links"><a href="/openapi.json">OpenAPI</a> <a href="/llms.txt">llms.txt</a>
 <a href="/.well-known/x402">x402 discovery</a> <a href="/status">status</a> <a href="/freshness">freshness</a>{contact}</p>
 <h2 id="try">Try it</h2>
@@ -47,10 +47,10 @@ No account, no key, no subscription. An answer that cannot be given is not charg
 <p>The answer is a 402 with six ways to pay ({price_text}). Sign one, send the same request again with the header
 <code>PAYMENT-SIGNATURE</code>, and the answer comes with a receipt:</p>
 <pre><code>{sample}</code></pre>
-<p>Sending the same payment again gives the same answer and charges nothing. If something goes wrong, the answer's member
-<code>next</code> says what to do: <code>send_same_again</code>, <code>look_up</code> or <code>wait</code>. Where a payment
-stands is free to ask: <code>{base}/payments/ASSET/PAYER/NONCE</code>. Sign a new payment only when told
-<code>sign_new</code>: an earlier one may still be charged.</p>
+<p>The same payment can be sent again: it gets the same answer and is charged only once. If something goes wrong, the
+answer's member <code>next</code> says what to do: <code>send_same_again</code>, <code>look_up</code> or <code>wait</code>.
+To look up the state of a payment for free, get <code>{base}/payments/ASSET/PAYER/NONCE</code>. Sign a new payment only
+when <code>next</code> is <code>sign_new</code>, because an earlier payment may still be charged.</p>
 "##,
         contact = contact(catalog),
         price_text = dollars(price.price),
@@ -98,7 +98,7 @@ stands is free to ask: <code>{base}/payments/ASSET/PAYER/NONCE</code>. Sign a ne
     page
 }
 
-/// A link to whoever runs the service.
+/// A link to the service's operator.
 fn contact(catalog: &Catalog) -> String {
     let Some(contact) = catalog.contact() else {
         return String::new();
@@ -110,7 +110,7 @@ fn contact(catalog: &Catalog) -> String {
     format!(" <a href=\"{scheme}{0}\">contact</a>", escape(contact))
 }
 
-/// The tokens by name, and what cannot be paid with.
+/// Lists the tokens by name, and the schemes that cannot be paid.
 fn assets(catalog: &Catalog, network: &str) -> String {
     let mut text = format!(
         "<h2 id=\"assets\">Assets</h2>\n<p>Three dollar tokens on {network}, each with six decimals:</p>\n<ul class=\"assets\">\n"
@@ -135,7 +135,8 @@ fn assets(catalog: &Catalog, network: &str) -> String {
     text
 }
 
-/// One operation: a line, and behind it what it takes, an example and a sample of its answer.
+/// Renders one operation: a line that opens to its parameters, an example request and a sample
+/// answer.
 fn route(page: &mut String, catalog: &Catalog, operation: Operation) {
     let route = operation.route();
     let unserved = catalog.offered().of(operation);
@@ -146,7 +147,7 @@ fn route(page: &mut String, catalog: &Catalog, operation: Operation) {
         page,
         r##"<details id="{name}"{off}><summary><span class="method {class}">{method}</span> <code>{path}</code> <span class="price">{price}</span> <span class="what">{summary}{mark}</span></summary>
 <p>{description} Refused uncharged when {refuses}.</p>
-{said}{parameters}<pre class="copy"><code>{curl}</code></pre>
+{reason}{parameters}<pre class="copy"><code>{curl}</code></pre>
 "##,
         name = operation.name(),
         off = if unserved.is_some() {
@@ -165,7 +166,7 @@ fn route(page: &mut String, catalog: &Catalog, operation: Operation) {
         },
         description = escape(route.description),
         refuses = escape(route.refuses),
-        said = unserved.map_or_else(String::new, why),
+        reason = unserved.map_or_else(String::new, why),
         parameters = parameters(route),
         curl = escape(&match route.takes_body() {
             true => format!(
@@ -181,7 +182,7 @@ fn route(page: &mut String, catalog: &Catalog, operation: Operation) {
             let _ = writeln!(page, "<pre><code>{}</code></pre>", escape(&sample));
         }
         false => page.push_str(
-            "<p>A whole answer of this route is in <a href=\"/openapi.json\">OpenAPI</a>.</p>\n",
+            "<p>A complete sample answer of this route is in <a href=\"/openapi.json\">OpenAPI</a>.</p>\n",
         ),
     }
     page.push_str("</details>\n");
@@ -215,14 +216,14 @@ fn parameters(route: &Route) -> String {
     list
 }
 
-/// The `data` of a real answer, with one element of each list.
+/// The `data` of a recorded answer, with one element of each list.
 fn sample(route: &Route) -> String {
-    // The table's own test parses every example.
+    // A test of the catalog parses every example.
     let data: Value = serde_json::from_str(route.example).unwrap_or(Value::Null);
     format!("{:#}", serde_json::json!({ "data": data }))
 }
 
-/// The page runs no script and loads nothing but its icon.
+/// Sets headers so that the page runs no script and loads nothing but its icon.
 pub(crate) fn secure(headers: &mut HeaderMap) {
     headers.insert(
         header::CONTENT_SECURITY_POLICY,

@@ -1,4 +1,4 @@
-//! Building HTTP answers. Every error has one form.
+//! Builds HTTP answers. Every error has the same form.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -18,14 +18,14 @@ pub(crate) const PAYMENT_RESPONSE: HeaderName =
 pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Headers that most answers have at most, so that their table is made in its size. One for more is
-/// too large for what the allocator keeps at hand for each thread.
+/// The usual number of headers. A header table of this size fits the small blocks that the
+/// allocator keeps for each thread; one header more would not.
 const USUAL_HEADERS: usize = 6;
 
-/// Seconds after which a store that did not answer may answer again.
+/// Seconds after which a retry makes sense when a store failed.
 const AGAIN_SECONDS: u64 = 5;
 
-/// An answer with a body and its media type.
+/// Makes an answer from a body and its media type.
 pub(crate) fn with_body(status: StatusCode, media_type: HeaderValue, body: Bytes) -> Reply {
     let mut headers = HeaderMap::with_capacity(USUAL_HEADERS);
     headers.insert(header::CONTENT_TYPE, media_type);
@@ -35,12 +35,12 @@ pub(crate) fn with_body(status: StatusCode, media_type: HeaderValue, body: Bytes
     reply
 }
 
-/// A JSON answer.
+/// Makes a JSON answer.
 pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Reply {
     with_body(status, APPLICATION_JSON, body.into())
 }
 
-/// An error answer. Nothing was charged.
+/// An error answer. It promises that nothing was charged.
 #[derive(Debug, Clone)]
 pub(crate) struct ErrorReply {
     code: ErrorCode,
@@ -61,24 +61,24 @@ impl ErrorReply {
         }
     }
 
-    /// A further member beside `code` and `message`.
+    /// Adds a member beside `code` and `message`.
     pub(crate) fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Whether the same call may succeed later, where the code alone does not tell.
+    /// Sets whether the same call may succeed later, when the code alone does not decide that.
     pub(crate) fn retryable(mut self, retryable: bool) -> Self {
         self.retryable = retryable;
         self
     }
 
-    /// Seconds after which the same call may succeed.
+    /// Sets after how many seconds the same call may succeed.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// What the caller does about the payment that came, and from when on.
+    /// Sets what the caller should do with the payment that was sent, and when.
     pub(crate) fn next(self, next: &Next) -> Self {
         let error = match next.after_seconds() {
             Some(after) if self.retry_after_seconds().is_none() => self.retry_after(after),
@@ -87,7 +87,7 @@ impl ErrorReply {
         error.detail("next", next.to_json())
     }
 
-    /// Seconds after which the same call may succeed, if that was said.
+    /// Seconds after which the same call may succeed, if set.
     pub(crate) fn retry_after_seconds(&self) -> Option<u64> {
         let mut headers = self.headers.iter();
         let (_, value) = headers.find(|(name, _)| *name == header::RETRY_AFTER)?;
@@ -103,7 +103,7 @@ impl ErrorReply {
         self.code
     }
 
-    /// Its detail `reason`, otherwise its code.
+    /// The detail `reason` if there is one, otherwise the code.
     pub(crate) fn reason(&self) -> &str {
         let reason = self.details.get("reason").and_then(Value::as_str);
         reason.unwrap_or_else(|| self.code.code())
@@ -119,8 +119,7 @@ impl ErrorReply {
     }
 }
 
-/// An error answer whose code is the name of a rule of the fence. What can be asked again says
-/// when.
+/// An error answer whose code names a rule of the fence. A retryable one carries `Retry-After`.
 pub(crate) fn named_error(
     status: StatusCode,
     code: &str,
@@ -159,13 +158,13 @@ fn error(
     reply
 }
 
-/// A header value of text that was made here and has nothing in it that a header cannot carry.
+/// Makes a header value of text that this program made from valid characters.
 pub(crate) fn own_header_value(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }
 
-/// A header value of text that may come from elsewhere; characters that a header cannot carry are
-/// dropped.
+/// Makes a header value of text that may come from elsewhere. Drops characters that a header cannot
+/// carry.
 pub(crate) fn header_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| {
         let printable: String = text.chars().filter(|c| (' '..='~').contains(c)).collect();

@@ -1,9 +1,9 @@
 //! Whether a payment was made for this request (x402 v2 `resource`; "resource mismatch").
 
-/// Whether the URL that a payment names stands for the URL of this request.
+/// Whether the URL in a payment means the URL of this request.
 ///
-/// Path and query decide. The origin does not: behind a proxy, or on a second name of the same
-/// service, a client may well see another one, and a payment is bound to the seller by its payee.
+/// Path and query decide. The origin does not: a client may see another origin behind a proxy or
+/// under another name of the service, and the payee binds a payment to the seller.
 pub(crate) fn is_same(paid_for: &str, requested: &str) -> bool {
     path_and_query(paid_for) == path_and_query(requested)
 }
@@ -12,7 +12,7 @@ fn path_and_query(url: &str) -> &str {
     let without_fragment = url.split_once('#').map_or(url, |(before, _)| before);
     let after_scheme = match without_fragment.split_once("://") {
         Some((_, rest)) => rest,
-        // Already only a path.
+        // It is only a path already.
         None => return without_fragment,
     };
     after_scheme

@@ -1,9 +1,8 @@
-//! The reviewed contracts of the chain's aggregator: which set is used, and what was refused
-//! because it is not in the set.
+//! The reviewed contracts of the chain's aggregator: loads the configured set, and records refusals
+//! of contracts outside the set.
 //!
-//! The aggregator's router changes. A quote that goes to a contract nobody has reviewed is refused,
-//! and the operator learns of it here: by a metric, and by a line of `/status` with what was
-//! observed.
+//! The aggregator's router changes. A quote that leads to an unreviewed contract is refused. The
+//! operator learns of it by a metric, and by a line of `/status` with the observed contract.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,12 +16,12 @@ use crate::answer::seconds;
 use crate::config::{Config, Problem};
 use crate::observe;
 
-/// The key that names the file.
+/// The key of the file.
 const KEY: &str = "upstreams.okx.reviewed";
-/// Different observations that are kept; a liar could make up any number.
+/// The most observations that are kept, because a dishonest aggregator could invent any number.
 const MOST: usize = 32;
 
-/// The set that a configuration names, or the one that is compiled in.
+/// The configured set, or the compiled-in one.
 ///
 /// # Errors
 /// A file that cannot be read or used.
@@ -43,7 +42,7 @@ fn read(path: &Path) -> Result<ReviewedContracts, String> {
         .map_err(|problem| format!("{}: {problem}", path.display()))
 }
 
-/// What was observed and is not in the set.
+/// Contracts and functions that were observed and are not in the set.
 #[derive(Debug, Default)]
 pub(crate) struct Unreviewed(Mutex<BTreeMap<(&'static str, String), Seen>>);
 
@@ -55,7 +54,7 @@ struct Seen {
 }
 
 impl Unreviewed {
-    /// Notes a refusal, if it is of something that is not in the set.
+    /// Records a refusal if it is about something outside the set.
     pub(crate) fn note(&self, error: &Error, now: Timestamp) {
         let Error::Refused(refusal) = error else {
             return;
@@ -69,7 +68,7 @@ impl Unreviewed {
         tracing::warn!(
             kind,
             observed,
-            "the aggregator names a contract that is not reviewed"
+            "the aggregator named an unreviewed contract"
         );
         observe::unreviewed(kind);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_reviewed_is_counted_once_for_each_contract() {
+    fn an_unreviewed_contract_is_counted_once() {
         let unreviewed = Unreviewed::default();
         let router = |byte: u8| {
             Error::from(Refusal::RouterUnreviewed {

@@ -1,5 +1,5 @@
-//! Composition: from a configuration to a running server. The parts that a configuration names are
-//! opened in [`open`]; what is here puts parts together and runs them.
+//! Composition: from a configuration to a running server. [`open`] opens the parts that a
+//! configuration names; this module puts them together and runs them.
 
 mod open;
 mod policy;
@@ -35,9 +35,9 @@ use crate::offering::offering;
 use crate::payment::PaymentProcessor;
 use crate::wallets;
 
-/// What a server is composed of, for those who bring their own parts.
+/// The parts of a server, for programs that bring their own.
 pub struct Parts<S, J> {
-    /// Who settles.
+    /// Settles payments.
     pub settler: S,
     /// The payment journal.
     pub journal: J,
@@ -47,28 +47,28 @@ pub struct Parts<S, J> {
     pub clock: Arc<dyn Clock>,
 }
 
-/// A server that listens.
+/// A server that listens on its address.
 pub struct Service<S, J> {
     server: Server,
     api: Api<S, J>,
-    /// Sends the plans that were ordered.
+    /// Sends ordered plans.
     sendings: Option<Sendings>,
-    /// Checks mandates, where yields are gathered.
+    /// Checks mandates. `None` when yields are not gathered.
     watcher: Option<Watcher>,
     processor: PaymentProcessor<S, J, Operations>,
     sources: Arc<Sources>,
-    /// Time between two probes of each upstream.
+    /// The time between two probes of each upstream.
     probe_every: Option<Duration>,
     reconcile_every: Duration,
-    /// From the signal to the end: the drain time, then the grace.
+    /// The time from the signal to the end: the drain time plus the grace period.
     closing_time: Duration,
 }
 
 impl<S: Settler, J: Journal> Service<S, J> {
-    /// Listens with the given parts.
+    /// Starts to listen with the given parts.
     ///
     /// # Errors
-    /// The address, the public URL, or a journal that cannot be read.
+    /// The address or the public URL cannot be used, or the journal cannot be read.
     pub async fn compose(
         config: &Config,
         terms: &Terms,
@@ -135,7 +135,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
         })
     }
 
-    /// Also serves the endpoints below `/delegation/`.
+    /// Adds the endpoints below `/delegation/`.
     #[must_use]
     pub fn with_delegations(
         mut self,
@@ -148,7 +148,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
         self
     }
 
-    /// Names who moves the money of mandates that act. Without one, a mandate that would act is
+    /// Sets the mover of the money of acting mandates. Without a mover, acting mandates are
     /// refused.
     #[must_use]
     pub fn with_mover(self, mover: Arc<dyn Mover>) -> Self {
@@ -158,13 +158,13 @@ impl<S: Settler, J: Journal> Service<S, J> {
         self
     }
 
-    /// The address it listens on.
+    /// The address on which the server listens.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.server.local_addr()
     }
 
-    /// Serves until `shutdown` resolves; then requests in flight are finished.
+    /// Serves until `shutdown` resolves, then finishes the requests in flight.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> Drained {
         let Self {
             server,
@@ -218,7 +218,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
         if let Some(probes) = probes {
             probes.abort();
         }
-        // Calls whose caller hung up, and payments being reconciled, go on without a connection,
+        // Calls whose caller hung up, and reconciliations, need no connection. They may go on
         // within the same time.
         let used = signalled.get().map_or(closing_time, Instant::elapsed);
         if tokio::time::timeout(closing_time.saturating_sub(used), processor.close())
@@ -230,7 +230,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
         for task in background {
             drop(task.await);
         }
-        // Calls that waited for an action were answered above; what goes on is on disk.
+        // Calls that waited for an action were answered above. Unfinished actions are on disk.
         if let Some(actions) = actions {
             actions.close().await;
         }
@@ -238,7 +238,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
     }
 }
 
-/// What checks the mandates, where they are kept and yields are gathered.
+/// Makes the watcher that checks mandates, when mandates are stored and yields are gathered.
 fn watcher(sources: &Arc<Sources>) -> Option<Watcher> {
     let mandates = sources.mandates().filter(|_| sources.gathers_yields())?;
     let yields = Arc::clone(sources);
@@ -253,7 +253,7 @@ pub async fn serve(config: &Config) -> Result<Drained, ServeError> {
     run(Service::open(config).await?).await
 }
 
-/// The same with a signer of the program's own: see [`Service::open_signed_by`].
+/// Serves a configuration with the program's own signer: see [`Service::open_signed_by`].
 ///
 /// # Errors
 /// As [`Service::open_signed_by`].

@@ -1,5 +1,5 @@
-//! What the keys of sub-wallets may sign: the operator's list of reviewed targets, and what the
-//! fence pins.
+//! The signing policy of sub-wallets' keys: the operator's list of reviewed targets, plus the
+//! contracts that the fence pins.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,14 +10,14 @@ use crate::config::{Config, Problem};
 use crate::delegation;
 use crate::error::ServeError;
 
-/// The key that names the list.
+/// The key of the list.
 const KEY: &str = "wallets.reviewed";
 
-/// The policy of a configuration. The contracts of the fence's plans are reviewed with its policy
-/// document and need no list.
+/// Reads the policy of a configuration. The contracts of the fence's plans are reviewed with its
+/// policy document and need no entry in the list.
 ///
 /// # Errors
-/// [`ServeError`] that names the key: a list, or a part of the fence, that cannot be read or used.
+/// [`ServeError`] names the key when the list or a part of the fence cannot be read or used.
 pub(crate) fn policy(config: &Config) -> Result<SigningPolicy, ServeError> {
     let policy = match &config.wallets.reviewed {
         Some(path) => read(path).map_err(wrong)?,
@@ -32,7 +32,7 @@ pub(crate) fn policy(config: &Config) -> Result<SigningPolicy, ServeError> {
     }
 }
 
-/// How many contracts of which chains the keys may call or approve.
+/// Counts the contracts that the keys may call or approve, by chain.
 pub(crate) fn summary(policy: &SigningPolicy) -> String {
     let mut chains: BTreeMap<u64, usize> = BTreeMap::new();
     for target in policy.targets() {
@@ -53,8 +53,8 @@ pub(crate) fn summary(policy: &SigningPolicy) -> String {
     }
 }
 
-/// What plans under the fence do: approvals of the input token, and the functions of the router
-/// that the policy names.
+/// Adds the calls of plans under the fence: approvals of the input token, and the functions of the
+/// router that the fence's policy names.
 fn with_fence(
     policy: SigningPolicy,
     fence: &delegation_fence::Policy,
@@ -108,7 +108,7 @@ mod tests {
     fn the_example_can_be_used_and_the_fence_adds_nothing_to_it() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         let policy = read(&folder.join("wallet-targets.example.toml")).unwrap();
-        // What the fence pins was reviewed for the example, too.
+        // The example list already covers the contracts that the fence pins.
         assert_eq!(with_fence(policy.clone(), &fence()), Ok(policy.clone()));
         assert_eq!(policy.targets().count(), 23);
         let missing = read(&folder.join("none.toml")).unwrap_err();

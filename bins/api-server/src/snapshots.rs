@@ -1,8 +1,9 @@
-//! Datasets that are gathered on a schedule and read from memory: the news every hour, the yields.
+//! Datasets that are refreshed on a schedule and read from memory: the news, and the yields.
 //!
-//! One job per dataset. Of several servers that share a store one gathers at a time, the others
-//! follow what it publishes. A dataset that cannot be gathered keeps its last edition, which ages;
-//! a restart begins with what is on the store. Ages are computed when somebody asks, never stored.
+//! Each dataset has one job. When several servers share a store, one of them gathers at a time and
+//! the others load what it publishes. A dataset whose refresh fails keeps its last edition, which
+//! ages. A restart begins with the edition in the store. Ages are computed on request and never
+//! stored.
 
 mod current;
 mod dataset;

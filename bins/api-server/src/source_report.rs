@@ -1,11 +1,11 @@
-//! What several sources gave, and what could not be had of them.
+//! What several sources contributed to an answer, and which fields are missing.
 
 use data_sources::{Error, Provenance, SourceStatus, Sourced};
 use serde::Serialize;
 
 use crate::context::Context;
 
-/// A member that could not be had, and why.
+/// A member of `data` that is unavailable, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Unavailable {
     /// `data.` and the path; `[]` stands for any element of a list.
@@ -14,7 +14,7 @@ pub(crate) struct Unavailable {
     pub(crate) source: &'static str,
 }
 
-/// A list of an answer that is not whole.
+/// A list of an answer that is shortened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Cut {
     /// `data.` and the path.
@@ -26,7 +26,7 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// The list at `place` below `data`; `None` when nothing is left out.
+    /// The shortening of the list at `place` below `data`; `None` when every row is shown.
     pub(crate) fn of(place: &str, shown: usize, total: usize) -> Option<Self> {
         (total > shown).then(|| Self {
             field: format!("data.{place}"),
@@ -35,8 +35,8 @@ impl Cut {
         })
     }
 
-    /// It in another answer, where what was at `from` is at `to`; `None` for a list that is not
-    /// taken over.
+    /// This entry in an enclosing answer, in which the value at `from` moves to `to`. `None` for a
+    /// list that the enclosing answer leaves out.
     pub(crate) fn moved(self, from: &str, to: &str) -> Option<Self> {
         let rest = self.field.strip_prefix(from)?;
         let field = format!("{to}{rest}");
@@ -44,19 +44,20 @@ impl Cut {
     }
 }
 
-/// The sources of an answer and the gaps that they left, collected source by source.
+/// The sources of an answer and the missing fields, collected source by source.
 #[derive(Debug, Default)]
 pub(crate) struct SourceReport {
     /// Every source that was asked, in order.
     pub(crate) sources: Vec<Provenance>,
-    /// Every member that could not be had.
+    /// Every member that is unavailable.
     pub(crate) unavailable: Vec<Unavailable>,
-    /// Every list that is not whole.
+    /// Every list that is shortened.
     pub(crate) cut: Vec<Cut>,
 }
 
 impl SourceReport {
-    /// The value of what was asked; when that failed, `field` is listed with the reason.
+    /// Returns the value of a request. If the request failed, lists `field` as unavailable with the
+    /// reason.
     pub(crate) fn take<T>(
         &mut self,
         context: &Context,
@@ -64,7 +65,7 @@ impl SourceReport {
         asked: Result<Sourced<T>, Error>,
     ) -> Option<T> {
         match asked {
-            Ok(sourced) => Some(self.got(sourced)),
+            Ok(sourced) => Some(self.accept(sourced)),
             Err(error) => {
                 let source = error.source_id().unwrap_or_default();
                 self.failed(context, &error);
@@ -74,17 +75,17 @@ impl SourceReport {
         }
     }
 
-    /// The value of what did not fail.
-    pub(crate) fn got<T>(&mut self, sourced: Sourced<T>) -> T {
+    /// Returns the value of a successful request and records its source.
+    pub(crate) fn accept<T>(&mut self, sourced: Sourced<T>) -> T {
         for source in sourced.sources {
             self.add(source);
         }
         sourced.value
     }
 
-    /// Takes over the sources and the gaps of another report.
+    /// Adds the sources and missing fields of another report.
     pub(crate) fn join(&mut self, other: Self) {
-        self.got(Sourced {
+        self.accept(Sourced {
             value: (),
             sources: other.sources,
         });
@@ -92,24 +93,24 @@ impl SourceReport {
         self.cut.extend(other.cut);
     }
 
-    /// Says of how many rows `shown` are shown of the list at `place`, if that is not all.
+    /// Records that only `shown` of all rows of the list at `place` are shown, if that is so.
     pub(crate) fn cut(&mut self, place: &str, shown: usize, total: usize) {
         self.cut.extend(Cut::of(place, shown, total));
     }
 
-    /// The first source that gave something.
+    /// The first source that contributed.
     pub(crate) fn core(&self) -> &'static str {
         let given = self.sources.iter().find(|source| gave(source));
         given.map_or("", |source| source.source)
     }
 
-    /// Whether `source` gave something.
+    /// Whether `source` contributed.
     pub(crate) fn has(&self, source: &str) -> bool {
         let mut of = self.sources.iter().filter(|known| known.source == source);
         of.any(gave)
     }
 
-    /// Lists the source that failed.
+    /// Records a failed source.
     pub(crate) fn failed(&mut self, context: &Context, error: &Error) {
         if let Error::Source(error) = error {
             let mode = context.mode_of(error.source);
@@ -117,7 +118,7 @@ impl SourceReport {
         }
     }
 
-    /// Lists a member of `data` that could not be had.
+    /// Lists a member of `data` as unavailable.
     pub(crate) fn missing(&mut self, field: &str, reason: impl Into<String>, source: &'static str) {
         self.unavailable.push(Unavailable {
             field: format!("data.{field}"),
@@ -126,8 +127,8 @@ impl SourceReport {
         });
     }
 
-    /// A source counts once; of two answers of one source the older one ages the whole, and one
-    /// that only names things does not.
+    /// Records a source once. When one source answered twice, the older answer sets its age.
+    /// Answers that only name things do not age.
     fn add(&mut self, source: Provenance) {
         let known = self
             .sources

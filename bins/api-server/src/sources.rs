@@ -1,7 +1,7 @@
-//! The upstreams that the routes draw on, by domain, connected from a configuration.
+//! The upstreams behind the routes, by domain, connected from a configuration.
 //!
-//! An operation takes the domains that it reads, so that its signature says which they are. An
-//! adapter that several domains need is cloned: clones share their state.
+//! An operation takes the domains that it reads, so its signature shows them. An adapter that
+//! several domains need is cloned; clones share their state.
 
 mod accounts;
 mod ai;
@@ -80,7 +80,7 @@ use crate::memory::Memory;
 use crate::reviewed::Unreviewed;
 use crate::snapshots::{NewsDigest, Running, Snapshots, YieldPools, holder};
 
-/// The adapters of every upstream, by domain, and the clock by which data ages.
+/// The adapters of every upstream, by domain, and the clock that ages data.
 #[derive(Debug)]
 pub struct Sources {
     pub(crate) context: Context,
@@ -95,14 +95,13 @@ pub struct Sources {
     pub(crate) tradfi: Tradfi,
     pub(crate) wallets: Wallets,
     pub(crate) rails: Arc<Rails>,
-    /// What is gathered on a schedule.
+    /// The datasets that are refreshed on a schedule.
     pub(crate) snapshots: Snapshots,
-    /// How answers began last.
-    /// What was read of tokens before.
+    /// Earlier readings of tokens.
     pub(crate) memory: Memory,
-    /// What the aggregator named and nobody has reviewed.
+    /// The unreviewed contracts that the aggregator named.
     pub(crate) unreviewed: Arc<Unreviewed>,
-    /// What the last probes of the upstreams found.
+    /// The results of the last probes of the upstreams.
     pub(crate) probes: Board,
     running: Running,
     gathers: DatasetsSection,
@@ -111,7 +110,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Every upstream of a configuration. Nothing is asked yet.
+    /// Connects every upstream of a configuration. Sends no request yet.
     ///
     /// # Errors
     /// An upstream whose address cannot be used.
@@ -146,11 +145,12 @@ impl Sources {
         })
     }
 
-    /// With a place for what is kept beside payments. Without one, what needs it is refused.
+    /// Adds the store for everything that is kept beside payments. Without a store, features that
+    /// need one are refused.
     #[must_use]
     pub fn with_store(mut self, store: Arc<SqliteStore>) -> Self {
         let clock = self.context.clock().clone();
-        self.running.tidy(store.clone(), clock.clone());
+        self.running.prune(store.clone(), clock.clone());
         self.running
             .remember(self.memory.clone(), store.clone(), clock.clone());
         self.running
@@ -174,14 +174,14 @@ impl Sources {
         self
     }
 
-    /// With whoever holds the keys of sub-wallets.
+    /// Adds the custodian of sub-wallets' keys.
     #[must_use]
     pub fn with_custody(mut self, custody: Arc<dyn custody::Custody>) -> Self {
         self.wallets.custody = Some(custody);
         self
     }
 
-    /// With the reviewed products to deposit in, and those of their chains that can be read.
+    /// Adds the reviewed products for deposits, and the readers of their chains.
     #[must_use]
     pub(crate) fn with_products(
         mut self,
@@ -193,32 +193,32 @@ impl Sources {
         self
     }
 
-    /// With what carries out the actions of sub-wallets.
+    /// Adds the executor of sub-wallets' actions.
     #[must_use]
     pub(crate) fn with_actions(mut self, actions: Option<WalletActions>) -> Self {
         self.wallets.actions = actions;
         self
     }
 
-    /// What is kept beside payments: datasets and artifacts.
+    /// The store beside payments: datasets and artifacts.
     pub(crate) fn store(&self) -> Option<&Arc<SqliteStore>> {
         self.store.as_ref()
     }
 
-    /// Keeps what is used of the upstreams' limits in the store and goes on where it stands there.
-    /// Without a store it is counted in memory.
+    /// Keeps the counters of the upstreams' limits in the store and continues from its values.
+    /// Without a store they are counted in memory.
     pub(crate) async fn keep_limits(&self) {
         if let Some(store) = &self.store {
             limits::keep_limits(self, store).await;
         }
     }
 
-    /// Sets the metrics of what is left of budgets and quotas.
+    /// Sets the metrics of the remaining budgets and quotas.
     pub(crate) fn measure_limits(&self) {
         limits::measure(self);
     }
 
-    /// What is known of every upstream before it is asked.
+    /// The static facts about every upstream.
     #[must_use]
     pub fn specs() -> [&'static UpstreamSpec; 31] {
         [
@@ -256,7 +256,7 @@ impl Sources {
         ]
     }
 
-    /// The present time by which data ages.
+    /// The present time on the clock that ages data.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.context.now()

@@ -1,6 +1,5 @@
-//! What sub-wallets do: what their actions are given (plans that were judged, prices of coins, what
-//! owners have paid), how their transactions are sent, what an action's answer shows, and where its
-//! intent can be read.
+//! The actions of sub-wallets: judged plans, prices of coins, the owners' payments, how
+//! transactions are sent, the fields of an action's answer, and where its intent can be read.
 
 mod intents;
 mod mover;
@@ -10,8 +9,8 @@ mod plans;
 mod prices;
 mod refused;
 mod sending;
-mod shown;
 mod unanswered;
+mod view;
 
 pub(crate) use self::{
     intents::{PREFIX as INTENTS_PREFIX, answer as answer_intent},
@@ -19,8 +18,8 @@ pub(crate) use self::{
     prices::token_usd,
     refused::{refused, without_effect},
     sending::{Sending, nodes, with_products},
-    shown::{moved, realised, shown},
     unanswered::{KeptCall, answer_again},
+    view::{intent_view, moved, realised},
 };
 pub use self::{
     mover::{TokenPrices, WalletMover},

@@ -1,5 +1,4 @@
-//! `api-server wallets`: what an operator does with the keys of sub-wallets that this machine
-//! holds.
+//! `api-server wallets`: manages the keys of sub-wallets that this machine holds.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -16,54 +15,54 @@ use crate::config::{Config, CustodyProvider};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WalletsCommand {
-    /// Print every sub-wallet: its owner, its address, when it was made, and when it was exported.
-    /// No key is opened.
+    /// List every sub-wallet: its owner, its address, when it was made, and when it was exported.
+    /// Opens no key.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// As JSON, one object in a list for each wallet.
+        /// Print JSON, one object in a list for each wallet.
         #[arg(long)]
         json: bool,
     },
-    /// Open every sub-wallet with the operator's secret, as after a backup was restored. Takes
-    /// about a second for each. Exits 1 when one cannot be opened.
+    /// Open every sub-wallet with the operator's secret, for example after restoring a backup.
+    /// Takes about a second for each. Exits with 1 if one cannot be opened.
     Check {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
     },
-    /// Write every sub-wallet into another folder under another secret, and open each again there.
-    /// The folder of the configuration does not change. The server must be stopped; a run that was
-    /// cut off can be repeated. Takes about three seconds for each wallet.
+    /// Write every sub-wallet to another folder under another secret, and open each of them there.
+    /// The configured folder does not change. The server must be stopped. An interrupted run can be
+    /// repeated. Takes about three seconds for each wallet.
     Rotate {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// The other folder: a new one, or that of a run that was cut off.
+        /// The other folder: a new one, or that of an interrupted run.
         #[arg(long, value_name = "DIR")]
         to: PathBuf,
-        /// The file that holds the new secret.
+        /// The file with the new secret.
         #[arg(long, value_name = "FILE")]
         secret_file: PathBuf,
     },
-    /// Hand a sub-wallet's key to its owner, encrypted to the key that the owner's signed request
-    /// names. From then on the wallet signs nothing here, for good. The server may run; the same
-    /// request can be repeated.
+    /// Hand a sub-wallet's key to its owner, encrypted to the key in the owner's signed request.
+    /// From then on this service never signs with the wallet again. The server may run, and the
+    /// same request can be repeated.
     Export {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// The request that the owner has signed, as JSON.
+        /// The owner's signed request, as JSON.
         #[arg(long, value_name = "FILE")]
         request: PathBuf,
-        /// Where the encrypted key is written. A file with other content is not overwritten.
+        /// The file for the encrypted key. A file with other content is not overwritten.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
 }
 
-/// Why nothing could be done with the wallets.
+/// Why a command on the wallets failed.
 #[derive(Debug, Error)]
 pub(crate) enum WalletsCliError {
     #[error("custody: is missing: without it there are no sub-wallets")]
@@ -85,20 +84,20 @@ pub(crate) enum WalletsCliError {
     Request { file: PathBuf, kind: io::ErrorKind },
     #[error("--out: cannot write {}: {kind}", .file.display())]
     Out { file: PathBuf, kind: io::ErrorKind },
-    #[error("--out: {} is there and holds something else", .0.display())]
+    #[error("--out: {} exists and has other content", .0.display())]
     OutTaken(PathBuf),
     #[error("custody: {0} ({code})", code = .0.code())]
     Custody(#[from] CustodyError),
 }
 
-/// What is printed, and whether all is well.
+/// The text to print, and whether every wallet is in order.
 pub(crate) struct Printed {
     pub(crate) text: String,
     pub(crate) is_good: bool,
 }
 
 impl WalletsCommand {
-    /// The configuration's file.
+    /// The path of the configuration file.
     pub(crate) fn config(&self) -> &Path {
         match self {
             Self::List { config, .. }
@@ -117,7 +116,7 @@ impl WalletsCommand {
         let (Some(folder), Some(secret)) = (&section.directory, &section.secret) else {
             return Err(WalletsCliError::NoCustody);
         };
-        // Opening makes a folder where none is.
+        // Opening would create a missing folder.
         if !folder.exists() {
             return Err(WalletsCliError::NoFolder(folder.clone()));
         }
@@ -144,7 +143,7 @@ impl WalletsCommand {
 }
 
 impl WalletsCommand {
-    /// What to do where the keys are not on this machine.
+    /// What to do instead when the keys are not on this machine.
     const fn elsewhere(&self) -> WalletsCliError {
         let (verb, instead) = match self {
             Self::List { .. } => (
@@ -165,7 +164,8 @@ impl WalletsCommand {
     }
 }
 
-/// Writes all wallets anew. The folder is open alone: no server runs, and none starts meanwhile.
+/// Writes all wallets to the new folder. The old folder is open exclusively: no server runs, and
+/// none can start meanwhile.
 async fn rotate(
     folder: &Path,
     secret: &SecretString,
@@ -188,8 +188,8 @@ async fn rotate(
     )))
 }
 
-/// Grants an owner's request. The mark that the wallet has left is on disk before a byte of its key
-/// is in `out`.
+/// Exports a wallet on the owner's request. The mark of the export is on disk before any byte of
+/// the key is in `out`.
 async fn export(
     wallets: &LocalCustody,
     request: &Path,
@@ -203,7 +203,7 @@ async fn export(
     let request: ExportRequest = text
         .parse()
         .map_err(|refusal: ExportRefusal| CustodyError::Export(refusal))?;
-    // A place that cannot be written is found out before anything changes.
+    // An unwritable file is reported before anything changes.
     let cannot = |error: io::Error| WalletsCliError::Out {
         file: out.to_owned(),
         kind: error.kind(),
@@ -230,7 +230,7 @@ async fn export(
     partial.as_file().sync_all().map_err(cannot)?;
     partial.persist(out).map_err(|error| cannot(error.error))?;
     Ok(good(format!(
-        "the wallet of {owner} is exported: {} is for its owner, and the wallet signs nothing here any more",
+        "the wallet of {owner} is exported: give {} to its owner; this service never signs with the wallet again",
         out.display()
     )))
 }
@@ -320,7 +320,7 @@ fn as_text(listed: &[Listed]) -> String {
     text
 }
 
-/// Unix seconds as a time.
+/// Renders Unix seconds as a time.
 fn time(at: u64) -> String {
     let at = i64::try_from(at).ok();
     let at = at.and_then(|at| Timestamp::from_second(at).ok());

@@ -1,17 +1,17 @@
-//! What sources want to be said where an answer of theirs is shown.
+//! The attributions that sources require wherever their answers are shown.
 
 use data_sources::{Attribution, Provenance, SourceStatus, attribution};
 
-/// What the sources that gave something want to be said, each upstream once.
+/// The attributions of the sources that contributed, each upstream once.
 pub(super) fn attributed(sources: &[Provenance]) -> Vec<&'static Attribution> {
-    let mut said: Vec<&'static Attribution> = Vec::new();
+    let mut attributions: Vec<&'static Attribution> = Vec::new();
     let gave = sources
         .iter()
         .filter(|source| !matches!(source.status, SourceStatus::Unavailable { .. }));
     for wanted in gave.filter_map(|source| attribution(source.source)) {
-        if !said.contains(&wanted) {
-            said.push(wanted);
+        if !attributions.contains(&wanted) {
+            attributions.push(wanted);
         }
     }
-    said
+    attributions
 }

@@ -1,4 +1,4 @@
-//! The object of an answer, as it is found out and as it is sent.
+//! The `data` object of an answer, with its cached JSON text.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-/// Bytes of most objects; longer ones take more.
+/// The usual size of an object's text; longer texts take more.
 const USUAL_BYTES: usize = 1024;
 
-/// A route's own object. Its text and its gaps are found once, for all answers that have it.
+/// A route's own object. Its text and its `null` paths are computed once and shared by all answers
+/// that hold the object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object(Arc<Kept>);
 
@@ -22,23 +23,24 @@ struct Kept {
 }
 
 impl Object {
-    /// The object, to be made part of another.
+    /// Returns the value, to embed it in another object.
     pub(crate) fn into_value(self) -> Value {
         Arc::try_unwrap(self.0).map_or_else(|kept| kept.value.clone(), |kept| kept.value)
     }
 
-    /// Its JSON.
+    /// The object as JSON text.
     pub(super) fn text(&self) -> &[u8] {
         self.0.text.get_or_init(|| {
             let mut text = Vec::with_capacity(USUAL_BYTES);
             if let Err(error) = serde_json::to_writer(&mut text, &self.0.value) {
-                tracing::error!(%error, "an answer cannot be written");
+                tracing::error!(%error, "an answer cannot be serialised");
             }
             text
         })
     }
 
-    /// The paths of every `null`, from `data` on, with `[]` for any element of a list.
+    /// The paths of all `null` members, starting with `data`; `[]` stands for any element of a
+    /// list.
     pub(super) fn nulls(&self) -> &BTreeSet<String> {
         self.0.nulls.get_or_init(|| {
             let mut nulls = BTreeSet::new();
@@ -65,7 +67,7 @@ impl Deref for Object {
     }
 }
 
-/// The object that a route rendered last. Calls for the same part of the same data share it.
+/// The last object that a route rendered. Calls for the same part of the same data share it.
 pub(crate) struct LastRendered<T: ?Sized, P = ()>(Mutex<Option<Rendered<T, P>>>);
 
 struct Rendered<T: ?Sized, P> {
@@ -75,8 +77,8 @@ struct Rendered<T: ?Sized, P> {
 }
 
 impl<T: ?Sized, P: PartialEq> LastRendered<T, P> {
-    /// What is rendered of a part of `of`; `render` makes it when it is not the one that was
-    /// rendered last.
+    /// Returns the object for `part` of `of`. Calls `render` only if the cached object is for other
+    /// data or another part.
     pub(crate) fn object(&self, of: &Arc<T>, part: P, render: impl FnOnce() -> Value) -> Object {
         let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same =
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_rendered_is_taken_again_of_the_same_data_only() {
+    fn an_object_is_reused_for_the_same_data_only() {
         let last = LastRendered::default();
         let (old, new): (Arc<[u8]>, Arc<[u8]>) = (Arc::from([1]), Arc::from([1]));
         let render = |of: &Arc<[u8]>, part: usize, value: &str| {

@@ -1,11 +1,11 @@
-//! Which source each member of an answer came from, for `provenance=1`.
+//! The source of each member of an answer, for `provenance=1`.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Which source a member of `data` came from.
+/// The source of a member of `data`.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
     field: Cow<'static, str>,
@@ -14,8 +14,8 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// `field` is a path below `data` with `/` between its members, and `*` for each element of a
-    /// list.
+    /// `field` is a path below `data`. `/` separates its members, and `*` stands for each element
+    /// of a list.
     pub(crate) fn new(
         field: impl Into<Cow<'static, str>>,
         source: &'static str,
@@ -28,8 +28,8 @@ impl Origin {
         }
     }
 
-    /// Its paths in an answer, with an index for each `*`. Elements of a list that lack the member
-    /// have none; a path without a `*` stands as it was named.
+    /// The paths in an answer, with an index in place of each `*`. List elements that lack the
+    /// member are left out. A path without `*` stays as it is.
     pub(super) fn paths(&self, data: &Value) -> Vec<String> {
         let mut paths = Vec::new();
         match self.field.contains('*') {
@@ -44,11 +44,11 @@ impl Origin {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Method {
-    /// As the source has it.
+    /// Copied from the source.
     Direct,
-    /// Computed from what the source has.
+    /// Computed from the source's data.
     Derived,
-    /// The middle of what several sources have.
+    /// The median over several sources.
     Median,
 }
 

@@ -6,16 +6,16 @@ use data_sources::{Provenance, SourceStatus};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::Seconds;
+use super::time::Seconds;
 
-/// A part of an answer: what was told at one time, and for how long that counts as fresh.
+/// A part of an answer: the time of its data, and for how long the data counts as fresh.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Which part: a member of `data`, or what a member rests on.
+    /// The name of the part: a member of `data`, or the input of a member.
     pub(crate) name: Cow<'static, str>,
-    /// The oldest time of its data; `None` is now, of a part to which no source told anything.
+    /// The oldest time of the data. `None` means now: no source contributed to the part.
     as_of: Option<Timestamp>,
-    /// Up to this age it counts as fresh.
+    /// The greatest age at which the part counts as fresh.
     pub(crate) fresh_seconds: u64,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct SectionEntry<'a> {
 }
 
 impl Part {
-    /// What `sources` told, fresh for so many seconds.
+    /// A part from the data of `sources`.
     pub(crate) fn of(
         name: impl Into<Cow<'static, str>>,
         sources: &[Provenance],
@@ -43,7 +43,7 @@ impl Part {
         }
     }
 
-    /// What was so at a time.
+    /// A part whose data has a known time.
     pub(crate) fn at(name: &str, as_of: Timestamp, fresh_seconds: u64) -> Self {
         Self {
             name: name.to_owned().into(),
@@ -52,7 +52,7 @@ impl Part {
         }
     }
 
-    /// This part within another one.
+    /// This part as a part of `name`.
     pub(crate) fn within(&self, name: &str) -> Self {
         Self {
             name: format!("{name}.{}", self.name).into(),
@@ -60,7 +60,7 @@ impl Part {
         }
     }
 
-    /// For how many seconds it is still fresh; `None` when it is stale.
+    /// For how many more seconds the part is fresh; `None` when it is stale.
     pub(super) fn left(&self, now: Timestamp) -> Option<u64> {
         self.fresh_seconds.checked_sub(self.age(now))
     }
@@ -80,7 +80,7 @@ impl Part {
     }
 }
 
-/// The word for data that is within its bound, and for data that is not.
+/// The word for data within its bound (`fresh`) or beyond it.
 pub(super) fn verdict(fresh: bool) -> &'static str {
     match fresh {
         true => "fresh",
@@ -88,7 +88,7 @@ pub(super) fn verdict(fresh: bool) -> &'static str {
     }
 }
 
-/// The oldest time of what was used of `sources`.
+/// The oldest time among the data of `sources`.
 pub(super) fn oldest(sources: &[Provenance]) -> Option<Timestamp> {
     let used = sources.iter().filter(|source| {
         !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
@@ -97,7 +97,7 @@ pub(super) fn oldest(sources: &[Provenance]) -> Option<Timestamp> {
         .min()
 }
 
-/// Seconds from a time until now.
+/// Seconds from `time` to `now`.
 pub(super) fn age(time: Timestamp, now: Timestamp) -> u64 {
     u64::try_from(now.duration_since(time).as_secs()).unwrap_or_default()
 }

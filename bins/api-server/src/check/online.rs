@@ -1,4 +1,4 @@
-//! `check-config --online`: what the facilitator, the nodes and the clock say to a configuration.
+//! `check-config --online`: compares a configuration with the facilitator, the nodes and the clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,13 +13,13 @@ use x402_wire::{Network, Terms};
 use crate::config::{Config, SettlementMode};
 use crate::serve::settlement_config;
 
-/// How far the machine's clock and the head of the chain may be apart.
+/// The allowed difference between the machine's clock and the newest block, in seconds.
 const CLOCK_TOLERANCE_SECONDS: u64 = 30;
 
-/// Chains that are in use make a block in less time.
+/// A chain that is in use makes a block in less time.
 const NEXT_BLOCK: Duration = Duration::from_secs(5);
 
-/// Asks everybody that the configuration names. The order is that of the configuration's sections.
+/// Asks every party that the configuration names, in the order of the sections.
 pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
     let timeouts = settlement_config(config).timeouts;
     let mut findings = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
         findings.push(custody(&turnkey).await);
     }
     for (id, table) in &config.chains.0 {
-        // Checked when the configuration was read.
+        // Loading the configuration has checked the id.
         let Ok(chain_id) = id.parse() else { continue };
         let nothing_paid = Terms {
             network: Network::evm(chain_id),
@@ -51,8 +51,8 @@ pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
     findings
 }
 
-/// The node of the chain that is paid on: its chain, the tokens, the clock. The tokens and the
-/// clock of another chain say nothing, so they are asked only of the right one.
+/// Asks the payment chain's node for its chain id, the tokens and the time. The tokens and the time
+/// are checked only if the chain id is right.
 async fn node(url: &SecretString, terms: &Terms, timeouts: Timeouts) -> Vec<Finding> {
     let without_assets = Terms {
         assets: Vec::new(),
@@ -90,7 +90,7 @@ async fn chain_id_of(
     confirmed(key, said, url, terms, timeouts).await
 }
 
-/// Whether a node agrees to the network and the assets of some terms.
+/// Whether a node confirms the network and the assets of the terms.
 async fn confirmed(
     key: String,
     said: String,
@@ -113,7 +113,7 @@ async fn confirmed(
     }
 }
 
-/// How far the machine's clock is from the newest block's.
+/// Compares the machine's clock with the newest block.
 async fn clock(url: &SecretString, terms: &Terms, timeouts: Timeouts) -> Finding {
     let key = "clock".to_owned();
     let reader = match ChainReader::new(url, terms, timeouts, Default::default()) {
@@ -125,7 +125,8 @@ async fn clock(url: &SecretString, terms: &Terms, timeouts: Timeouts) -> Finding
         if machine <= block.saturating_add(CLOCK_TOLERANCE_SECONDS) {
             return Ok(clocks(key.clone(), machine, block));
         }
-        // An old block: the clock is wrong, or nobody uses the chain and it makes no blocks.
+        // An old block means that the clock is wrong, or that the chain is idle and makes no
+        // blocks.
         tokio::time::sleep(NEXT_BLOCK).await;
         let next = reader.head_time().await?;
         Ok(match next == block {
@@ -139,7 +140,7 @@ async fn clock(url: &SecretString, terms: &Terms, timeouts: Timeouts) -> Finding
     }
 }
 
-/// A chain that makes no blocks says nothing about a clock.
+/// The finding for an idle chain, which says nothing about the clock.
 fn idle(key: String, seconds: u64) -> Finding {
     Finding {
         key,
@@ -171,7 +172,7 @@ fn clocks(key: String, machine: u64, block: u64) -> Finding {
     }
 }
 
-/// Who settles: the facilitator, the broker, or the account that pays the gas.
+/// Asks the facilitator or the broker, or checks the account that pays the gas.
 async fn settler(config: &Config, terms: &Terms) -> Finding {
     let key = match config.settlement.mode {
         SettlementMode::Facilitator => "settlement.facilitator_url",
@@ -180,7 +181,7 @@ async fn settler(config: &Config, terms: &Terms) -> Finding {
     };
     let mut section = settlement_config(config);
     if config.settlement.mode != SettlementMode::Onchain {
-        // The node has lines of its own.
+        // The node has its own lines.
         section.rpc_url = None;
     }
     let key = key.to_owned();
@@ -216,7 +217,7 @@ async fn web3signer(signer: &Web3Signer) -> Finding {
                 accounts.len()
             ),
         ),
-        // What the instance says may repeat a key of its URL.
+        // The instance's own message may repeat a key of its URL.
         Err(error) => (Verdict::Unreached, error.code().to_owned()),
     };
     Finding {
@@ -226,7 +227,7 @@ async fn web3signer(signer: &Web3Signer) -> Finding {
     }
 }
 
-/// Who the API key is to Turnkey.
+/// Asks Turnkey for the user and organisation of the API key.
 async fn custody(config: &TurnkeyConfig) -> Finding {
     let expected = &config.organization_id;
     let asked = async {
@@ -235,7 +236,7 @@ async fn custody(config: &TurnkeyConfig) -> Finding {
             (Verdict::Contradicts, said)
         })?;
         custody.whoami().await.map_err(|error| match error {
-            // Turnkey does not know the key, or not in this organisation. Its words are not
+            // Turnkey does not know the key, or not in this organisation. Its message is not
             // repeated.
             CustodyError::ProviderRefused { .. } => (Verdict::Contradicts, error.to_string()),
             _ => (Verdict::Unreached, error.to_string()),
@@ -265,7 +266,7 @@ async fn custody(config: &TurnkeyConfig) -> Finding {
     }
 }
 
-/// A cause that says what was found instead, or why nothing was.
+/// The finding for a failed request.
 fn failed(key: String, cause: &Cause) -> Finding {
     let verdict = match cause {
         Cause::Chain { .. }
@@ -275,7 +276,7 @@ fn failed(key: String, cause: &Cause) -> Finding {
         | Cause::Broker { .. } => Verdict::Contradicts,
         _ => Verdict::Unreached,
     };
-    // Some nodes repeat in their message the key that they do not know.
+    // Some nodes repeat an unknown key in their message.
     let said = match cause {
         Cause::Rpc { call, code, .. } => format!("{call}: the node refused with code {code}"),
         other => other.to_string(),
@@ -283,7 +284,7 @@ fn failed(key: String, cause: &Cause) -> Finding {
     Finding { key, verdict, said }
 }
 
-/// A settler that cannot be set up, or whose chain contradicts it.
+/// The finding for a settler that cannot be set up or whose chain contradicts it.
 fn unusable(key: String, error: &SettlementError) -> Finding {
     Finding {
         key,
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_says_of_a_key_is_not_repeated() {
+    fn a_node_s_message_is_not_repeated_because_it_may_hold_a_key() {
         let refused = Cause::Rpc {
             call: RemoteCall::Rpc("eth_chainId"),
             code: -32_000,

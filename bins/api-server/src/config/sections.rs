@@ -1,4 +1,4 @@
-//! The sections that only this server reads, their defaults and their rules.
+//! The sections that only this server reads, with their defaults and rules.
 
 mod credit;
 mod custody;
@@ -18,7 +18,7 @@ pub use storage::StorageSection;
 
 use super::Problem;
 
-/// Collects a problem with a key.
+/// Records a problem with a key.
 fn problem(problems: &mut Vec<Problem>, key: &str, message: impl Into<String>) {
     problems.push(Problem::new(key, message));
 }

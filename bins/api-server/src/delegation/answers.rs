@@ -1,4 +1,5 @@
-//! The answers, bare.
+//! Renders the answers of the delegation endpoints: plain JSON, without the `data` and `meta` of
+//! paid routes.
 
 use alloy_primitives::{Address, B256, U256, hex};
 use calldata_checks::{StepKind, UtcSeconds};
@@ -20,7 +21,7 @@ pub(super) fn status(status: &FenceStatus) -> Result<Reply, Refused> {
     Ok(reply::json(StatusCode::OK, body))
 }
 
-/// The canonical bytes of the policy; its digest is the tag.
+/// The canonical bytes of the policy. Their digest is the entity tag.
 pub(super) fn policy(policy: &Policy, asked: &HeaderMap) -> Reply {
     let tag = format!("\"{}\"", policy.digest());
     let known = asked.get_all(header::IF_NONE_MATCH).iter().any(|tags| {
@@ -75,7 +76,7 @@ pub(super) fn grant_state(state: &GrantState) -> Reply {
     reply::json(StatusCode::OK, Value::Object(body).to_string())
 }
 
-/// The receipt of a revocation, with what the chain says beside it.
+/// The receipt of a revocation, with the revocation's state on the chain.
 pub(super) fn revoked(receipt: &RevocationReceipt, read: Option<&OnChain>) -> Reply {
     let mut body: Value = serde_json::from_str(&receipt.to_json()).unwrap_or_default();
     if let (Some(read), Some(members)) = (read, body.as_object_mut()) {
@@ -84,7 +85,7 @@ pub(super) fn revoked(receipt: &RevocationReceipt, read: Option<&OnChain>) -> Re
     reply::json(StatusCode::OK, body.to_string())
 }
 
-/// Without a block the chain could not be read, and nothing is known of it.
+/// Without a block the chain could not be read, and the state is unknown.
 fn on_chain(read: &OnChain) -> Value {
     let mut body = json!({ "disabled": read.disabled });
     let Some(members) = body.as_object_mut() else {
@@ -107,7 +108,7 @@ fn on_chain(read: &OnChain) -> Value {
 }
 
 pub(super) fn log(records: &[Record], next: Option<u64>) -> Reply {
-    // Each record as it was hashed.
+    // Each record keeps the bytes that were hashed.
     let records: Vec<String> = records.iter().map(Record::to_json).collect();
     let next = next.map_or_else(|| "null".to_owned(), |next| format!("\"{next}\""));
     let body = format!(
@@ -132,7 +133,7 @@ pub(super) fn admitted() -> Reply {
     reply::json(StatusCode::OK, json!({ "admitted": true }).to_string())
 }
 
-/// Of a plan that was only tried out.
+/// The refusal of a dry run.
 pub(super) fn refused_by(refusal: &Refusal) -> Reply {
     let mut body = json!({
         "admitted": false,
@@ -222,18 +223,18 @@ pub(super) fn submission(kept: &KeptSubmission) -> Result<Reply, Refused> {
     Ok(reply::json(StatusCode::OK, body.to_string()))
 }
 
-/// Who can send the transaction that clears an allowance: it counts only from the account itself.
+/// Who can send the transaction that clears an allowance: only the account itself can.
 fn sender_of_clear(kept: &KeptSubmission) -> &'static str {
     let grant = kept.view.grant.as_ref();
     match grant.map(|grant| grant.signed.message().account_kind) {
         Some(AccountKind::SubWallet) | None => {
-            "the service, which holds the account's key: it clears by itself once it can"
+            "the service, which holds the account's key and clears the allowance as soon as it can"
         }
-        Some(_) => "the account's holder, from the account",
+        Some(_) => "the holder of the account, with a transaction from it",
     }
 }
 
-/// What is said of a plan; events that no send can have are a damaged store.
+/// Renders the state of a plan. Impossible sequences of events mean that the store is damaged.
 fn report(kept: &KeptSubmission) -> Result<Report, Refused> {
     let sending = kept.sending().map_err(|_| {
         DelegationError::from(StoreError::Unavailable {

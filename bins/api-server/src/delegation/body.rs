@@ -1,4 +1,4 @@
-//! The bodies of writing requests.
+//! Reads the bodies of writing requests.
 
 use alloy_primitives::{Address, B256};
 use bytes::Bytes;
@@ -9,14 +9,14 @@ use serde_json::value::RawValue;
 
 use super::refused::Refused;
 
-/// A submission, as it was asked for.
+/// A submission as it was requested.
 pub(super) struct Submission {
     pub(super) ordered: Ordered,
-    /// Judge it, write nothing.
+    /// Judge the plan but write nothing.
     pub(super) dry_run: bool,
 }
 
-/// The body. Its documents are read by who judges them, from the bytes that came.
+/// The body. The fence reads the documents in it from their original bytes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'a> {
@@ -42,7 +42,7 @@ pub(super) fn text(body: &Bytes) -> Result<&str, Refused> {
 pub(super) fn submission(body: &Bytes) -> Result<Submission, Refused> {
     let text = text(body)?;
     if !text.trim_start().starts_with('{') {
-        // A list of the right length would be read as well.
+        // serde would also accept a list of the right length.
         return Err(malformed(
             "the body is not an object",
             EXPECTED,
@@ -68,10 +68,11 @@ pub(super) fn submission(body: &Bytes) -> Result<Submission, Refused> {
     })
 }
 
-const EXPECTED: &str = "an object of account, grant_id, request, envelope, order, signature and, where wanted, dry_run";
+const EXPECTED: &str =
+    "an object of account, grant_id, request, envelope, order, signature and, optionally, dry_run";
 
 fn malformed(message: &'static str, expected: &str, observed: impl Into<String>) -> Refused {
-    // What came is repeated in printable ASCII only, and shortened.
+    // The observed text is cut and restricted to printable ASCII.
     let observed = observed.into();
     let printable = observed.chars().map(|c| {
         if c == ' ' || c.is_ascii_graphic() {

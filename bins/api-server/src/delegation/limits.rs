@@ -1,4 +1,4 @@
-//! How many requests an address may send.
+//! Limits how many requests an address may send.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -8,11 +8,12 @@ use credit::{Cost, Newcomers, Refill, Rules};
 
 use crate::config::DelegationSection;
 
-/// What a request is worth: in a second comes back what is allowed in a minute, of which a request
-/// is sixty.
+/// The cost of one request. An address regains its requests per minute as cost units per second, so
+/// one request costs sixty.
 const REQUEST: Cost = Cost::micro_usd(60);
 
-/// Requests by address, reading ones and writing ones apart. A minute's worth may come at once.
+/// Separate allowances of reading and writing requests by address. A whole minute's requests may
+/// come at once.
 pub(super) struct RateLimits {
     start: Instant,
     reads: Mutex<Newcomers>,
@@ -29,7 +30,8 @@ impl RateLimits {
         }
     }
 
-    /// Takes one request from the address's allowance, or says after how many seconds one is there.
+    /// Takes one request from the address's allowance. If it is used up, returns the seconds until
+    /// the next request.
     pub(super) fn take(&self, address: IpAddr, writes: bool) -> Result<(), u64> {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         let of = if writes { &self.writes } else { &self.reads };
@@ -41,7 +43,7 @@ impl RateLimits {
     }
 }
 
-/// Each address has its own, and nobody shares.
+/// Each address has its own allowance. There is no shared pool.
 fn rules(a_minute: u32) -> Rules {
     let nothing = Cost::micro_usd(0);
     Rules {

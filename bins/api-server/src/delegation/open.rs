@@ -1,4 +1,4 @@
-//! From a configuration to the delegations of this service.
+//! Opens the delegations of this service from a configuration.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::config::{Config, DelegationSection, Problem, Usd};
 use crate::error::ServeError;
 use crate::fees::fees;
 
-/// What a configuration pins: the fence, the reviewed fees, the budgets.
+/// The pinned parts of a configuration: the fence, the reviewed fees, the budgets.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     pub(crate) fence: Fence,
@@ -25,11 +25,11 @@ pub(crate) struct Pinned {
     budget: Budget,
 }
 
-/// Reads what a configuration pins; `None` without `[delegation]`.
+/// Reads the pinned parts; `None` without `[delegation]`.
 ///
 /// # Errors
-/// A [`Problem`] that names the key: a file that cannot be read or used, a policy with another
-/// digest than the pinned one.
+/// A [`Problem`] that names the key: a file that cannot be read or used, or a policy whose digest
+/// is not the pinned one.
 pub(crate) fn pinned(config: &Config) -> Result<Option<Pinned>, Problem> {
     let Some(section) = &config.delegation else {
         return Ok(None);
@@ -63,7 +63,7 @@ pub(crate) fn pinned(config: &Config) -> Result<Option<Pinned>, Problem> {
     }))
 }
 
-/// Opens the records beside the ledger, and installs the pinned policy in them.
+/// Opens the records beside the ledger and installs the pinned policy in them.
 ///
 /// # Errors
 /// [`ServeError`] that names the key.
@@ -78,8 +78,7 @@ pub(crate) async fn open(
         return Ok(None);
     };
     let policy = pinned.fence.policy();
-    // A deviation of everything is no bound, and a server that sends nothing holds nothing against
-    // prices.
+    // A deviation of 100 % limits nothing, and a server that sends nothing compares no prices.
     let is_bounded = section.max_deviation() < BasisPoints::MAX;
     let chain = match routes.is_empty() {
         true => None,
@@ -121,7 +120,8 @@ pub(crate) async fn open(
     Ok(Some(Arc::new(delegations)))
 }
 
-/// The machine's clock for both, where nothing is sent and no chain is read.
+/// The machine's clock as both clocks of the fence, for a server that sends nothing and reads no
+/// chain.
 struct MachineClock(Arc<dyn Clock>);
 
 impl MachineClock {
@@ -176,7 +176,7 @@ fn budget(section: &DelegationSection, decimals: u8) -> Budget {
     }
 }
 
-/// Dollars in the smallest unit of a token that is worth a dollar; rounded up.
+/// Converts dollars to the smallest unit of a dollar token, rounded up.
 fn atoms(usd: Usd, decimals: u8) -> U256 {
     let micro = U256::from(usd.as_micro());
     let power = |exponent: u8| U256::from(10).saturating_pow(U256::from(exponent));

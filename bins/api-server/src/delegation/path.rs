@@ -1,4 +1,4 @@
-//! The paths of the endpoints.
+//! The paths of the delegation endpoints.
 
 use alloy_primitives::{Address, B256, hex};
 use http::Method;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::PREFIX;
 use super::refused::Refused;
 
-/// One endpoint, with what its path names.
+/// An endpoint and the parameters in its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
     Status,
@@ -25,12 +25,12 @@ pub(super) enum Route {
 #[derive(Debug, PartialEq)]
 pub(super) enum Unroutable {
     Path,
-    /// With what is wrong in which part.
+    /// Parts of the path are invalid; one problem for each.
     Parts(Vec<Value>),
 }
 
 impl Route {
-    /// For metrics.
+    /// The name in metrics.
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -45,7 +45,7 @@ impl Route {
         }
     }
 
-    /// Whether it takes a body.
+    /// Whether the endpoint takes a body.
     pub(super) const fn writes(&self) -> bool {
         matches!(
             self,
@@ -98,7 +98,7 @@ pub(super) fn read(path: &str) -> Result<Route, Unroutable> {
     }
 }
 
-/// The number of the first record that is asked for.
+/// Reads the number of the first requested record.
 pub(super) fn cursor(query: Option<&str>) -> Result<u64, Refused> {
     let Some(query) = query.filter(|query| !query.is_empty()) else {
         return Ok(0);
@@ -147,7 +147,7 @@ fn problem_at(path: &str, expected: &str, observed: &str) -> Value {
     })
 }
 
-/// Strictly in full length and with its prefix, in any case.
+/// Accepts only the full length with the prefix, in any case.
 fn hex_of<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digits = text.strip_prefix("0x")?;
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -1,4 +1,4 @@
-//! The prices that a delegated plan's minimum is held against.
+//! The prices against which a delegated plan's minimum is checked.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use fence_server::{PortError, PortFuture, Prices};
 
 use crate::wallets::token_usd;
 
-/// The name of the policy's chain at the source of prices.
+/// The price source's name for the policy's chain.
 const PLATFORM: &str = "base";
 
-/// The chain's coin as a token: where the OP stack has it on every chain.
+/// The chain's coin as a token, at the address where every OP stack chain has it.
 const WRAPPED_COIN: Address = address!("4200000000000000000000000000000000000006");
 
 /// Token prices of DefiLlama, with the output token's decimals from the chain.
@@ -28,7 +28,7 @@ pub(super) struct TokenPrices {
 }
 
 impl TokenPrices {
-    /// A whole token in US dollars. A stale or doubtful price is none.
+    /// The price of a whole token in US dollars. A stale or doubtful price is an error.
     async fn usd(&self, token: Address) -> Result<Decimal, PortError> {
         let price = token_usd(&self.defillama, self.clock.as_ref(), PLATFORM, token).await;
         price.map_err(|reason| PortError {

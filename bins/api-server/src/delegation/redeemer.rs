@@ -12,9 +12,9 @@ use super::{pinned, sending};
 use crate::config::{Config, DelegationSection};
 use crate::error::ServeError;
 
-/// Tokens that many accounts of Base hold. At the stock level a delegation's redeemer could spend
-/// what the router may take of them, so that a grant is refused while it may take any. The list
-/// cannot be complete: `docs/FENCE.md` says so.
+/// Tokens that many accounts of Base hold. At the stock level the redeemer of a delegation could
+/// spend the router's allowances of these tokens, so a grant is refused while such an allowance
+/// exists. The list cannot be complete: `docs/FENCE.md` says so.
 const WATCHED: [Address; 6] = [
     address!("4200000000000000000000000000000000000006"),
     address!("d9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA"),
@@ -24,7 +24,7 @@ const WATCHED: [Address; 6] = [
     address!("940181a94A35A4569E4529A3CDfB74e38FD98631"),
 ];
 
-/// The key, as far as the configuration has one.
+/// The key, if the configuration has one.
 pub(super) fn key(section: &DelegationSection) -> Result<Option<LocalKey>, Problem> {
     let wrong = |_| Problem::new("delegation.redeemer_key", "is no private key");
     section
@@ -34,7 +34,7 @@ pub(super) fn key(section: &DelegationSection) -> Result<Option<LocalKey>, Probl
         .transpose()
 }
 
-/// Who holds a redemption to the fence.
+/// What restricts a redemption to the fence.
 pub(crate) fn level(section: &DelegationSection) -> Level {
     let enforcer = section.enforcer.as_ref();
     match enforcer.and_then(|enforcer| enforcer.get().ok()) {
@@ -43,7 +43,7 @@ pub(crate) fn level(section: &DelegationSection) -> Level {
     }
 }
 
-/// The keys of this service: none of them may be the delegate of an `eoa7702` account.
+/// The keys of this service. None of them may be the delegate of an `eoa7702` account.
 pub(super) fn service_keys(config: &Config) -> Vec<Address> {
     let redeemer = config.delegation.as_ref().and_then(|section| {
         let key = key(section).ok().flatten()?;

@@ -1,4 +1,4 @@
-//! What is answered when something is refused.
+//! Renders refusals of the delegation endpoints.
 
 use delegation_fence::{Class, Refusal};
 use fence_server::DelegationError;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::reply::{self, ErrorReply, Reply};
 
-/// A refusal, before it is an answer.
+/// A refusal that is not rendered yet.
 #[derive(Debug)]
 pub(super) struct Refused(Kind);
 
@@ -62,7 +62,7 @@ impl Refused {
             Kind::Delegation(error) => {
                 tracing::error!(code = error.code(), %error, "a request about a delegation could not be answered");
                 let message =
-                    "the records of delegations, custody, prices or the chain cannot be used now";
+                    "the records of delegations, custody, prices or the chain are unavailable now";
                 let unavailable = StatusCode::SERVICE_UNAVAILABLE;
                 reply::named_error(unavailable, code, message, Map::new(), id)
             }
@@ -80,7 +80,7 @@ fn status(refusal: &Refusal) -> StatusCode {
     }
 }
 
-/// Both sides of the rule that refuses, and for a plan the check.
+/// The expected and observed values of the rule that refuses, and for a plan the failed check.
 fn details(refusal: &Refusal) -> Map<String, Value> {
     let mut details = Map::new();
     details.insert("expected".to_owned(), refusal.expected.clone().into());

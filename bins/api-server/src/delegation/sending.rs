@@ -1,4 +1,4 @@
-//! Whom plans are sent for, and the sending itself.
+//! Sends the plans of accounts for which this server can sign.
 
 use std::sync::Arc;
 
@@ -16,15 +16,14 @@ use crate::config::{Config, DelegationSection};
 use crate::error::ServeError;
 use crate::wallets::{Sending, nodes};
 
-/// Whom this server can send for.
+/// The accounts for which this server can send.
 pub(crate) struct Routes {
     routes: Vec<Arc<dyn Route>>,
     chain: Option<Arc<dyn Chain>>,
 }
 
 impl Routes {
-    /// The sub-wallets of whoever holds their keys, and the accounts that delegate to this server's
-    /// redeemer.
+    /// The sub-wallets of the custodian, and the accounts that delegate to this server's redeemer.
     ///
     /// # Errors
     /// A redeemer that cannot be used, or that cannot read its chain.
@@ -55,15 +54,15 @@ impl Routes {
         }
     }
 
-    /// The chain that holds redemptions to the fence.
+    /// The chain that restricts redemptions to the fence.
     pub(super) fn chain(&self) -> Option<Arc<dyn Chain>> {
         self.chain.clone()
     }
 }
 
-/// The chain that plans have to be sent or followed on; `None` where this server has nothing to
-/// send. Where nobody holds a key any more, nothing is signed: plans that are open are followed,
-/// halted, and an allowance that is left is reported.
+/// The chain on which plans are sent or followed; `None` when this server has nothing to send. When
+/// the keys are no longer available, nothing is signed: open plans are followed and halted, and a
+/// remaining allowance is reported.
 ///
 /// # Errors
 /// Records that cannot be read.
@@ -75,7 +74,7 @@ pub(crate) async fn chain_to_send_on(
         return Ok(None);
     };
     if routes.is_empty() {
-        // Those that are open, and none that ended.
+        // Only open plans count.
         let open = delegations
             .store()
             .sendings(UtcSeconds::from_unix(u64::MAX));
@@ -85,13 +84,13 @@ pub(crate) async fn chain_to_send_on(
         }
         tracing::error!(
             plans = open,
-            "plans are open, and nobody holds their accounts' keys: set [custody]"
+            "plans are open, but the keys of their accounts are unavailable: set [custody]"
         );
     }
     Ok(Some(delegations.fence().policy().chain_id()))
 }
 
-/// Starts sending what was ordered, and goes on with what an earlier process has left.
+/// Starts to send ordered plans, and resumes the plans that an earlier process left open.
 ///
 /// # Errors
 /// A chain without nodes in the configuration.
@@ -122,7 +121,7 @@ pub(crate) fn start(
     }))
 }
 
-/// Reads the chain that plans are sent on.
+/// Makes a reader of the chain on which plans are sent.
 ///
 /// # Errors
 /// A chain without nodes in the configuration.
@@ -136,7 +135,7 @@ pub(super) fn reader(
     Ok(ChainReader::new(chain_id, nodes, confirmations))
 }
 
-/// Blocks above the one that holds a transaction of a plan before it counts as sealed.
+/// The confirmations that a plan's transaction needs to count as sealed.
 fn confirmations(config: &Config, section: &DelegationSection, chain_id: u64) -> u64 {
     let of_chain = config.chains.confirmations(chain_id);
     section.confirmations.or(of_chain).unwrap_or(1)

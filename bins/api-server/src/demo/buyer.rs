@@ -1,4 +1,4 @@
-//! A small x402 v2 client: read the challenge, sign one option, send the same request again.
+//! A small x402 v2 client: reads the challenge, signs one option, sends the same request again.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ use x402_wire::{
     encode_header, header,
 };
 
-/// Why the buyer could not go on.
+/// Why a paid call of the buyer failed.
 #[derive(Debug, Error)]
 pub(crate) enum BuyerError {
     #[error("the server cannot be reached: {0}")]
@@ -36,11 +36,11 @@ pub(crate) enum BuyerError {
     Sign,
 }
 
-/// What the server answered.
-pub(crate) struct Answer {
+/// The server's answer.
+pub(crate) struct BuyerAnswer {
     pub(crate) status: u16,
     pub(crate) body: Value,
-    /// The body's bytes, to compare two answers.
+    /// The body as text, to compare two answers.
     pub(crate) text: String,
     pub(crate) challenge: Option<PaymentRequired>,
     pub(crate) receipt: Option<SettlementResponse>,
@@ -75,7 +75,7 @@ impl Buyer {
         &self,
         target: &str,
         payment: Option<&str>,
-    ) -> Result<Answer, BuyerError> {
+    ) -> Result<BuyerAnswer, BuyerError> {
         let mut request = Request::get(target);
         if let Some(payment) = payment {
             request = request.header(header::PAYMENT_SIGNATURE, payment);
@@ -89,7 +89,7 @@ impl Buyer {
         target: &str,
         body: String,
         payment: Option<&str>,
-    ) -> Result<Answer, BuyerError> {
+    ) -> Result<BuyerAnswer, BuyerError> {
         let request = Request::post(target);
         let mut request = request.header(http::header::CONTENT_TYPE, "application/json");
         if let Some(payment) = payment {
@@ -102,7 +102,7 @@ impl Buyer {
         &self,
         request: http::request::Builder,
         body: String,
-    ) -> Result<Answer, BuyerError> {
+    ) -> Result<BuyerAnswer, BuyerError> {
         let stream = TcpStream::connect(self.server).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
@@ -128,7 +128,7 @@ impl Buyer {
         let body = response.into_body().collect().await?.to_bytes();
         let text = String::from_utf8_lossy(&body).into_owned();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Ok(Answer {
+        Ok(BuyerAnswer {
             status,
             body,
             text,
@@ -137,8 +137,8 @@ impl Buyer {
         })
     }
 
-    /// Signs the first `exact` option of a challenge, valid for so many seconds; gives the header
-    /// value.
+    /// Signs the first `exact` option of a challenge, valid for the given seconds. Returns the
+    /// header value.
     pub(crate) fn sign(
         &self,
         challenge: &PaymentRequired,

@@ -1,4 +1,4 @@
-//! The fence's steps, each checked before it is claimed.
+//! The fence's steps of the demo. Each is checked before it is printed.
 
 mod messages;
 mod quotes;
@@ -18,27 +18,27 @@ use serde_json::{Value, json};
 use self::messages::{now, project, sign};
 pub use self::stage::{EmbeddedPlan, FenceStage, FenceStageError};
 use super::DemoError;
-use super::buyer::{Answer, Buyer, BuyerError};
+use super::buyer::{Buyer, BuyerAnswer, BuyerError};
 use super::transcript::{dollars, ether, member, settled, step};
 
 /// Owns the sub-wallet and signs the grant.
 const OWNER: DevAccount = BUYER;
 /// Orders plans.
 const AGENT: DevAccount = DEV_ACCOUNTS[2];
-/// What the sub-wallet gets: 1,000 USDC.
+/// The sub-wallet's funds: 1,000 USDC.
 const FUNDS: u64 = 1_000_000_000;
-/// What one plan swaps: 200 USDC.
+/// The amount of one plan: 200 USDC.
 const AMOUNT: u64 = 200_000_000;
 /// The grant's cap: 250 USDC.
 const CAP: u64 = 250_000_000;
 const DAY: u64 = 86_400;
-/// By how many seconds a sealed block of the embedded chain may be old.
+/// The largest age of a sealed block of the embedded chain, in seconds.
 const CHAIN_LAG: u64 = 15;
-/// Longer than a plan takes on a chain with a block each second.
+/// Longer than a plan needs on a chain with a block each second.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// The round: a grant, a plan that is sent, a plan that a revocation interrupts, the log.
+/// Shows a grant, a plan that is sent, a plan that a revocation interrupts, and the log.
 pub(super) async fn show(stage: &FenceStage, out: &mut impl Write) -> Result<(), DemoError> {
     let round = Round::begin(stage).await?;
     writeln!(
@@ -54,7 +54,7 @@ pub(super) async fn show(stage: &FenceStage, out: &mut impl Write) -> Result<(),
     round.logged(out).await
 }
 
-/// Where the fence is asked.
+/// Prints how to ask the fence.
 pub(super) fn invite(stage: &FenceStage, out: &mut impl Write) -> Result<(), DemoError> {
     writeln!(out, "\n# the fence's own server")?;
     writeln!(out, "curl http://{}/delegation/status", stage.address)?;
@@ -69,8 +69,7 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// The owner pays for `GET /sub-wallet`, and the wallet gets USDC, and coins for
-    /// gas.
+    /// The owner pays for `GET /sub-wallet`. The wallet gets USDC, and coins for gas.
     async fn begin(stage: &'a FenceStage) -> Result<Self, DemoError> {
         let server = Buyer::new(OWNER, stage.address)?;
         let unpaid = server.get("/sub-wallet", None).await?;
@@ -97,7 +96,8 @@ impl<'a> Round<'a> {
 
     async fn granted(&self, out: &mut impl Write) -> Result<(), DemoError> {
         let policy = &self.stage.policy;
-        // Also by the clock of the chain's newest sealed block, which is behind this machine's.
+        // The grant must also be valid by the newest sealed block's clock, which is behind this
+        // machine's.
         let at = now().saturating_sub(CHAIN_LAG);
         let grant = Grant {
             account: self.wallet,
@@ -116,7 +116,7 @@ impl<'a> Round<'a> {
         };
         let until = UtcSeconds::from_unix(grant.expires_at);
         let signed = sign(6, grant, OWNER)?;
-        writeln!(out, "\n6. A grant that its owner signs offline")?;
+        writeln!(out, "\n6. A grant, signed offline by its owner")?;
         writeln!(out, "   owner        {}", OWNER.address)?;
         writeln!(
             out,
@@ -140,7 +140,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// A plan of now with its order: the body of a submission.
+    /// A plan made now with its order: the body of a submission.
     async fn ordered(&self, number: u8) -> Result<(Value, B256), DemoError> {
         let plan = self.stage.plan(self.wallet, AMOUNT).await?;
         let broken = || step(number, "a plan", &plan.envelope);
@@ -217,20 +217,22 @@ impl<'a> Round<'a> {
     }
 
     async fn sent(&self, digest: B256, out: &mut impl Write) -> Result<(), DemoError> {
-        let said = self.end(8, digest).await?;
-        let landed = member(&said, "/landed/amount").as_str().unwrap_or_default();
+        let answer = self.end(8, digest).await?;
+        let landed = member(&answer, "/landed/amount")
+            .as_str()
+            .unwrap_or_default();
         let weth = self.stage.base.balance_of(base::WETH, self.wallet)?;
-        let steps = member(&said, "/steps")
+        let steps = member(&answer, "/steps")
             .as_array()
             .map_or(&[][..], Vec::as_slice);
-        let holds = *member(&said, "/state") == "done"
-            && *member(&said, "/landed/ok") == true
+        let holds = *member(&answer, "/state") == "done"
+            && *member(&answer, "/landed/ok") == true
             && landed == weth.to_string()
             && steps.len() == 3
-            && *member(&said, "/allowance_read_back") == "0"
+            && *member(&answer, "/allowance_read_back") == "0"
             && self.allowance()?.is_zero();
         if !holds {
-            return Err(step(8, "three sealed steps, and the output", &said.text));
+            return Err(step(8, "three sealed steps, and the output", &answer.text));
         }
         writeln!(
             out,
@@ -278,13 +280,13 @@ impl<'a> Round<'a> {
             .post("/delegation/revocations", signed, None)
             .await?;
         expect(9, "200 revoked", &answer, 200, "/state", "revoked")?;
-        let said = self.end(9, digest).await?;
-        let holds = *member(&said, "/state") == "halted_clean"
-            && *member(&said, "/allowance_read_back") == "0"
+        let answer = self.end(9, digest).await?;
+        let holds = *member(&answer, "/state") == "halted_clean"
+            && *member(&answer, "/allowance_read_back") == "0"
             && self.allowance()?.is_zero()
             && self.stage.base.balance_of(base::WETH, self.wallet)? == before;
         if !holds {
-            return Err(step(9, "halted_clean without an allowance", &said.text));
+            return Err(step(9, "halted_clean without an allowance", &answer.text));
         }
         writeln!(out, "\n9. The owner ends it in the middle of a second plan")?;
         writeln!(
@@ -293,7 +295,7 @@ impl<'a> Round<'a> {
             dollars(allowed)
         )?;
         writeln!(out, "   POST /delegation/revocations\n   200 revoked")?;
-        let text = |pointer: &str| member(&said, pointer).as_str().unwrap_or_default();
+        let text = |pointer: &str| member(&answer, pointer).as_str().unwrap_or_default();
         writeln!(
             out,
             "   halted_clean at {}: {}",
@@ -345,7 +347,7 @@ impl<'a> Round<'a> {
         Ok(out.flush()?)
     }
 
-    async fn submit(&self, number: u8, body: &Value) -> Result<Answer, DemoError> {
+    async fn submit(&self, number: u8, body: &Value) -> Result<BuyerAnswer, DemoError> {
         let answer = self
             .server
             .post("/delegation/submissions", body.to_string(), None)
@@ -356,18 +358,18 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// What is said of a plan at its end.
-    async fn end(&self, number: u8, digest: B256) -> Result<Answer, DemoError> {
+    /// Waits for the end of a plan and returns its state.
+    async fn end(&self, number: u8, digest: B256) -> Result<BuyerAnswer, DemoError> {
         let begun = Instant::now();
         loop {
             let path = format!("/delegation/submissions/{digest}");
-            let said = self.server.get(&path, None).await?;
-            let state = member(&said, "/state").as_str().unwrap_or_default();
+            let answer = self.server.get(&path, None).await?;
+            let state = member(&answer, "/state").as_str().unwrap_or_default();
             if matches!(state, "done" | "halted_clean" | "halted_dirty") {
-                return Ok(said);
+                return Ok(answer);
             }
-            if said.status != 200 || begun.elapsed() > PATIENCE {
-                return Err(step(number, "a plan at its end", &said.text));
+            if answer.status != 200 || begun.elapsed() > PATIENCE {
+                return Err(step(number, "a plan at its end", &answer.text));
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -387,7 +389,7 @@ impl<'a> Round<'a> {
 fn expect(
     number: u8,
     expected: &'static str,
-    answer: &Answer,
+    answer: &BuyerAnswer,
     status: u16,
     pointer: &str,
     word: &str,

@@ -1,4 +1,4 @@
-//! The five steps, each checked before it is claimed.
+//! The five steps of the paid call. Each is checked before it is printed.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use x402_wire::Scheme;
 
 use super::DemoError;
-use super::buyer::{Answer, Buyer};
+use super::buyer::{Buyer, BuyerAnswer};
 
 const TOKEN: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 const UNKNOWN_TOKEN: &str = "0x000000000000000000000000000000000000dEaD";
@@ -24,7 +24,7 @@ pub(super) async fn show(
     let start = balance()?;
     writeln!(
         out,
-        "\nA paid call on an embedded chain (id 196). Upstream answers are recorded ones.\n"
+        "\nA paid call on an embedded chain (id 196). Upstream answers are recordings.\n"
     )?;
     writeln!(out, "1. The buyer")?;
     writeln!(out, "   address      {}", account.address)?;
@@ -137,7 +137,7 @@ pub(super) async fn show(
     Ok(out.flush()?)
 }
 
-/// What a newcomer can do next; the lines work as they are printed.
+/// Prints what a newcomer can try next. The printed lines work as they are.
 pub(super) async fn invite(buyer: &Buyer, out: &mut impl Write) -> Result<(), DemoError> {
     let target = "/all-tokens?limit=3";
     let unpaid = buyer.get(target, None).await?;
@@ -160,18 +160,18 @@ pub(super) async fn invite(buyer: &Buyer, out: &mut impl Write) -> Result<(), De
     Ok(out.flush()?)
 }
 
-pub(super) fn settled(number: u8, answer: &Answer) -> Result<String, DemoError> {
+pub(super) fn settled(number: u8, answer: &BuyerAnswer) -> Result<String, DemoError> {
     match &answer.receipt {
         Some(receipt) if answer.status == 200 && receipt.success => Ok(receipt.transaction.clone()),
         _ => Err(step(number, "200 with a receipt", &answer.text)),
     }
 }
 
-pub(super) fn member<'a>(answer: &'a Answer, pointer: &str) -> &'a Value {
+pub(super) fn member<'a>(answer: &'a BuyerAnswer, pointer: &str) -> &'a Value {
     answer.body.pointer(pointer).unwrap_or(&Value::Null)
 }
 
-fn text<'a>(answer: &'a Answer, name: &str) -> &'a str {
+fn text<'a>(answer: &'a BuyerAnswer, name: &str) -> &'a str {
     member(answer, &format!("/meta/sources/0/{name}"))
         .as_str()
         .unwrap_or("?")
@@ -181,13 +181,13 @@ fn balance(chain: &DevChain, account: Address) -> Result<U256, DemoError> {
     Ok(chain.balance_of(USDT0, account)?)
 }
 
-/// Atoms of a six-decimal token as dollars.
+/// Renders atoms of a six-decimal token as dollars.
 pub(super) fn dollars(atoms: U256) -> String {
     let (whole, fraction) = (atoms / U256::from(1_000_000), atoms % U256::from(1_000_000));
     format!("{whole}.{fraction:06}")
 }
 
-/// Atoms of an 18-decimal token, to six places.
+/// Renders atoms of an 18-decimal token, to six places.
 pub(super) fn ether(atoms: U256) -> String {
     dollars(atoms / U256::from(1_000_000_000_000_u64))
 }

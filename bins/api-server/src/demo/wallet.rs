@@ -1,4 +1,4 @@
-//! The wallet's steps, each checked before it is claimed.
+//! The wallet's steps of the demo. Each is checked before it is printed.
 
 mod stage;
 
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 pub(super) use self::stage::{WalletStage, WalletStageError};
 use super::DemoError;
-use super::buyer::{Answer, Buyer, BuyerError};
+use super::buyer::{Buyer, BuyerAnswer, BuyerError};
 use super::transcript::{dollars, member, settled, step};
 
-/// What is brought to the sub-wallet: 100 USDG.
+/// The amount that the owner moves to the sub-wallet: 100 USDG.
 const PRINCIPAL: &str = "100";
 
-/// The round: a sub-wallet that is funded, swapped in, invested and emptied.
+/// Shows a sub-wallet that is funded, swaps, invests and is emptied.
 pub(super) async fn show(stage: &WalletStage, out: &mut impl Write) -> Result<(), DemoError> {
     let round = Round::begin(stage).await?;
     writeln!(
@@ -61,8 +61,8 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Without funds the answer says what to sign; with the signature the principal goes from the
-    /// owner to its wallet.
+    /// Without funds the answer says what to sign. With that signature, the principal moves from
+    /// the owner to its wallet.
     async fn invested(&self, out: &mut impl Write) -> Result<(), DemoError> {
         let mut body = json!({
             "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": PRINCIPAL,
@@ -154,7 +154,7 @@ impl<'a> Round<'a> {
     }
 
     /// Pays for an action.
-    async fn act(&self, route: &str, body: &Value) -> Result<Answer, DemoError> {
+    async fn act(&self, route: &str, body: &Value) -> Result<BuyerAnswer, DemoError> {
         let unpaid = self.server.post(route, body.to_string(), None).await?;
         let challenge = unpaid
             .challenge
@@ -164,8 +164,8 @@ impl<'a> Round<'a> {
         Ok(posted.await?)
     }
 
-    /// Pays for an action that comes to its end.
-    async fn completed(&self, at: u8, route: &str, body: &Value) -> Result<Answer, DemoError> {
+    /// Pays for an action and expects that it completes.
+    async fn completed(&self, at: u8, route: &str, body: &Value) -> Result<BuyerAnswer, DemoError> {
         let done = self.act(route, body).await?;
         settled(at, &done)?;
         if member(&done, "/data/status") != "completed" {
@@ -174,8 +174,8 @@ impl<'a> Round<'a> {
         Ok(done)
     }
 
-    /// Every transaction of an action.
-    fn shown(&self, done: &Answer, out: &mut impl Write) -> Result<(), DemoError> {
+    /// Prints every transaction of an action.
+    fn shown(&self, done: &BuyerAnswer, out: &mut impl Write) -> Result<(), DemoError> {
         let steps = member(done, "/data/steps").as_array();
         for step in steps.into_iter().flatten() {
             let of = |name: &str| step.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -189,7 +189,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// The owner's signature over what a refusal asks for.
+/// The owner's signature that a refusal asks for.
 fn authorized(asked: &Value) -> Result<Value, DemoError> {
     let sign = || -> Option<String> {
         let typed: TypedData = serde_json::from_value(asked.clone()).ok()?;
@@ -203,6 +203,6 @@ fn authorized(asked: &Value) -> Result<Value, DemoError> {
     Ok(json!({ "signature": signature, "authorization": asked.get("message") }))
 }
 
-fn text<'a>(answer: &'a Answer, pointer: &str) -> &'a str {
+fn text<'a>(answer: &'a BuyerAnswer, pointer: &str) -> &'a str {
     member(answer, pointer).as_str().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What paid calls depend on: the settlement, the ledger, and the records beside it.
+//! The dependencies of paid calls: the settlement, the ledger, and the records beside it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,53 +11,53 @@ use watch_server::Mandates;
 use crate::observe;
 use crate::payment::{PaymentProcessor, Worker};
 
-/// A probe every few milliseconds must not become a call to the facilitator each.
+/// Frequent probes must not turn into one facilitator call each.
 const KEPT: Duration = Duration::from_secs(2);
 
-/// What is looked at, and what was seen last.
+/// The checked dependencies, and the last result.
 #[derive(Default)]
 pub(crate) struct Dependencies {
     last: Mutex<Option<(Instant, Look)>>,
-    /// The records of delegations, where some are taken.
+    /// The records of delegations, if delegations are configured.
     fence: Option<Arc<dyn fence_server::Store>>,
-    /// The mandates, where some are kept.
+    /// The mandates, if they are stored.
     mandates: Option<Mandates>,
 }
 
-/// What paid calls depend on, as it was at the last look.
+/// The state of the dependencies at the last check.
 #[derive(Debug, Clone)]
 pub(super) struct Look {
-    pub(super) faults: Vec<Fault>,
-    /// Settlements that the gas account can still pay; `None` where somebody else pays.
+    pub(super) faults: Vec<FailedDependency>,
+    /// Settlements that the gas account can still pay; `None` when another account pays.
     pub(super) settlements_left: Option<u64>,
-    /// Whether scheme `aggr_deferred` can be settled; `None` while nothing can.
+    /// Whether scheme `aggr_deferred` can be settled; `None` while nothing can be.
     pub(super) aggr_deferred: Option<bool>,
 }
 
-/// Something that keeps paid calls from being served.
+/// A failed dependency without which paid calls cannot be served.
 #[derive(Debug, Clone)]
-pub(super) struct Fault {
+pub(super) struct FailedDependency {
     pub(super) component: &'static str,
     pub(super) reason: String,
 }
 
 impl Dependencies {
-    /// Counts the records of mandates among what the server depends on.
+    /// Adds the records of mandates to the dependencies.
     pub(crate) fn on_mandates(&mut self, mandates: Mandates) {
         self.mandates = Some(mandates);
     }
 
-    /// Counts the records of delegations among what the server depends on.
+    /// Adds the records of delegations to the dependencies.
     pub(crate) fn on_fence(&mut self, fence: Arc<dyn fence_server::Store>) {
         self.fence = Some(fence);
     }
 
-    /// Looks at all of them, unless somebody has just done so.
+    /// Checks all dependencies, unless that has just happened.
     pub(super) async fn look<S: Settler, J: Journal, W: Worker>(
         &self,
         processor: &PaymentProcessor<S, J, W>,
     ) -> Look {
-        // Held while asking: probes that come meanwhile wait for this answer.
+        // The lock is held during the check: further probes wait for the same result.
         let mut kept = self.last.lock().await;
         if let Some((at, look)) = kept.as_ref()
             && at.elapsed() < KEPT
@@ -73,7 +73,7 @@ impl Dependencies {
                 aggr_deferred,
             } => (settlements_left, Some(aggr_deferred)),
             Readiness::NotReady { reason } => {
-                faults.push(Fault {
+                faults.push(FailedDependency {
                     component: "settlement",
                     reason: reason.to_string(),
                 });
@@ -81,7 +81,7 @@ impl Dependencies {
             }
         };
         if let Err(error) = processor.journal().probe().await {
-            faults.push(Fault {
+            faults.push(FailedDependency {
                 component: "ledger",
                 reason: error.to_string(),
             });
@@ -89,7 +89,7 @@ impl Dependencies {
         if let Some(fence) = &self.fence
             && let Err(error) = fence.probe().await
         {
-            faults.push(Fault {
+            faults.push(FailedDependency {
                 component: "fence",
                 reason: error.to_string(),
             });
@@ -97,7 +97,7 @@ impl Dependencies {
         if let Some(mandates) = &self.mandates
             && let Err(error) = mandates.probe().await
         {
-            faults.push(Fault {
+            faults.push(FailedDependency {
                 component: "mandates",
                 reason: error.to_string(),
             });
@@ -112,7 +112,7 @@ impl Dependencies {
     }
 }
 
-/// What the settler says of its account and of the clocks, for metrics.
+/// Sets the metrics of the settler's account and of the clocks.
 fn observe_readiness(readiness: &Readiness) {
     let apart = match readiness {
         Readiness::NotReady {
@@ -131,7 +131,7 @@ fn observe_readiness(readiness: &Readiness) {
         Readiness::NotReady {
             reason: Cause::NoGas { .. },
         } => observe::settlements_left(Some(0)),
-        // Nobody has looked at the account.
+        // The account was not checked.
         Readiness::NotReady { .. } => {}
     }
 }

@@ -1,12 +1,12 @@
-//! What `/status` and `/readyz` say of routes that are not served and of schemes that cannot be
-//! paid with.
+//! The members of `/status` and `/readyz` about routes that are not served and schemes that cannot
+//! be paid.
 
 use route_catalog::{Catalog, Operation};
 use serde_json::{Value, json};
 use x402_wire::Scheme;
 
-/// The schemes of every challenge that cannot be settled: what the configuration says, and what the
-/// settler has said last.
+/// The schemes of every challenge that cannot be settled, by the configuration and by the settler's
+/// last report.
 pub(super) fn unpayable(catalog: &Catalog, aggr_deferred: Option<bool>) -> Vec<&'static str> {
     let mut schemes = catalog.offered().unpayable.clone();
     if aggr_deferred == Some(false) && !schemes.contains(&Scheme::AggrDeferred) {
@@ -15,7 +15,7 @@ pub(super) fn unpayable(catalog: &Catalog, aggr_deferred: Option<bool>) -> Vec<&
     schemes.into_iter().map(Scheme::as_str).collect()
 }
 
-/// Every paid operation, and why it is not served where it is not.
+/// Every paid operation, with the reason if it is not served.
 pub(super) fn routes(catalog: &Catalog) -> Vec<Value> {
     let row = |operation: Operation| {
         let (route, unserved) = (operation.route(), catalog.offered().of(operation));

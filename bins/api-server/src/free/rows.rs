@@ -1,4 +1,4 @@
-//! What `/status` and `/freshness` say of sources, nodes and datasets.
+//! The rows of `/status` and `/freshness` about sources, nodes and datasets.
 
 use data_sources::Mode;
 use data_sources::rpc::EndpointHealth;
@@ -11,7 +11,7 @@ use crate::Sources;
 use crate::answer::seconds;
 use crate::sources::TOKEN_LIST_FRESH_SECONDS;
 
-/// How one source has been doing.
+/// The recent health of one source.
 pub(super) fn source_row(source: &SourceHealth, mode: Mode) -> Value {
     json!({
         "id": source.source,
@@ -33,8 +33,7 @@ pub(super) fn source_row(source: &SourceHealth, mode: Mode) -> Value {
     })
 }
 
-/// How the nodes of each chain have been doing; their addresses often carry a key and are not
-/// shown.
+/// The recent health of each chain's nodes. Their addresses often contain a key and are left out.
 pub(super) fn chains(sources: &Sources) -> Vec<Value> {
     let endpoints = sources.chain.evm.health().into_iter();
     let row = |endpoint: EndpointHealth| {
@@ -84,7 +83,7 @@ pub(super) async fn freshness(sources: &Sources, now: Timestamp) -> Value {
     json!({ "generated_at": seconds(now), "datasets": datasets })
 }
 
-/// The routes that read a dataset, as their rows in the catalog declare it.
+/// The routes that read a dataset, as their catalog rows declare.
 fn routes_of(dataset: &str) -> Vec<&'static str> {
     let mut all = Dataset::ALL.into_iter();
     let known = all.find(|known| known.name() == dataset);

@@ -1,5 +1,5 @@
-//! What was read of the opinion leaders' posts, in the store: each post is paid for, so a restart
-//! must not buy it again. The store has what the posts say, and not their texts.
+//! Keeps the opinion leaders' posts in the store. Each post is paid for, so a restart must not buy
+//! it again. The store has what was derived from the posts, not their texts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use data_sources::x_api::{Archive, XApi};
 use jiff::Timestamp;
 use storage::{ServerStore, StoreError};
 
-use super::kept::record;
+use super::store::record;
 
 /// The name of the dataset.
 const NAME: &str = "list_posts";
-/// How often what is new is written, and what another server has read is taken in.
+/// How often new posts are written and posts of other servers are loaded.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// Loads what is in the store, then writes what is new from time to time, for ever.
+/// Loads the stored posts, then writes new ones periodically, for ever.
 pub(crate) async fn keep<S: ServerStore>(x_api: XApi, store: Arc<S>, clock: Arc<dyn Clock>) {
     let mut ticks = tokio::time::interval(EVERY);
     loop {
         ticks.tick().await;
         if let Err(error) = synchronise(&x_api, &*store, clock.now()).await {
-            tracing::warn!(%error, "posts that were read are kept in memory only");
+            tracing::warn!(%error, "paid posts are kept in memory only");
         }
     }
 }
@@ -34,7 +34,7 @@ async fn synchronise<S: ServerStore>(
 ) -> Result<(), StoreError> {
     let mut stored = Archive::default();
     if let Some(record) = store.latest(NAME).await? {
-        // Of another version of this program: what it knew is bought again, and nothing else.
+        // Another version of this program wrote it. Its posts are bought again.
         stored = serde_json::from_slice(&record.body).unwrap_or_default();
         x_api.take_in(stored.clone());
     }
@@ -46,7 +46,7 @@ async fn synchronise<S: ServerStore>(
         return Ok(());
     };
     match store.publish(NAME, record(NAME, body, now)).await {
-        // Another server wrote a moment later: the next round takes that in and tries again.
+        // Another server wrote at the same time: the next round loads its posts and tries again.
         Ok(()) | Err(StoreError::OlderRecord { .. }) => Ok(()),
         Err(error) => Err(error),
     }

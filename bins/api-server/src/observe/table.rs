@@ -1,5 +1,4 @@
-//! Every metric of this server as one table: what the recorder is told, and what
-//! `docs/OPERATIONS.md` lists.
+//! Every metric of this server as one table, for the recorder and for `docs/OPERATIONS.md`.
 
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 
@@ -39,13 +38,13 @@ pub(super) struct Metric {
     pub(super) kind: Kind,
     #[cfg_attr(not(test), expect(dead_code, reason = "the documentation lists them"))]
     pub(super) labels: &'static [&'static str],
-    /// For people, in Markdown.
+    /// Markdown for people.
     pub(super) help: &'static str,
 }
 
 use Kind::{Counter, Gauge, Histogram};
 
-/// In the order of the documentation. Some are recorded by the crates below this one.
+/// In the order of the documentation. Crates below this one record some of them.
 pub(super) const METRICS: [Metric; 35] = [
     Metric {
         name: UNPAID_CHALLENGES,
@@ -69,7 +68,7 @@ pub(super) const METRICS: [Metric; 35] = [
         name: PAID_CALLS_IN_FLIGHT,
         kind: Gauge,
         labels: &[],
-        help: "paid calls that are worked on, those of callers that hung up included",
+        help: "paid calls in progress, including those whose callers hung up",
     },
     Metric {
         name: DECLINED,
@@ -81,7 +80,7 @@ pub(super) const METRICS: [Metric; 35] = [
         name: SETTLED,
         kind: Counter,
         labels: &[],
-        help: "settled payments, those included that were found settled later",
+        help: "settled payments, including those that were found settled later",
     },
     Metric {
         name: SETTLED_MICRO_USD,
@@ -93,7 +92,7 @@ pub(super) const METRICS: [Metric; 35] = [
         name: OPEN,
         kind: Gauge,
         labels: &["state"],
-        help: "payments in the ledger that are not decided. `state` is `in_flight`, `unknown` (the server finds out) or `undecidable` (left to the operator)",
+        help: "undecided payments in the ledger. `state` is `in_flight`, `unknown` (the server finds out) or `undecidable` (left to the operator)",
     },
     Metric {
         name: CREDIT_REFUSALS,
@@ -111,19 +110,19 @@ pub(super) const METRICS: [Metric; 35] = [
         name: SETTLEMENTS_LEFT,
         kind: Gauge,
         labels: &[],
-        help: "settlements that the gas account can still pay at the present fee, looked up by `/metrics`, `/readyz` and `/status`, at most every 2 s; `NaN` before, and where somebody else settles",
+        help: "settlements that the gas account can still pay at the present fee. `/metrics`, `/readyz` and `/status` look it up, at most every 2 s; `NaN` before the first look-up and when the server does not settle itself",
     },
     Metric {
         name: GAS_BALANCE_WEI,
         kind: Gauge,
         labels: &[],
-        help: "what the gas account holds, in the smallest unit of the chain's coin; as old as `svc_settlements_left`, and `NaN` where that is",
+        help: "the balance of the gas account, in the smallest unit of the chain's coin; as old as `svc_settlements_left`, and `NaN` whenever that is",
     },
     Metric {
         name: CLOCK_DIFFERENCE,
         kind: Gauge,
         labels: &[],
-        help: "seconds by which the machine's clock is ahead of the chain's where they contradict each other; as old as `svc_settlements_left`; 0 while they agree",
+        help: "seconds by which the machine's clock is ahead of the chain's if they contradict each other, otherwise 0; as old as `svc_settlements_left`",
     },
     Metric {
         name: UPSTREAM_UP,
@@ -135,37 +134,37 @@ pub(super) const METRICS: [Metric; 35] = [
         name: UPSTREAM_STATE,
         kind: Gauge,
         labels: &["upstream", "state"],
-        help: "1 for the state that an upstream call is in, as in `/status`, 0 for the others",
+        help: "1 for the present state of an upstream call, as in `/status`, 0 for the other states",
     },
     Metric {
         name: PROBE_BROKEN,
         kind: Gauge,
         labels: &["upstream"],
-        help: "sources of an upstream that the last probe did not find as they should be. Exists from the first probe on",
+        help: "sources of an upstream that the last probe found broken. Exists from the first probe on",
     },
     Metric {
         name: PROBE_TOLERATED,
         kind: Gauge,
         labels: &["upstream"],
-        help: "members that an upstream's answers had at the last probe and the recorded form does not know. Exists from the first probe on",
+        help: "members in an upstream's answers at the last probe that are unknown to the recorded form. Exists from the first probe on",
     },
     Metric {
         name: UPSTREAM_TOLERATED,
         kind: Counter,
         labels: &["upstream"],
-        help: "rows and figures in the answers of an upstream that could not be read and were left out; the rest of each answer was used. `/status` has the count of each source",
+        help: "unreadable rows and figures in an upstream's answers. They were left out; the rest of each answer was used. `/status` has the count of each source",
     },
     Metric {
         name: UNREVIEWED,
         kind: Counter,
         labels: &["kind"],
-        help: "quotes of the chain's aggregator that were refused because they name a contract or function that nobody has reviewed. `kind` is `router`, `selector` or `spender`; `/status` shows what was observed",
+        help: "quotes of the chain's aggregator that were refused because they name an unreviewed contract or function. `kind` is `router`, `selector` or `spender`; `/status` shows what was observed",
     },
     Metric {
         name: DELEGATION_ANSWERS,
         kind: Counter,
         labels: &["endpoint", "outcome"],
-        help: "answers below `/delegation/`. `outcome` is `ok` or the code of what refused",
+        help: "answers below `/delegation/`. `outcome` is `ok` or the code of the refusal",
     },
     Metric {
         name: HTTP_ANSWERS,
@@ -189,19 +188,19 @@ pub(super) const METRICS: [Metric; 35] = [
         name: "svc_facilitator_seconds",
         kind: Histogram,
         labels: &["call", "outcome"],
-        help: "time that the facilitator or the broker took for one call; `outcome` is `ok` or `error`",
+        help: "duration of one call to the facilitator or the broker; `outcome` is `ok` or `error`",
     },
     Metric {
         name: "svc_rpc_seconds",
         kind: Histogram,
         labels: &["method", "outcome"],
-        help: "time that the nodes of the settlement took for one call",
+        help: "duration of one call to the settlement's nodes",
     },
     Metric {
         name: "svc_sender_depth",
         kind: Gauge,
         labels: &["chain", "account"],
-        help: "mode `onchain`: own transactions that are not in a block for good. Exists, as those that follow, from the first transaction on",
+        help: "mode `onchain`: own transactions that are not final yet. Like the following metrics, it exists from the first transaction on",
     },
     Metric {
         name: "svc_sender_oldest_seconds",
@@ -213,13 +212,13 @@ pub(super) const METRICS: [Metric; 35] = [
         name: "svc_sender_transactions_left",
         kind: Gauge,
         labels: &["chain", "account"],
-        help: "transactions like the last one that the account can still pay for beside those on their way",
+        help: "transactions like the last one that the account can still pay for, beside the pending ones",
     },
     Metric {
         name: "svc_sender_held",
         kind: Gauge,
         labels: &["chain", "account", "cause"],
-        help: "1 while own transactions are held by this cause (see `[settlement]`)",
+        help: "1 while this cause holds own transactions back (see `[settlement]`)",
     },
     Metric {
         name: "svc_sender_bumps_total",
@@ -231,35 +230,35 @@ pub(super) const METRICS: [Metric; 35] = [
         name: "svc_sender_reorganised_total",
         kind: Counter,
         labels: &["chain", "account"],
-        help: "outcomes that a reorganisation has taken back",
+        help: "results that a reorganisation has undone",
     },
     Metric {
         name: "svc_wallet_actions_total",
         kind: Counter,
         labels: &["operation", "outcome"],
-        help: "actions of sub-wallets that have ended: `completed`, `partial`, `failed` or `cancelled`. Exists from the first one on",
+        help: "ended actions of sub-wallets: `completed`, `partial`, `failed` or `cancelled`. Exists from the first one on",
     },
     Metric {
         name: WALLET_ACTIONS_UNCHARGED,
         kind: Counter,
         labels: &["operation"],
-        help: "actions of sub-wallets that were done and are not charged: the window of their payment closed while the server was down. Exists from the first one on",
+        help: "actions of sub-wallets that were done but not charged, because the window of their payment closed while the server was down. Exists from the first one on",
     },
     Metric {
         name: "svc_wallet_actions_reorganised_total",
         kind: Counter,
         labels: &[],
-        help: "actions of sub-wallets that a reorganisation has changed after their end. Exists from the first one on",
+        help: "ended actions of sub-wallets that a reorganisation changed. Exists from the first one on",
     },
     Metric {
         name: "svc_wallet_gas_topups_micro_usd_total",
         kind: Counter,
         labels: &["chain"],
-        help: "what the gas account has given for the gas of plans and of actions, in micro US dollars. Exists from the first one on",
+        help: "sum of the gas account's top-ups for plans and actions, in millionths of a dollar. Exists from the first one on",
     },
 ];
 
-/// Tells the recorder what each metric is.
+/// Describes every metric to the recorder.
 pub(super) fn describe() {
     for metric in METRICS {
         match metric.kind {

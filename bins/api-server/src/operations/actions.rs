@@ -2,8 +2,8 @@
 //! actions of the payer's sub-wallet.
 //!
 //! The intent is durable before the first signature, and its result before the charge. A call is
-//! charged when a transaction of the sub-wallet stands, or is on its way when the payment's window
-//! or the time of the call ends.
+//! charged when a transaction of the sub-wallet is in a block, or is pending when the payment's
+//! window or the call's time ends.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ use crate::call::Call;
 use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::sources::Wallets;
-use crate::wallets::{refused, shown, without_effect};
+use crate::wallets::{intent_view, refused, without_effect};
 
-/// Who says what became of an action.
+/// The source of an action's result.
 const SOURCE: &str = "wallet.intents";
 
-/// What is left of a call's time for its answer to be made.
+/// The part of a call's time that is reserved for its answer.
 const RESERVED: Duration = Duration::from_secs(5);
 
 pub(super) async fn answer(
@@ -40,7 +40,7 @@ pub(super) async fn answer(
     carry_out(context, wallets, actions, call, action).await
 }
 
-/// Begins an action and answers with what came of it.
+/// Begins an action and answers with its result.
 pub(super) async fn carry_out(
     context: &Context,
     wallets: &Wallets,
@@ -51,8 +51,8 @@ pub(super) async fn carry_out(
     carry_out_since(Instant::now(), context, wallets, actions, call, action).await
 }
 
-/// The same for a call whose work has begun at `since`: what came before the action is of the same
-/// time.
+/// Like [`carry_out`], for a call whose work began at `since`. The time before the action counts as
+/// well.
 pub(super) async fn carry_out_since(
     since: Instant,
     context: &Context,
@@ -91,14 +91,14 @@ pub(super) async fn carry_out_since(
         true => Status::Ok,
         false => Status::Accepted,
     };
-    let mut answered = Answered::new(shown(&intent), 0);
+    let mut answered = Answered::new(intent_view(&intent), 0);
     answered.as_of = Some(context.now());
     answered.sources = vec![Provenance::local(SOURCE, context.now())];
     answered.status = status;
     Ok(answered)
 }
 
-/// The end of the time of the call: its own, or that of its payment's window, whichever comes
+/// The deadline of the call: the end of its own time or of its payment's window, whichever comes
 /// first.
 fn time_left(since: Instant, actions: &WalletActions, call: &Call) -> Instant {
     let work = Duration::from_secs(call.operation.route().work_seconds);
@@ -107,8 +107,8 @@ fn time_left(since: Instant, actions: &WalletActions, call: &Call) -> Instant {
     of_work.min(Instant::now() + Duration::from_secs(window).saturating_sub(RESERVED))
 }
 
-/// The time is over and the intent is not: it is cancelled if nothing was signed. What is on its
-/// way is charged.
+/// The time is over but the intent is not. It is cancelled if nothing was signed. A pending
+/// transaction is charged.
 async fn give_up(actions: &WalletActions, intent: &Intent) -> Result<Intent, ErrorReply> {
     let given_up = actions.give_up(&intent.id, "not_begun_in_time").await;
     match given_up.map_err(|error| refused(&error))? {
@@ -118,8 +118,8 @@ async fn give_up(actions: &WalletActions, intent: &Intent) -> Result<Intent, Err
     }
 }
 
-/// What the parameters ask for. The catalog has judged them: one that is missing here is this
-/// server's fault, and nothing is begun with something in its place.
+/// Reads the action from the parameters. The catalog has judged them. A missing parameter is this
+/// server's fault, and the action is refused instead of guessed.
 fn action(operation: Operation, parameters: &Parameters) -> Result<Action, ErrorReply> {
     let chain = |name| {
         let chain = parameters.chain(name).map(|chain| chain.id);
@@ -167,13 +167,13 @@ fn action(operation: Operation, parameters: &Parameters) -> Result<Action, Error
             },
         }),
         other => {
-            let message = format!("{other} is no action of a wallet");
+            let message = format!("{other} is not an action of a wallet");
             return Err(ErrorReply::new(ErrorCode::Internal, message));
         }
     })
 }
 
-/// The authorization that brings the principal, if there is one.
+/// The authorization that moves the principal, if there is one.
 fn principal(parameters: &Parameters) -> Result<Option<Principal>, ErrorReply> {
     let Some(given) = parameters.object("principal_auth") else {
         return Ok(None);
@@ -192,7 +192,7 @@ fn principal(parameters: &Parameters) -> Result<Option<Principal>, ErrorReply> {
     }))
 }
 
-/// A parameter without which the catalog lets no call through.
+/// Reads a parameter that the catalog requires.
 fn required<T>(name: &str, value: Option<T>) -> Result<T, ErrorReply> {
     value.ok_or_else(|| {
         tracing::error!(name, "a parameter that the catalog requires is missing");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_catalog_requires_has_no_default() {
+    fn required_parameters_have_no_default() {
         let token = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736";
         let body = format!(r#"{{"chain_id":"196","token":"{token}","amount":"max"}}"#);
         let withdrawal = parsed(Operation::AutoWithdraw, &body);
@@ -219,7 +219,8 @@ mod tests {
             panic!("{read:?}");
         };
         assert_eq!((order.chain_id, order.amount), (196, None));
-        // Of another operation something is missing, and nothing takes its place.
+        // With the parameters of another operation something is missing, and no default replaces
+        // it.
         for other in [
             Operation::AutoSwap,
             Operation::AutoBridge,
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slippage_that_is_not_named_is_that_of_the_catalog() {
+    fn an_omitted_slippage_is_the_catalog_s_default() {
         let (from, to) = (
             "0x779Ded0c9e1022225f8E0630b35a9b54bE713736",
             "0xe538905cf8410324e03A5A23C1c177a474D59b2b",

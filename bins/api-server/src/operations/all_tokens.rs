@@ -52,7 +52,7 @@ pub(super) async fn answer(
         warnings.push(Warning {
             code: "fallback_list",
             message:
-                "the list is of a catalogue, not of the chain's aggregator: not every token of it \
+                "the list comes from a catalogue, not from the chain's aggregator: not every token of it \
                  can be swapped"
                     .to_owned(),
         });
@@ -61,7 +61,7 @@ pub(super) async fn answer(
         warnings.push(Warning {
             code: "rows_left_out",
             message: format!(
-                "{} rows of the source's list are left out: unreadable, repeated, or in contradiction to each other",
+                "{} rows of the source's list are left out because they are unreadable, repeated or contradictory",
                 found.value.rejected
             ),
         });
@@ -74,7 +74,7 @@ pub(super) async fn answer(
     })
 }
 
-/// The aggregator's list, otherwise that of a catalogue; and whether it is the latter.
+/// The aggregator's list, or else a catalogue's. The flag says whether it is a catalogue's.
 async fn list(
     context: &Context,
     tokens: &Tokens,
@@ -107,7 +107,7 @@ fn row(token: &Token) -> Value {
     })
 }
 
-/// The position that an earlier answer's `next_cursor` names.
+/// The position that the `next_cursor` of an earlier answer names.
 fn cursor(call: &Call, count: usize) -> Result<usize, ErrorReply> {
     let Some(text) = call.parameters.text("cursor") else {
         return Ok(0);
@@ -123,7 +123,7 @@ fn cursor(call: &Call, count: usize) -> Result<usize, ErrorReply> {
             });
             ErrorReply::new(
                 ErrorCode::InvalidParams,
-                "the cursor is not one of this list",
+                "the cursor does not belong to this list",
             )
             .detail("problems", vec![problem])
         })

@@ -50,7 +50,7 @@ pub(super) async fn answer(
     Ok(answered)
 }
 
-/// The news as every route reads them, or why there are none.
+/// The news snapshot that all routes read, or the error without one.
 pub(super) async fn snapshot(
     context: &Context,
     news: &News,
@@ -67,7 +67,7 @@ pub(super) async fn snapshot(
     })
 }
 
-/// `answered` with the sources and the time of a snapshot.
+/// Adds the sources and the time of a snapshot.
 pub(super) fn from_snapshot<T>(mut answered: Answered, snapshot: &Snapshot<T>) -> Answered {
     answered.sources.extend(snapshot.provenance());
     answered.as_of = Some(snapshot.as_of);
@@ -83,7 +83,7 @@ pub(super) fn core_source<T>(snapshot: &Snapshot<T>) -> &'static str {
     contributed.map_or("", |source| source.source)
 }
 
-/// Why headlines below `place` carry no time.
+/// Lists the headlines below `place` that have no time.
 pub(super) fn undated(
     place: &str,
     headlines: &[Headline],
@@ -99,15 +99,15 @@ pub(super) fn undated(
         .collect();
     reasons.sort_unstable();
     reasons.dedup();
-    let gap = |reason: &str| Unavailable {
+    let entry = |reason: &str| Unavailable {
         field: format!("data.{place}[].published_at"),
         reason: reason.to_owned(),
         source,
     };
-    reasons.into_iter().map(gap).collect()
+    reasons.into_iter().map(entry).collect()
 }
 
-/// Why there is no fear and greed index at `place`.
+/// The entry for a missing fear and greed index at `place`.
 pub(super) fn no_index(place: &str, snapshot: &Snapshot<Digest>) -> Unavailable {
     let asked = snapshot
         .sources

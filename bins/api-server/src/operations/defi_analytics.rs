@@ -29,9 +29,9 @@ pub(super) async fn answer(
     let mut report = SourceReport::default();
     if let Some(name) = call.parameters.text("protocol") {
         let protocols = llama.protocols(max_age).await;
-        let protocols = report.got(protocols.map_err(|error| fault::reply(&error))?);
+        let protocols = report.accept(protocols.map_err(|error| fault::reply(&error))?);
         let found = tvl::of_protocol(&protocols, name).ok_or_else(|| {
-            let message = "no protocol is known by this slug or name";
+            let message = "no protocol has this slug or name";
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "protocol_not_found")
         })?;
         cuts(&mut report, &found);
@@ -42,9 +42,9 @@ pub(super) async fn answer(
         });
     }
     let (protocols, chains) = tokio::join!(llama.protocols(max_age), llama.chains(max_age));
-    let protocols = report.got(protocols.map_err(|error| fault::reply(&error))?);
+    let protocols = report.accept(protocols.map_err(|error| fault::reply(&error))?);
     let chains = match chains {
-        Ok(chains) => Some(report.got(chains)),
+        Ok(chains) => Some(report.accept(chains)),
         Err(error) => {
             report.failed(context, &error);
             for field in ["chains", "total_tvl_usd"] {
@@ -71,7 +71,7 @@ pub(super) async fn answer(
     Ok(answered)
 }
 
-/// Says of how many rows each ranking shows the first.
+/// Records how many rows each ranking shows.
 fn cuts(report: &mut SourceReport, found: &Analytics) {
     let totals = found.totals;
     let chains = found.chains.as_ref().map_or(totals.chains, Vec::len);

@@ -1,4 +1,4 @@
-//! What a caller is told when a source cannot answer.
+//! Maps failures of sources to errors for callers.
 
 use data_sources::{Error, RequestError, SourceErrorKind};
 use route_catalog::ErrorCode;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::reply::ErrorReply;
 
-/// The error of a call that no source could answer. Nothing is charged for any of these.
+/// The error of a call that no source could answer. Such a call is never charged.
 pub(crate) fn reply(error: &Error) -> ErrorReply {
     match error {
         Error::Source(source) => {
@@ -37,7 +37,7 @@ pub(crate) fn reply(error: &Error) -> ErrorReply {
         Error::Request(request) => invalid(request),
         Error::Refused(_) => ErrorReply::new(
             ErrorCode::UpstreamUnavailable,
-            format!("the upstream's calldata was not accepted: {error}"),
+            format!("the upstream's calldata was rejected: {error}"),
         )
         .detail("reason", error.code())
         .retryable(false),
@@ -54,7 +54,7 @@ fn invalid(error: &RequestError) -> ErrorReply {
     ErrorReply::new(ErrorCode::InvalidParams, message).detail("problems", vec![problem])
 }
 
-/// What a route cannot do without is missing.
+/// The error when the core data of a route is missing.
 pub(crate) fn core_missing(what: &'static str, reason: impl Into<String>) -> ErrorReply {
     ErrorReply::new(
         ErrorCode::CoreDataMissing,
@@ -64,7 +64,7 @@ pub(crate) fn core_missing(what: &'static str, reason: impl Into<String>) -> Err
     .detail("reason", reason.into())
 }
 
-/// A parameter that only the work could judge.
+/// The error for a parameter that only the work could judge.
 pub(crate) fn bad_parameter(name: &str, message: &str) -> ErrorReply {
     let problem = json!({
         "path": format!("query.{name}"),

@@ -19,9 +19,9 @@ use crate::source_report::SourceReport;
 use crate::sources::News;
 
 const SEARCH: &str = "okx.news";
-/// What a search found is asked for again after ten minutes.
+/// A search is repeated after ten minutes.
 const SEARCH_FRESH_SECONDS: u64 = 600;
-/// Most headlines of an answer.
+/// The most headlines of an answer.
 const MOST: usize = 50;
 
 pub(super) async fn answer(
@@ -44,13 +44,13 @@ pub(super) async fn answer(
     match searched {
         Ok(searched) => {
             parts.push(Part::of("search", &searched.sources, SEARCH_FRESH_SECONDS));
-            for article in report.got(searched) {
+            for article in report.accept(searched) {
                 let mut terms = topic.matches(&article);
                 terms.push(&keyword);
                 found.take(&article, &terms);
             }
         }
-        // Either of both is enough.
+        // Either source alone is enough.
         Err(error) if snapshot.is_err() => return Err(fault::reply(&error)),
         Err(error) => report.failed(context, &error),
     }
@@ -67,7 +67,7 @@ pub(super) async fn answer(
                 }
             }
             as_of = Some(snapshot.as_of);
-            report.got(Sourced {
+            report.accept(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });
@@ -77,7 +77,7 @@ pub(super) async fn answer(
             warning = Some(Warning {
                 code: "snapshot_unavailable",
                 message:
-                    "The hourly snapshot of the news is not there: only what the search found is."
+                    "The hourly snapshot of the news is missing: the answer shows the search results alone."
                         .to_owned(),
             });
         }
@@ -85,7 +85,7 @@ pub(super) async fn answer(
     let (headlines, matched, total) = found.ranked(now);
     report.cut("headlines", headlines.len(), total);
     if headlines.is_empty() {
-        // Nobody knows whether there is nothing before everything was looked through.
+        // "Nothing found" needs a complete search, so a missing snapshot is an error here.
         snapshot?;
         let message = "no headline of the last 72 hours matches the topic";
         return Err(ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_results"));
@@ -113,7 +113,7 @@ pub(super) async fn answer(
     Ok(answered)
 }
 
-/// Articles about the topic, and the terms under which each was found.
+/// Articles about the topic, with the matched terms of each.
 #[derive(Default)]
 struct Found {
     articles: Vec<Article>,
@@ -127,8 +127,8 @@ impl Found {
         self.articles.push(article.clone());
     }
 
-    /// The headlines, the terms of the reports behind them (what is too old to be told matched
-    /// nothing), and how many headlines there are.
+    /// Returns the headlines, the terms that matched their reports, and the number of headlines.
+    /// Reports that are too old for an answer match no term.
     fn ranked(self, now: Timestamp) -> (Vec<Headline>, Vec<String>, usize) {
         let Ranking {
             mut headlines,
@@ -137,9 +137,12 @@ impl Found {
         } = rank(self.articles, now);
         let total = headlines.len();
         headlines.truncate(MOST);
-        let told: BTreeSet<String> = reports.into_iter().take(MOST).flatten().collect();
+        let shown: BTreeSet<String> = reports.into_iter().take(MOST).flatten().collect();
         let mut matched: Vec<String> = Vec::new();
-        let terms = self.terms.into_iter().filter(|(url, _)| told.contains(url));
+        let terms = self
+            .terms
+            .into_iter()
+            .filter(|(url, _)| shown.contains(url));
         for term in terms.flat_map(|(_, terms)| terms) {
             if !matched.contains(&term) {
                 matched.push(term);
@@ -156,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_old_to_be_told_matched_nothing() {
+    fn reports_that_are_too_old_match_no_term() {
         let now: Timestamp = "2026-11-21T01:02:00Z".parse().unwrap();
         let article = |title: &str, url: &str, hours: i64| {
             let then = now - jiff::SignedDuration::from_hours(hours);

@@ -25,7 +25,7 @@ use crate::sources::Derivatives;
 
 /// Venues are read again after twenty seconds, and need a moment to answer.
 pub(super) const FRESH_SECONDS: u64 = 30;
-/// Coins of an answer without a symbol.
+/// The number of coins in an answer without a symbol.
 const TOP: usize = 20;
 
 pub(super) async fn answer(
@@ -59,7 +59,7 @@ pub(super) async fn answer(
         .with_report(report)
         .origin("markets", core, Method::Direct)
         .origin("markets/*/aggregate", core, Method::Derived);
-    // Each venue speaks for itself.
+    // Each venue's reading carries its own source.
     for (at, market) in markets.iter().enumerate() {
         for (of, reading) in market.venues.iter().enumerate() {
             if let Some(funding) = &reading.funding {
@@ -68,19 +68,19 @@ pub(super) async fn answer(
             }
         }
     }
-    // Without a symbol there is none.
+    // Without a symbol in the call, the answer has none.
     if symbol.is_none() {
         answered.none = &["symbol"];
     }
     Ok(answered)
 }
 
-/// What every venue says of one coin.
+/// Reads one coin at every venue.
 ///
 /// # Errors
 ///
-/// 404 `symbol_not_found` when every venue answered and none lists it; 503 when none that may list
-/// it answered.
+/// 404 `symbol_not_found` when every venue answered and none lists the coin; 503 when no venue that
+/// may list it answered.
 pub(super) async fn for_symbol(
     context: &Context,
     derivatives: &Derivatives,
@@ -126,7 +126,7 @@ pub(super) async fn for_symbol(
         });
     };
     let market = SymbolMarket::new(coin, venues);
-    name_gaps(&market, &mut report);
+    list_missing(&market, &mut report);
     Ok((market, report))
 }
 
@@ -162,7 +162,7 @@ async fn overview(
         mut report,
         down,
     } = gathered;
-    // A rate that another venue expects is no market of its own.
+    // A rate that another venue expects is not a market of its own.
     let market = |(coin, venues): (String, Vec<VenueReading>)| SymbolMarket::new(coin, venues);
     let any = !readings.is_empty();
     let all: Vec<SymbolMarket> = readings.into_iter().map(market).collect();
@@ -187,12 +187,13 @@ async fn overview(
     report.cut("ranking.unranked", unranked.len(), ranked_by.unranked_total);
     report.missing("markets[].venues[].long_short", "only_with_symbol", "");
     for market in &top {
-        name_gaps(market, &mut report);
+        list_missing(market, &mut report);
     }
     Ok((top, ranked_by, report))
 }
 
-/// Binance states open interest contract by contract only: asked for the largest coins.
+/// Adds Binance's open interest for the largest coins, because Binance states it contract by
+/// contract.
 async fn with_binance_interest(
     context: &Context,
     derivatives: &Derivatives,
@@ -204,7 +205,7 @@ async fn with_binance_interest(
     if markets.len() > TOP {
         let reason = "asked_of_the_largest_coins_only";
         let place = "markets[].venues[].open_interest";
-        gap(report, place, reason, "binance.open-interest");
+        list_once(report, place, reason, "binance.open-interest");
     }
     for market in markets.iter().take(TOP) {
         if market
@@ -223,14 +224,14 @@ async fn with_binance_interest(
     while let Some(joined) = asked.join_next().await {
         match joined {
             Ok((coin, Ok(interest))) => {
-                if let Some(base) = report.got(interest) {
+                if let Some(base) = report.accept(interest) {
                     found.insert(coin, base);
                 }
             }
             Ok((_, Err(error))) => {
                 report.failed(context, &error);
                 let source = error.source_id().unwrap_or_default();
-                gap(
+                list_once(
                     report,
                     "markets[].venues[].open_interest",
                     &error.reason(),
@@ -255,18 +256,18 @@ async fn with_binance_interest(
     markets.into_iter().map(filled).collect()
 }
 
-/// Readings of venues while they arrive.
+/// The readings of venues while they arrive.
 #[derive(Default)]
 struct Gathered {
     readings: BTreeMap<String, Vec<VenueReading>>,
     report: SourceReport,
-    /// Venues that did not answer, and why.
+    /// The venues that did not answer, and why.
     down: Vec<(Venue, Error)>,
 }
 
 impl Gathered {
-    /// What `venue` answered. A venue that does not list something is not missing; one that does
-    /// not answer is, and is nobody else's fault.
+    /// Takes the answer of `venue`. A coin that the venue does not list is not missing. A venue
+    /// that does not answer is listed as unavailable, under its own name.
     fn venue<T>(
         &mut self,
         context: &Context,
@@ -274,7 +275,7 @@ impl Gathered {
         answer: Result<Sourced<T>, Error>,
     ) -> Option<T> {
         match answer {
-            Ok(sourced) => Some(self.report.got(sourced)),
+            Ok(sourced) => Some(self.report.accept(sourced)),
             Err(Error::NotFound { .. }) => None,
             Err(error) => {
                 let source = error.source_id().unwrap_or_default();
@@ -287,8 +288,8 @@ impl Gathered {
         }
     }
 
-    /// The rates that Hyperliquid expects of venues that did not answer: of `coin`, or of every
-    /// coin that another venue lists.
+    /// Adds the rates that Hyperliquid expects at venues that did not answer: of `coin`, or of
+    /// every coin that another venue lists.
     async fn predict(
         &mut self,
         context: &Context,
@@ -296,24 +297,24 @@ impl Gathered {
         coin: Option<&str>,
         max_age: Option<Duration>,
     ) {
-        let silent = |venue: Venue| {
+        let failures = |venue: Venue| {
             matches!(venue, Venue::Binance | Venue::Bybit)
                 && self.down.iter().any(|(down, _)| *down == venue)
         };
-        if !silent(Venue::Binance) && !silent(Venue::Bybit) {
+        if !failures(Venue::Binance) && !failures(Venue::Bybit) {
             return;
         }
-        let silent: Vec<_> = [Venue::Binance, Venue::Bybit]
+        let failures: Vec<_> = [Venue::Binance, Venue::Bybit]
             .into_iter()
-            .filter(|venue| silent(*venue))
+            .filter(|venue| failures(*venue))
             .collect();
         let predicted = match derivatives.hyperliquid.predicted(max_age).await {
-            Ok(predicted) => self.report.got(predicted),
+            Ok(predicted) => self.report.accept(predicted),
             Err(error) => return self.report.failed(context, &error),
         };
         for prediction in predicted
             .iter()
-            .filter(|prediction| silent.contains(&prediction.venue))
+            .filter(|prediction| failures.contains(&prediction.venue))
         {
             let wanted = coin.map_or_else(
                 || self.readings.contains_key(&prediction.coin),
@@ -336,17 +337,17 @@ impl Gathered {
     }
 }
 
-/// Names what the venues did not give, each gap once.
-fn name_gaps(market: &SymbolMarket, report: &mut SourceReport) {
+/// Lists the fields that the venues did not provide, each once.
+fn list_missing(market: &SymbolMarket, report: &mut SourceReport) {
     for missing in market.venues.iter().flat_map(|reading| &reading.missing) {
         let field = format!("markets[].venues[].{}", missing.part.as_str());
-        gap(report, &field, &missing.reason, missing.source);
+        list_once(report, &field, &missing.reason, missing.source);
     }
     if market.spread_bps.is_none() {
-        gap(report, "markets[].spread_bps", "needs_two_venues", "");
+        list_once(report, "markets[].spread_bps", "needs_two_venues", "");
     }
     if !market.conflicting.is_empty() {
-        gap(
+        list_once(
             report,
             "markets[].aggregate",
             "conflicting_venues_left_out",
@@ -355,10 +356,10 @@ fn name_gaps(market: &SymbolMarket, report: &mut SourceReport) {
     }
 }
 
-fn gap(report: &mut SourceReport, field: &str, reason: &str, source: &'static str) {
+fn list_once(report: &mut SourceReport, field: &str, reason: &str, source: &'static str) {
     let full = format!("data.{field}");
-    let known = |gap: &crate::answer::Unavailable| {
-        gap.field == full && gap.reason == reason && gap.source == source
+    let known = |list_once: &crate::answer::Unavailable| {
+        list_once.field == full && list_once.reason == reason && list_once.source == source
     };
     if !report.unavailable.iter().any(known) {
         report.missing(field, reason, source);
@@ -370,21 +371,21 @@ fn unknown(symbol: &str) -> ErrorReply {
     ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "symbol_not_found")
 }
 
-/// Only Binance answered, which states open interest contract by contract.
+/// The error when only Binance answered, which states open interest contract by contract.
 fn unranked(down: &[(Venue, Error)]) -> ErrorReply {
     let message = "no venue that states open interest of every coin answered; name a symbol";
     ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
         .detail("reason", "no_open_interest")
-        .detail("venues", silent(down))
+        .detail("venues", failures(down))
 }
 
 fn none_answered(down: &[(Venue, Error)]) -> ErrorReply {
     ErrorReply::new(ErrorCode::UpstreamUnavailable, "no venue answered")
         .detail("reason", "no_venue_answered")
-        .detail("venues", silent(down))
+        .detail("venues", failures(down))
 }
 
-fn silent(down: &[(Venue, Error)]) -> Vec<Value> {
+fn failures(down: &[(Venue, Error)]) -> Vec<Value> {
     let venue = |(venue, error): &(Venue, Error)| json!({ "venue": venue.as_str(), "reason": error.reason() });
     down.iter().map(venue).collect()
 }

@@ -1,7 +1,7 @@
 //! `GET /generate-meme`.
 //!
-//! The image is in the store before the answer is: a lost answer is fetched again with the same
-//! payment, and the image by its digest, without drawing or paying twice.
+//! The image is stored before the answer is sent. After a lost answer, the same payment fetches the
+//! answer again and the digest fetches the image, so nothing is drawn or paid twice.
 
 use alloy_primitives::hex;
 use data_sources::{Error, Sourced};
@@ -22,9 +22,9 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Ai;
 
-/// No image is larger than the answer that it comes in.
+/// No image is larger than the answer that carries it.
 const ROOM_BYTES: u64 = 24 << 20;
-/// For how long an image can be fetched.
+/// For how many seconds an image can be fetched.
 const KEPT_SECONDS: i64 = 86_400;
 
 pub(super) async fn answer(
@@ -33,8 +33,8 @@ pub(super) async fn answer(
     store: Option<&SqliteStore>,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
-    // Nothing is drawn that could not be kept: the operator pays the model for it, and nobody else
-    // would.
+    // Nothing is drawn that could not be stored, because the operator would pay the model for
+    // nothing.
     let store = store.ok_or_else(no_store)?;
     store
         .has_room(ROOM_BYTES, unix(context.now()))
@@ -46,7 +46,7 @@ pub(super) async fn answer(
     let found = drawn.map_err(|error| fault::reply(&error))?;
     let source = found.sources.first().map_or("", |source| source.source);
     let mut report = SourceReport::default();
-    let Generated::Made(picture) = report.got(found) else {
+    let Generated::Made(picture) = report.accept(found) else {
         return Err(ai::blocked());
     };
 
@@ -88,7 +88,7 @@ pub(super) async fn answer(
         .origin("image", source, Method::Direct))
 }
 
-/// Asks the chosen model, once. The alternative is whichever of the two is set up.
+/// Asks the chosen model once. If only the other model is configured, asks that one.
 async fn draw(ai: &Ai, prompt: &str, model: &str) -> Result<Sourced<Generated<Picture>>, Error> {
     let has_gemini = ai.gemini.source().disabled().is_none();
     let has_fal = ai.fal.source().disabled().is_none();
@@ -106,17 +106,17 @@ fn unix(time: Timestamp) -> u64 {
 fn no_store() -> ErrorReply {
     ErrorReply::new(
         ErrorCode::UpstreamUnavailable,
-        "images cannot be kept on this server, so none is drawn",
+        "this server cannot store images, so it draws none",
     )
     .detail("reason", "no_store")
     .retryable(false)
 }
 
 fn not_kept(error: &StoreError) -> ErrorReply {
-    tracing::error!(code = error.code(), %error, "an image cannot be kept");
+    tracing::error!(code = error.code(), %error, "an image cannot be stored");
     ErrorReply::new(
         ErrorCode::UpstreamUnavailable,
-        "the image cannot be kept right now",
+        "the image cannot be stored right now",
     )
     .detail("reason", error.code())
     .retry_after(60)

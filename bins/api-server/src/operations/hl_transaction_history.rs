@@ -13,11 +13,11 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
-/// What has happened does not change; new things happen.
+/// Past events do not change, but new ones arrive.
 const FRESH_SECONDS: u64 = 10;
-/// How far a history goes back when no start is named.
+/// The span of a history without a start.
 const USUAL_SPAN: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// Items of a page when no number is named.
+/// The items of a page without a limit.
 const USUAL_LIMIT: usize = 100;
 const HISTORY: &str = "hyperliquid.history";
 
@@ -51,14 +51,14 @@ pub(super) async fn answer(
     let mut items = Vec::new();
     let mut covered = window;
     let mut dropped_before = None;
-    for told in [fills, funding, ledger].into_iter().flatten() {
-        // A list that lacks one of the kinds that were asked for would tell a wrong story.
-        let told = report.got(told.map_err(|error| fault::reply(&error))?);
-        covered.start = covered.start.max(told.covered.start);
-        // What was read a moment ago ends there.
-        covered.end = covered.end.min(told.covered.end);
-        dropped_before = dropped_before.max(told.dropped_before);
-        items.extend(told.items);
+    for history in [fills, funding, ledger].into_iter().flatten() {
+        // A list that lacks one of the requested kinds would be misleading.
+        let history = report.accept(history.map_err(|error| fault::reply(&error))?);
+        covered.start = covered.start.max(history.covered.start);
+        // Data that was read a moment ago ends at that moment.
+        covered.end = covered.end.min(history.covered.end);
+        dropped_before = dropped_before.max(history.dropped_before);
+        items.extend(history.items);
     }
     let shortened = covered.start > window.start;
     let page = page(
@@ -82,16 +82,17 @@ pub(super) async fn answer(
     if shortened {
         answered.warnings.push(Warning {
             code: "history_truncated",
-            message: "the venue returned full lists: only the newest part of the window is told here, and \
+            message:
+                "the venue returned full lists: only the newest part of the window is shown, and \
                       next_cursor goes on before it"
-                .to_owned(),
+                    .to_owned(),
         });
     }
     if let Some(time) = dropped_before {
         answered.warnings.push(Warning {
             code: "venue_keeps_10000_fills",
             message: format!(
-                "the venue keeps the newest 10,000 fills of an account, and none of before {}: the window \
+                "the venue keeps the newest 10,000 fills of an account, and none before {}: the window \
                  may have had more",
                 seconds(time)
             ),
@@ -100,7 +101,7 @@ pub(super) async fn answer(
     Ok(answered)
 }
 
-/// Where the page starts: at the cursor, or at the end of the window that was asked for.
+/// The start of the page: the cursor, or the end of the requested window.
 fn start_of(call: &Call, now: Timestamp) -> Result<Cursor, ErrorReply> {
     let word = call.parameters.text("type").unwrap_or("all");
     let kinds = HistoryKinds::from_word(word)
@@ -112,7 +113,7 @@ fn start_of(call: &Call, now: Timestamp) -> Result<Cursor, ErrorReply> {
         if cursor.kinds != kinds {
             return Err(fault::bad_parameter(
                 "cursor",
-                "it is of an answer with another type",
+                "it belongs to an answer with another type",
             ));
         }
         return Ok(cursor);

@@ -38,7 +38,7 @@ pub(super) async fn answer(
         venue.spot_balances(user, max_age),
         others(venue, user, asked, max_age),
     );
-    let account = report.got(account.map_err(|error| fault::reply(&error))?);
+    let account = report.accept(account.map_err(|error| fault::reply(&error))?);
     let role = report.take(context, "role", role);
     let spot = report.take(context, "spot_balances", spot);
     let mut accounts = vec![account];
@@ -53,24 +53,23 @@ pub(super) async fn answer(
                 );
             }
         }
-        // Which dexes there are is not known: positions of the venue's own dex are all that is
-        // told.
+        // The list of dexes is unavailable: the answer shows only positions at the venue's own dex.
         Err(error) => {
             report.take::<()>(context, "other_dexes", Err(error));
         }
     }
-    // Orders need collateral: only a dex that holds some is asked, because each one costs as much
-    // as ten accounts.
+    // An order needs collateral, so only dexes that hold some are asked. Each such request costs as
+    // much as ten accounts.
     let dexes: Vec<_> = accounts.iter().map(|account| account.dex.clone()).collect();
     let mut orders = Vec::new();
-    let mut told = Vec::new();
+    let mut with_orders = Vec::new();
     for dex in &dexes {
         let field = format!("open_orders[dex={dex}]");
         if let Some(of_dex) =
             report.take(context, &field, venue.open_orders(user, dex, max_age).await)
         {
             orders.extend(of_dex.iter().cloned());
-            told.push(dex);
+            with_orders.push(dex);
         }
     }
     let (first, rest) = accounts
@@ -84,7 +83,7 @@ pub(super) async fn answer(
         "positions": accounts.iter().flat_map(|account| &account.positions).collect::<Vec<_>>(),
         "spot_balances": spot.as_deref(),
         "open_orders": orders,
-        "open_orders_of": told,
+        "open_orders_of": with_orders,
     });
     let has_orders = report.has(ORDERS);
     let mut answered = Answered::new(data, FRESH_SECONDS)
@@ -94,15 +93,15 @@ pub(super) async fn answer(
     if has_orders {
         answered = answered.origin("open_orders", ORDERS, Method::Direct);
     }
-    // Nothing can liquidate such a position; such an order has no trigger.
+    // `null` here means that nothing can liquidate the position, or that the order has no trigger.
     answered.none = &["liquidation_px", "trigger_px"];
     Ok(answered)
 }
 
-/// The account at one dex, or why it is not known.
+/// The account at one dex, or the failure.
 type OfDex = (String, Result<Sourced<Account>, Error>);
 
-/// The account at every dex that others deployed, unless one dex was asked for.
+/// Reads the account at every dex of other deployers, unless the call names one dex.
 async fn others(
     venue: &HyperliquidInfo,
     user: Address,

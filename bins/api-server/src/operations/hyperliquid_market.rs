@@ -14,7 +14,7 @@ use crate::source_report::SourceReport;
 
 /// Markets are read again after five seconds.
 const FRESH_SECONDS: u64 = 10;
-/// Prices of each side of the book.
+/// The number of prices on each side of the book.
 const DEPTH: usize = 5;
 const MARKETS: &str = "hyperliquid.markets";
 const BOOK: &str = "hyperliquid.book";
@@ -33,17 +33,20 @@ pub(super) async fn answer(
         .map(|(dex, _)| dex);
     let dex = match (parameter("dex"), prefix) {
         (Some(dex), Some(prefix)) if dex != prefix => {
-            return Err(fault::bad_parameter("dex", "the coin is of another dex"));
+            return Err(fault::bad_parameter(
+                "dex",
+                "the coin belongs to another dex",
+            ));
         }
         (dex, prefix) => dex.or(prefix).unwrap_or_default(),
     };
     let mut report = SourceReport::default();
     let found = hyperliquid.markets(dex, max_age).await;
-    let markets = report.got(found.map_err(|error| fault::reply(&error))?);
+    let markets = report.accept(found.map_err(|error| fault::reply(&error))?);
     let mut data = Map::new();
     let Some(coin) = coin else {
         let rows: Vec<_> = markets.iter().map(PerpMarket::from).collect();
-        name_gaps(&rows, &mut report);
+        list_missing(&rows, &mut report);
         data.insert("markets".to_owned(), json!(rows));
         return Ok(answered(data, report));
     };
@@ -52,7 +55,7 @@ pub(super) async fn answer(
         ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "coin_not_found")
     })?;
     let rows = [PerpMarket::from(market)];
-    name_gaps(&rows, &mut report);
+    list_missing(&rows, &mut report);
     data.insert("markets".to_owned(), json!(rows));
     let candles = async {
         match interval {
@@ -98,8 +101,8 @@ fn answered(data: Map<String, Value>, report: SourceReport) -> Answered {
         .origin("markets/*/funding_apr_pct", MARKETS, Method::Derived)
 }
 
-/// The market that a caller means: by its name as the venue writes it, without the prefix of the
-/// dex, or, where only one fits, in other letter case.
+/// Finds the requested market: by the venue's spelling, without the prefix of the dex, or in
+/// another letter case if only one market fits.
 fn find<'a>(markets: &'a [PerpContext], dex: &str, coin: &str) -> Option<&'a PerpContext> {
     let full = match dex {
         "" => coin.to_owned(),
@@ -115,7 +118,7 @@ fn find<'a>(markets: &'a [PerpContext], dex: &str, coin: &str) -> Option<&'a Per
     })
 }
 
-fn name_gaps(rows: &[PerpMarket], report: &mut SourceReport) {
+fn list_missing(rows: &[PerpMarket], report: &mut SourceReport) {
     if rows.iter().any(|row| row.mid.is_none()) {
         report.missing("markets[].mid", "one_sided_book", MARKETS);
     }

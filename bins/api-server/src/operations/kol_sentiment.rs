@@ -13,7 +13,7 @@ use crate::sources::News;
 
 /// Posts are read every half hour.
 const FRESH_SECONDS: u64 = 1800;
-/// Where posts are from.
+/// The source of posts.
 const POSTS: &str = "x.list";
 
 pub(super) async fn answer(
@@ -24,10 +24,10 @@ pub(super) async fn answer(
     let desk = &news.desk;
     let (posts, leading) = tokio::join!(desk.posts(call.max_age()), desk.leaders(call.max_age()));
     let mut report = SourceReport::default();
-    // What the leaders think is in their posts alone: how others speak of what they mention is not
-    // it.
+    // The leaders' opinions come from their posts alone. Other people's posts about the same tokens
+    // do not show them.
     let posts = posts.map_err(|error| fault::core_missing("posts", error.reason()))?;
-    let posts = report.got(posts);
+    let posts = report.accept(posts);
     let (talking, mut warnings) = match leading {
         Ok(leading) => {
             let (talking, warning) = tokens(context, leading, &mut report);
@@ -38,14 +38,14 @@ pub(super) async fn answer(
             (Vec::new(), vec![unknown_leaders()])
         }
     };
-    let told = opinions(&posts, &talking, context.now()).ok_or_else(|| {
+    let opinions_of = opinions(&posts, &talking, context.now()).ok_or_else(|| {
         let reason = "too_few_leaders_with_an_opinion";
         fault::core_missing("leaders", reason).detail("least", LEAST_LEADERS)
     })?;
-    if !told.coverage.complete {
+    if !opinions_of.coverage.complete {
         warnings.push(incomplete());
     }
-    let mut answered = Answered::new(told, FRESH_SECONDS)
+    let mut answered = Answered::new(opinions_of, FRESH_SECONDS)
         .with_report(report)
         .origin("leaders", POSTS, Method::Derived)
         .origin("by_token", POSTS, Method::Derived)
@@ -57,25 +57,25 @@ pub(super) async fn answer(
 fn unknown_leaders() -> Warning {
     Warning {
         code: "leaders_of_the_list_alone",
-        message: "who else leads opinions could not be read: coverage is of the accounts in the list alone".to_owned(),
+        message: "other opinion leaders could not be read: the answer covers the accounts of the list alone".to_owned(),
     }
 }
 
-/// Said of a window whose posts were not all read.
+/// The warning for a window whose posts were not all read.
 pub(super) fn incomplete() -> Warning {
     Warning {
         code: "posts_incomplete",
-        message: "the accounts posted more within the window than was read: earlier posts of it are missing".to_owned(),
+        message: "not all posts of the window were read: the earlier ones are missing".to_owned(),
     }
 }
 
-/// The tokens whose leaders are known; the others are named.
+/// The tokens whose leaders could be read. The other tokens are listed as unavailable.
 pub(super) fn tokens(
     context: &Context,
     leading: Leading,
     report: &mut SourceReport,
 ) -> (Vec<TokenVoices>, Option<Warning>) {
-    let tokens = report.got(leading.tokens);
+    let tokens = report.accept(leading.tokens);
     let mut names = Vec::new();
     for (symbol, error) in &leading.failed {
         report.failed(context, error);
@@ -84,7 +84,7 @@ pub(super) fn tokens(
     let warning = (!names.is_empty()).then(|| Warning {
         code: "tokens_missing",
         message: format!(
-            "The opinion leaders of {} could not be read: they are in no count.",
+            "The opinion leaders of {} could not be read: no count includes them.",
             names.join(", ")
         ),
     });

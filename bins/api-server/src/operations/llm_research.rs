@@ -1,7 +1,7 @@
 //! `GET /llm-research`.
 //!
-//! One model is asked, and the next one only when it fails: a model that answers without citing
-//! anything has answered, and another one would be paid for the same question in vain.
+//! Asks one model at a time, and the next one only when a model fails. An answer without citations
+//! still counts as an answer, because another model would be paid for the same question in vain.
 
 use data_sources::{Error, Source, SourceError, SourceErrorKind, Sourced};
 use readings::ai::{Generated, Research};
@@ -16,11 +16,10 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Ai;
 
-/// A model that is asked later than this before the end of the budget would not come to its own
-/// end.
+/// The least time for asking a further model after one has failed.
 const LEAST_TIME: Duration = Duration::from_secs(30);
 
-/// The models, in the order in which they are asked.
+/// The models in the order in which they are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Model {
     Openai,
@@ -63,7 +62,7 @@ fn answered(
 ) -> Result<Answered, ErrorReply> {
     let source = found.sources.first().map_or("", |source| source.source);
     let mut report = SourceReport::default();
-    let Generated::Made(research) = report.got(found) else {
+    let Generated::Made(research) = report.accept(found) else {
         return Err(ai::blocked());
     };
     if research.citations.is_empty() {

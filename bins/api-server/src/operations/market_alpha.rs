@@ -19,9 +19,10 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
 const FRESH_SECONDS: u64 = 90;
-/// Tokens beside the curated ones: so many with the deepest pools, and so many that trend.
+/// The number of tokens beside the curated ones: so many with the deepest pools, and so many that
+/// trend.
 const MORE_OF_EACH: usize = 6;
-/// Rankings only add rows: they are not waited for longer.
+/// Rankings only add rows, so they get no more time than this.
 const RANKING_PATIENCE: Duration = Duration::from_millis(2_500);
 
 pub(super) async fn answer(
@@ -42,7 +43,7 @@ pub(super) async fn answer(
     for ranking in [liquid, hot] {
         match ranking {
             Ok(ranking) => {
-                for (address, symbol) in others(&report.got(ranking)) {
+                for (address, symbol) in others(&report.accept(ranking)) {
                     if names.insert(address, symbol).is_none() {
                         order.push(address);
                     }
@@ -60,7 +61,7 @@ pub(super) async fn answer(
         .markets(&tokens, max_age)
         .await
         .map_err(|error| fault::reply(&error))?;
-    let markets = report.got(markets);
+    let markets = report.accept(markets);
     let board = board(chain_id, markets.to_vec(), |address| {
         names.get(&address).cloned()
     });
@@ -100,7 +101,7 @@ async fn in_time(ranking: impl Future<Output = Result<Ranking, Error>>) -> Resul
         })
 }
 
-/// Tokens that a ranking adds, without curated ones, imitations and high risks.
+/// The tokens that a ranking adds, without curated ones, imitations and high risks.
 fn others(ranking: &[HotToken]) -> Vec<(Address, String)> {
     ranking
         .iter()

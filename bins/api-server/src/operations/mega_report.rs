@@ -27,15 +27,15 @@ use crate::reply::ErrorReply;
 use crate::snapshots::{Dataset, NewsDigest};
 use crate::sources::{Defi, Derivatives, News, Tokens, Tradfi};
 
-/// Days ahead of which scheduled events are told.
+/// How many days ahead scheduled events are shown.
 const CATALYST_DAYS: usize = 14;
 
-/// A section that is taken from the answer of another route: its name, the route, and the members
-/// that are taken, whole.
+/// A section that comes from the answer of another route: its name, the route, and the members that
+/// are taken over.
 struct Section {
     name: &'static str,
     operation: Operation,
-    /// The one list that the section is, or nothing for all members.
+    /// The only list that the section takes over; `None` takes every member.
     list: Option<&'static str>,
 }
 
@@ -76,7 +76,7 @@ const DEFI: Section = Section {
     list: None,
 };
 
-/// What a report reads.
+/// The inputs of a report.
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'a> {
     pub(super) news: &'a News,
@@ -112,7 +112,7 @@ pub(super) async fn answer(
     ];
     let [one, two, three, four, five, six, seven] = sections.map(|section| section.call(call));
     let hyperliquid = &derivatives.hyperliquid;
-    let (digest, kols, altcoins, pools, markets, readings, said, protocols, levels) = tokio::join!(
+    let (digest, kols, altcoins, pools, markets, readings, statements, protocols, levels) = tokio::join!(
         snapshot(context, news),
         boxed(|| finished(context, &one, kol_sentiment::answer(context, news, &one))),
         boxed(|| finished(
@@ -154,7 +154,7 @@ pub(super) async fn answer(
     match &digest {
         Ok(snapshot) => {
             let digest = &snapshot.value;
-            // Every story, and not only the first ones that the edition lists.
+            // Every story counts, not only the ones that the edition shows.
             let headlines = rank(digest.articles.clone(), now).headlines;
             news_change = moods::news_change(digest, now);
             draft
@@ -168,7 +168,7 @@ pub(super) async fn answer(
             draft
                 .ages
                 .push(Part::at("headlines", snapshot.as_of, fresh));
-            draft.report.got(Sourced {
+            draft.report.accept(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });
@@ -197,7 +197,7 @@ pub(super) async fn answer(
         (YIELD, pools),
         (DERIVATIVES, markets),
         (MACRO, readings),
-        (LEADERS_SAID, said),
+        (LEADERS_SAID, statements),
         (DEFI, protocols),
     ] {
         draft.add(&section, answered, now);
@@ -232,9 +232,9 @@ pub(super) async fn answer(
 }
 
 impl Section {
-    /// The call of its route without parameters, for data that is not older than the caller of the
-    /// report takes: an older section is missing, and the others are still there. It shares that
-    /// route's caches, which ask for what they do not hold young enough.
+    /// The call of the section's route without parameters, with the caller's age limit. A section
+    /// that is too old is missing, and the others are still there. The call shares the route's
+    /// caches, which refresh data that is too old.
     fn call(&self, call: &Call) -> Call {
         let parsed = self.operation.route().parse(None, b"");
         Call {
@@ -250,7 +250,7 @@ impl Section {
     }
 }
 
-/// What a section's route answers, as it would be sold.
+/// The answer of a section's route, finished as for a sale.
 async fn finished(
     context: &Context,
     call: &Call,

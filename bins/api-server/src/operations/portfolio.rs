@@ -20,21 +20,21 @@ use crate::sources::Accounts;
 /// Balances change with every block.
 const FRESH_SECONDS: u64 = 15;
 /// Members of a balance that are null for a reason of their chain.
-const GAPS: [(&str, &[&str]); 4] = [
+const NULL_BY_CHAIN: [(&str, &[&str]); 4] = [
     ("balance_unavailable", &["raw", "amount", "value_usd"]),
     ("decimals_unknown", &["decimals", "amount", "value_usd"]),
     ("price_unknown", &["price_usd", "value_usd"]),
     ("value_out_of_range", &["value_usd"]),
 ];
 
-/// What an account has, and who said so.
+/// The balances of an account, and their sources.
 #[derive(Debug)]
 pub(crate) struct Balances {
-    /// What it has.
+    /// The balances.
     pub(crate) portfolio: Portfolio,
-    /// The sources, and what could not be had of them.
+    /// The sources, and the missing fields.
     pub(crate) report: SourceReport,
-    /// How old the balances are, and the prices of native coins that a source of its own gave.
+    /// The age of the balances, and of the prices of native coins that have a source of their own.
     pub(crate) parts: Vec<Part>,
 }
 
@@ -79,7 +79,7 @@ pub(super) async fn answer(
     if portfolio.total_usd.is_none() {
         report.missing("total_usd", "no_value_known", source);
     }
-    for (reason, members) in GAPS {
+    for (reason, members) in NULL_BY_CHAIN {
         let holds = |reasons: &[String]| reasons.iter().any(|known| known == reason);
         if portfolio.chains.iter().any(|chain| holds(&chain.reasons)) {
             for member in members {
@@ -93,14 +93,14 @@ pub(super) async fn answer(
         .origin("chains", source, Method::Direct))
 }
 
-/// What an account has on `chains`: as OKX's index knows it on the chains that it covers, with the
-/// native balance from a node where the index lists none; on the others, and without the index,
-/// chain by chain from nodes and explorers. Native balances without a price get one that needs no
-/// key.
+/// Reads the balances of an account on `chains`. On the chains that OKX's index covers, the index
+/// answers, and a node provides the native balance if the index lists none. On other chains, and
+/// without the index, nodes and explorers answer chain by chain. Native balances without a price
+/// get one from a source that needs no key.
 ///
 /// # Errors
 ///
-/// `core_data_missing` when nothing could be read of any chain.
+/// `core_data_missing` when no chain could be read.
 pub(crate) async fn balances(
     context: &Context,
     accounts: &Accounts,
@@ -153,9 +153,9 @@ pub(crate) async fn balances(
     })
 }
 
-/// What the index lists on each chain that it covers. Where it lists nothing on a chain, only its
-/// own list of chains tells whether that means anything: a chain of which nobody knows whether it
-/// is covered is left to others.
+/// The index's balances on each chain that it covers. When it lists nothing on a chain, only its
+/// own list of chains tells whether it covers the chain. If that is unknown, other sources read the
+/// chain.
 async fn indexed(
     context: &Context,
     accounts: &Accounts,
@@ -168,15 +168,15 @@ async fn indexed(
         accounts.okx.balance_chains(),
     );
     let mut listed = match balances {
-        Ok(sourced) => report.got(sourced),
+        Ok(sourced) => report.accept(sourced),
         Err(error) => {
             report.failed(context, &error);
             return BTreeMap::new();
         }
     };
     let covered = match covered {
-        // Which chains there are does not age the balances.
-        Ok(sourced) => report.got(sourced.as_reference()),
+        // The list of chains does not age the balances.
+        Ok(sourced) => report.accept(sourced.as_reference()),
         Err(error) => {
             report.failed(context, &error);
             std::sync::Arc::new(BTreeSet::new())

@@ -1,6 +1,6 @@
 //! `GET /price`.
 
-mod asked;
+mod answers;
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use readings::token::market::TokenMarket;
 use readings::token::pools::{self, DexPair, platform_of};
 use serde_json::{Value, json};
 
-use self::asked::Asked;
+use self::answers::PriceAnswers;
 use super::fault;
 use super::token_security::trading;
 use crate::answer::{Answered, Method, Part, Unavailable, Warning, seconds};
@@ -26,22 +26,22 @@ use crate::source_report::SourceReport;
 use crate::sources::Tokens;
 
 const FRESH_SECONDS: u64 = 60;
-/// The home chain as catalogues of prices call it.
+/// The price catalogues' name for the home chain.
 const PLATFORM: &str = "xlayer";
-/// The pairs of exchanges.
+/// The source of exchange pairs.
 const PAIRS: &str = "dexscreener.pairs";
-/// The market of a token, which has its liquidity.
+/// The source of a token's market, including its liquidity.
 const INFO: &str = "okx.price-info";
-/// Time for trying out what a token that nobody lists is traded at.
+/// The time limit for quoting a trade of a token that no source lists.
 const TRADE_PATIENCE: Duration = Duration::from_millis(2_500);
-/// Digits of a price that is computed from a trade.
+/// Significant digits of a price that is computed from a trade.
 const TRADED_DIGITS: u32 = 15;
-/// Why there is no price where there are quotes.
+/// The reason why there is no price although there are quotes.
 pub(super) const CONTRADICT: &str = "prices_contradict";
-/// What stands for a source when the price is of several.
+/// The source name of a price that several sources share.
 const MEDIAN: &str = "median";
 
-/// The price of a token of the home chain, and how far it is confirmed.
+/// The price of a token of the home chain, and how well it is confirmed.
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     /// The token.
@@ -50,12 +50,11 @@ pub(super) struct Spot {
     pub(super) chain_id: u64,
     /// The price.
     pub(super) consensus: Consensus,
-    /// When the price was observed; `None` when no source says.
+    /// When the price was observed; `None` when no source says it.
     pub(super) as_of: Option<Timestamp>,
     /// Dollars in the token's pools.
     pub(super) liquidity_usd: Option<Figure>,
-    /// How old the price, what confirms it and the liquidity are, and for how long each counts as
-    /// fresh.
+    /// The age and the bound of the price, of its confirmation and of the liquidity.
     pub(super) parts: Vec<Part>,
 }
 
@@ -68,7 +67,7 @@ pub(super) async fn answer(
     about(context, tokens, token, call.max_age()).await
 }
 
-/// The answer about `token`. Without a price there is nothing to sell.
+/// The answer about `token`. Without a price there is no answer to sell.
 pub(super) async fn about(
     context: &Context,
     tokens: &Tokens,
@@ -89,7 +88,7 @@ pub(super) async fn about(
     let answered = Answered::of_parts(spot.data(), spot.parts.clone())
         .origin("price_usd", spot.source(), method)
         .origin("liquidity_usd", INFO, Method::Direct);
-    let unavailable = gap(&spot, &sources).into_iter().collect();
+    let unavailable = missing_liquidity(&spot, &sources).into_iter().collect();
     Ok(Answered {
         sources,
         unavailable,
@@ -98,25 +97,25 @@ pub(super) async fn about(
     })
 }
 
-/// Members of a price without a figure.
+/// The members that are null because there is no price.
 pub(super) fn unpriced(spot: &Spot) -> Vec<Unavailable> {
     let members = match spot.consensus.price_usd {
         Some(_) => &[][..],
         None => &["price_usd", "source"][..],
     };
-    let gap = |member: &&str| Unavailable {
+    let entry = |member: &&str| Unavailable {
         field: format!("data.{member}"),
         reason: CONTRADICT.to_owned(),
         source: "",
     };
-    members.iter().map(gap).collect()
+    members.iter().map(entry).collect()
 }
 
-/// Why the liquidity is not known.
-fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
+/// The entry for an unknown liquidity.
+fn missing_liquidity(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
     let source = INFO;
-    let asked = sources.iter().find(|asked| asked.source == source);
-    let reason = asked.and_then(|asked| asked.status.reason());
+    let entry = sources.iter().find(|entry| entry.source == source);
+    let reason = entry.and_then(|entry| entry.status.reason());
     spot.liquidity_usd.is_none().then(|| Unavailable {
         field: "data.liquidity_usd".to_owned(),
         reason: reason.unwrap_or("not_named_by_source").to_owned(),
@@ -124,15 +123,14 @@ fn gap(spot: &Spot, sources: &[Provenance]) -> Option<Unavailable> {
     })
 }
 
-/// The price of `token` from the aggregator, checked by a second source, and by a third one when
-/// the two differ or one of them has none. What nobody lists is priced by what a small trade would
-/// bring. `kept` is how old a kept answer may be, `taken` how old the caller takes what was
-/// observed.
+/// Reads the price of `token` from the aggregator and checks it with a second source. A third
+/// source is asked when the two differ or one has no price. A token that no source lists is priced
+/// by a small trade. `kept` limits the age of a cached answer, `taken` the age of an observation.
 ///
 /// # Errors
 ///
-/// [`Error::NotPriced`] when every source that could be asked answered that it knows no price;
-/// otherwise why none could be had.
+/// [`Error::NotPriced`] when every source that could be asked answered that it knows no price.
+/// Otherwise the reason of the failure.
 pub(super) async fn spot(
     context: &Context,
     tokens: &Tokens,
@@ -146,39 +144,39 @@ pub(super) async fn spot(
         tokens.okx.market(token, kept),
         tokens.defillama.token_price(PLATFORM, token, kept),
     );
-    let mut asked = Asked::new(context);
-    let market = asked.take(INFO, market);
-    let price = asked.take("okx.market-price", price);
+    let mut answers = PriceAnswers::new(context);
+    let market = answers.take(INFO, market);
+    let price = answers.take("okx.market-price", price);
     let liquidity_usd = market.as_ref().and_then(|market| market.liquidity_usd);
-    asked.quotes.extend(aggregator(price, market));
-    let check = asked.take("defillama.coins", check);
-    // A price that is older than the caller takes confirms none that is not.
+    answers.quotes.extend(aggregator(price, market));
+    let check = answers.take("defillama.coins", check);
+    // An observation that is too old for the caller cannot confirm a younger one.
     let young = |quote: &Quote| within(quote, taken, now);
-    let alone = asked.quotes.is_empty();
-    asked
+    let alone = answers.quotes.is_empty();
+    answers
         .quotes
         .extend(check.filter(|quote| alone || young(quote)));
-    let agreed = agree(&asked.quotes, now);
+    let agreed = agree(&answers.quotes, now);
     if agreed.is_none_or(|agreed| agreed.confidence != Confidence::Confirmed) {
         let pairs = tokens.dexscreener.pairs(PLATFORM, token, kept).await;
-        let pool = asked.pool(PLATFORM, token, pairs);
-        let alone = asked.quotes.is_empty();
-        asked
+        let pool = answers.pool(PLATFORM, token, pairs);
+        let alone = answers.quotes.is_empty();
+        answers
             .quotes
             .extend(pool.filter(|quote| alone || within(quote, taken, now)));
     }
-    let consensus = match agree(&asked.quotes, now) {
+    let consensus = match agree(&answers.quotes, now) {
         Some(consensus) => consensus,
-        None => match traded(context, tokens, &mut asked, token, kept).await {
+        None => match traded(context, tokens, &mut answers, token, kept).await {
             Some(consensus) => consensus,
-            None => return Err(asked.failure(token)),
+            None => return Err(answers.failure(token)),
         },
     };
     let chain_id = tokens.okx.reviewed().chain_id;
-    Ok(told(&asked, token, chain_id, consensus, liquidity_usd))
+    Ok(spot_of(&answers, token, chain_id, consensus, liquidity_usd))
 }
 
-/// The price of `token` on a chain of another platform of exchanges, from its deepest pool there.
+/// Reads the price of `token` on another chain, from its deepest pool on the platform of exchanges.
 ///
 /// # Errors
 ///
@@ -191,19 +189,19 @@ pub(super) async fn elsewhere(
     max_age: Option<Duration>,
 ) -> Result<Sourced<Spot>, Error> {
     let platform = platform_of(chain_id).ok_or(Error::NotPriced { token })?;
-    let mut asked = Asked::new(context);
+    let mut answers = PriceAnswers::new(context);
     let pairs = tokens.dexscreener.pairs(platform, token, max_age).await;
-    let pool = asked.pool(platform, token, pairs);
-    asked.quotes.extend(pool);
-    let Some(consensus) = agree(&asked.quotes, context.now()) else {
-        return Err(asked.failure(token));
+    let pool = answers.pool(platform, token, pairs);
+    answers.quotes.extend(pool);
+    let Some(consensus) = agree(&answers.quotes, context.now()) else {
+        return Err(answers.failure(token));
     };
     let liquidity_usd = consensus.used.first().and_then(|quote| quote.liquidity_usd);
-    Ok(told(&asked, token, chain_id, consensus, liquidity_usd))
+    Ok(spot_of(&answers, token, chain_id, consensus, liquidity_usd))
 }
 
-fn told(
-    asked: &Asked<'_>,
+fn spot_of(
+    answers: &PriceAnswers<'_>,
     token: Address,
     chain_id: u64,
     consensus: Consensus,
@@ -216,7 +214,7 @@ fn told(
         .filter(made_of)
         .filter_map(|quote| quote.as_of)
         .min();
-    let (sources, parts) = asked.provenance(&consensus, liquidity_usd.is_some());
+    let (sources, parts) = answers.provenance(&consensus, liquidity_usd.is_some());
     let value = Spot {
         token,
         chain_id,
@@ -228,16 +226,16 @@ fn told(
     Sourced { value, sources }
 }
 
-/// Whether a price is as young as the caller wants it; a source that does not say when it looked
-/// looked just now.
+/// Whether a price is young enough for the caller. A source that states no time observed the price
+/// just now.
 fn within(quote: &Quote, max_age: Option<Duration>, now: Timestamp) -> bool {
     let age = |as_of| Duration::try_from(now.duration_since(as_of)).unwrap_or_default();
     let limits = max_age.zip(quote.as_of);
     limits.is_none_or(|(max_age, as_of)| age(as_of) <= max_age)
 }
 
-/// The price of the deepest pool of `pairs`, which were fetched at a time. It is as old as the last
-/// trade can be: that it was fetched now says nothing of when anybody paid it.
+/// The price of the deepest pool of `pairs`. It is as old as the pool's last trade can be, because
+/// the time of the fetch does not say when anyone paid it.
 fn deepest(
     platform: &str,
     token: Address,
@@ -254,18 +252,18 @@ fn deepest(
     })
 }
 
-/// What a small trade there and back says of the price.
+/// The price that a small trade in both directions implies.
 async fn traded(
     context: &Context,
     tokens: &Tokens,
-    asked: &mut Asked<'_>,
+    answers: &mut PriceAnswers<'_>,
     token: Address,
     max_age: Option<Duration>,
 ) -> Option<Consensus> {
     let trading = trading::smallest(&tokens.okx, token, max_age);
     let Ok(trading) = tokio::time::timeout(TRADE_PATIENCE, trading).await else {
         let limit_ms = u64::try_from(TRADE_PATIENCE.as_millis()).unwrap_or(u64::MAX);
-        asked.silent(Error::Source(SourceError {
+        answers.without_price(Error::Source(SourceError {
             source: trading::SOURCE,
             kind: SourceErrorKind::Timeout { limit_ms },
         }));
@@ -273,9 +271,9 @@ async fn traded(
     };
     let mut report = SourceReport::default();
     trading.list(&mut report, context);
-    asked.list(report.sources);
+    answers.list(report.sources);
     if let Some(error) = trading.failure() {
-        asked.silent(error.clone());
+        answers.without_price(error.clone());
     }
     let price = trading.trades.traded_price_usd()?.round_sf(TRADED_DIGITS)?;
     Some(Consensus::traded(Quote {
@@ -287,12 +285,12 @@ async fn traded(
     }))
 }
 
-/// The aggregator's price; that of its market data when it gives none.
+/// The aggregator's price, or else that of its market data.
 fn aggregator(price: Option<TokenPrice>, market: Option<TokenMarket>) -> Option<Quote> {
     let liquidity_usd = market.as_ref().and_then(|market| market.liquidity_usd);
     let direct = price.and_then(|price| {
         let price_usd: Figure = price.price_usd.as_str().parse().ok()?;
-        // More digits after the point than a figure holds are no price.
+        // A price with more decimal places than a figure holds counts as none.
         (!price_usd.get().is_zero()).then_some(("okx.market-price", price_usd, price.as_of))
     });
     let derived = market.map(|market| (INFO, market.price_usd, market.as_of));
@@ -307,12 +305,12 @@ fn aggregator(price: Option<TokenPrice>, market: Option<TokenMarket>) -> Option<
 }
 
 impl Spot {
-    /// The source of the price, or what stands for several.
+    /// The source of the price, or the common name for several.
     pub(super) fn source(&self) -> &'static str {
         self.consensus.source.unwrap_or(MEDIAN)
     }
 
-    /// What a caller is told when the sources contradict each other: what each of them says.
+    /// The error when the sources contradict each other, with each source's price.
     fn contradiction(&self) -> ErrorReply {
         fault::core_missing("price", CONTRADICT)
             .detail("confidence", json!(self.consensus.confidence))
@@ -343,24 +341,24 @@ impl Spot {
         data
     }
 
-    /// What a caller should know about the price.
+    /// The warnings about the price.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let consensus = &self.consensus;
         let mut warnings = Vec::new();
-        let told = match (consensus.confidence, consensus.source) {
+        let decision = match (consensus.confidence, consensus.source) {
             (Confidence::Disputed, Some(source)) => Some(format!(
-                "the price is that of {source}, with which most agree"
+                "the price is that of {source}, which most sources confirm"
             )),
             (Confidence::Disputed, None) => Some("the price is their median".to_owned()),
             (Confidence::Contradicted, _) => Some("there is no price".to_owned()),
             _ => None,
         };
-        if let (Some(told), Some(spread)) = (told, consensus.spread_pct) {
+        if let (Some(decision), Some(spread)) = (decision, consensus.spread_pct) {
             let sources: Vec<_> = consensus.used.iter().map(|quote| quote.source).collect();
             let sources = sources.join(" and ");
             warnings.push(Warning {
                 code: "prices_differ",
-                message: format!("{sources} differ by {spread} %; {told}"),
+                message: format!("{sources} differ by {spread} %; {decision}"),
             });
         }
         if let Some(weakness) = consensus.weakness {
@@ -376,9 +374,9 @@ impl Spot {
 fn words(weakness: Weakness) -> &'static str {
     match weakness {
         Weakness::Old => "older than ten minutes",
-        Weakness::Untimed => "one of which nobody says when it was paid",
-        Weakness::Unsure => "one that its source is not sure of",
-        Weakness::Thin => "one with hardly any liquidity behind it",
-        Weakness::Traded => "what ten dollars' worth of it would bring now",
+        Weakness::Untimed => "without a time of observation",
+        Weakness::Unsure => "uncertain according to its source",
+        Weakness::Thin => "backed by very little liquidity",
+        Weakness::Traded => "computed from the quote of a ten-dollar trade",
     }
 }

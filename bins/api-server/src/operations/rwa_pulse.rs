@@ -22,12 +22,11 @@ use crate::source_report::SourceReport;
 use crate::sources::News;
 use crate::sources::Tradfi;
 
-/// Prices are read again after a minute; the macro readings have the pace of their markets, and the
-/// news theirs.
+/// Prices are read again after a minute. The macro readings and the news have their own pace.
 const FRESH_SECONDS: u64 = 60;
-/// Dexes that are asked at most: each one costs as much as the venue allows in a second.
+/// The most dexes that are asked. Each costs the venue's allowance of a whole second.
 const DEXES: usize = 16;
-/// Headlines of an answer.
+/// The headlines of an answer.
 const HEADLINES: usize = 10;
 const MARKETS: &str = "hyperliquid.markets";
 
@@ -48,12 +47,12 @@ pub(super) async fn answer(
         let reason = report
             .unavailable
             .first()
-            .map_or("no_reading", |gap| gap.reason.as_str());
+            .map_or("no_reading", |entry| entry.reason.as_str());
         return Err(fault::core_missing("macro", reason));
     }
-    // Places of the macro readings in this answer.
-    for gap in &mut report.unavailable {
-        gap.field = gap
+    // Move the missing fields to the macro readings' place in this answer.
+    for entry in &mut report.unavailable {
+        entry.field = entry
             .field
             .replace("data.yields.10y", "data.macro.us10y")
             .replace("data.yields.2y", "data.macro.us2y")
@@ -62,7 +61,7 @@ pub(super) async fn answer(
     }
     report
         .unavailable
-        .retain(|gap| !gap.field.starts_with("data.yields"));
+        .retain(|entry| !entry.field.starts_with("data.yields"));
     let mut omitted = Vec::new();
     for (name, there) in [
         ("us10y", core.us10y.is_some()),
@@ -74,8 +73,8 @@ pub(super) async fn answer(
         }
     }
     let categories = match categories {
-        Ok(categories) => report.got(categories),
-        // The names are known without them; the venue's own word is missing.
+        Ok(categories) => report.accept(categories),
+        // The names are known without the venue, but its own list is missing.
         Err(error) => {
             report.failed(context, &error);
             Default::default()
@@ -94,7 +93,7 @@ pub(super) async fn answer(
             }
             for (dex, answer) in answers {
                 match answer {
-                    Ok(markets) => rows.extend(of_venue.got(markets).iter().cloned()),
+                    Ok(markets) => rows.extend(of_venue.accept(markets).iter().cloned()),
                     Err(error) => {
                         of_venue.failed(context, &error);
                         of_venue.missing(&format!("tokenized[dex={dex}]"), error.reason(), MARKETS);
@@ -117,7 +116,7 @@ pub(super) async fn answer(
         parts.push(Part::of("tokenized", &of_venue.sources, FRESH_SECONDS));
     }
     report.unavailable.append(&mut of_venue.unavailable);
-    report.got(Sourced {
+    report.accept(Sourced {
         value: (),
         sources: of_venue.sources,
     });
@@ -139,7 +138,7 @@ pub(super) async fn answer(
             let fresh = NewsDigest::PACE.fresh.as_secs();
             parts.push(Part::at("news", snapshot.as_of, fresh));
             core_of_news = core_source(&snapshot);
-            report.got(Sourced {
+            report.accept(Sourced {
                 value: (),
                 sources: snapshot.provenance(),
             });
@@ -175,7 +174,7 @@ pub(super) async fn answer(
     Ok(answered)
 }
 
-/// Where the macro readings that are there came from.
+/// The sources of the macro readings.
 fn origins(core: &MacroCore) -> Vec<(&'static str, &'static str, Method)> {
     let ten = core.us10y.as_ref();
     let spread = ten.filter(|_| core.spread_2s10s_bp.is_some());
@@ -191,10 +190,10 @@ fn origins(core: &MacroCore) -> Vec<(&'static str, &'static str, Method)> {
         .collect()
 }
 
-/// The markets of one dex, or why there are none.
+/// The markets of one dex, or the failure.
 type OfDex = (String, Result<Sourced<Arc<Vec<PerpContext>>>, Error>);
 
-/// The markets of the dexes that others deployed, and how many of those there are.
+/// The markets of the dexes of other deployers, and the number of those dexes.
 async fn markets(hyperliquid: &HyperliquidInfo, call: &Call) -> Result<(Vec<OfDex>, usize), Error> {
     let dexs = hyperliquid.dexs(None).await?;
     let max_age = call.max_age();
@@ -211,8 +210,8 @@ async fn markets(hyperliquid: &HyperliquidInfo, call: &Call) -> Result<(Vec<OfDe
     Ok((answers, dexs.value.len()))
 }
 
-/// Headlines about real-world assets, and how many there are; when there are none, the most
-/// important ones.
+/// The headlines about real-world assets, and their number. Without any, the most important
+/// headlines.
 fn headlines(digest: &readings::news::Digest, now: Timestamp) -> (Vec<Headline>, usize) {
     let topic = Topic::new("rwa");
     let about = |article: &&readings::news::Article| {

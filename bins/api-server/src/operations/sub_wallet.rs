@@ -1,5 +1,4 @@
-//! `GET /sub-wallet`, and the payer's own wallet as the default of every route that takes an
-//! address.
+//! `GET /sub-wallet`, and the payer's own wallet as the default address of other routes.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +20,11 @@ use crate::sources::{Accounts, Wallets};
 /// Balances and nonces change with every block.
 const FRESH_SECONDS: u64 = 15;
 
-/// Who says which wallet is the payer's.
+/// The source of the payer's wallet address.
 const SOURCE: &str = "custody";
 
-/// The payer's sub-wallet, made now if there is none: the payment of this call is verified.
+/// Answers with the payer's sub-wallet. Creates it if there is none, because the payment of this
+/// call is verified.
 pub(super) async fn answer(
     context: &Context,
     wallets: &Wallets,
@@ -63,7 +63,7 @@ pub(super) async fn answer(
     for (chain, nonce) in nonces {
         match nonce {
             Ok(sourced) => {
-                let nonce = report.got(sourced);
+                let nonce = report.accept(sourced);
                 nonce_state.insert(chain.to_string(), json!(nonce));
             }
             Err(error) => {
@@ -75,7 +75,8 @@ pub(super) async fn answer(
         }
     }
     let provider = wallet.provider;
-    // Evidence for somebody who does not believe this process; nothing proves what `local` says.
+    // The attestation is evidence for callers that do not trust this process. A `local` custodian
+    // has none.
     let attestation = match custody.attest(owner).await {
         Ok(attestation) => attestation.and_then(|it| {
             let evidence = hex::encode_prefixed(it.evidence?);
@@ -86,7 +87,7 @@ pub(super) async fn answer(
             None
         }
     };
-    // A wallet whose key its owner has taken away signs nothing here.
+    // A wallet whose key was exported signs nothing here.
     let signs: &[&str] = match (wallet.exported, &wallets.actions) {
         (true, _) => &[],
         (false, None) => &["delegated_swaps"],
@@ -117,7 +118,7 @@ pub(super) async fn answer(
     Ok(answered)
 }
 
-/// The number of transactions of the wallet on each chain.
+/// The number of the wallet's transactions on each chain.
 async fn nonces(
     accounts: &Accounts,
     wallets: &Wallets,
@@ -131,7 +132,7 @@ async fn nonces(
     nonces
 }
 
-/// The address that the caller named, or that of the payer's sub-wallet.
+/// The address in the call, or else the payer's sub-wallet.
 pub(super) fn address_or_own(call: &Call) -> Result<Address, ErrorReply> {
     call.parameters
         .address("address")
@@ -143,8 +144,8 @@ pub(super) fn address_or_own(call: &Call) -> Result<Address, ErrorReply> {
         })
 }
 
-/// The call with the payer's sub-wallet, where the operation takes it for an address that was not
-/// named, or is about that wallet alone. None is made here.
+/// Adds the payer's sub-wallet to the call if the operation is about that wallet or uses it as the
+/// default address. Never creates a wallet.
 pub(super) async fn with_own(wallets: &Wallets, call: &Call) -> Result<Option<Call>, ErrorReply> {
     let takes_own = matches!(
         call.operation,
@@ -177,7 +178,7 @@ pub(super) async fn with_own(wallets: &Wallets, call: &Call) -> Result<Option<Ca
     }))
 }
 
-/// No custody is connected, so no wallet can act.
+/// The error without custody: no wallet can act.
 pub(super) fn no_custody(call: &Call) -> ErrorReply {
     tracing::debug!(payer = %call.payer, operation = %call.operation, "no custody is connected");
     let message = format!(
@@ -189,7 +190,7 @@ pub(super) fn no_custody(call: &Call) -> ErrorReply {
         .retryable(false)
 }
 
-/// Wallets do not act here: no custody is connected, or no node of any chain of theirs.
+/// The error when wallets cannot act: no custody is connected, or no chain of theirs has a node.
 pub(super) fn not_acting(wallets: &Wallets, call: &Call) -> ErrorReply {
     match wallets.custody {
         None => no_custody(call),
@@ -197,7 +198,7 @@ pub(super) fn not_acting(wallets: &Wallets, call: &Call) -> ErrorReply {
     }
 }
 
-/// Custody is connected, and no node of any chain on which wallets act.
+/// The error when custody is connected but no chain of wallets has a node.
 pub(super) fn no_chain(call: &Call) -> ErrorReply {
     let message = format!(
         "no node of a chain of sub-wallets is connected for {}",

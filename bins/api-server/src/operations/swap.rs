@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::reply::ErrorReply;
 use crate::reviewed::Unreviewed;
 
-/// A quote ages with every block; nothing older than this counts as fresh.
+/// A quote ages with every block.
 const FRESH_SECONDS: u64 = 15;
 
 pub(super) async fn answer(
@@ -115,8 +115,7 @@ pub(super) async fn answer(
     })
 }
 
-/// What the aggregator keeps of an output that is better than quoted; the least output is not
-/// touched.
+/// The aggregator's share of an output that exceeds the quote. The least output stays untouched.
 fn surplus_cut(trim: &Trim) -> Value {
     json!({
         "above_amount_out_atoms": trim.above.to_string(),

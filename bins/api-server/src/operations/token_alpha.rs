@@ -21,10 +21,10 @@ use crate::sources::Derivatives;
 use crate::sources::News;
 use crate::sources::Tokens;
 
-/// Symbols are read again after two minutes; what is said of them carries the time at which its
-/// source last counted.
+/// Symbols are read again after two minutes. Each statement about them carries the time of its
+/// source's last count.
 const FRESH_SECONDS: u64 = 900;
-/// Most headlines of an answer.
+/// The most headlines of an answer.
 const MOST: usize = 20;
 const NEWS: &str = "okx.news";
 
@@ -71,7 +71,7 @@ pub(super) async fn answer(
     if let Ok(mood) = &mood {
         aged("social", &mood.sources, FRESH_SECONDS);
     }
-    let said = report
+    let social_block = report
         .take(context, "social", mood)
         .map(|mood| social(&mood));
     let (mut news_source, mut as_of) = (NEWS, None);
@@ -79,10 +79,10 @@ pub(super) async fn answer(
         Ok(told) => {
             aged("news", &told.sources, FRESH_SECONDS);
             news_source = core(Ok::<_, &Error>(told.sources.as_slice()));
-            Some(report.got(told))
+            Some(report.accept(told))
         }
-        // The hourly snapshot knows less about a token, and is there when the source of symbols is
-        // not.
+        // The hourly snapshot knows less about a token, but is available when the source of symbols
+        // is not.
         Err(error) => {
             report.failed(context, &error);
             let of_snapshot = snapshot.ok().map(|snapshot| {
@@ -99,7 +99,7 @@ pub(super) async fn answer(
                     .filter(about)
                     .cloned()
                     .collect();
-                report.got(Sourced {
+                report.accept(Sourced {
                     value: articles,
                     sources: provenance,
                 })
@@ -110,7 +110,7 @@ pub(super) async fn answer(
             of_snapshot
         }
     };
-    if news.as_ref().is_none_or(Vec::is_empty) && said.is_none() && market.is_none() {
+    if news.as_ref().is_none_or(Vec::is_empty) && social_block.is_none() && market.is_none() {
         return Err(nothing(&symbol, news.is_some(), &report));
     }
     let news = news.map(|articles| {
@@ -125,7 +125,7 @@ pub(super) async fn answer(
         "symbol": symbol.as_str(),
         "price": paid,
         "news": news,
-        "social": said,
+        "social": social_block,
         "derivatives": market,
     });
     let mut answered = Answered::of_parts(data, ages).with_report(report).origin(
@@ -140,13 +140,13 @@ pub(super) async fn answer(
     })
 }
 
-/// The first source of what was told.
+/// The first source of a result.
 fn core<E>(told: Result<&[Provenance], E>) -> &'static str {
     let first = told.ok().and_then(<[Provenance]>::first);
     first.map_or("", |source| source.source)
 }
 
-/// Funding of this very coin: venues list coins by their tickers, and two coins can share one.
+/// The funding of this very coin. Venues list coins by their tickers, which two coins can share.
 fn of_the_coin(
     funding: Result<(SymbolMarket, SourceReport), ErrorReply>,
     coin: Option<&Coin>,
@@ -168,7 +168,8 @@ fn of_the_coin(
     }
 }
 
-/// The mood, from the source with shares if it has one, otherwise from the one that only counts.
+/// The mood, from the source with shares if it has one, otherwise from the source with counts
+/// alone.
 async fn mood(news: &News, symbol: &SymbolKey, call: &Call) -> Result<Sourced<Mood>, Error> {
     match news.desk.mood_of(symbol, call.max_age()).await {
         Ok(mood) => Ok(mood),
@@ -192,7 +193,7 @@ fn social(mood: &Mood) -> Value {
     })
 }
 
-/// The funding block of the symbol, as `/funding-rates` has it.
+/// The funding block of the symbol, like that of `/funding-rates`.
 fn market(
     funding: Result<(SymbolMarket, SourceReport), ErrorReply>,
     report: &mut SourceReport,
@@ -204,23 +205,23 @@ fn market(
             return None;
         }
     };
-    report.got(Sourced {
+    report.accept(Sourced {
         value: (),
         sources: of_market.sources,
     });
-    let moved = of_market.unavailable.into_iter().filter_map(|gap| {
-        let rest = gap.field.strip_prefix("data.markets")?;
+    let moved = of_market.unavailable.into_iter().filter_map(|entry| {
+        let rest = entry.field.strip_prefix("data.markets")?;
         let rest = rest.split_once(']').map_or(rest, |(_, rest)| rest);
         Some(Unavailable {
             field: format!("data.derivatives{rest}"),
-            ..gap
+            ..entry
         })
     });
     report.unavailable.extend(moved);
     Some(market)
 }
 
-/// The price of the coin that bears the symbol, if it has one.
+/// The price of the coin with the symbol, if it has one.
 fn price(coin: &Coin, report: &mut SourceReport) -> Option<Value> {
     if coin.price_usd.is_none() {
         report.missing("price", "not_named_by_source", "");
@@ -231,10 +232,11 @@ fn price(coin: &Coin, report: &mut SourceReport) -> Option<Value> {
     )
 }
 
-/// Sources that answer and know nothing of a symbol are one thing, sources that do not answer
-/// another.
+/// The error without data. It differs when the sources know nothing of the symbol and when they did
+/// not answer.
 fn nothing(symbol: &SymbolKey, news_answered: bool, report: &SourceReport) -> ErrorReply {
-    let social = |gap: &Unavailable| gap.field != "data.social" || gap.reason == "symbol_not_found";
+    let social =
+        |entry: &Unavailable| entry.field != "data.social" || entry.reason == "symbol_not_found";
     let unknown = news_answered && report.unavailable.iter().all(social);
     if unknown {
         let message = format!("nothing is known about {symbol}");

@@ -2,7 +2,7 @@
 
 mod change;
 mod checks;
-mod deep;
+mod parts;
 mod place;
 pub(super) mod trade;
 mod voices;
@@ -20,8 +20,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-pub(super) use self::deep::drop_none;
-use self::deep::{Budget, Gathered, Outcome, Part};
+pub(super) use self::parts::drop_none;
+use self::parts::{Budget, Gathered, Part, PartOutcome};
 use self::place::Place;
 use self::voices::about_token;
 use super::crypto_news::undated;
@@ -37,19 +37,19 @@ use crate::sources::News;
 use crate::sources::Security;
 use crate::sources::Tokens;
 
-/// Time for the core, which asks one catalogue after the other.
+/// The time limit of the core, which asks the catalogues one after the other.
 const CORE: Duration = Duration::from_millis(3_500);
-/// Time for one part.
+/// The time limit of one part.
 const PART: Duration = Duration::from_millis(2_500);
-/// Time for the answer.
+/// The time limit of the answer.
 const WHOLE: Duration = Duration::from_secs(6);
-/// Days ahead of which scheduled events are told.
+/// How many days ahead scheduled events are shown.
 const CATALYST_DAYS: usize = 14;
-/// Some of the days lie beyond the last decision of the Federal Reserve that was announced.
+/// The window exceeds the last announced decision of the Federal Reserve.
 pub(super) const DECISIONS_UNKNOWN: &str = "fomc_decisions_unknown_beyond_calendar";
 /// Articles of a symbol are read again after two minutes.
 const NEWS_FRESH_SECONDS: u64 = 120;
-/// Why there are no derivatives where a venue lists another coin under the symbol.
+/// Why there are no derivatives when a venue lists another coin under the symbol.
 pub(super) const ANOTHER_COIN: &str = "derivatives_of_another_coin";
 
 #[derive(Serialize)]
@@ -70,7 +70,7 @@ struct Data {
     catalyst_calendar: CalendarReach,
 }
 
-/// What a deep dive reads.
+/// The inputs of a deep dive.
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'a> {
     pub(super) tokens: &'a Tokens,
@@ -104,14 +104,14 @@ pub(super) async fn answer(
     let max_age = call.max_age();
     let (core, derivatives, voices, told) = tokio::join!(
         details,
-        budget.spend(funding_rates::answer(
+        budget.run(funding_rates::answer(
             context,
             derivatives,
             call,
             Extent::First
         )),
-        budget.spend(kol_sentiment::answer(context, news, call)),
-        budget.spend(articles(context, news, &symbol, max_age)),
+        budget.run(kol_sentiment::answer(context, news, call)),
+        budget.run(articles(context, news, &symbol, max_age)),
     );
     let core = core
         .map_err(|_| fault::core_missing("token_details", "time_budget_exhausted"))?
@@ -121,7 +121,7 @@ pub(super) async fn answer(
     let (audited, dex_price, candles, pools, flows) = tokio::join!(
         audited(context, security, &budget, &place, call),
         dex_price(context, tokens, &budget, &place, call),
-        budget.spend(trade::candles(
+        budget.run(trade::candles(
             context,
             hyperliquid,
             &symbol,
@@ -129,12 +129,12 @@ pub(super) async fn answer(
             Extent::First,
             max_age
         )),
-        budget.spend(trade::pools(tokens, &place, max_age)),
-        budget.spend(trade::flows(context, tokens, &place, max_age)),
+        budget.run(trade::pools(tokens, &place, max_age)),
+        budget.run(trade::flows(context, tokens, &place, max_age)),
     );
     let marks = match &derivatives {
-        Outcome::Ok(answered) => marks(&answered.data),
-        Outcome::Unavailable(_) | Outcome::NotApplicable(_) => Vec::new(),
+        PartOutcome::Ok(answered) => marks(&answered.data),
+        PartOutcome::Unavailable(_) | PartOutcome::NotApplicable(_) => Vec::new(),
     };
     let details = json!(&core.value);
     let cross_checks = checks::cross_checks(
@@ -158,7 +158,7 @@ pub(super) async fn answer(
     let source = core.sources.first().map_or("", |source| source.source);
     let mut gathered = Gathered::default();
     // The core comes first: its source is the answer's.
-    let token_details = gathered.part("token_details", Outcome::Ok(details_of(core)), now);
+    let token_details = gathered.part("token_details", PartOutcome::Ok(details_of(core)), now);
     let data = Data {
         symbol: symbol.to_string(),
         token_details,
@@ -214,7 +214,7 @@ async fn articles(
     let found = found.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
     let source = found.sources.first().map_or("", |source| source.source);
-    let headlines = rank(report.got(found), context.now()).headlines;
+    let headlines = rank(report.accept(found), context.now()).headlines;
     report
         .unavailable
         .extend(undated("headlines", &headlines, source));
@@ -222,7 +222,7 @@ async fn articles(
     Ok(Answered::new(data, NEWS_FRESH_SECONDS).with_report(report))
 }
 
-/// A symbol that nobody knows is not found; otherwise the core is what is missing.
+/// The error without a core: an unknown symbol is not found; otherwise the core data is missing.
 fn refusal(reply: ErrorReply) -> ErrorReply {
     if reply.code() == ErrorCode::NotFound {
         return reply;
@@ -233,26 +233,25 @@ fn refusal(reply: ErrorReply) -> ErrorReply {
 fn details_of(found: Sourced<Coin>) -> Answered {
     let mut answered = Answered::new(&found.value, token_details::fresh_seconds(&found.sources));
     answered.warnings = token_details::warnings(&found.value);
-    answered.unavailable = token_details::gaps(&found.value, &found.sources);
+    answered.unavailable = token_details::missing_fields(&found.value, &found.sources);
     answered.cut.extend(token_details::cut(&found.value));
     answered.sources = found.sources;
     answered
 }
 
-/// The derivatives, if they are of this very coin: venues list coins by their tickers, and two
-/// coins can share one.
-fn of_the_coin(derivatives: Outcome<Answered>, coin: &Coin) -> Outcome<Answered> {
-    let Outcome::Ok(answered) = &derivatives else {
+/// The derivatives of this very coin. Venues list coins by their tickers, which two coins can
+/// share.
+fn of_the_coin(derivatives: PartOutcome<Answered>, coin: &Coin) -> PartOutcome<Answered> {
+    let PartOutcome::Ok(answered) = &derivatives else {
         return derivatives;
     };
     match coin.is_marked_at(&marks(&answered.data)) {
-        Some(false) => Outcome::Unavailable(ANOTHER_COIN.to_owned()),
+        Some(false) => PartOutcome::Unavailable(ANOTHER_COIN.to_owned()),
         Some(true) | None => derivatives,
     }
 }
 
-/// The mark prices of an answer about one symbol, without those of venues that contradict the
-/// others.
+/// The mark prices of an answer about one symbol, without venues that contradict the others.
 fn marks(data: &Value) -> Vec<Decimal> {
     let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let mut marks = Vec::new();
@@ -276,15 +275,15 @@ async fn audited(
     budget: &Budget,
     place: &Place,
     call: &Call,
-) -> Outcome<Answered> {
+) -> PartOutcome<Answered> {
     match *place {
         Place::Contract { chain_id, address } => {
             let audit = token_security::audit(context, security, chain_id, address, call.max_age());
-            budget.spend(audit).await
+            budget.run(audit).await
         }
-        Place::None => Outcome::NotApplicable("no_contract".to_owned()),
-        Place::Elsewhere => Outcome::Unavailable("no_contract_on_covered_chain".to_owned()),
-        Place::Unknown => Outcome::Unavailable("contract_unknown".to_owned()),
+        Place::None => PartOutcome::NotApplicable("no_contract".to_owned()),
+        Place::Elsewhere => PartOutcome::Unavailable("no_contract_on_covered_chain".to_owned()),
+        Place::Unknown => PartOutcome::Unavailable("contract_unknown".to_owned()),
     }
 }
 
@@ -294,14 +293,14 @@ async fn dex_price(
     budget: &Budget,
     place: &Place,
     call: &Call,
-) -> Outcome<Answered> {
+) -> PartOutcome<Answered> {
     let (chain_id, address) = match *place {
         Place::Contract { chain_id, address } => (chain_id, address),
         Place::Elsewhere => {
-            return Outcome::Unavailable("no_contract_on_covered_chain".to_owned());
+            return PartOutcome::Unavailable("no_contract_on_covered_chain".to_owned());
         }
-        Place::None => return Outcome::NotApplicable("no_contract".to_owned()),
-        Place::Unknown => return Outcome::Unavailable("contract_unknown".to_owned()),
+        Place::None => return PartOutcome::NotApplicable("no_contract".to_owned()),
+        Place::Unknown => return PartOutcome::Unavailable("contract_unknown".to_owned()),
     };
     let spot = async {
         let found = match chain_id == HOME_CHAIN.id {
@@ -315,7 +314,7 @@ async fn dex_price(
         answered.sources = found.sources;
         Ok(answered)
     };
-    budget.spend(spot).await
+    budget.run(spot).await
 }
 
 #[cfg(test)]
@@ -330,7 +329,7 @@ mod tests {
         let told = |venues: Value, conflicting: Value| {
             let data =
                 json!({"symbol": "X", "markets": [{"venues": venues, "conflicting": conflicting}]});
-            Outcome::Ok(Answered {
+            PartOutcome::Ok(Answered {
                 data: data.into(),
                 ..Answered::default()
             })
@@ -340,8 +339,8 @@ mod tests {
             ..unpriced("x".to_owned(), "X".to_owned(), "X".to_owned())
         };
         let kept = |outcome| match of_the_coin(outcome, &coin) {
-            Outcome::Ok(_) => None,
-            Outcome::Unavailable(reason) | Outcome::NotApplicable(reason) => Some(reason),
+            PartOutcome::Ok(_) => None,
+            PartOutcome::Unavailable(reason) | PartOutcome::NotApplicable(reason) => Some(reason),
         };
         let of = |mark: &str| json!([venue("okx", json!(mark)), venue("bybit", json!(null))]);
         assert_eq!(kept(told(of("118"), json!([]))), None);
@@ -349,7 +348,8 @@ mod tests {
             kept(told(of("0.018"), json!([]))).as_deref(),
             Some(ANOTHER_COIN)
         );
-        // A venue that the others contradict says nothing, and without a mark nobody can say.
+        // A venue that the others contradict does not count, and without a mark the coin cannot be
+        // told apart.
         assert_eq!(kept(told(of("0.018"), json!(["okx"]))), None);
         assert_eq!(kept(told(json!([]), json!([]))), None);
     }

@@ -17,15 +17,14 @@ use crate::sources::Tokens;
 
 /// Catalogues update a coin every minute or two.
 const FRESH_SECONDS: u64 = 300;
-/// The price of a pool is as old as the end of the window in which it was traded: five minutes at
-/// least.
+/// A pool's price is as old as the end of its trading window, which is at least five minutes.
 const POOL_FRESH_SECONDS: u64 = 600;
 const SEARCH: &str = "dexscreener.search";
 const MARKETS: &str = "coingecko.markets";
 const CONTRACTS: &str = "coingecko.contracts";
-/// Where another catalogue can stand in, the first one is not waited for longer.
+/// The time limit of the first catalogue while another one can replace it.
 const PATIENCE: Duration = Duration::from_millis(1_200);
-/// Contracts only complete a coin: what is in hand does not wait for them longer.
+/// The time limit of contracts, which only complete a coin.
 const CONTRACTS_PATIENCE: Duration = Duration::from_millis(900);
 
 pub(super) async fn answer(
@@ -45,29 +44,29 @@ pub(super) async fn answer(
         .origin("price_usd", source, Method::Direct)
         .origin("market_cap_usd", source, Method::Direct);
     answered.warnings = warnings(coin);
-    answered.unavailable = gaps(coin, &found.sources);
+    answered.unavailable = missing_fields(coin, &found.sources);
     answered.cut.extend(cut(coin));
     answered.sources = found.sources;
     Ok(answered)
 }
 
-/// The coin that `symbol` means: from CoinGecko with its contracts, otherwise from CoinPaprika.
+/// Finds the coin with the symbol: at CoinGecko with its contracts, otherwise at CoinPaprika.
 ///
-/// A symbol that CoinGecko answers not to know is looked for among the pairs of exchanges. While it
-/// does not answer that is not done: nobody can say then whether a token of an exchange only
-/// imitates a listed coin.
+/// A symbol that CoinGecko does not know is searched among the pairs of exchanges. That search is
+/// skipped while CoinGecko does not answer, because a token of an exchange could then imitate a
+/// listed coin unnoticed.
 ///
 /// # Errors
 ///
 /// [`Error::NotFound`] (`symbol_not_found`) when every source that could be asked answered that it
-/// does not know the symbol; otherwise why none could answer.
+/// does not know the symbol. Otherwise the reason of the failure.
 pub(super) async fn details(
     context: &Context,
     tokens: &Tokens,
     symbol: &SymbolKey,
     max_age: Option<Duration>,
 ) -> Result<Sourced<Coin>, Error> {
-    let mut asked = Asked::default();
+    let mut asked = CatalogueAnswers::default();
     let coins = tokens.coingecko.coins(symbol, max_age);
     let coins = match tokens.coinpaprika.source().disabled() {
         None => in_time(MARKETS, PATIENCE, coins).await,
@@ -92,7 +91,7 @@ pub(super) async fn details(
             let coin = seen.and_then(|seen| pools::deepest(symbol, &pairs.value, seen));
             let coin = coin.ok_or_else(unknown)?;
             let traded = coin.as_of;
-            // Its price is as old as the last trade can be, whenever the pool was read.
+            // The price is as old as the last trade can be, whenever the pool was read.
             Ok(pairs.map(|_| coin).as_of(traded))
         });
         if let Some(found) = asked.take(context, found) {
@@ -102,7 +101,7 @@ pub(super) async fn details(
     Err(asked.failure())
 }
 
-/// What `source` gives within its time; its answer to a later caller is kept all the same.
+/// The answer of `source` within its time. A later answer is still cached for the next caller.
 async fn in_time<T>(
     source: &'static str,
     patience: Duration,
@@ -121,7 +120,7 @@ async fn in_time<T>(
         .unwrap_or_else(late)
 }
 
-/// The highest ranked coin of what was found, when it has a price, and its contracts.
+/// The highest ranked coin of the results, if it has a price, and its contracts.
 async fn coingecko(
     context: &Context,
     tokens: &Tokens,
@@ -134,7 +133,7 @@ async fn coingecko(
         source.as_of = coin.as_of;
     }
     if coin.price_usd.is_none() {
-        // A coin that is listed is not unknown.
+        // A listed coin without a price is not an unknown coin.
         return Err(Error::Source(SourceError {
             source: MARKETS,
             kind: SourceErrorKind::Malformed {
@@ -163,19 +162,23 @@ async fn coingecko(
     })
 }
 
-/// The catalogues that were asked in vain.
+/// The catalogues that had no answer.
 #[derive(Default)]
-struct Asked {
+struct CatalogueAnswers {
     provenance: Vec<Provenance>,
     failure: Option<Error>,
-    /// One that is switched off or has no key.
+    /// A catalogue that is switched off or has no key.
     disabled: Option<Error>,
     unknown: bool,
 }
 
-impl Asked {
-    fn take<T>(&mut self, context: &Context, leg: Result<Sourced<T>, Error>) -> Option<Sourced<T>> {
-        match leg {
+impl CatalogueAnswers {
+    fn take<T>(
+        &mut self,
+        context: &Context,
+        result: Result<Sourced<T>, Error>,
+    ) -> Option<Sourced<T>> {
+        match result {
             Ok(found) => return Some(found),
             Err(Error::Source(error)) => {
                 let mode = context.mode_of(error.source);
@@ -193,7 +196,7 @@ impl Asked {
         None
     }
 
-    /// Why there is no coin. Nobody who was not asked says that a symbol is unknown.
+    /// The error without a coin. A symbol counts as unknown only when every source was asked.
     fn failure(self) -> Error {
         let disabled = self.disabled.filter(|_| !self.unknown);
         self.failure.or(disabled).unwrap_or_else(unknown)
@@ -208,11 +211,11 @@ impl Asked {
 fn unknown() -> Error {
     Error::NotFound {
         reason: "symbol_not_found",
-        message: "no coin with this symbol is known".to_owned(),
+        message: "no source knows a coin with this symbol".to_owned(),
     }
 }
 
-/// For how long a coin counts as fresh, by the source that tells of it.
+/// For how many seconds a coin counts as fresh, by its source.
 pub(super) fn fresh_seconds(sources: &[Provenance]) -> u64 {
     match sources.first().map(|source| source.source) {
         Some(SEARCH) => POOL_FRESH_SECONDS,
@@ -220,23 +223,23 @@ pub(super) fn fresh_seconds(sources: &[Provenance]) -> u64 {
     }
 }
 
-/// Why a member of a coin is not known, where a source could have told it.
-pub(super) fn gaps(coin: &Coin, sources: &[Provenance]) -> Vec<Unavailable> {
+/// The fields of a coin that a source could have provided but did not.
+pub(super) fn missing_fields(coin: &Coin, sources: &[Provenance]) -> Vec<Unavailable> {
     let failed = sources
         .iter()
         .find(|source| source.source == CONTRACTS)
         .and_then(|source| source.status.reason());
-    let gap = failed
+    let entry = failed
         .filter(|_| coin.contracts.is_none())
         .map(|reason| Unavailable {
             field: "data.contracts".to_owned(),
             reason: reason.to_owned(),
             source: CONTRACTS,
         });
-    gap.into_iter().collect()
+    entry.into_iter().collect()
 }
 
-/// Of how many other coins with the symbol the first are named.
+/// Records how many other coins with the symbol are listed.
 pub(super) fn cut(coin: &Coin) -> Option<Cut> {
     Cut::of(
         "alternatives",
@@ -245,7 +248,7 @@ pub(super) fn cut(coin: &Coin) -> Option<Cut> {
     )
 }
 
-/// What a caller should know about a coin that was chosen by its symbol.
+/// The warnings about a coin that was chosen by its symbol.
 pub(super) fn warnings(coin: &Coin) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if !coin.alternatives.is_empty() {

@@ -1,4 +1,4 @@
-//! `GET /token-security`, and what the other routes that vet a token share with it.
+//! `GET /token-security`, and the parts that other vetting routes share.
 
 pub(super) mod holders;
 pub(super) mod scans;
@@ -33,10 +33,10 @@ pub(super) async fn answer(
     audit(context, security, chain_id, token, call.max_age()).await
 }
 
-/// The whole answer over one token.
+/// The complete answer about one token.
 ///
 /// # Errors
-/// What a caller is told when no scanner knows the token.
+/// The error when no scanner knows the token.
 pub(super) async fn audit(
     context: &Context,
     security: &Security,
@@ -80,7 +80,7 @@ pub(super) async fn audit(
             value: (),
             sources: list.sources,
         };
-        report.got(named.as_reference());
+        report.accept(named.as_reference());
     }
     unknowns(&mut report, &findings, &scanned, "");
     left_out(&mut report, &findings, "");
@@ -96,20 +96,20 @@ pub(super) async fn audit(
     Ok(answered)
 }
 
-/// The token that the call is about.
+/// The token of the call.
 pub(super) fn contract(call: &Call) -> Result<Address, ErrorReply> {
     let token = call.parameters.address("address").unwrap_or_default();
     if token.is_zero() || token == NATIVE_COIN {
         return Err(ErrorReply::new(
             ErrorCode::Unsupported,
-            "there is no contract at this address: it stands for the native coin or for nobody",
+            "there is no contract at this address: it means the native coin or nothing",
         )
         .detail("reason", "no_contract"));
     }
     Ok(token)
 }
 
-/// The merged findings; what the chain's own market knows of the holders completes it.
+/// Merges the findings and completes them with the holders in the chain's own market.
 pub(super) fn merged(
     report: &mut SourceReport,
     context: &Context,
@@ -117,7 +117,7 @@ pub(super) fn merged(
     held: &Held,
 ) -> SecurityReport {
     for provenance in &scanned.sources {
-        report.got(data_sources::Sourced {
+        report.accept(data_sources::Sourced {
             value: (),
             sources: vec![provenance.clone()],
         });
@@ -135,7 +135,7 @@ pub(super) fn merged(
     findings
 }
 
-/// Names why there is no concentration.
+/// Lists why there is no concentration.
 fn explain_holding(report: &mut SourceReport, holding: &Holding, list: &'static str) {
     let Some(reason) = holding.missing else {
         return;
@@ -145,16 +145,16 @@ fn explain_holding(report: &mut SourceReport, holding: &Holding, list: &'static 
     }
 }
 
-/// Names every check that nobody could make and every figure that the verdict leaves open, with
-/// what kept the source from it that would have known. `at` is the place of the findings in `data`,
-/// with a final point.
+/// Lists every missing check and every figure that the verdict leaves open, with the failure of the
+/// source that would have provided it. `at` is the place of the findings in `data`, with a final
+/// dot.
 pub(super) fn unknowns(
     report: &mut SourceReport,
     findings: &SecurityReport,
     scanned: &Scanned,
     at: &str,
 ) {
-    let (reason, source) = scanned.gap();
+    let (reason, source) = scanned.why_missing();
     for check in Check::ALL {
         if findings.check(check).is_none() {
             report.missing(&format!("{at}checks.{check}.value"), reason.clone(), source);
@@ -167,14 +167,14 @@ pub(super) fn unknowns(
     }
 }
 
-/// Says of how many pools the largest are listed. `at` is as in [`unknowns`].
+/// Records how many pools are listed. `at` is as in [`unknowns`].
 pub(super) fn left_out(report: &mut SourceReport, findings: &SecurityReport, at: &str) {
     let listed = &findings.liquidity;
     let place = format!("{at}liquidity.pools");
     report.cut(&place, listed.pools.len(), listed.pools_total);
 }
 
-/// Which source each member is from.
+/// The source of each member.
 pub(super) fn origins(findings: &SecurityReport, scanned: &Scanned, at: &str) -> Vec<Origin> {
     let core = scanned.core();
     let derived = |member: &str| Origin::new(format!("{at}{member}"), core, Method::Derived);

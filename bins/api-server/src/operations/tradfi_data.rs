@@ -1,7 +1,7 @@
 //! `GET /tradfi-data`.
 
 mod futures;
-mod told;
+mod rates;
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use readings::rwa::MacroCore;
 use route_catalog::ErrorCode;
 use serde_json::{Value, json};
 
-use self::told::{Curve, Fill, Told, volatility, yields};
+use self::rates::{Curve, Fill, ObservationResult, volatility, yields};
 use super::fault;
 use crate::answer::{Answered, Method, Part};
 use crate::call::Call;
@@ -21,7 +21,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Tradfi;
 
-/// The source that checks and never stands alone.
+/// The source that only confirms others.
 const SECOND: &str = "yahoo.chart";
 /// Yields, shortest first, with their place in the answer.
 const YIELDS: [(&Instrument, &str); 4] = [
@@ -30,7 +30,7 @@ const YIELDS: [(&Instrument, &str); 4] = [
     (&Instrument::US10Y, "yields.10y"),
     (&Instrument::US30Y, "yields.30y"),
 ];
-/// What FRED alone has.
+/// Readings that only FRED has.
 const SERIES: [(&Instrument, &str); 6] = [
     (&Instrument::SP500, "indices[symbol=SP500]"),
     (&Instrument::NASDAQ, "indices[symbol=NASDAQ]"),
@@ -48,7 +48,7 @@ pub(super) async fn answer(
 ) -> Result<Answered, ErrorReply> {
     let only = match call.parameters.text("symbol") {
         Some(symbol) => Some(Instrument::find(symbol).ok_or_else(|| {
-            let message = format!("{symbol:?} is none of the symbols that are read");
+            let message = format!("{symbol:?} is not a supported symbol");
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "symbol_not_found")
         })?),
         None => None,
@@ -59,14 +59,14 @@ pub(super) async fn answer(
         let reason = report
             .unavailable
             .first()
-            .map_or("no_reading", |gap| gap.reason.as_str());
+            .map_or("no_reading", |missing| missing.reason.as_str());
         return Err(fault::core_missing("readings", reason));
     }
     let fresh_seconds = data.fresh_seconds();
     let derived = data.dollar.derived_index.is_some();
     let places = places(&data);
     let shown = match only {
-        Some(_) => without_gaps(json!(data)),
+        Some(_) => only_requested(json!(data)),
         None => json!(data),
     };
     let mut answered = Answered::new(shown, fresh_seconds).with_report(report);
@@ -122,7 +122,7 @@ fn places(data: &MacroData) -> Vec<(String, &Reading)> {
     in_lists.chain(single).collect()
 }
 
-/// The readings that `/rwa-pulse` does not do without, the sources of them, and how old they are.
+/// The readings that `/rwa-pulse` needs, their sources, and their ages.
 pub(super) async fn core(
     context: &Context,
     tradfi: &Tradfi,
@@ -150,7 +150,7 @@ struct Gathered {
     report: SourceReport,
 }
 
-/// Every reading, or one.
+/// Reads every instrument, or only one.
 async fn gather(
     context: &Context,
     tradfi: &Tradfi,
@@ -262,13 +262,13 @@ async fn gather(
     Gathered { data, report }
 }
 
-/// The reading of an answer; what is missing is named by its place.
+/// The reading of an answer. A missing one is listed by its place.
 fn read(
     context: &Context,
     report: &mut SourceReport,
     place: &str,
     instrument: &'static Instrument,
-    answer: Told,
+    answer: ObservationResult,
 ) -> Option<Reading> {
     let observation = report.take(context, place, answer)?;
     judge(context, report, place, instrument, &observation)
@@ -288,8 +288,8 @@ fn judge(
     reading.ok()
 }
 
-/// The groups that have the one reading that was asked for.
-fn without_gaps(data: Value) -> Value {
+/// The groups with the single requested reading.
+fn only_requested(data: Value) -> Value {
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),

@@ -32,9 +32,9 @@ pub(super) async fn answer(
     );
     let mut report = SourceReport::default();
     let mut failures = Vec::new();
-    let searched = leg(&mut report, context, &mut failures, searched);
-    let hot = leg(&mut report, context, &mut failures, hot);
-    let moods = leg(&mut report, context, &mut failures, moods);
+    let searched = ranking(&mut report, context, &mut failures, searched);
+    let hot = ranking(&mut report, context, &mut failures, hot);
+    let moods = ranking(&mut report, context, &mut failures, moods);
     let mentioned: Option<Vec<MentionedSymbol>> = moods.map(|moods| {
         let mentioned = moods.tokens.into_iter().map(|mood| MentionedSymbol {
             symbol: mood.symbol,
@@ -44,7 +44,7 @@ pub(super) async fn answer(
         });
         mentioned.collect()
     });
-    // Symbols that are talked about name no coin on their own.
+    // Symbols from social media alone do not identify a coin.
     if searched.is_none() && hot.is_none() {
         let error = failures.into_iter().next();
         return Err(error.map_or_else(
@@ -58,7 +58,7 @@ pub(super) async fn answer(
         mentioned: mentioned.as_deref(),
     };
     let (rows, candidates) = trending(rankings, extent);
-    // Three are what is sold.
+    // The route sells three rows.
     if rows.len() < MAX_ROWS {
         let refusal = fault::core_missing("rankings", "fewer_than_three_altcoins");
         return Err(refusal.detail("found", rows.len()));
@@ -71,22 +71,22 @@ pub(super) async fn answer(
     let answered_by = [searched.is_some(), hot.is_some(), mentioned.is_some()];
     let answered_by = answered_by.into_iter().filter(|answered| *answered).count();
     let data = json!({ "count": rows.len(), "rankings_answered": answered_by, "altcoins": rows });
-    // The ranking that the rows are of comes first, not one that failed.
+    // The ranking of the rows comes first, not one that failed.
     report.sources.sort_by_key(|source| source.source != core);
     Ok(Answered::new(data, FRESH_SECONDS)
         .with_report(report)
         .origin("altcoins", core, Method::Derived))
 }
 
-/// The value of a ranking that answered; a ranking that did not is named among the sources.
-fn leg<T>(
+/// The value of a ranking that answered. A failed ranking is listed among the sources.
+fn ranking<T>(
     report: &mut SourceReport,
     context: &Context,
     failures: &mut Vec<Error>,
-    leg: Result<data_sources::Sourced<T>, Error>,
+    ranking: Result<data_sources::Sourced<T>, Error>,
 ) -> Option<T> {
-    match leg {
-        Ok(found) => Some(report.got(found)),
+    match ranking {
+        Ok(found) => Some(report.accept(found)),
         Err(error) => {
             report.failed(context, &error);
             failures.push(error);

@@ -14,7 +14,7 @@ use crate::sources::News;
 
 /// Posts are read every half hour.
 const FRESH_SECONDS: u64 = 1800;
-/// Where posts are from.
+/// The source of posts.
 const POSTS: &str = "x.list";
 /// Members whose `null` means that there is none: a claim may be about no token.
 const NONE: &[&str] = &["symbol"];
@@ -28,15 +28,15 @@ pub(super) async fn answer(
     let posts = news.desk.posts(call.max_age()).await;
     let posts = posts.map_err(|error| fault::core_missing("posts", error.reason()))?;
     let mut report = SourceReport::default();
-    let posts = report.got(posts);
-    let told = digest(&posts, context.now(), extent)
+    let posts = report.accept(posts);
+    let summary = digest(&posts, context.now(), extent)
         .ok_or_else(|| fault::core_missing("posts", "nothing_was_said"))?;
-    if told.change.is_none() {
+    if summary.change.is_none() {
         report.missing("change", "yesterday_not_covered", POSTS);
         for field in ["topics[].posts_yesterday", "stances[].score_yesterday"] {
             report.missing(field, "yesterday_not_covered", POSTS);
         }
-    } else if told
+    } else if summary
         .stances
         .iter()
         .any(|stance| stance.score_yesterday.is_none())
@@ -48,14 +48,14 @@ pub(super) async fn answer(
         );
     }
     for (list, shown, total) in [
-        ("topics", told.topics.len(), told.shown_of.topics),
-        ("stances", told.stances.len(), told.shown_of.stances),
-        ("claims", told.claims.len(), told.shown_of.claims),
+        ("topics", summary.topics.len(), summary.shown_of.topics),
+        ("stances", summary.stances.len(), summary.shown_of.stances),
+        ("claims", summary.claims.len(), summary.shown_of.claims),
     ] {
         report.cut(list, shown, total);
     }
-    let complete = told.complete;
-    let mut answered = Answered::new(told, FRESH_SECONDS).with_report(report);
+    let complete = summary.complete;
+    let mut answered = Answered::new(summary, FRESH_SECONDS).with_report(report);
     for member in ["topics", "stances", "claims", "change"] {
         answered = answered.origin(member, POSTS, Method::Derived);
     }

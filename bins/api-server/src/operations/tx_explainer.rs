@@ -16,11 +16,11 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Chain;
 
-/// Its block is old, and nothing of it changes any more.
+/// For an old block, which cannot change any more.
 const SETTLED_SECONDS: u64 = 7 * 86_400;
-/// Its block is young and might be replaced.
+/// For a young block, which might be replaced.
 const RECENT_SECONDS: u64 = 60;
-/// It may be in a block the next moment.
+/// For a pending transaction, which may be in a block the next moment.
 const PENDING_SECONDS: u64 = 5;
 /// Members that are null when there is no such thing.
 const NONE: [&str; 3] = ["to", "decoded_call", "signature_confidence"];
@@ -31,8 +31,8 @@ const NONE_BUT_A_REASON: [&str; 4] = [
     "revert_reason",
 ];
 
-/// `data`: the explanation of the transaction; of one that stands on several chains also the
-/// others.
+/// `data`: the explanation of the transaction, and the other transactions with the same hash on
+/// other chains.
 #[derive(Serialize)]
 struct Explained<'a> {
     #[serde(flatten)]
@@ -40,7 +40,7 @@ struct Explained<'a> {
     /// The same hash on other chains.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     other_matches: &'a [Explanation],
-    /// Where it was looked for.
+    /// The chains that were searched.
     search: Searched,
 }
 
@@ -48,11 +48,11 @@ struct Explained<'a> {
 struct Searched {
     /// Chains that were asked.
     chains: Vec<&'static str>,
-    /// Those of them that could not answer: the transaction may be there as well.
+    /// Chains among them that could not answer. The transaction may be there as well.
     unavailable: Vec<&'static str>,
 }
 
-/// Members that are null because tokens did not say what they are.
+/// Members that are null because tokens did not state their names or units.
 fn unnamed(explained: &Explanation) -> Vec<&'static str> {
     let transfers = explained.transfers.iter().flatten();
     let changes = explained.balance_changes.iter().flatten();
@@ -149,7 +149,7 @@ pub(super) async fn answer(
         other_matches: others,
         search: Searched {
             chains: found.asked.clone(),
-            unavailable: found.names_of_unavailable(),
+            unavailable: found.unavailable_names(),
         },
     };
     let reverted = explanations

@@ -20,11 +20,11 @@ use crate::source_report::SourceReport;
 use crate::sources::Security;
 use crate::sources::Tokens;
 
-/// How old the parts may be when they are asked for.
+/// The greatest age of the parts when they are requested.
 const PART_AGE: Duration = Duration::from_secs(30);
-/// A quote that does not state a member.
+/// The reason for a member that a quote does not state.
 const UNSTATED: &str = "not_named_by_source";
-/// How long its parts count as fresh; the price says it itself.
+/// How long the parts count as fresh. The price states its own bound.
 const FRESH_SECONDS: u64 = 60;
 
 pub(super) async fn answer(
@@ -79,7 +79,7 @@ pub(super) async fn answer(
     let price = priced(context, &mut report, spot, &trading);
     token_security::unknowns(&mut report, &findings, &scanned, "security.");
     token_security::left_out(&mut report, &findings, "security.");
-    gaps(&mut report, &vetting.judgement, &trading, scanned.core());
+    list_missing(&mut report, &vetting.judgement, &trading, scanned.core());
     if let Some(reason) = holding.missing {
         report.missing("holders.top10_is_lower_bound", reason, holders::SOURCE);
     }
@@ -139,7 +139,7 @@ struct Data {
     price: Option<Value>,
 }
 
-/// The report without what the answer says elsewhere.
+/// The report without the members that the answer has elsewhere.
 fn contract(findings: &SecurityReport) -> Value {
     let mut value = json!(findings);
     if let Some(members) = value.as_object_mut() {
@@ -204,8 +204,13 @@ fn quote(probe: &Probe, side: TradeSide) -> Value {
     }
 }
 
-/// Names what the quotes leave open.
-fn gaps(report: &mut SourceReport, judgement: &Judgement, trading: &Trading, core: &'static str) {
+/// Lists the fields that the quotes leave open.
+fn list_missing(
+    report: &mut SourceReport,
+    judgement: &Judgement,
+    trading: &Trading,
+    core: &'static str,
+) {
     let trades = &trading.trades;
     let reason = |side| missing(trades, side).unwrap_or_else(|| "not_quoted".to_owned());
     for (side, member) in [(TradeSide::Buy, "can_buy"), (TradeSide::Sell, "can_sell")] {
@@ -286,8 +291,8 @@ fn missing(trades: &Trades, side: TradeSide) -> Option<String> {
         })
 }
 
-/// The price as `/price` has it; where nobody prices the token, what the smallest purchase cost
-/// when it was quoted.
+/// The price as in `/price`. If no source prices the token, the price of the smallest quoted
+/// purchase.
 fn priced(
     context: &Context,
     report: &mut SourceReport,
@@ -296,7 +301,7 @@ fn priced(
 ) -> Option<Value> {
     match spot {
         Ok(found) => {
-            let spot = report.got(found);
+            let spot = report.accept(found);
             if spot.consensus.price_usd.is_none() {
                 for member in ["price_usd", "source"] {
                     report.missing(&format!("price.{member}"), price::CONTRADICT, "");

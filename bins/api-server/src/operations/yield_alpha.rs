@@ -45,7 +45,7 @@ pub(super) async fn answer(
     })
 }
 
-/// What is shown, how it is graded and how it is ordered.
+/// The rules of selection, grades and order.
 pub(super) fn rules() -> Value {
     let grades = [Grade::A, Grade::B, Grade::C, Grade::D];
     let weights = grades.map(|grade| json!({"grade": grade, "weight_pct": grade.weight_pct()}));

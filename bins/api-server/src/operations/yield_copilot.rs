@@ -1,13 +1,13 @@
-//! `POST /yield-copilot`: where an amount of an asset would go, the best first, with the
-//! transactions that take it there.
+//! `POST /yield-copilot`: the best places for an amount of an asset, with the transactions that
+//! deposit it there.
 //!
 //! The products are those of the operator's reviewed list. Without `execute` the transactions are
-//! unsigned and bound to the payer's own address, and nobody's key is needed. With `execute` the
-//! first plan is carried out from the payer's sub-wallet, and the call answers as an action does. A
-//! product that does not fit, or of which something is not known, is left out and named.
+//! unsigned and bound to the payer's own address, and no key is needed. With `execute` the first
+//! plan is carried out from the payer's sub-wallet, and the call answers like an action. A product
+//! that does not fit, or about which a fact is unknown, is left out and listed.
 
 mod ranking;
-mod shown;
+mod view;
 
 use readings::defi::grade::Appetite;
 use readings::symbol::SymbolKey;
@@ -27,14 +27,14 @@ use crate::offering::NO_PRODUCTS;
 use crate::reply::ErrorReply;
 use crate::sources::{Chain, Defi, Wallets};
 
-/// What is to be placed.
+/// The request.
 struct Wish<'a> {
     asset: SymbolKey,
     /// In whole tokens, as the caller wrote it.
     amount: &'a str,
     risk: &'a str,
     appetite: Appetite,
-    /// The chains; `None` is all.
+    /// The chains; `None` means all.
     chains: Option<Vec<u64>>,
 }
 
@@ -59,14 +59,14 @@ pub(super) async fn answer(
         return carry_out_since(since, context, wallets, actions, call, action).await;
     }
     if wallets.reviewed.is_empty() {
-        let message = "no product to deposit in is reviewed here";
+        let message = "this server has no reviewed product for deposits";
         return Err(ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
             .detail("reason", NO_PRODUCTS)
             .retryable(false));
     }
     let mut wish = wish(call)?;
     if executes {
-        // A wallet acts on the chains of wallets only.
+        // A wallet acts only on the chains of wallets.
         let of_wallets = wallets.chains.iter().copied();
         let asked = |id: &u64| wish.chains.as_ref().is_none_or(|ids| ids.contains(id));
         wish.chains = Some(of_wallets.filter(asked).collect());
@@ -80,7 +80,7 @@ pub(super) async fn answer(
             let action = Action::Invest(invest(&first.product, wish.amount));
             carry_out_since(since, context, wallets, actions, call, action).await
         }
-        None => Ok(shown::answered(context, call, &wish, ranking)),
+        None => Ok(view::answered(context, call, &wish, ranking)),
     }
 }
 
@@ -101,7 +101,7 @@ fn wish(call: &Call) -> Result<Wish<'_>, ErrorReply> {
     })
 }
 
-/// What this payment has bought before, as an order again: the ranking may be another one by now.
+/// The order that this payment has bought before, because the ranking may have changed since.
 async fn bought(actions: &WalletActions, call: &Call) -> Result<Option<InvestOrder>, ErrorReply> {
     let known = actions.of_payment(call.payment.digest).await;
     let known = known.map_err(|error| {
@@ -140,11 +140,12 @@ fn invest(product: &ListedProduct, amount: &str) -> InvestOrder {
     }
 }
 
-/// Nothing is sold without a plan. Where something could not be read, there may be one later.
+/// The error without a plan; nothing is sold then. If a fact was unavailable, the call may be
+/// repeated.
 fn no_plan(ranking: &Ranking) -> ErrorReply {
-    let rows: Vec<Value> = ranking.left_out.iter().map(shown::left_out).collect();
-    let gap = ranking.left_out.iter().find(|left_out| left_out.is_gap);
-    let refused = match gap {
+    let rows: Vec<Value> = ranking.left_out.iter().map(view::left_out).collect();
+    let unread = ranking.left_out.iter().find(|left_out| left_out.is_gap);
+    let refused = match unread {
         Some(LeftOut { reason, .. }) => fault::core_missing("plans", reason.clone()),
         None => {
             let message = "no reviewed product fits the amount and the risk";

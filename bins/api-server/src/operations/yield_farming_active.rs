@@ -16,10 +16,10 @@ use crate::sources::Defi;
 
 const FRESH_SECONDS: u64 = 60;
 const OKX: &str = "okx.defi";
-/// Where OKX knows protocols.
+/// The chains on which OKX knows protocols.
 const CHAINS: [u64; 8] = [1, 10, 56, 137, aave::CHAIN_ID, 8453, 42161, 43114];
-/// Members whose `null` means that there is none: an account without a debt has no health, and a
-/// yield that is not known no source.
+/// Members whose `null` means that there is none: an account without a debt has no health, and an
+/// unknown yield has no source.
 const NONE: &[&str] = &["health", "apy_source"];
 
 pub(super) async fn answer(

@@ -1,5 +1,4 @@
-//! `GET /yield-farming-historical`: the history of a pool, or what the payer's own sub-wallet has
-//! done.
+//! `GET /yield-farming-historical`: the history of a pool, or of the payer's own sub-wallet.
 
 use data_sources::Provenance;
 use readings::defi::history;
@@ -16,15 +15,15 @@ use crate::source_report::SourceReport;
 use crate::sources::{Defi, Wallets};
 use crate::wallets::{moved, realised};
 
-/// The source writes one point a day: the newest may be a day old, and an hour late.
+/// The source writes one point a day, so the newest may be a day old, and an hour late.
 const FRESH_SECONDS: u64 = 25 * 3600;
-/// What a wallet has done changes with its next action.
+/// A wallet's history changes with its next action.
 const OWN_FRESH_SECONDS: u64 = 15;
 const DEFAULT_DAYS: u64 = 30;
 const SOURCE: &str = "defillama.chart";
-/// Who says what a sub-wallet has done.
+/// The source of a sub-wallet's history.
 const OF_WALLET: &str = "wallet.intents";
-/// Most actions that are looked at.
+/// The most actions that are read.
 const MOST: u32 = 1_000;
 
 pub(super) async fn answer(
@@ -38,7 +37,7 @@ pub(super) async fn answer(
     };
     let found = defi.defillama.history(pool, call.max_age()).await;
     let mut report = SourceReport::default();
-    let points = report.got(found.map_err(|error| fault::reply(&error))?);
+    let points = report.accept(found.map_err(|error| fault::reply(&error))?);
     let days = call.parameters.integer("days").unwrap_or(DEFAULT_DAYS);
     let points = history::window(&points, days, context.now());
     if points.is_empty() {
@@ -55,7 +54,7 @@ pub(super) async fn answer(
     })
 }
 
-/// The deposits and withdrawals of the payer's own sub-wallet. Nobody sees those of another one.
+/// The deposits and withdrawals of the payer's own sub-wallet. Other sub-wallets are not shown.
 async fn realised_by(
     context: &Context,
     wallets: &Wallets,
@@ -64,13 +63,13 @@ async fn realised_by(
     let named = call.parameters.address("address");
     let own = call.sub_wallet;
     let Some(address) = own.filter(|own| named.is_none_or(|named| named == *own)) else {
-        let message = "no sub-wallet of the payer with this address is known";
+        let message = "the payer has no sub-wallet with this address";
         return Err(ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_sub_wallet"));
     };
     let Some(actions) = &wallets.actions else {
         return Err(super::sub_wallet::not_acting(wallets, call));
     };
-    // A gain is of a position from its opening on, however long ago that was.
+    // A gain covers a position since its opening, however long ago that was.
     let intents = actions.of_owner(wallets.owner(call.payer), 0, MOST).await;
     let intents = intents.map_err(|error| {
         ErrorReply::new(ErrorCode::UpstreamUnavailable, error.to_string())
@@ -80,7 +79,7 @@ async fn realised_by(
     let since = actions.now().saturating_sub(days.saturating_mul(86_400));
     let within = intents.iter().filter(|intent| intent.created_at >= since);
     let rows: Vec<Value> = within.filter_map(realised).collect();
-    // The store has the newest first.
+    // The store returns the newest first.
     let moves: Vec<Move> = intents.iter().rev().filter_map(moved).collect();
     let gains: Vec<Value> = positions::gains(&moves).iter().filter_map(gain).collect();
     let data = json!({
@@ -105,7 +104,7 @@ async fn realised_by(
     Ok(answered)
 }
 
-/// What closed positions of a product have brought; none where that cannot be said exactly.
+/// The gain of a product's closed positions; `None` when it cannot be computed exactly.
 fn gain(gain: &Gain) -> Option<Value> {
     let (chain_id, product_id) = &gain.product;
     let gain = gain.gain?;

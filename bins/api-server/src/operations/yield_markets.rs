@@ -18,14 +18,14 @@ use crate::snapshots::yield_pools;
 use crate::source_report::SourceReport;
 use crate::sources::{Defi, EDITION_FRESH_SECONDS};
 
-/// What OKX is asked for when no asset is named.
+/// The tokens for which OKX is asked when the call names no asset.
 const USUAL_TOKENS: [&str; 3] = ["USDT0", "USDG", "USDC"];
-/// What could not be had when a source beside the edition fails: its readings, and rows that it
-/// alone has.
+/// The unavailable field when a source beside the edition fails: its readings, and the rows that
+/// only it has.
 const BESIDE: &str = "markets[].also_reported";
 const DEFAULT_LIMIT: u64 = 50;
 
-type Leg = Result<Sourced<std::sync::Arc<Vec<Quoted>>>, Error>;
+type SideReading = Result<Sourced<std::sync::Arc<Vec<Quoted>>>, Error>;
 
 pub(super) async fn answer(
     context: &Context,
@@ -54,10 +54,10 @@ pub(super) async fn answer(
     edition.count_in(&mut report);
 
     let chain_id = filter.chain_id.unwrap_or(aave::CHAIN_ID);
-    let (okx, aave) = beside(defi, call, &filter, chain_id).await;
+    let (okx, aave) = other_sources(defi, call, &filter, chain_id).await;
     let mut others = Vec::new();
-    for leg in [Some(okx), aave].into_iter().flatten() {
-        let quoted = report.take(context, BESIDE, leg);
+    for reading in [Some(okx), aave].into_iter().flatten() {
+        let quoted = report.take(context, BESIDE, reading);
         others.extend(
             quoted
                 .iter()
@@ -65,7 +65,7 @@ pub(super) async fn answer(
                 .filter_map(Market::of_quoted),
         );
     }
-    // Other sources speak of one chain; only its rows can change.
+    // The other sources cover one chain, so only its rows can change.
     let (there, elsewhere): (Vec<&Market>, Vec<&Market>) = edition
         .markets
         .iter()
@@ -95,8 +95,8 @@ pub(super) async fn answer(
     })
 }
 
-/// A yield that its source states whole has parts that nobody knows: no reward is not what that
-/// means.
+/// Lists the unknown parts of a yield that its source states as a sum. `null` does not mean that
+/// there is no reward.
 fn name_unsplit(rows: &[Market], report: &mut SourceReport) {
     let mut named = BTreeSet::new();
     for row in rows.iter().filter(|row| !row.reward_known) {
@@ -112,8 +112,13 @@ fn name_unsplit(rows: &[Market], report: &mut SourceReport) {
     }
 }
 
-/// The sources beside the edition, at the same time. Aave is read on its own chain only.
-async fn beside(defi: &Defi, call: &Call, filter: &Filter, chain_id: u64) -> (Leg, Option<Leg>) {
+/// Reads the sources beside the edition at the same time. Aave is read on its own chain only.
+async fn other_sources(
+    defi: &Defi,
+    call: &Call,
+    filter: &Filter,
+    chain_id: u64,
+) -> (SideReading, Option<SideReading>) {
     let tokens = match &filter.asset {
         Some(asset) => vec![asset.to_string()],
         None => USUAL_TOKENS.map(str::to_owned).to_vec(),

@@ -23,11 +23,11 @@ use crate::sources::Accounts;
 use crate::sources::Chain;
 use crate::sources::Defi;
 
-/// What is assumed when neither an amount nor an account is named, in dollars.
+/// The assumed amount in dollars when the call names neither an amount nor an account.
 const USUAL_AMOUNT_USD: i64 = 1_000;
-/// For how long the price of gas counts as fresh.
+/// For how many seconds the price of gas counts as fresh.
 pub(super) const GAS_FRESH_SECONDS: u64 = 600;
-/// What cannot be had of a chain whose gas has no price.
+/// The unavailable fields of a chain without a gas price.
 const OF_GAS: [&str; 4] = [
     "recommendations[].est_gas_usd",
     "recommendations[].apy_after_gas_pct",
@@ -161,7 +161,7 @@ pub(super) fn appetite(risk: Option<&str>) -> Appetite {
     }
 }
 
-/// The chains of the markets that could be recommended: gas is asked for only there.
+/// The chains of the possible recommendations. Gas is read only there.
 fn gas_chains(markets: &[Market], wish: &Wish<'_>) -> BTreeSet<u64> {
     let known: BTreeSet<u64> = chains::ids().collect();
     let fitting = markets.iter().filter(|market| wish.takes_kind(market));

@@ -1,6 +1,6 @@
-//! The `/yield-watch` routes: mandates of the payer of the call.
+//! The `/yield-watch` routes: the mandates of the call's payer.
 
-mod shown;
+mod view;
 
 use data_sources::Provenance;
 use jiff::Timestamp;
@@ -15,11 +15,11 @@ use crate::call::Call;
 use crate::reply::ErrorReply;
 use crate::sources::Wallets;
 
-/// Who keeps mandates.
+/// The source of mandates.
 const SOURCE: &str = "yield_watch";
 /// A mandate changes with its next check: soon after its creation, or within an hour.
 const FRESH_SECONDS: u64 = 60;
-/// Records of an audit that one answer holds, at most: about 100 kB.
+/// The most audit records of one answer: about 100 kB.
 const AUDIT_PAGE: u32 = 100;
 const DEFAULT_LIMIT: u32 = 20;
 /// Members whose `null` means that there is none.
@@ -40,19 +40,19 @@ const NONE: &[&str] = &[
     "next_cursor",
 ];
 
-/// What the routes work with.
+/// The inputs of the routes.
 pub(super) struct Watch<'a> {
-    /// The mandates; `None` where nothing is kept.
+    /// The mandates; `None` without a store.
     pub(super) mandates: Option<&'a Mandates>,
     pub(super) wallets: &'a Wallets,
-    /// Whether yields are gathered, so that a mandate is checked.
+    /// Whether yields are gathered, so that mandates are checked.
     pub(super) gathers: bool,
 }
 
 impl Watch<'_> {
     pub(super) async fn answer(&self, call: &Call) -> Result<Answered, ErrorReply> {
         let Some(mandates) = self.mandates else {
-            let message = "no mandates are kept here";
+            let message = "this server keeps no mandates";
             return Err(ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
                 .detail("reason", "no_store")
                 .retryable(false));
@@ -73,7 +73,7 @@ impl Watch<'_> {
         call: &Call,
     ) -> Result<Answered, ErrorReply> {
         let terms = terms(&call.parameters, owner).ok_or_else(|| {
-            ErrorReply::new(ErrorCode::InvalidParams, "the parameters cannot be read")
+            ErrorReply::new(ErrorCode::InvalidParams, "the parameters are unreadable")
         })?;
         if terms.mode == Mode::Auto && self.wallets.custody.is_none() {
             return Err(sub_wallet::no_custody(call));
@@ -87,7 +87,7 @@ impl Watch<'_> {
         let kept = made.map_err(|error| refused(&error, call))?;
         Ok(Answered {
             status: Status::Created,
-            ..answered(mandates, shown::mandate(&kept, mandates.now()))
+            ..answered(mandates, view::mandate(&kept, mandates.now()))
         })
     }
 }
@@ -98,13 +98,13 @@ async fn list(mandates: &Mandates, owner: &str, call: &Call) -> Result<Answered,
     let now = mandates.now();
     if let Some(id) = parameters.text("id") {
         let kept = mandates.find(owner, id).await.map_err(refused)?;
-        let data = json!({"mandates": [shown::mandate(&kept, now)], "next_cursor": null});
+        let data = json!({"mandates": [view::mandate(&kept, now)], "next_cursor": null});
         return Ok(answered(mandates, data));
     }
     let limit = parameters.integer("limit");
     let limit = limit.and_then(|limit| u32::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT);
-    // A page begins behind the mandate that the one before ended with.
+    // A page begins after the last mandate of the page before.
     let before = match parameters.text("cursor") {
         Some(last) => match mandates.find(owner, last).await {
             Ok(kept) => Some(kept.place),
@@ -122,7 +122,7 @@ async fn list(mandates: &Mandates, owner: &str, call: &Call) -> Result<Answered,
     let last = kept.last().filter(|_| goes_on);
     let data = json!({
         "next_cursor": last.map(|last| &last.watched.mandate().id),
-        "mandates": kept.iter().map(|kept| shown::mandate(kept, now)).collect::<Vec<_>>(),
+        "mandates": kept.iter().map(|kept| view::mandate(kept, now)).collect::<Vec<_>>(),
     });
     Ok(answered(mandates, data))
 }
@@ -174,7 +174,7 @@ fn id(call: &Call) -> &str {
     call.parameters.text("id").unwrap_or_default()
 }
 
-/// The terms of a request whose parameters are valid one by one.
+/// The terms of a request whose parameters are valid individually.
 fn terms(parameters: &Parameters, owner: String) -> Option<Terms> {
     let rules = parameters.object("rules")?;
     let small = |name: &str| u32::try_from(rules.integer(name)?).ok();
@@ -201,7 +201,7 @@ fn refused(error: &WatchError, call: &Call) -> ErrorReply {
     match error {
         WatchError::Invalid(problems) => invalid(problems),
         WatchError::NotFound => {
-            let message = "the payer of this call has no mandate of this id";
+            let message = "the payer of this call has no mandate with this id";
             ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "mandate_not_found")
         }
         WatchError::TooMany => {
@@ -211,14 +211,14 @@ fn refused(error: &WatchError, call: &Call) -> ErrorReply {
                 .detail("limit", MAX_ACTIVE)
         }
         WatchError::OtherTerms => {
-            let message = "this payment has made a mandate with other terms";
+            let message = "this payment has already bought a mandate with other terms";
             ErrorReply::new(ErrorCode::PaymentBoundElsewhere, message)
                 .detail("reason", "another_request")
         }
         WatchError::NoMover => sub_wallet::no_chain(call),
         error => {
-            tracing::error!(code, %error, "the records of mandates cannot be used");
-            let message = "the records of mandates cannot be used";
+            tracing::error!(code, %error, "the store of mandates is unavailable");
+            let message = "the store of mandates is unavailable";
             ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
                 .detail("reason", code)
                 .retry_after(5)

@@ -1,4 +1,4 @@
-//! What the yield routes share.
+//! Shared by the yield routes.
 
 mod gas;
 mod holdings;
@@ -19,7 +19,7 @@ pub(super) const NONE: &[&str] = &["chain_id", "apy_reward_pct", "next_cursor"];
 /// The newest edition of the pools.
 ///
 /// # Errors
-/// 503 `core_data_missing` when there is none, or when it is too old to be sold.
+/// 503 `core_data_missing` when there is no edition or it is too old to be sold.
 pub(super) async fn edition(defi: &Defi, now: Timestamp) -> Result<Edition, ErrorReply> {
     let edition = defi.edition(now).await;
     edition.map_err(|absent| missing(&absent))

@@ -1,11 +1,11 @@
-//! Whole clients for the page: copied, saved and run as they are.
+//! Complete clients for the page, which visitors copy, save and run unchanged.
 
 use super::escape;
 
 const JAVASCRIPT: &str = include_str!("pay.mjs");
 const PYTHON: &str = include_str!("pay.py");
 
-/// The address that the snippets are written for.
+/// The server address in the snippets.
 const BASE: &str = "http://127.0.0.1:8402";
 
 /// The section of the page.
@@ -14,7 +14,7 @@ pub(super) fn section(base: &str) -> String {
     format!(
         "<h2 id=\"clients\">Pay from code</h2>\n\
          <p>JavaScript: <code>npm install @x402/fetch @x402/evm viem</code>, save as <code>pay.mjs</code>, run \
-         <code>BUYER_KEY=0x… node pay.mjs</code>. One click marks all of it.</p>\n\
+         <code>BUYER_KEY=0x… node pay.mjs</code>. One click selects all of it.</p>\n\
          <pre class=\"copy\"><code>{}</code></pre>\n\
          <p>Python: <code>pip install 'x402[requests,evm]'</code>, save as <code>pay.py</code>, run \
          <code>BUYER_KEY=0x… python pay.py</code>.</p>\n\

@@ -1,4 +1,4 @@
-//! Opening what a configuration names: stores, settler, custody, upstreams, fence and actions.
+//! Opens the parts of a configuration: stores, settler, custody, upstreams, fence and actions.
 
 use std::sync::Arc;
 
@@ -28,16 +28,17 @@ use crate::signing;
 use crate::wallets::{self, Sending};
 
 impl Service<AnySettler, SqliteLedger> {
-    /// Opens what a configuration names, and listens.
+    /// Opens the parts of a configuration, and listens.
     ///
     /// # Errors
-    /// A [`ServeError`] that names the key. A facilitator, broker or RPC that is down is not one.
+    /// A [`ServeError`] that names the key. An unreachable facilitator, broker or RPC is not an
+    /// error.
     pub async fn open(config: &Config) -> Result<Self, ServeError> {
         Self::open_at(config, Arc::new(SystemClock)).await
     }
 
-    /// The same with a signer of the program's own: settlement is `onchain`, the configuration
-    /// names no key, and `settlement.gas_account` is the signer's account.
+    /// Like [`Self::open`], with the program's own signer: settlement is `onchain`, the
+    /// configuration names no key, and `settlement.gas_account` is the signer's account.
     ///
     /// # Errors
     /// As [`Self::open`], and [`ServeError::Signer`].
@@ -50,8 +51,8 @@ impl Service<AnySettler, SqliteLedger> {
         Box::pin(Self::open_as(config, signer, Arc::new(SystemClock))).await
     }
 
-    /// [`Self::open`] with a clock of its own for the data: recorded answers are of the time of
-    /// their recording.
+    /// Like [`Self::open`], with a separate clock for the data: recorded answers belong to the time
+    /// of their recording.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -60,7 +61,7 @@ impl Service<AnySettler, SqliteLedger> {
         Box::pin(Self::open_as(config, None, data_clock)).await
     }
 
-    /// Its future is large: callers box it, so that theirs and their stack frames stay small.
+    /// This future is large. Callers box it so that their own futures and stack frames stay small.
     async fn open_as(
         config: &Config,
         signer: Option<Arc<dyn TransactionSigner>>,
@@ -80,11 +81,11 @@ impl Service<AnySettler, SqliteLedger> {
             max_artifact_bytes: storage.artifact_max_bytes,
         };
         let store = SqliteStore::beside(&storage.url, options)?;
-        // The settler's series exist from here on.
+        // The settler creates its series from here on.
         observe::METRICS.install();
         observe::count_tolerated_of(Sources::specs().into_iter().map(|spec| spec.name));
         let settler = open_settler(config, signer, &terms).await?;
-        // Read without custody, too: a list that cannot be used is never passed over.
+        // The list is read even without custody, so that an unusable list is always reported.
         let policy = signing::policy(config)?;
         let custody = open_custody(config, policy.clone()).await?;
         let paid = journal.paid_sums();
@@ -152,7 +153,8 @@ impl Service<AnySettler, SqliteLedger> {
     }
 }
 
-/// Who settles. Records of own transactions are beside the ledger, which this server has claimed.
+/// Opens the settler. The records of its own transactions are beside the ledger, which this server
+/// has locked.
 async fn open_settler(
     config: &Config,
     signer: Option<Arc<dyn TransactionSigner>>,
@@ -169,13 +171,13 @@ async fn open_settler(
     Ok(AnySettler::connect(settlement, terms).await?)
 }
 
-/// The mandates, beside the ledger.
+/// Opens the mandates, stored beside the ledger.
 fn open_mandates(ledger: &str) -> Result<MandateStore, ServeError> {
     let path = path_of(ledger).map_err(ServeError::Mandates)?;
     MandateStore::open(path.with_extension("watch.db")).map_err(ServeError::Mandates)
 }
 
-/// Whoever holds the keys of sub-wallets, behind the policy of what they sign. A wrong secret ends
+/// Opens the custodian of sub-wallets' keys, guarded by the signing policy. A wrong secret fails
 /// the start.
 async fn open_custody(
     config: &Config,
@@ -185,8 +187,8 @@ async fn open_custody(
         return Ok(None);
     };
     if let Some(turnkey) = section.turnkey() {
-        // The system's certificates are read, which takes a moment. Nothing is asked: a service
-        // that is down ends no start.
+        // Connecting reads the system's certificates, which takes a moment. It sends no request, so
+        // a custodian that is down does not fail the start.
         let connected =
             tokio::task::spawn_blocking(move || TurnkeyCustody::connect(&turnkey)).await;
         let connected = connected
@@ -201,16 +203,16 @@ async fn open_custody(
     let (Some(folder), Some(secret)) = (section.directory.clone(), section.secret.clone()) else {
         return Err(ServeError::Custody(CustodyError::EmptySecret));
     };
-    // A key is derived, which takes a second.
+    // Deriving the key takes a second.
     let opened = tokio::task::spawn_blocking(move || LocalCustody::open(&folder, secret)).await;
     let custody = opened.map_err(ServeError::Interrupted)?;
     let custody = custody.map_err(ServeError::Custody)?;
-    // Nothing else of the server reaches the keys.
+    // Only the guard reaches the keys.
     Ok(Some(Arc::new(Guarded::new(custody, policy))))
 }
 
-/// What of [`Service::open`] can be judged without opening anything; gives the terms that would be
-/// offered, and what would not be served.
+/// Makes the checks of [`Service::open`] that need nothing opened. Returns the payment terms and
+/// the parts that would not be served.
 ///
 /// # Errors
 /// A [`ServeError`] that names the key.

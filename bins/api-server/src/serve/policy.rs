@@ -1,4 +1,4 @@
-//! What a configuration tells the ledger and those who decide about payments.
+//! Derives the options of the ledger and of payments from a configuration.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use ledger::Allowance;
 use crate::config::{Config, CreditSection, SettlementSection};
 use crate::payment::{CreditPolicy, PaymentPolicy};
 
-/// How payments are decided.
+/// The rules by which payments are decided.
 pub(super) fn payment_policy(config: &Config) -> PaymentPolicy {
     let storage = &config.storage;
     PaymentPolicy {
@@ -46,15 +46,15 @@ fn credit_policy(section: &CreditSection) -> CreditPolicy {
     }
 }
 
-/// Longer than a settlement takes by its own limits: the call, an identical second one, reading the
-/// chain.
+/// Longer than the sum of a settlement's own time limits: the call, an identical second one, and
+/// reading the chain.
 fn settle_guard(section: &SettlementSection) -> Duration {
     Duration::from_millis(section.timeout_ms)
         .saturating_mul(3)
         .saturating_add(Duration::from_secs(30))
 }
 
-/// How the ledger of a configuration is kept.
+/// The ledger's options.
 pub(crate) fn ledger_options(config: &Config) -> ledger::Options {
     let storage = &config.storage;
     ledger::Options {
@@ -74,7 +74,7 @@ pub(crate) fn ledger_options(config: &Config) -> ledger::Options {
     }
 }
 
-/// Where the ledger of a demo lives.
+/// The URL of a demo's ledger in a folder.
 pub(crate) fn ledger_url(folder: &Path) -> String {
     let file: PathBuf = folder.join("service.db");
     format!("sqlite://{}", file.display())

@@ -1,4 +1,4 @@
-//! Who settles: the settler that a configuration describes, and the key that it needs.
+//! The settler of a configuration, and the key that it needs.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(crate) fn settlement_config(config: &Config) -> SettlementConfig {
         },
         records: None,
         chain: ChainOptions {
-            // The purpose's number wins over the chain's.
+            // The section's number takes precedence over the chain's.
             confirmations: section.confirmations.or(of_chain).unwrap_or(0),
             block_time: chain_id.and_then(|id| config.chains.block_time(id)),
             ..ChainOptions::default()
@@ -64,7 +64,7 @@ pub(crate) fn settlement_config(config: &Config) -> SettlementConfig {
     }
 }
 
-/// Whether there is a key for the account that pays the gas.
+/// Checks that the gas account has a key.
 pub(super) fn check_key(section: &SettlementSection) -> Result<(), ServeError> {
     match section.gas_account {
         Some(account) if section.mode == SettlementMode::Onchain && !section.has_key() => {
@@ -74,7 +74,7 @@ pub(super) fn check_key(section: &SettlementSection) -> Result<(), ServeError> {
     }
 }
 
-/// Whether a signer for this account is what the configuration asks for.
+/// Checks that the configuration needs a signer for this account.
 pub(super) fn check_signer(
     section: &SettlementSection,
     observed: Address,
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(settlement_config(&config).chain.confirmations, 0);
     }
 
-    /// In the order in which they are asked, and each once.
+    /// In the order of asking, without duplicates.
     #[test]
     fn a_settler_asks_the_nodes_of_its_chain_after_its_own() {
         let urls = |config: &Config| {
@@ -148,7 +148,7 @@ mod tests {
         config.chains.0.insert("196".to_owned(), nodes);
         let elsewhere = table(&["https://d"]);
         config.chains.0.insert("8453".to_owned(), elsewhere);
-        // A facilitator settles: the chain is read when that is asked for.
+        // In facilitator mode the chain is read only when it is needed.
         assert_eq!(urls(&config), [""; 0]);
         config.settlement.rpc_url = Some("https://a".to_owned());
         assert_eq!(urls(&config), ["https://a", "https://b", "https://c"]);

@@ -1,4 +1,4 @@
-//! What routes hold of a dataset.
+//! A reader's view of a dataset: its newest edition.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use tokio::sync::watch;
 
 use super::Snapshot;
 
-/// How long a reader waits for the first edition of a server that has just started.
+/// How long a reader waits for the first edition after a server has started.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is there of a dataset.
+/// The state of a dataset.
 pub(super) enum State<T> {
     /// The first edition is being loaded or gathered.
     Beginning,
-    /// There is none.
+    /// There is no edition.
     Nothing,
-    /// The newest one.
+    /// The newest edition.
     Edition(Arc<Snapshot<T>>),
 }
 
-/// The newest edition of a dataset. Clones read the same.
+/// The newest edition of a dataset. Clones read the same one.
 pub(crate) struct Current<T> {
     state: watch::Receiver<State<T>>,
 }
 
-/// Why there is no edition that could be served.
+/// Why no edition can be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absent {
-    /// None was ever made.
+    /// There has never been an edition.
     Never,
-    /// The newest one is too old.
+    /// The newest edition is too old.
     TooOld {
         /// Its age.
         age_seconds: u64,
@@ -40,7 +40,7 @@ pub(crate) enum Absent {
 }
 
 impl<T> Current<T> {
-    /// Of a dataset that nobody gathers.
+    /// A dataset that is not gathered.
     pub(crate) fn nothing() -> Self {
         Self::watching(watch::channel(State::Nothing).1)
     }
@@ -57,8 +57,8 @@ impl<T> Current<T> {
         }
     }
 
-    /// The newest edition, if it is younger than `refused` at `now`. A server that has just started
-    /// is given a moment.
+    /// The newest edition, if it is younger than `refused` at `now`. Waits a moment for a server
+    /// that has just started.
     pub(crate) async fn within(
         &self,
         refused: Duration,

@@ -1,4 +1,4 @@
-//! What a job gathers.
+//! The interface between a job and its dataset.
 
 use std::future::Future;
 
@@ -9,38 +9,38 @@ use sha2::{Digest, Sha256};
 
 use super::Pace;
 
-/// A dataset that is gathered on a schedule.
+/// A dataset that is refreshed on a schedule.
 pub(crate) trait Dataset: Send + Sync + 'static {
-    /// Its name: in the store, in `/freshness`, at the beginning of a snapshot's id.
+    /// The name in the store, in `/freshness`, and at the beginning of a snapshot's id.
     const NAME: &'static str;
-    /// How often it is gathered, and how old it may become.
+    /// How often it is refreshed, and how old it may become.
     const PACE: Pace;
     /// The value that routes read.
     type Value: Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// Ids that may stand in [`Gathered::sources`]; an edition that names others was made by
-    /// another program.
+    /// The ids that may appear in [`Gathered::sources`]. An edition with other ids was made by
+    /// another version of the program.
     fn source_ids(&self) -> Vec<&'static str>;
 
-    /// Asks the upstreams at `now`. An error keeps the edition that is there.
+    /// Asks the upstreams at `now`. After an error the present edition stays.
     fn gather(
         &self,
         now: Timestamp,
     ) -> impl Future<Output = Result<Gathered<Self::Value>, Error>> + Send;
 }
 
-/// A value with what it was made from.
+/// A value and its inputs.
 #[derive(Debug, Clone)]
 pub(crate) struct Gathered<T> {
     pub(crate) value: T,
-    /// Every source that was asked, those that failed too.
+    /// Every source that was asked, including those that failed.
     pub(crate) sources: Vec<Provenance>,
-    /// SHA-256 over what the value was computed from.
+    /// SHA-256 over the inputs of the value.
     pub(crate) inputs_sha256: [u8; 32],
 }
 
 impl<T: Serialize> Gathered<T> {
-    /// With the digest of `inputs`, what the value was computed from.
+    /// Adds the digest of `inputs`, from which the value was computed.
     pub(crate) fn of(sourced: Sourced<T>, inputs: &impl Serialize) -> Self {
         let inputs = serde_json::to_vec(inputs).unwrap_or_default();
         Self {
@@ -51,7 +51,7 @@ impl<T: Serialize> Gathered<T> {
     }
 }
 
-/// For a dataset that is what its source gave: the input is the value.
+/// For a dataset that is its source's answer: the input is the value.
 impl<T: Serialize> From<Sourced<T>> for Gathered<T> {
     fn from(sourced: Sourced<T>) -> Self {
         let inputs = serde_json::to_vec(&sourced.value).unwrap_or_default();

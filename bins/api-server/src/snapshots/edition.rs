@@ -1,4 +1,4 @@
-//! One edition of a dataset, in memory and as it lies in the store.
+//! One edition of a dataset, in memory and in its stored form.
 
 use alloy_primitives::{B256, hex};
 use bytes::Bytes;
@@ -12,11 +12,11 @@ use super::Gathered;
 /// One edition of a dataset.
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot<T> {
-    /// Names it: the dataset, the time, and the beginning of the digest.
+    /// The id: the dataset, the time, and the beginning of the digest.
     pub(crate) snapshot_id: String,
-    /// When its gathering began: nothing in it is of later.
+    /// When the gathering began. No data in the edition is newer.
     pub(crate) as_of: Timestamp,
-    /// SHA-256 over what it was computed from, as hexadecimal digits.
+    /// SHA-256 over the inputs, as hexadecimal digits.
     pub(crate) inputs_sha256: String,
     /// Every source that was asked.
     pub(crate) sources: Vec<Provenance>,
@@ -24,7 +24,7 @@ pub(crate) struct Snapshot<T> {
     pub(crate) value: T,
 }
 
-/// What a record's body holds.
+/// The body of a stored record.
 #[derive(Serialize, Deserialize)]
 struct Body<T> {
     sources: Vec<StoredSource>,
@@ -62,12 +62,12 @@ impl<T> Snapshot<T> {
         }
     }
 
-    /// Its age at `now`, in seconds.
+    /// The age at `now`, in seconds.
     pub(crate) fn age_seconds(&self, now: Timestamp) -> u64 {
         u64::try_from(now.duration_since(self.as_of).as_secs()).unwrap_or(0)
     }
 
-    /// Its sources as they stand in an answer that is made from it.
+    /// The sources as an answer from this edition shows them.
     pub(crate) fn provenance(&self) -> Vec<Provenance> {
         let served = |source: &Provenance| Provenance {
             cached: true,
@@ -78,7 +78,7 @@ impl<T> Snapshot<T> {
 }
 
 impl<T: Serialize> Snapshot<T> {
-    /// As it lies in the store; `None` when it cannot be written.
+    /// The stored form; `None` when it cannot be serialised.
     pub(super) fn to_record(&self, written_at: Timestamp) -> Option<DatasetRecord> {
         let body = Body {
             sources: self.sources.iter().map(StoredSource::of).collect(),
@@ -95,8 +95,8 @@ impl<T: Serialize> Snapshot<T> {
 }
 
 impl<T: DeserializeOwned> Snapshot<T> {
-    /// From the store. `None` when it was written in another form or names a source that is not
-    /// among `source_ids`: another version of this program wrote it, and gathering anew is cheap.
+    /// Reads the stored form. `None` when its format differs or it names a source outside
+    /// `source_ids`: then another version of this program wrote it, and gathering again is cheap.
     pub(super) fn from_record(record: &DatasetRecord, source_ids: &[&'static str]) -> Option<Self> {
         let body: Body<T> = serde_json::from_slice(&record.body).ok()?;
         let sources = body
@@ -224,7 +224,7 @@ mod tests {
             ),
             (0, 90)
         );
-        // A clock that went back makes nothing younger than now.
+        // A clock that was set back makes no edition younger than now.
         assert_eq!(
             snapshot.age_seconds(snapshot.as_of - jiff::SignedDuration::from_secs(5)),
             0

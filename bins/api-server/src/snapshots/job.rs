@@ -11,37 +11,37 @@ use tokio::sync::watch;
 use super::current::State;
 use super::{Current, Dataset, Snapshot};
 
-/// How often a server that follows another looks for its edition.
+/// How often a following server looks for a new edition.
 const FOLLOW_EVERY: Duration = Duration::from_secs(20);
 
-/// Keeps one dataset up to date, alone or beside other servers on the same store.
+/// Keeps one dataset up to date, alone or together with other servers on the same store.
 pub(crate) struct Job<D: Dataset, S> {
     dataset: D,
     store: Arc<S>,
     clock: Arc<dyn Clock>,
-    /// Names this server among those that share the store.
+    /// The name of this server among those that share the store.
     holder: String,
     state: watch::Sender<State<D::Value>>,
 }
 
-/// How a round ended.
+/// The result of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Round {
     /// A new edition was gathered.
     Published,
-    /// The edition of another server was taken over, or our own is of this period.
+    /// The edition of another server was loaded, or our own belongs to this period already.
     Followed,
     /// Another server is gathering.
     Waiting,
-    /// Nothing new could be had; what was there stays.
+    /// Gathering failed; the previous edition stays.
     Kept {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl<D: Dataset, S: ServerStore> Job<D, S> {
-    /// Nothing is asked yet. Readers wait for [`Self::boot`].
+    /// Makes the job without asking anything yet. Readers wait for [`Self::boot`].
     pub(crate) fn new(dataset: D, store: Arc<S>, clock: Arc<dyn Clock>, holder: String) -> Self {
         Self {
             dataset,
@@ -52,13 +52,13 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
         }
     }
 
-    /// What routes read.
+    /// The edition that routes read.
     pub(crate) fn current(&self) -> Current<D::Value> {
         Current::watching(self.state.subscribe())
     }
 
-    /// Loads what is in the store, so that a restart is no outage, and gathers at once if that is
-    /// not of this period.
+    /// Loads the stored edition, so that a restart causes no outage. Gathers at once if the edition
+    /// does not belong to this period.
     pub(crate) async fn boot(&self) -> Round {
         self.follow().await;
         let round = self.round().await;
@@ -87,7 +87,8 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
         }
     }
 
-    /// One round: gathers, unless this period has its edition already or another server is at it.
+    /// Runs one round. Gathers unless this period has an edition already or another server is
+    /// gathering.
     pub(crate) async fn round(&self) -> Round {
         let now = self.clock.now();
         let period = D::PACE.period(now);
@@ -96,17 +97,16 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
         }
         let lease = self.lease(now).await;
         if self.follow().await.is_some_and(|held| held >= period) {
-            self.give_back(&lease).await;
+            self.release(&lease).await;
             return Round::Followed;
         }
         let round = match lease {
             Ok(false) => return Round::Waiting,
             Ok(true) => self.gather(now).await,
-            // A store that is out of order must not make the news old: this server gathers for
-            // itself.
+            // A broken store must not let the data age: this server gathers for itself.
             Err(_) => self.gather(now).await,
         };
-        self.give_back(&lease).await;
+        self.release(&lease).await;
         round
     }
 
@@ -132,14 +132,14 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
 
     async fn publish(&self, snapshot: &Snapshot<D::Value>) -> Result<(), StoreError> {
         let Some(record) = snapshot.to_record(self.clock.now()) else {
-            tracing::error!(dataset = D::NAME, "the snapshot cannot be written");
+            tracing::error!(dataset = D::NAME, "the snapshot cannot be serialised");
             return Ok(());
         };
         self.store.publish(D::NAME, record).await
     }
 
-    /// Takes over what is in the store, if it is newer than what is held; the time of what is held
-    /// then.
+    /// Loads the stored edition if it is newer than the present one. Returns the time of the
+    /// present edition afterwards.
     async fn follow(&self) -> Option<Timestamp> {
         match self.store.latest(D::NAME).await {
             Ok(Some(record)) => match Snapshot::from_record(&record, &self.dataset.source_ids()) {
@@ -147,7 +147,7 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
                 None => tracing::warn!(
                     dataset = D::NAME,
                     snapshot = record.snapshot_id,
-                    "the stored snapshot is of another version and is not used"
+                    "the stored snapshot is from another version and is not used"
                 ),
             },
             Ok(None) => {}
@@ -156,7 +156,7 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
         self.held()
     }
 
-    /// Replaces what is held as a whole, never by something older.
+    /// Replaces the present edition, but never with an older one.
     fn hold(&self, snapshot: Snapshot<D::Value>) {
         self.state.send_if_modified(|state| {
             let newer = match state {
@@ -178,22 +178,22 @@ impl<D: Dataset, S: ServerStore> Job<D, S> {
     }
 
     async fn lease(&self, now: Timestamp) -> Result<bool, StoreError> {
-        // Longer than gathering may take: nobody else begins while it does.
+        // The lease outlasts the gathering, so no other server begins meanwhile.
         let seconds =
             u32::try_from(D::PACE.patience.as_secs().saturating_add(15)).unwrap_or(u32::MAX);
         let now = u64::try_from(now.as_second()).unwrap_or(0);
         let lease = self.store.lease(D::NAME, &self.holder, now, seconds).await;
         if let Err(error) = &lease {
-            tracing::warn!(dataset = D::NAME, %error, "no lease can be had");
+            tracing::warn!(dataset = D::NAME, %error, "the lease cannot be taken");
         }
         lease
     }
 
-    async fn give_back(&self, lease: &Result<bool, StoreError>) {
+    async fn release(&self, lease: &Result<bool, StoreError>) {
         if matches!(lease, Ok(true))
             && let Err(error) = self.store.give_back(D::NAME, &self.holder).await
         {
-            tracing::warn!(dataset = D::NAME, %error, "the lease could not be given back");
+            tracing::warn!(dataset = D::NAME, %error, "the lease cannot be released");
         }
     }
 }
@@ -203,7 +203,7 @@ fn kept<D: Dataset>(reason: String, message: &str) -> Round {
         dataset = D::NAME,
         reason,
         message,
-        "the last snapshot is kept"
+        "the last snapshot stays in use"
     );
     Round::Kept { reason }
 }

@@ -23,8 +23,8 @@ impl Dataset for NewsDigest {
     }
 
     async fn gather(&self, now: Timestamp) -> Result<Gathered<Digest>, Error> {
-        let told: Sourced<Digest> = self.desk.gather(now).await?;
-        let inputs = (told.value.articles.clone(), told.value.brief.fear_greed);
-        Ok(Gathered::of(told, &inputs))
+        let digest: Sourced<Digest> = self.desk.gather(now).await?;
+        let inputs = (digest.value.articles.clone(), digest.value.brief.fear_greed);
+        Ok(Gathered::of(digest, &inputs))
     }
 }

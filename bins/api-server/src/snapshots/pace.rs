@@ -1,22 +1,23 @@
-//! When a dataset is gathered.
+//! The schedule of a dataset.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-/// How often a dataset is gathered, and how old it may become.
+/// How often a dataset is refreshed, and how old it may become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// The time between two editions. They begin at its multiples: an hourly one at the full hour.
+    /// The time between two editions. Editions begin at its multiples: an hourly one at the full
+    /// hour.
     pub(crate) every: Duration,
-    /// Up to this age it is fresh.
+    /// The greatest age at which an edition is fresh.
     pub(crate) fresh: Duration,
-    /// From this age on it is not served.
+    /// The age from which an edition is not served.
     pub(crate) refused: Duration,
-    /// After a failure it is tried again this much later.
+    /// The pause after a failed attempt.
     pub(crate) retry: Duration,
-    /// The longest time that gathering may take.
+    /// The time limit of gathering.
     pub(crate) patience: Duration,
 }
 
@@ -30,16 +31,16 @@ impl Pace {
         patience: Duration::from_secs(45),
     };
 
-    /// The beginning of the period that `now` lies in.
+    /// The beginning of the period around `now`.
     pub(super) fn period(&self, now: Timestamp) -> Timestamp {
         let every = seconds(self.every).max(1);
         let begin = now.as_second() - now.as_second().rem_euclid(every);
         Timestamp::from_second(begin).unwrap_or(now)
     }
 
-    /// How long `holder` waits from `now` for its place in the next period. Several servers do not
-    /// ask all upstreams in the same second: each has its own place in the first thirtieth of a
-    /// period.
+    /// How long `holder` waits from `now` for its place in the next period. Each server has its own
+    /// place in the first thirtieth of a period, so that several servers do not ask all upstreams
+    /// in the same second.
     pub(super) fn wait(&self, holder: &str, now: Timestamp) -> Duration {
         let next = self
             .period(now)

@@ -17,10 +17,10 @@ use tokio::task::JoinSet;
 use super::{Current, Dataset, Job, NewsDigest, YieldPools};
 use crate::memory::{self, Memory};
 
-/// How often expired artifacts and leases are thrown away.
-const TIDY_EVERY: Duration = Duration::from_secs(600);
+/// How often expired artifacts and leases are deleted.
+const PRUNE_EVERY: Duration = Duration::from_secs(600);
 
-/// What routes hold of every dataset.
+/// The readers of every dataset.
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshots {
     /// The news.
@@ -30,7 +30,7 @@ pub(crate) struct Snapshots {
 }
 
 impl Default for Snapshots {
-    /// Of a server that gathers nothing.
+    /// The readers of a server that gathers nothing.
     fn default() -> Self {
         Self {
             news: Current::nothing(),
@@ -48,7 +48,7 @@ pub(crate) struct DatasetAge {
     pub(crate) age_seconds: Option<u64>,
     pub(crate) fresh_seconds: u64,
     pub(crate) refused_seconds: u64,
-    /// `fresh`, `stale`, or `unavailable` when there is none or it is too old to be served.
+    /// `fresh`, `stale`, or `unavailable` when there is no edition or it is too old to be served.
     pub(crate) verdict: &'static str,
 }
 
@@ -81,14 +81,14 @@ fn age_of<D: Dataset>(current: &Current<D::Value>, now: Timestamp) -> DatasetAge
     }
 }
 
-/// The jobs of a server. They end when this is dropped.
+/// The running jobs of a server. They end when this is dropped.
 #[derive(Default)]
 pub(crate) struct Running {
     jobs: JoinSet<()>,
 }
 
 impl Running {
-    /// Keeps `dataset` up to date from now on; what routes read of it.
+    /// Keeps `dataset` up to date from now on. Returns its reader.
     pub(crate) fn start<D: Dataset, S: ServerStore>(
         &mut self,
         dataset: D,
@@ -104,7 +104,7 @@ impl Running {
 }
 
 impl Running {
-    /// Keeps what was read of tokens in the store.
+    /// Keeps readings of tokens in the store.
     pub(crate) fn remember<S: ServerStore>(
         &mut self,
         memory: Memory,
@@ -114,7 +114,7 @@ impl Running {
         self.jobs.spawn(memory::keep(memory, store, clock));
     }
 
-    /// Keeps what was read of posts that are paid for.
+    /// Keeps paid posts in the store.
     pub(crate) fn keep_posts<S: ServerStore>(
         &mut self,
         x_api: XApi,
@@ -126,10 +126,10 @@ impl Running {
         }
     }
 
-    /// Throws away what has expired in the store, now and from time to time.
-    pub(crate) fn tidy<S: ServerStore>(&mut self, store: Arc<S>, clock: Arc<dyn Clock>) {
+    /// Deletes expired records from the store, now and periodically.
+    pub(crate) fn prune<S: ServerStore>(&mut self, store: Arc<S>, clock: Arc<dyn Clock>) {
         self.jobs.spawn(async move {
-            let mut ticks = tokio::time::interval(TIDY_EVERY);
+            let mut ticks = tokio::time::interval(PRUNE_EVERY);
             loop {
                 ticks.tick().await;
                 let now = u64::try_from(clock.now().as_second()).unwrap_or_default();
@@ -152,7 +152,7 @@ impl fmt::Debug for Running {
 /// A name for this server among those that share a store.
 pub(crate) fn holder() -> String {
     let mut bytes = [0; 8];
-    // Without randomness the process number has to do.
+    // Without randomness the process number must do.
     match fill(&mut bytes) {
         Ok(()) => alloy_primitives::hex::encode(bytes),
         Err(_) => std::process::id().to_string(),

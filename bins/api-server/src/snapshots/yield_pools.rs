@@ -10,7 +10,7 @@ use super::{Dataset, Gathered, Pace};
 
 /// The dataset's name.
 pub(crate) const NAME: &str = route_catalog::Dataset::YieldPools.name();
-/// Every half hour, fresh for three quarters of one, refused after six.
+/// Every half hour; fresh for 45 minutes, refused after six hours.
 pub(crate) const PACE: Pace = Pace {
     every: Duration::from_secs(1800),
     fresh: Duration::from_secs(2700),
@@ -18,7 +18,7 @@ pub(crate) const PACE: Pace = Pace {
     retry: Duration::from_secs(300),
     patience: Duration::from_secs(60),
 };
-/// Where its rows are from.
+/// The source of its rows.
 pub(crate) const SOURCE: &str = "defillama.pools";
 
 /// Every pool that can be shown.

@@ -1,4 +1,4 @@
-//! What accounts hold.
+//! Balances of accounts.
 
 use data_sources::blockscout::Blockscout;
 use data_sources::defillama::Defillama;
@@ -8,8 +8,8 @@ use data_sources::okx::Okx;
 use super::connect::Connect;
 use crate::error::ServeError;
 
-/// Who knows balances: an index of all chains, their nodes, and their explorers; and what the
-/// chains' own coins are worth.
+/// The sources of balances: an index of all chains, the chains' nodes and explorers; and the prices
+/// of the chains' own coins.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     pub(crate) okx: Okx,

@@ -9,7 +9,7 @@ use data_sources::perplexity::Perplexity;
 use super::connect::Connect;
 use crate::error::ServeError;
 
-/// Models that write and models that draw.
+/// Text models and image models.
 #[derive(Debug)]
 pub(crate) struct Ai {
     pub(crate) anthropic: Anthropic,

@@ -1,4 +1,4 @@
-//! Chains, and what helps to read what is on them.
+//! Chains, and sources that help to read their data.
 
 use data_sources::evm::EvmReader;
 use data_sources::fourbyte::Fourbyte;
@@ -7,7 +7,7 @@ use data_sources::sourcify::Sourcify;
 use super::connect::Connect;
 use crate::error::ServeError;
 
-/// The nodes of every chain, and who knows the interfaces of contracts.
+/// The nodes of every chain, and the sources of contract interfaces.
 #[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) evm: EvmReader,

@@ -1,4 +1,4 @@
-//! How adapters are connected: what the configuration says of each upstream.
+//! Connects adapters with the configuration of their upstreams.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::error::ServeError;
 use crate::reviewed;
 
-/// What connecting needs.
+/// The inputs of connecting.
 pub(super) struct Connect<'a> {
     transport: Transport,
     config: &'a Config,
@@ -40,7 +40,7 @@ impl<'a> Connect<'a> {
         })
     }
 
-    /// The adapter of the upstream that `name` configures.
+    /// Makes the adapter of the upstream that the table `name` configures.
     pub(super) fn one<T>(
         &self,
         name: &'static str,
@@ -71,14 +71,14 @@ impl<'a> Connect<'a> {
         &self.config.server.brand
     }
 
-    /// The same nodes, for whoever builds plans.
+    /// The same nodes, for the plan builder.
     pub(super) fn rpc(&self) -> Result<RpcReader, ServeError> {
         let config = rpc(&self.config.chains);
         RpcReader::new(&self.transport, config, self.clock.clone())
             .map_err(|error| ServeError::Upstream { name: "rpc", error })
     }
 
-    /// Sub-wallets, whose custody is opened by whoever starts the server.
+    /// Sub-wallets. Their custody is opened where the server starts.
     pub(super) fn wallets(&self) -> Wallets {
         let terms = self.config.payment.terms();
         Wallets {
@@ -102,7 +102,7 @@ impl<'a> Connect<'a> {
     }
 }
 
-/// What an operator says of an upstream.
+/// The settings of an upstream.
 fn source(table: &UpstreamTable) -> SourceConfig {
     let owned = |(key, text): (&str, &str)| (key.to_owned(), text.to_owned());
     SourceConfig {
@@ -155,7 +155,7 @@ fn okx(table: &UpstreamTable) -> OkxConfig {
     config
 }
 
-/// The nodes of every chain: those of the configuration, otherwise public ones.
+/// The nodes of every chain: the configured ones, or else public ones.
 fn rpc(chains: &Chains) -> RpcConfig {
     let mut endpoints = BTreeMap::new();
     for (id, public) in PUBLIC_ENDPOINTS {
@@ -173,7 +173,7 @@ fn rpc(chains: &Chains) -> RpcConfig {
     }
 }
 
-/// The mode of all nodes: one chain that is replayed makes it that of a replay.
+/// The mode of all nodes: replay if any chain is replayed.
 fn nodes(chains: &Chains) -> Mode {
     let replayed = |id: u64| {
         let table = chains.0.get(&id.to_string());

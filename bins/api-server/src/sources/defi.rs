@@ -1,4 +1,4 @@
-//! Where money earns: the gathered pools with the judgement over them, and the sources beside them.
+//! Yields: the gathered pools with their judgement, and the other sources of DeFi data.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,22 +19,22 @@ use crate::source_report::SourceReport;
 /// For how many seconds an edition counts as fresh.
 pub(crate) const EDITION_FRESH_SECONDS: u64 = yield_pools::PACE.fresh.as_secs();
 
-/// Oldest reading of reserves that is used beside an edition.
+/// The greatest age of reserves that are shown with an edition.
 const RESERVES_AGE: Duration = Duration::from_secs(60);
-/// How long they are waited for.
+/// How long a call waits for the reserves.
 const RESERVES_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Who knows protocols, pools and positions.
+/// The sources of protocols, pools and positions.
 pub(crate) struct Defi {
     pub(crate) aave: Aave,
     pub(crate) defillama: Defillama,
     pub(crate) okx: OkxDefi,
-    /// What is gathered every half hour.
+    /// The pools, gathered every half hour.
     pub(super) pools: Current<PoolList>,
-    /// The rows of an edition with those of reserves beside them, as they were put together last.
+    /// The last joined rows of an edition and of reserves.
     joined: Mutex<Option<Joined>>,
-    /// The rows of the edition that was asked for last: thousands are judged once, not in each
-    /// call.
+    /// The judged rows of the last requested edition, so that thousands of rows are judged once and
+    /// not in each call.
     judged: Mutex<Option<Judged>>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Edition {
 }
 
 impl Defi {
-    /// Over adapters that exist. There is no edition until a job gathers one.
+    /// Wraps existing adapters. There is no edition until a job gathers one.
     pub(super) fn new(
         okx: Okx,
         evm: EvmReader,
@@ -81,20 +81,20 @@ impl Defi {
     /// The newest edition.
     ///
     /// # Errors
-    /// There is none, or it is too old to be sold.
+    /// There is no edition, or it is too old to be sold.
     pub(crate) async fn edition(&self, now: Timestamp) -> Result<Edition, Absent> {
         let snapshot = self.pools.within(yield_pools::PACE.refused, now).await?;
         Ok(self.judge(snapshot))
     }
 
-    /// The newest edition, of any age. A server that has just started is given a moment.
+    /// The newest edition of any age. Waits a moment for a server that has just started.
     pub(crate) async fn newest(&self, now: Timestamp) -> Option<Edition> {
         let snapshot = self.pools.within(Duration::MAX, now).await.ok()?;
         Some(self.judge(snapshot))
     }
 
-    /// The rows of an edition, with the reserves of Aave on chain 196 that it does not list.
-    /// Without a node that answers they are the edition's alone.
+    /// The rows of an edition, plus the reserves of Aave on chain 196, which the edition does not
+    /// list. If no node answers, only the edition's rows.
     pub(crate) async fn with_reserves(&self, edition: &Edition) -> Arc<Vec<Market>> {
         let asked = self.aave.markets(Some(RESERVES_AGE));
         let Ok(Ok(reserves)) = tokio::time::timeout(RESERVES_PATIENCE, asked).await else {
@@ -141,28 +141,28 @@ impl Defi {
 }
 
 impl Edition {
-    /// Its sources into `report`.
+    /// Adds the edition's sources to `report`.
     pub(crate) fn count_in(&self, report: &mut SourceReport) {
         let sources = self.snapshot.provenance();
-        report.got(Sourced { value: (), sources });
+        report.accept(Sourced { value: (), sources });
     }
 
-    /// It as a part of an answer.
+    /// The edition as a part of an answer.
     pub(crate) fn part(&self, name: &'static str) -> Part {
         Part::of(name, &self.snapshot.sources, EDITION_FRESH_SECONDS)
     }
 
-    /// Its name.
+    /// The edition's id.
     pub(crate) fn snapshot_id(&self) -> &str {
         &self.snapshot.snapshot_id
     }
 
-    /// When its gathering began.
+    /// When the edition's gathering began.
     pub(crate) fn as_of(&self) -> Timestamp {
         self.snapshot.as_of
     }
 
-    /// How many pools the source had, shown or not.
+    /// How many pools the source listed, shown or not.
     pub(crate) fn seen(&self) -> u64 {
         self.snapshot.value.seen
     }

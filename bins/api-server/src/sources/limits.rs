@@ -1,4 +1,4 @@
-//! Budgets and quotas of the upstreams: where quotas are kept, and what operators see of both.
+//! Budgets and quotas of the upstreams: where the counters are stored, and the metrics of both.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use storage::SqliteStore;
 
 use super::Sources;
 
-/// Keeps what is used of all limits in `store`.
+/// Keeps the counters of all limits in `store`.
 pub(super) async fn keep_limits(sources: &Sources, store: &Arc<SqliteStore>) {
     let store: Arc<dyn QuotaStore> = store.clone();
     for source in sources.all() {
         if let Err(error) = source.keep_limits(store.clone()).await {
             // The next call that needs the counter tries again, and is refused without it.
             let upstream = source.spec().name;
-            tracing::error!(upstream, %error, "what is used of an upstream's limits is not known");
+            tracing::error!(upstream, %error, "the counters of an upstream's limits cannot be read");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! News, and who talks of what.
+//! News and posts.
 
 use data_sources::alternative_me::AlternativeMe;
 use data_sources::coindesk::Coindesk;
@@ -15,16 +15,16 @@ use crate::answer::LastRendered;
 use crate::error::ServeError;
 use crate::snapshots::{Current, Snapshot};
 
-/// Who tells the news, and the hourly digest of them.
+/// The sources of news, and their hourly digest.
 #[derive(Debug)]
 pub(crate) struct News {
     pub(crate) desk: NewsDesk,
     /// The adapters behind the desk.
     pub(crate) feeds: NewsSources,
     pub(crate) lunarcrush: Lunarcrush,
-    /// What is gathered every hour.
+    /// The digest, gathered every hour.
     pub(crate) digest: Current<Digest>,
-    /// The digest as it was rendered last.
+    /// The last rendered digest.
     pub(crate) rendered: LastRendered<Snapshot<Digest>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which adapters are probed, and which routes rest on each.
+//! Which adapters are probed, and which routes depend on each.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ impl Sources {
         probe_all(&self.probed(), self.now(), &serves).await
     }
 
-    /// Asks every upstream again and again.
+    /// Asks every upstream periodically.
     pub(crate) async fn keep_probing(&self, every: Duration) {
         let now = || self.now();
         self.probes.keep(&self.probed(), every, now, &serves).await;
     }
 
-    /// The paths of the routes that read a source, or fall back on it.
+    /// The paths of the routes that read a source or fall back to it.
     #[must_use]
     pub fn serves(source: &str) -> Vec<&'static str> {
         serves(source)
@@ -74,14 +74,14 @@ impl Sources {
 
 /// Routes that read every perpetual, or one at every venue.
 const MARKETS: &[Operation] = &[FundingRates, TokenAlpha, TokenDeepDive, MegaReport];
-/// Routes that read the news; `/token-alpha` does while the source of symbols is away.
+/// Routes that read the news. `/token-alpha` reads it while the source of symbols is unavailable.
 const NEWS: &[Operation] = &[CryptoNews, FilteredNews, RwaPulse, MegaReport, TokenAlpha];
 const SCANS: &[Operation] = &[TokenSecurity, VetToken, TokenDeepDive];
 const BALANCES: &[Operation] = &[Portfolio, IdleCapital, YieldRecommendations];
 const CATALOGUES: &[Operation] = &[TokenDetails, TokenAlpha, TokenDeepDive];
 
-/// The operations that read a source, or fall back on it. A test holds it against what their
-/// answers name.
+/// The operations that read a source or fall back to it. A test compares them with the sources in
+/// their answers.
 const READERS: &[(&str, &[Operation])] = &[
     ("okx.market-price", &[Price, VetToken, TokenDeepDive]),
     (

@@ -1,4 +1,4 @@
-//! Who quotes, simulates and attests what wallets do.
+//! The services that quote, simulate and attest the actions of wallets.
 
 use alloy_primitives::B256;
 use calldata_checks::{BasisPoints, FeePolicy};
@@ -20,7 +20,7 @@ pub(crate) struct Rails {
     pub(crate) nodes: RpcReader,
 }
 
-/// The aggregator, and who asks it.
+/// The aggregator, and the name and fee under which it is asked.
 #[derive(Debug)]
 pub(crate) struct Aggregator {
     pub(crate) lifi: Lifi,
@@ -29,17 +29,17 @@ pub(crate) struct Aggregator {
 }
 
 impl Rails {
-    /// `fees` are those that plans are built with; without them the service asks by its name, and
-    /// for no fee.
+    /// `fees` are the fees in plans. Without them the service asks under its own name and for no
+    /// fee.
     pub(super) fn connect(
         connect: &Connect<'_>,
         fees: Option<&FeePolicy>,
     ) -> Result<Self, ServeError> {
-        let lifi = connect.one("lifi", |transport, said, clock| {
-            Lifi::new(transport, said.into(), clock)
+        let lifi = connect.one("lifi", |transport, settings, clock| {
+            Lifi::new(transport, settings.into(), clock)
         })?;
-        let circle = connect.one("circle", |transport, said, clock| {
-            Circle::new(transport, said.into(), clock)
+        let circle = connect.one("circle", |transport, settings, clock| {
+            Circle::new(transport, settings.into(), clock)
         })?;
         let own = fees.and_then(FeePolicy::own);
         let integrator = fees.map_or(connect.brand(), |fees| &fees.integrator);

@@ -1,4 +1,4 @@
-//! Whether a token can be trusted.
+//! Security of tokens.
 
 use data_sources::goplus::Goplus;
 use data_sources::okx::Okx;
@@ -6,7 +6,7 @@ use data_sources::okx::Okx;
 use super::connect::Connect;
 use crate::error::ServeError;
 
-/// Who scans tokens, and who knows their holders, pools and quotes.
+/// The scanners of tokens, and the sources of their holders, pools and quotes.
 #[derive(Debug)]
 pub(crate) struct Security {
     pub(crate) goplus: Goplus,

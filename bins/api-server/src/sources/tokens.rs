@@ -1,4 +1,4 @@
-//! Tokens: which there are, what they cost, what is known of them.
+//! Tokens: the lists of them, their prices, and their details.
 
 use data_sources::Token;
 use data_sources::coingecko::Coingecko;
@@ -23,7 +23,7 @@ pub(crate) struct Tokens {
     pub(crate) defillama: Defillama,
     pub(crate) dexscreener: Dexscreener,
     pub(crate) okx: Okx,
-    /// The list as it was rendered last, by the first row and the row after the last.
+    /// The last rendered list, by its first row and the row after the last.
     pub(crate) rendered: LastRendered<[Token], (usize, usize)>,
 }
 

@@ -9,7 +9,7 @@ use data_sources::yahoo::Yahoo;
 use super::connect::Connect;
 use crate::error::ServeError;
 
-/// Who knows yields, indices, volatility, currencies and commodities.
+/// The sources of yields, indices, volatility, currencies and commodities.
 #[derive(Debug)]
 pub(crate) struct Tradfi {
     pub(crate) cboe: Cboe,

@@ -8,24 +8,24 @@ use chain_reader::ChainReader;
 use custody::{Custody, Owner};
 use wallet_actions::{ListedProduct, WalletActions};
 
-/// Who holds the keys of sub-wallets, if anybody does.
+/// The custodian of sub-wallets' keys, if one is configured.
 #[derive(Clone, Default)]
 pub(crate) struct Wallets {
     pub(crate) custody: Option<Arc<dyn Custody>>,
-    /// What carries out actions, where custody and nodes are connected.
+    /// The executor of actions, if custody and nodes are connected.
     pub(crate) actions: Option<WalletActions>,
-    /// The chain on which calls are paid: an owner is a payer there.
+    /// The chain of payments. An owner is a payer on it.
     pub(crate) payer_chain: u64,
     /// The chains whose balances are shown.
     pub(crate) chains: Vec<u64>,
-    /// The products of the reviewed list. They are known without custody, too.
+    /// The products of the reviewed list. They are known without custody as well.
     pub(crate) reviewed: Arc<[ListedProduct]>,
-    /// The chains of those products that can be read, by id.
+    /// The readable chains of those products, by id.
     pub(crate) readers: BTreeMap<u64, ChainReader>,
 }
 
 impl Wallets {
-    /// The owner of a payer's sub-wallet: the payer itself, a contract wallet included.
+    /// The owner of a payer's sub-wallet: the payer itself, also when it is a contract wallet.
     pub(crate) fn owner(&self, payer: Address) -> Owner {
         Owner::new(self.payer_chain, payer)
     }

@@ -1,4 +1,4 @@
-//! Mandates, and the yields that they are checked with.
+//! Mandates, and the yields against which they are checked.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use yield_watch::Snapshot;
 use super::{EDITION_FRESH_SECONDS, Sources};
 
 impl Sources {
-    /// With a place for mandates. They have the clock by which data ages.
+    /// Adds the store of mandates. They use the clock that ages data.
     #[must_use]
     pub fn with_mandates(mut self, store: Arc<dyn Store>) -> Self {
         let clock = self.context.clock().clone();
@@ -17,12 +17,12 @@ impl Sources {
         self
     }
 
-    /// The mandates, where they are kept.
+    /// The mandates, if they are stored.
     pub(crate) fn mandates(&self) -> Option<&Mandates> {
         self.mandates.as_ref()
     }
 
-    /// Whether the yields are gathered that mandates are checked with.
+    /// Whether the yields for checking mandates are gathered.
     pub(crate) fn gathers_yields(&self) -> bool {
         self.gathers.yields && self.defi.defillama.source().disabled().is_none()
     }
@@ -36,12 +36,12 @@ impl Yields for Sources {
             Some(Edition {
                 snapshot: Snapshot {
                     id: edition.snapshot_id().to_owned(),
-                    // In whole seconds, as the times of checks.
+                    // In whole seconds, like the times of checks.
                     taken_at: Timestamp::from_second(taken_at.as_second()).unwrap_or(taken_at),
                     max_age_seconds: EDITION_FRESH_SECONDS,
                 },
                 markets: match self.wallets.actions {
-                    // What wallets can move into is read from the chain as well.
+                    // Products that wallets can move into are read from the chain as well.
                     Some(_) => self.defi.with_reserves(&edition).await,
                     None => edition.markets.clone(),
                 },

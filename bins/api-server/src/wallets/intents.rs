@@ -1,4 +1,4 @@
-//! `GET /intents/{id}`: how far an action has come, free of charge, for whoever has its id.
+//! `GET /intents/{id}`: the progress of an action, free of charge for everyone who knows its id.
 
 use http::StatusCode;
 use http::header;
@@ -7,10 +7,10 @@ use http_edge::RequestId;
 use route_catalog::ErrorCode;
 use wallet_actions::{IntentId, WalletActions};
 
-use super::shown;
+use super::intent_view;
 use crate::reply::{self, ErrorReply, NO_STORE, Reply};
 
-/// Where intents are.
+/// The path prefix of intents.
 pub(crate) const PREFIX: &str = "/intents/";
 
 /// Answers a `GET` or `HEAD` below [`PREFIX`].
@@ -21,7 +21,7 @@ pub(crate) async fn answer(parts: &Parts, actions: Option<&WalletActions>, id: R
     };
     match actions.find(&intent).await {
         Ok(Some(intent)) => {
-            let mut reply = reply::json(StatusCode::OK, shown(&intent).to_string());
+            let mut reply = reply::json(StatusCode::OK, intent_view(&intent).to_string());
             reply.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
             reply
         }

@@ -1,19 +1,18 @@
-//! Moves of mandates that act, over the actions of sub-wallets.
+//! Moves money for acting mandates, with the actions of sub-wallets.
 //!
-//! A move out of a product is two intents: the end of the deposit, then a deposit of what arrived.
-//! A move of idle money is the second one alone. Nothing is kept here. Every answer follows from
-//! the intents and from the orders that were forbidden, so a process that was killed at any point
-//! goes on where the records stand.
+//! A move out of a product consists of two intents: the withdrawal, then a deposit of the amount
+//! that arrived. A move of idle money is the deposit alone. The mover stores nothing. Every answer
+//! follows from the intents and from the forbidden orders, so a process that was killed at any
+//! point resumes from the records.
 //!
-//! An intent is found by a digest of the key of its move and of its half. An order that is refused
-//! for good, or cancelled, is forbidden before the answer is given: nothing that comes later begins
-//! it.
+//! An intent is found by a digest of its move's key and its half. An order that is refused for good
+//! or cancelled is forbidden before the answer is given, so nothing can begin it later.
 
 mod amounts;
-mod asked;
+mod first_half;
 mod halves;
 mod holdings;
-mod kept;
+mod record;
 
 use std::sync::{Arc, Weak};
 
@@ -27,35 +26,35 @@ use wallet_actions::{
 use watch_server::{Holdings, MoveState, Mover, MoverError, MoverFuture, Stop, Yields};
 use yield_watch::{Mandate, MoveKey, MoveOutcome, Proposal};
 
-use self::kept::{Half, KeptMove};
+use self::record::{Half, MoveRecord};
 
-/// The reason under which an order is forbidden that its owner has cancelled.
+/// The reason that is recorded when an owner cancels an order.
 const CANCELLED: &str = "cancelled";
-/// The oldest intents that are looked at for a half that is left: a move is over within the age of
+/// The oldest intents that are searched for an unfinished half. A move ends within the age limit of
 /// its yields.
 const MOVE_SECONDS: u64 = 86_400;
-/// Intents of one owner that are looked at, at most.
+/// The most intents of one owner that are searched.
 const MOST_INTENTS: u32 = 200;
 
-/// What tokens are worth.
+/// Prices of tokens.
 pub trait TokenPrices: Send + Sync + 'static {
-    /// A whole token in US dollars; `None` where no price can be read, or only an old or doubtful
-    /// one.
+    /// The price of a whole token in US dollars. `None` when the price is unavailable, old or
+    /// doubtful.
     fn usd(&self, chain_id: u64, token: Address) -> PortFuture<'_, Option<Decimal>>;
 }
 
-/// Moves the money of mandates that act from their owners' sub-wallets.
+/// Moves the money of acting mandates within their owners' sub-wallets.
 pub struct WalletMover {
     actions: WalletActions,
-    /// Whoever gathers the yields owns the mandates, which own the mover.
+    /// A weak reference: the sources of yields own the mandates, which own the mover.
     yields: Weak<dyn Yields>,
     prices: Arc<dyn TokenPrices>,
-    /// One at a time decides what begins next for an owner's wallet.
+    /// Only one caller at a time decides what an owner's wallet begins next.
     turns: Turns,
 }
 
 impl WalletMover {
-    /// Over the actions of wallets. Without yields nothing begins.
+    /// Makes a mover over the actions of wallets. Without yields nothing begins.
     #[must_use]
     pub fn new(
         actions: WalletActions,
@@ -87,7 +86,7 @@ impl WalletMover {
     async fn begin(&self, mandate: &Mandate, asked: &Proposal) -> Result<MoveState, MoverError> {
         let key = &asked.key;
         let owner = owner_of(mandate)?;
-        if let Some(state) = self.stands(key).await? {
+        if let Some(state) = self.state_of(key).await? {
             return Ok(state);
         }
         let _turn = self.turns.take(owner.address()).await;
@@ -106,13 +105,13 @@ impl WalletMover {
         let refused = match Box::pin(self.order(owner, asked)).await? {
             Ok(order) => match Box::pin(self.begin_judged(&order)).await {
                 Ok(intent) => {
-                    tracing::info!(%key, intent = %intent.id, "a move of a mandate has begun");
+                    tracing::info!(%key, intent = %intent.id, "the move of a mandate has begun");
                     return Ok(MoveState::UnderWay);
                 }
                 Err(Refused::Forbidden(reason)) => reason,
                 Err(refused) if is_passing(&refused) => return Err(unknown(&reason_of(&refused))),
                 Err(refused) => {
-                    tracing::info!(%key, %refused, "a move of a mandate is refused");
+                    tracing::info!(%key, %refused, "the move of a mandate is refused");
                     reason_of(&refused)
                 }
             },
@@ -126,10 +125,10 @@ impl WalletMover {
         Ok(MoveState::Ended(never_begun(&forbidden.reason)))
     }
 
-    /// Begins the first half, if the second one would be taken now: money does not leave a product
-    /// for one that is paused.
+    /// Begins the first half if the second half would be accepted now. Otherwise money could leave
+    /// a product for one that is paused.
     async fn begin_judged(&self, order: &Order) -> Result<Intent, Refused> {
-        if let (Action::Divest(_), Some(second)) = (&order.action, asked::second_of(order)) {
+        if let (Action::Divest(_), Some(second)) = (&order.action, first_half::second_of(order)) {
             self.actions.judge_deposit(&second).await?;
         }
         self.actions.begin(order).await
@@ -158,13 +157,13 @@ impl WalletMover {
         match signed.map_err(|refused| unknown(&reason_of(&refused)))? {
             true => Ok(Stop::TooLate),
             false if first.state.is_over() => Ok(Stop::Stopped),
-            // It is about to be handed over to be signed: the next question tells.
+            // The order is about to be signed: the next request shows the result.
             false => Err(unknown("about_to_be_signed")),
         }
     }
 
-    /// Whether the wallet does nothing else, and no move of it has a half left. Whoever asks holds
-    /// the owner's turn, or only reads.
+    /// Checks that the wallet does nothing else and that none of its moves is half done. The caller
+    /// holds the owner's turn, or only reads.
     async fn is_free(&self, owner: Owner) -> Result<(), MoverError> {
         let busy = self.actions.busy(owner).await;
         if busy
@@ -177,13 +176,14 @@ impl WalletMover {
         let since = now.saturating_sub(MOVE_SECONDS);
         let intents = self.actions.of_owner(owner, since, MOST_INTENTS).await;
         for intent in intents.map_err(store)? {
-            let Some(kept) = KeptMove::of(&intent).filter(|kept| kept.valid_until > now) else {
+            let Some(record) = MoveRecord::of(&intent).filter(|record| record.valid_until > now)
+            else {
                 continue;
             };
-            if kept.half != Half::First || !kept.leaves || intent.state != State::Completed {
+            if record.half != Half::First || !record.leaves || intent.state != State::Completed {
                 continue;
             }
-            let second = Half::Second.payment_of(&kept.key);
+            let second = Half::Second.payment_of(&record.key);
             let begun = self.actions.of_payment(second).await.map_err(store)?;
             let forbidden = self.actions.forbidden(second).await.map_err(store)?;
             if begun.is_none() && forbidden.is_none() {
@@ -212,7 +212,7 @@ impl Mover for WalletMover {
     }
 
     fn state<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Option<MoveState>> {
-        Box::pin(self.stands(key))
+        Box::pin(self.state_of(key))
     }
 
     fn cancel<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Stop> {
@@ -228,7 +228,7 @@ impl std::fmt::Debug for WalletMover {
     }
 }
 
-/// The owner of a mandate, whose account is kept in lower case.
+/// The owner of a mandate, whose account is stored in lower case.
 fn owner_of(mandate: &Mandate) -> Result<Owner, MoverError> {
     let account = mandate.owner.strip_prefix("eip155:");
     let parts = account.and_then(|account| account.split_once(':'));
@@ -238,7 +238,7 @@ fn owner_of(mandate: &Mandate) -> Result<Owner, MoverError> {
     owner.ok_or_else(|| unknown("owner_unreadable"))
 }
 
-/// How a move ended of which nothing was begun.
+/// The outcome of a move that never began.
 fn never_begun(reason: &str) -> MoveOutcome {
     let reason = reason.to_owned();
     match reason == CANCELLED {
@@ -247,22 +247,22 @@ fn never_begun(reason: &str) -> MoveOutcome {
     }
 }
 
-/// The last transaction of an intent that stands in a block.
+/// The last transaction of an intent that is in a block.
 fn last_transaction(intent: &Intent) -> Option<alloy_primitives::B256> {
-    let mut stands = intent
+    let mut landed = intent
         .steps
         .iter()
         .rev()
         .filter_map(|step| step.status.at());
-    stands.next().map(|at| at.transaction)
+    landed.next().map(|at| at.transaction)
 }
 
-/// Whether the same order may be taken later.
+/// Whether the same order may be accepted later.
 const fn is_passing(refused: &Refused) -> bool {
     matches!(refused, Refused::Busy(_) | Refused::Unavailable { .. })
 }
 
-/// The stable name of the reason of a refusal.
+/// The stable name of a refusal's reason.
 fn reason_of(refused: &Refused) -> String {
     match refused {
         Refused::Invalid {

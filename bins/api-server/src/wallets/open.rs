@@ -14,8 +14,7 @@ use crate::Sources;
 use crate::config::Config;
 use crate::error::ServeError;
 
-/// The chains on which wallets can act by a configuration: those of wallets that nodes are
-/// configured for.
+/// The chains on which wallets can act: the chains of wallets that have configured nodes.
 pub(crate) fn acting_chains(config: &Config) -> impl Iterator<Item = u64> + '_ {
     let wallets = config.custody.iter().flat_map(|_| &config.wallets.chains);
     wallets.copied().filter(|chain_id| {
@@ -26,21 +25,21 @@ pub(crate) fn acting_chains(config: &Config) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
-/// Who moves the money of mandates that act: wherever wallets act and mandates are kept.
+/// Makes the mover for acting mandates, if wallets act and mandates are stored.
 pub(crate) fn mover(sources: &Arc<Sources>) -> Option<WalletMover> {
     let actions = sources.wallets.actions.clone()?;
     let prices = Arc::new(NativePrices::new(sources));
-    // The sources own the mandates, and those the mover.
+    // The sources own the mandates, which own the mover.
     let yields: Weak<Sources> = Arc::downgrade(sources);
     sources.mandates()?;
     Some(WalletMover::new(actions, yields, prices))
 }
 
-/// Starts the actions of wallets, and goes on with what an earlier process has left. `None` without
-/// a chain to act on.
+/// Starts the actions of wallets and resumes those that an earlier process left open. `None`
+/// without a chain to act on.
 ///
 /// # Errors
-/// Records that cannot be opened; a fee configuration that cannot be used.
+/// Records that cannot be opened, or a fee configuration that cannot be used.
 pub(crate) fn open(
     config: &Config,
     custody: &Arc<dyn Custody>,

@@ -1,10 +1,10 @@
-//! What owners have paid to the service.
+//! The sums that owners have paid to the service.
 
 use custody::Owner;
 use gas_funding::{PaidTotals, PortFuture};
 use ledger::PaidSums;
 
-/// The sums that the ledger keeps. An owner is a payer on the chain that calls are paid on.
+/// The sums of the ledger. An owner is a payer on the payment chain.
 #[derive(Debug, Clone)]
 pub struct PaidByOwners {
     sums: PaidSums,
@@ -12,7 +12,7 @@ pub struct PaidByOwners {
 }
 
 impl PaidByOwners {
-    /// Over the sums of a ledger, for payers on this chain.
+    /// Reads the sums of a ledger, for payers on this chain.
     #[must_use]
     pub fn new(sums: PaidSums, payer_chain: u64) -> Self {
         Self { sums, payer_chain }
@@ -22,13 +22,13 @@ impl PaidByOwners {
 impl PaidTotals for PaidByOwners {
     fn paid(&self, owner: Owner) -> PortFuture<'_, Option<u64>> {
         Box::pin(async move {
-            // Whoever is nobody's payer has paid nothing.
+            // An owner on another chain cannot be a payer and has paid nothing.
             if owner.chain_id() != self.payer_chain {
                 return Some(0);
             }
             let sum = self.sums.paid(owner.address()).await;
             sum.inspect_err(|error| {
-                tracing::warn!(code = error.code(), %error, "what an owner has paid cannot be read");
+                tracing::warn!(code = error.code(), %error, "the sum of an owner's payments cannot be read");
             })
             .ok()
         })

@@ -1,5 +1,5 @@
 //! Plans of swaps and bridges. Each is built from a quote, judged by the checks of its rail, and
-//! judged once more from its own bytes: only the steps of the second judgement are handed out.
+//! judged again from its own bytes. Only the steps of the second judgement are returned.
 
 mod bridge;
 mod home_swap;
@@ -34,17 +34,17 @@ pub struct WalletPlans {
     defillama: Defillama,
     rails: Arc<Rails>,
     unreviewed: Arc<Unreviewed>,
-    /// Without rules there are swaps on the home chain, and nothing else.
+    /// Without rules only swaps on the home chain are planned.
     rules: Option<PlanRules>,
     clock: Arc<dyn Clock>,
 }
 
 impl WalletPlans {
-    /// Over the upstreams of a configuration, by its `[plans]`.
+    /// Makes plans with the upstreams of a configuration and its `[plans]`.
     ///
     /// # Errors
-    /// [`ServeError`] that names the key of the fee configuration, or of another rule of plans,
-    /// that cannot be used.
+    /// [`ServeError`] names the key of the fee configuration, or of another rule of plans, that
+    /// cannot be used.
     pub fn new(config: &Config, sources: &Sources) -> Result<Self, ServeError> {
         let rules = fees::rules(config).map_err(ServeError::Fees)?;
         Ok(Self {
@@ -65,7 +65,7 @@ impl WalletPlans {
     fn moment(&self) -> Result<Moment, Refusal> {
         let mut entropy = [0; 32];
         getrandom::fill(&mut entropy).map_err(|_| {
-            let message = "the system gives no random bytes";
+            let message = "the system has no random bytes";
             Refusal::new(Refusal::ENTROPY_UNAVAILABLE, message)
         })?;
         let millis = u64::try_from(self.clock.now().as_millisecond());
@@ -78,7 +78,7 @@ impl WalletPlans {
     fn rules(&self, rail: Rail) -> Result<&PlanRules, Refusal> {
         self.rules.as_ref().ok_or_else(|| {
             let message = format!(
-                "no {} is planned here: plans.fee_config is not set",
+                "this server plans no {}: plans.fee_config is not set",
                 rail.as_str()
             );
             Refusal::new(Refusal::CHAIN_UNSUPPORTED, message)
@@ -127,12 +127,12 @@ impl Plans for WalletPlans {
     }
 }
 
-/// A request in the arguments of the agent rail.
+/// Makes a request from arguments of the agent rail.
 fn request(rail: Rail, arguments: &Value) -> Result<Request, Refusal> {
     Request::parse(rail, &arguments.to_string())
 }
 
-/// The steps of a plan, as they are carried out. The checks have seen that none carries coins.
+/// The steps of a plan for execution. The checks ensure that no step carries coins.
 fn steps(steps: &[Step]) -> Vec<PlannedStep> {
     steps.iter().map(step).collect()
 }
@@ -149,7 +149,7 @@ fn step(step: &Step) -> PlannedStep {
     }
 }
 
-/// What proves the judgement of a verified plan.
+/// The proof of a verified plan's judgement.
 fn evidence(verified: &Verified, artifact_id: &str) -> Value {
     json!({
         "rail": verified.rail().as_str(),
@@ -165,7 +165,7 @@ fn names(report: &CheckReport) -> Vec<&str> {
     held.map(|assertion| assertion.name).collect()
 }
 
-/// What a verified plan cannot lack.
+/// The refusal for a verified plan that lacks a required field.
 fn unreadable(what: &str) -> Refusal {
     Refusal::new(
         Refusal::PLAN_MALFORMED,

@@ -1,4 +1,4 @@
-//! What tokens and the chains' own coins are worth.
+//! Prices of tokens and of the chains' own coins.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use readings::defi::chains::gas_coin;
 use super::TokenPrices;
 use crate::Sources;
 
-/// Oldest price that is used.
+/// The greatest age of a price.
 const PRICE_AGE: Duration = Duration::from_secs(60);
 
-/// A whole token in US dollars. A stale or doubtful price is none.
+/// The price of a whole token in US dollars. A stale or doubtful price is an error.
 ///
 /// # Errors
 /// Why there is no price, for logs.
@@ -37,14 +37,14 @@ pub(crate) async fn token_usd(
     price.map_err(|_| "it has too many digits".to_owned())
 }
 
-/// Prices of tokens, and of the coins that pay gas by the token that stands for each of them.
+/// Prices of tokens, and of the coins that pay gas. Each coin has the price of its wrapped token.
 pub struct NativePrices {
     defillama: Defillama,
     clock: Arc<dyn Clock>,
 }
 
 impl NativePrices {
-    /// Over the upstreams.
+    /// Uses the upstreams of these sources.
     #[must_use]
     pub fn new(sources: &Sources) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Why an action was not begun, as callers are told.
+//! Errors of actions that were not begun or had no effect.
 
 use route_catalog::ErrorCode;
 use serde_json::json;
@@ -6,7 +6,7 @@ use wallet_actions::{FundsRequired, Intent, PlanCause, PlanRefused, Refused, who
 
 use crate::reply::ErrorReply;
 
-/// Seconds after which a busy wallet is asked again.
+/// Seconds to wait for a busy wallet.
 const SOON: u64 = 5;
 
 /// The error of an action that was not begun. Nothing was signed, and nothing is charged.
@@ -44,7 +44,7 @@ pub(crate) fn refused(refused: &Refused) -> ErrorReply {
             .detail("intent_id", running.as_str())
             .retry_after(SOON),
         Refused::Unavailable { reason, .. } => {
-            tracing::warn!(reason, %refused, "a wallet action cannot be begun");
+            tracing::warn!(reason, %refused, "a wallet action cannot begin");
             ErrorReply::new(ErrorCode::UpstreamUnavailable, message).detail("reason", *reason)
         }
         _ => ErrorReply::new(ErrorCode::Internal, message),
@@ -91,7 +91,7 @@ fn plan_refused(plan: &PlanRefused) -> ErrorReply {
     }
 }
 
-/// The error of an action that came to its end without effect.
+/// The error of an action that ended without effect.
 pub(crate) fn without_effect(intent: &Intent) -> ErrorReply {
     let reason = intent
         .halted
@@ -106,8 +106,8 @@ pub(crate) fn without_effect(intent: &Intent) -> ErrorReply {
         _ => ErrorCode::UpstreamUnavailable,
     };
     let message = match reason.as_str() {
-        "coin_price_unavailable" => "the action did nothing: no price of the chain's coin can be \
-             read, and at the most that it can be worth a budget does not cover the gas"
+        "coin_price_unavailable" => "the action did nothing: the price of the chain's coin is \
+             unavailable, and at the highest price that is assumed instead, a budget does not cover the gas"
             .to_owned(),
         _ => format!("the action did nothing: {reason}"),
     };

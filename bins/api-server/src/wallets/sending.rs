@@ -1,5 +1,5 @@
-//! The one sender of everything that accounts of callers send: plans under the fence, and wallet
-//! actions. One account on one chain has one sender, or two would use the same nonce.
+//! The only sender for accounts of callers: it sends plans under the fence, and wallet actions. One
+//! account on one chain must have one sender, because two senders would use the same nonce.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,26 +25,26 @@ use crate::Sources;
 use crate::config::Config;
 use crate::error::ServeError;
 
-/// How long a node is waited for.
+/// The time limit of a node.
 const NODE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What transactions of accounts are sent with.
+/// The parts that send transactions of accounts.
 #[derive(Clone)]
 pub(crate) struct Sending {
     pub(crate) sender: Sender,
     pub(crate) turns: Turns,
     /// The chains of wallet actions.
     pub(crate) chains: Vec<ChainReader>,
-    /// The account that tops others up for gas.
+    /// The account that tops up others for gas.
     gas_account: Option<Address>,
 }
 
 impl Sending {
-    /// The sender over the nodes of these chains: that of the fence, if it sends, and those of
-    /// wallets as far as nodes of theirs are configured. `None` without any chain.
+    /// Opens the sender over the nodes of its chains: the chain of the fence, if the fence sends,
+    /// and the wallets' chains that have configured nodes. `None` without any chain.
     ///
     /// # Errors
-    /// A key of the configuration that cannot be used; records that cannot be opened.
+    /// A key of the configuration that cannot be used, or records that cannot be opened.
     pub(crate) fn open(config: &Config, fence: Option<u64>) -> Result<Option<Self>, ServeError> {
         let mut networks = BTreeMap::new();
         let mut chains = Vec::new();
@@ -76,8 +76,8 @@ impl Sending {
         let records = SqliteStore::open(path.with_extension("fence-sender.db"));
         let records = Arc::new(records.map_err(ServeError::Records)?);
         let options = Options {
-            // Beside the ledger, which this server has claimed for itself: whoever had a lane has
-            // ended.
+            // The lanes are stored beside the ledger, which this server has locked, so their former
+            // holder has ended.
             takeover: Takeover::AtOnce,
             ..Options::default()
         };
@@ -91,11 +91,11 @@ impl Sending {
         }))
     }
 
-    /// Who gives accounts coins for gas: one for the plans of the fence and the actions of wallets,
-    /// with one book. What both were given by servers that had a book for each counts in it.
+    /// Makes the funding of gas, one for the plans of the fence and the actions of wallets, with
+    /// one book. It counts the top-ups of earlier servers, which had a book for each.
     ///
     /// # Errors
-    /// A book that cannot be opened, or that another server has.
+    /// A book that cannot be opened or is locked by another server.
     pub(crate) fn funding(
         &self,
         config: &Config,
@@ -144,7 +144,7 @@ fn network(config: &Config, chain_id: u64, nodes: &[Arc<dyn Transport>]) -> Netw
         id: chain_id,
         nodes: nodes.iter().map(node).collect(),
         policy: Policy {
-            // Each request brings its own number.
+            // Each request sets its own number.
             confirmations: config.chains.confirmations(chain_id).unwrap_or(1),
             block_time: config.chains.block_time(chain_id).unwrap_or(usual),
             ..Policy::default()
@@ -152,7 +152,7 @@ fn network(config: &Config, chain_id: u64, nodes: &[Arc<dyn Transport>]) -> Netw
     }
 }
 
-/// The nodes of a chain that has to have some.
+/// The nodes of a chain that must have some.
 ///
 /// # Errors
 /// A chain without nodes in the configuration.
@@ -160,14 +160,14 @@ pub(crate) fn nodes(config: &Config, chain_id: u64) -> Result<Vec<Arc<dyn Transp
     let nodes = configured(config, chain_id)?;
     if nodes.is_empty() {
         let message =
-            "is missing: plans are sent on this chain, and nothing is sent that is not read back";
+            "is missing: plans are sent on this chain, and every transaction must be read back";
         return Err(problem(&format!("chains.{chain_id}.rpc_urls"), message));
     }
     Ok(nodes)
 }
 
-/// The sources with the products of the reviewed list. A chain of theirs can be read when nodes are
-/// configured for it.
+/// Adds the products of the reviewed list to the sources. A chain of theirs can be read when it has
+/// configured nodes.
 ///
 /// # Errors
 /// A node whose address cannot be used.
@@ -189,7 +189,7 @@ pub(crate) fn with_products(
     Ok(sources.with_products(products, readers))
 }
 
-/// The nodes of a chain, as far as some are configured and not recorded.
+/// The nodes of a chain that are configured and not recordings.
 fn configured(config: &Config, chain_id: u64) -> Result<Vec<Arc<dyn Transport>>, ServeError> {
     let key = format!("chains.{chain_id}.rpc_urls");
     let table = config.chains.0.get(&chain_id.to_string());

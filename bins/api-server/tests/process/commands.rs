@@ -69,7 +69,7 @@ fn the_demo_shows_its_steps_and_ends() {
     assert_eq!(
         headings[5..],
         [
-            "6. A grant that its owner signs offline",
+            "6. A grant, signed offline by its owner",
             "7. A plan, and the agent's order for it",
             "8. Three steps, each in a sealed block before the next",
             "9. The owner ends it in the middle of a second plan",

@@ -362,10 +362,9 @@ fn the_environment_wins_over_the_file() {
         stdout.contains(&format!("paid to {payee}, settled by onchain")),
         "{stdout}"
     );
-    // What stands in every challenge and cannot be paid, and what is refused without a key or a
-    // wallet.
+    // The scheme that no payment can use, and the routes that lack a key or a custodian.
     for line in [
-        "aggr_deferred stands in every challenge and can never be paid in mode onchain",
+        "every challenge offers aggr_deferred, but mode onchain can never settle it",
         "POST /swap is not served here: no_upstream_configured (needs upstreams.okx.enabled)",
         "POST /auto-swap is not served here: no_custody_connected",
     ] {

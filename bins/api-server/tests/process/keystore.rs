@@ -138,7 +138,7 @@ fn an_instance_of_web3signer_has_an_account_and_is_alone() {
     assert_refused(
         &format!("{usual}{account}"),
         &[("SVC__SETTLEMENT__PRIVATE_KEY", &key)],
-        &["settlement.web3signer_url: a key is named beside it: only one pays the gas"],
+        &["settlement.web3signer_url: a key is set as well, but only one key pays the gas"],
     );
     let wrong =
         format!("{PAYEE}{ONCHAIN}{account}settlement.web3signer_url = 'unix:///{MARKER}'\n");

@@ -1,4 +1,4 @@
-//! `[credit]`: what work may cost that nobody has paid for.
+//! `[credit]`: limits for work that nobody has paid for yet.
 
 use route_catalog::{Operation, WorkClass};
 use serde::Deserialize;
@@ -9,36 +9,36 @@ use crate::config::Problem;
 
 /// `[credit]`. Amounts are millionths of a dollar.
 ///
-/// A payer's settled payments earn credit and work that ends uncharged spends it. Payers without
+/// A payer's settled payments earn credit, and work that ends uncharged spends it. Payers without
 /// credit share a pool. While the pool is empty, each client address still has a small share of its
+/// own.
 /// own.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CreditSection {
-    /// What one request to a data upstream costs, tries included, in a call that ends uncharged.
+    /// The cost of one request to a data upstream, retries included, in a call that ends uncharged.
     #[serde(deserialize_with = "lenient::scalar")]
     pub upstream_call_micro_usd: u64,
-    /// What one payment costs that was sent to the chain or the facilitator for verification and
-    /// not settled.
+    /// The cost of one payment that was sent to the chain or the facilitator for verification and
+    /// was not settled.
     #[serde(deserialize_with = "lenient::scalar")]
     pub verification_micro_usd: u64,
-    /// What one request to a model costs, tries included, in a call that ends uncharged.
+    /// The cost of one request to a model, retries included, in a call that ends uncharged.
     #[serde(deserialize_with = "lenient::scalar")]
     pub model_call_micro_usd: u64,
-    /// What one settlement transaction of the server's own account costs that moved no money.
+    /// The cost of one settlement transaction of the server's own account that moved no money.
     #[serde(deserialize_with = "lenient::scalar")]
     pub transaction_micro_usd: u64,
-    /// The most that the pool of payers without credit holds. What is missing of it outlives a
-    /// restart.
+    /// The most that the pool of payers without credit holds. Its spent part survives a restart.
     #[serde(deserialize_with = "lenient::scalar")]
     pub pool_micro_usd: u64,
-    /// What the pool gains each second.
+    /// The pool's gain per second.
     #[serde(deserialize_with = "lenient::scalar")]
     pub pool_refill_micro_usd_per_second: u64,
     /// The most that one client address may spend while the pool is empty.
     #[serde(deserialize_with = "lenient::scalar")]
     pub address_share_micro_usd: u64,
-    /// What the share of an address gains each second.
+    /// The gain of an address's share per second.
     #[serde(deserialize_with = "lenient::scalar")]
     pub address_refill_micro_usd_per_second: u64,
     /// The most credit that one payer can hold.
@@ -68,7 +68,7 @@ impl CreditSection {
             if micro_usd == 0 {
                 problem(problems, key, "expected at least 1");
             }
-            // The store keeps signed 64-bit counters.
+            // The store uses signed 64-bit counters.
             if i64::try_from(micro_usd).is_err() {
                 problem(problems, key, format!("expected at most {}", i64::MAX));
             }
@@ -100,14 +100,13 @@ impl CreditSection {
             .upstream_call_micro_usd
             .saturating_add(self.verification_micro_usd);
         if self.address_share_micro_usd < least {
-            let message = format!(
-                "expected at least {least}: a verification and an upstream call have to fit"
-            );
+            let message =
+                format!("expected at least {least}: a verification and an upstream call must fit");
             problem(problems, "credit.address_share_micro_usd", message);
         }
     }
 
-    /// The operation whose call holds most before its work, and how much that is.
+    /// The operation whose call reserves most before its work, and that amount.
     fn dearest(&self) -> (Operation, u64) {
         let held = |operation: Operation| {
             let calls = operation.most_calls();
@@ -130,7 +129,7 @@ impl CreditSection {
             .unwrap_or((Operation::Swap, 0))
     }
 
-    /// What one uncharged piece of work costs, by key.
+    /// The cost of each kind of uncharged work, by key.
     fn costs(&self) -> [(&'static str, u64); 4] {
         [
             (
@@ -195,7 +194,7 @@ mod tests {
         );
     }
 
-    /// A call that no purse can hold would never be served to anybody.
+    /// A call that exceeds every purse would never be served.
     #[test]
     fn the_dearest_call_has_to_fit_into_the_pool_and_under_the_cap() {
         let usual = CreditSection::default();
@@ -230,7 +229,7 @@ mod tests {
         assert_eq!(
             problems(&section),
             [
-                "credit.address_share_micro_usd: expected at least 200: a verification and an upstream call have to fit"
+                "credit.address_share_micro_usd: expected at least 200: a verification and an upstream call must fit"
             ]
         );
     }

@@ -10,43 +10,43 @@ use server_config::{lenient, read_secret_file};
 use super::{Usd, problem};
 use crate::config::Problem;
 
-/// `[custody]`: who holds the keys of sub-wallets. Without the section there are no sub-wallets.
+/// `[custody]`: the custodian of sub-wallets' keys. Without the section there are no sub-wallets.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustodySection {
-    /// Who.
+    /// The kind of custodian.
     pub provider: CustodyProvider,
-    /// The folder of the wallets (`local`).
+    /// The folder of the wallets' files (`local`).
     #[serde(default)]
     pub directory: Option<PathBuf>,
-    /// The operator's secret, under which the wallets' files are encrypted (`local`).
+    /// The operator's secret, which encrypts the wallets' files (`local`).
     #[serde(default)]
     pub secret: Option<SecretString>,
-    /// The file that holds it.
+    /// The file that holds the secret.
     #[serde(default)]
     pub secret_file: Option<PathBuf>,
-    /// Where Turnkey answers (`turnkey`).
+    /// The URL of Turnkey's API (`turnkey`).
     #[serde(default)]
     pub base_url: Option<String>,
     /// The organisation that holds the keys (`turnkey`).
     #[serde(default)]
     pub organization_id: Option<String>,
-    /// The public half of the key that requests are stamped with (`turnkey`).
+    /// The public half of the API key that stamps requests (`turnkey`).
     #[serde(default)]
     pub api_public_key: Option<String>,
-    /// The private half (`turnkey`).
+    /// The private half of the API key (`turnkey`).
     #[serde(default)]
     pub api_private_key: Option<SecretString>,
-    /// The file that holds it.
+    /// The file that holds the private half.
     #[serde(default)]
     pub api_private_key_file: Option<PathBuf>,
 }
 
-/// Who holds keys.
+/// A kind of custodian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CustodyProvider {
-    /// This process, in encrypted files. It is no trusted execution environment.
+    /// This process, in encrypted files. It is not a trusted execution environment.
     Local,
     /// Turnkey, in its enclaves.
     Turnkey,
@@ -63,7 +63,7 @@ impl CustodySection {
         }
     }
 
-    /// A provider without anything that it needs.
+    /// A provider with no other key set.
     const fn of(provider: CustodyProvider) -> Self {
         Self {
             provider,
@@ -78,7 +78,7 @@ impl CustodySection {
         }
     }
 
-    /// What connects to Turnkey, if that is the provider and everything is there.
+    /// The settings for Turnkey, if it is the provider and all of them are set.
     pub(crate) fn turnkey(&self) -> Option<TurnkeyConfig> {
         if self.provider != CustodyProvider::Turnkey {
             return None;
@@ -120,7 +120,7 @@ impl CustodySection {
             ("custody.api_private_key_file", key),
         ] {
             if !is_there {
-                let message = "is missing: Turnkey knows this server by its organisation and API key \
+                let message = "is missing: Turnkey identifies this server by its organisation and API key \
                                (SVC__CUSTODY__API_PRIVATE_KEY in the place of the file)";
                 problem(problems, name, message);
             }
@@ -142,7 +142,7 @@ impl CustodySection {
         ];
         refuse(problems, foreign, "is for the provider \"turnkey\"");
         if self.directory.is_none() {
-            let message = "is missing: expected the folder that the wallets' files are kept in";
+            let message = "is missing: expected the folder for the wallets' files";
             problem(problems, "custody.directory", message);
         }
         if self.secret.is_none() && self.secret_file.is_none() {
@@ -153,8 +153,7 @@ impl CustodySection {
     }
 }
 
-/// Names the keys that are there and belong to another provider: what is not used is never passed
-/// over.
+/// Reports keys that belong to another provider, because no setting is ignored silently.
 fn refuse<const N: usize>(
     problems: &mut Vec<Problem>,
     keys: [(&str, bool); N],
@@ -165,29 +164,29 @@ fn refuse<const N: usize>(
     }
 }
 
-/// The most that any configuration lets the gas account give in a day.
+/// The highest daily limit that a configuration may set for the gas account.
 const MOST_TOPUPS: Usd = Usd::whole(10_000);
 
-/// `[wallets]`: what sub-wallets do, and who pays their gas.
+/// `[wallets]`: the actions of sub-wallets, and who pays their gas.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WalletsSection {
-    /// The chains whose balances a sub-wallet is shown with.
+    /// The chains whose balances a sub-wallet's answer shows.
     pub chains: Vec<u64>,
-    /// The reviewed contracts and functions that wallets' keys may call. A relative path starts at
-    /// the folder of this file.
+    /// The reviewed contracts and functions that wallets' keys may call. A relative path is
+    /// relative to the folder of the configuration file.
     pub reviewed: Option<PathBuf>,
-    /// The key of the account that tops sub-wallets up for gas; without one they pay from what they
-    /// hold.
+    /// The key of the account that tops up sub-wallets for gas. Without one they pay from their own
+    /// balance.
     pub gas_account_key: Option<SecretString>,
-    /// The file that holds it.
+    /// The file that holds the key.
     pub gas_account_key_file: Option<PathBuf>,
-    /// The most that it gives for one plan, in wei.
+    /// The largest top-up for one plan, in wei.
     #[serde(deserialize_with = "lenient::scalar")]
     pub gas_topup_most_wei: u64,
-    /// The most that it gives for the plans of one owner in a day.
+    /// The largest sum of top-ups for one owner's plans in a day.
     pub gas_topup_budget_usd: Usd,
-    /// The most that it gives for all plans in a day.
+    /// The largest sum of top-ups for all plans in a day.
     pub gas_topup_total_usd: Usd,
 }
 
@@ -224,17 +223,16 @@ impl WalletsSection {
         for chain in &self.chains {
             if !known.contains(chain) {
                 let message =
-                    format!("{chain} is no chain of sub-wallets: expected some of {known:?}");
+                    format!("{chain} is not a chain of sub-wallets: expected some of {known:?}");
                 problem(problems, "wallets.chains", message);
             }
         }
         if self.gas_topup_total_usd > MOST_TOPUPS {
-            let message = "expected at most 10000: a key of a server should not be able to give more in a day";
+            let message = "expected at most 10000: a key on a server should not be able to spend more in a day";
             problem(problems, "wallets.gas_topup_total_usd", message);
         }
         if self.gas_topup_budget_usd > self.gas_topup_total_usd {
-            let message =
-                "expected at most gas_topup_total_usd: one owner cannot be given more than all";
+            let message = "expected at most gas_topup_total_usd: one owner cannot get more than all owners together";
             problem(problems, "wallets.gas_topup_budget_usd", message);
         }
         if let Some(key) = &self.gas_account_key
@@ -250,7 +248,7 @@ impl WalletsSection {
 mod tests {
     use super::*;
 
-    fn said(section: &CustodySection) -> Vec<String> {
+    fn found(section: &CustodySection) -> Vec<String> {
         let mut problems = Vec::new();
         section.check(&mut problems);
         problems.iter().map(ToString::to_string).collect()
@@ -259,7 +257,7 @@ mod tests {
     #[test]
     fn each_provider_has_its_own_keys() {
         let local = CustodySection::local("wallets".into(), "secret".into());
-        assert_eq!(said(&local), [""; 0]);
+        assert_eq!(found(&local), [""; 0]);
         let turnkey = CustodySection {
             organization_id: Some("0a1b2c3d-0000-4000-8000-000000000001".to_owned()),
             api_public_key: Some(
@@ -268,7 +266,7 @@ mod tests {
             api_private_key: Some("33".repeat(32).into()),
             ..CustodySection::of(CustodyProvider::Turnkey)
         };
-        assert_eq!(said(&turnkey), [""; 0]);
+        assert_eq!(found(&turnkey), [""; 0]);
         assert!(turnkey.turnkey().is_some() && local.turnkey().is_none());
         let cases = [
             (
@@ -323,16 +321,16 @@ mod tests {
             ),
         ];
         for (section, expected) in cases {
-            let said = said(&section);
-            assert_eq!(said.len(), expected.len(), "{said:?}");
-            for (said, expected) in said.iter().zip(expected) {
-                assert!(said.starts_with(expected), "{said}");
+            let found = found(&section);
+            assert_eq!(found.len(), expected.len(), "{found:?}");
+            for (found, expected) in found.iter().zip(expected) {
+                assert!(found.starts_with(expected), "{found}");
             }
         }
     }
 
     #[test]
-    fn what_the_gas_account_gives_is_bounded() {
+    fn the_gas_account_has_limits() {
         for (of_owner, of_all, key) in [
             (2, 50, None),
             (50, 50, None),
@@ -347,9 +345,12 @@ mod tests {
             };
             let mut problems = Vec::new();
             section.check(&mut problems);
-            let said: Vec<String> = problems.iter().map(|it| format!("{it:?}")).collect();
-            assert_eq!(said.len(), usize::from(key.is_some()), "{said:?}");
-            assert!(said.concat().contains(key.unwrap_or_default()), "{said:?}");
+            let found: Vec<String> = problems.iter().map(|it| format!("{it:?}")).collect();
+            assert_eq!(found.len(), usize::from(key.is_some()), "{found:?}");
+            assert!(
+                found.concat().contains(key.unwrap_or_default()),
+                "{found:?}"
+            );
         }
     }
 }

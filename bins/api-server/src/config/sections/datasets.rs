@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use server_config::lenient;
 
-/// `[datasets]`: what this server gathers on a schedule. What it does not gather it does not sell.
+/// `[datasets]`: the datasets that this server refreshes on a schedule. It sells no other datasets.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DatasetsSection {

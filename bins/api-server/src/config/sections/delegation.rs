@@ -19,44 +19,45 @@ use super::problem;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DelegationSection {
-    /// The project that grants are bound to.
+    /// The project to which grants are bound.
     pub project_id: String,
-    /// Which instance of the service messages are for: 32 bytes of their domain.
+    /// The instance of the service for which messages are signed: 32 bytes of their domain.
     pub instance_salt: String,
-    /// The policy document. A relative path starts at the folder of this file.
+    /// The policy document. A relative path is relative to the folder of the configuration file.
     pub policy: Option<PathBuf>,
-    /// The digest that the document must have.
+    /// The required digest of the document.
     pub policy_digest: String,
-    /// The least that a plan takes.
+    /// The smallest plan that is accepted.
     pub min_order_usd: Usd,
-    /// What a plan's gas is taken to cost until its cost is known.
+    /// The assumed cost of a plan's gas until the real cost is known.
     pub gas_estimate_usd: Usd,
-    /// What the gas of one account's plans may cost in a day.
+    /// The daily limit for the gas of one account's plans.
     pub gas_budget_usd_per_account: Usd,
-    /// What the gas of all plans may cost in a day.
+    /// The daily limit for the gas of all plans.
     pub gas_budget_usd: Usd,
-    /// The key that redeems the delegations of `eoa7702` accounts and pays their gas; without one
-    /// the service takes no such grant.
+    /// The key that redeems the delegations of `eoa7702` accounts and pays their gas. Without one
+    /// the service accepts no such grant.
     pub redeemer_key: Option<SecretString>,
-    /// The file that holds it.
+    /// The file that holds the key.
     pub redeemer_key_file: Option<PathBuf>,
-    /// The project's own enforcer on the policy's chain; without one delegations are held by the
-    /// framework's own.
+    /// The project's own enforcer on the policy's chain. Without one the framework's own enforcers
+    /// restrict delegations.
     pub enforcer: Option<ConfiguredAddress>,
-    /// How many blocks stand above one that counts; that of the chain's own table when absent, and
-    /// 1 without either.
+    /// The confirmations that a block needs to count. Defaults to that of the chain's own table,
+    /// and to 1 without either.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
     /// How far a plan's minimum may be below what current prices promise, in basis points.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_deviation_bps: u16,
-    /// Writing requests that an address may send in a minute.
+    /// The most writing requests of one address in a minute.
     #[serde(deserialize_with = "lenient::scalar")]
     pub posts_per_minute: u32,
-    /// Reading requests that an address may send in a minute.
+    /// The most reading requests of one address in a minute.
     #[serde(deserialize_with = "lenient::scalar")]
     pub gets_per_minute: u32,
-    /// A key of the agent rail, so that both servers can share one file; not read here.
+    /// A key of the agent rail, so that both servers can share one file. This server does not read
+    /// it.
     pub status_url: Option<toml::Value>,
     /// As `status_url`.
     pub policy_name: Option<toml::Value>,
@@ -102,7 +103,7 @@ impl DelegationSection {
         read_secret_file("delegation.redeemer_key", key, file, problems);
     }
 
-    /// The address of the key that redeems.
+    /// The address of the redeeming key.
     pub(crate) fn redeemer(&self) -> Option<Address> {
         let key = self.redeemer_key.as_ref()?;
         Some(tx_sender::LocalKey::from_hex(key).ok()?.account())
@@ -113,7 +114,7 @@ impl DelegationSection {
         BasisPoints::new(self.max_deviation_bps).unwrap_or(BasisPoints::MAX)
     }
 
-    /// The 32 bytes of a key, in their one spelling.
+    /// Reads the 32 bytes of a key. Only one spelling is accepted.
     pub(crate) fn word(text: &str) -> Option<B256> {
         let digits = text.strip_prefix("0x")?;
         let is_canonical = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -123,7 +124,7 @@ impl DelegationSection {
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
         if self.project_id.is_empty() || Name::new(&self.project_id).is_err() {
             let message =
-                "expected the project's public id, in printable ASCII: every grant names it";
+                "expected the project's public id, in printable ASCII; every grant names it";
             problem(problems, "delegation.project_id", message);
         }
         for (key, text) in [
@@ -150,7 +151,8 @@ impl DelegationSection {
                 problem(problems, "delegation.enforcer", message);
             }
             Some(Ok(_)) if self.redeemer_key.is_none() && self.redeemer_key_file.is_none() => {
-                let message = "is of no use without delegation.redeemer_key_file: nobody redeems";
+                let message =
+                    "has no effect without delegation.redeemer_key_file, which redeems delegations";
                 problem(problems, "delegation.enforcer", message);
             }
             Some(Ok(_)) => {}
@@ -164,7 +166,7 @@ impl DelegationSection {
             problem(problems, "delegation.policy", message);
         }
         if self.gas_estimate_usd == Usd::micro(0) {
-            let message = "expected more than 0: without it the gas budgets bound nothing";
+            let message = "expected more than 0: otherwise the gas budgets limit nothing";
             problem(problems, "delegation.gas_estimate_usd", message);
         }
         for (key, budget) in [
@@ -190,12 +192,12 @@ impl DelegationSection {
     }
 }
 
-/// An amount of US dollars, to a millionth: a number, or text.
+/// An amount of US dollars in millionths; in TOML a number or text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Usd(u64);
 
 impl Usd {
-    /// Of millionths.
+    /// Makes an amount of millionths.
     #[must_use]
     pub const fn micro(micro: u64) -> Self {
         Self(micro)
@@ -205,7 +207,7 @@ impl Usd {
         Self(dollars.saturating_mul(1_000_000))
     }
 
-    /// In millionths.
+    /// The amount in millionths.
     #[must_use]
     pub const fn as_micro(self) -> u64 {
         self.0

@@ -1,4 +1,4 @@
-//! `[payment]`: to whom and in what the calls are paid.
+//! `[payment]`: the payee and the assets of payments.
 
 use route_catalog::Operation;
 use serde::Deserialize;
@@ -18,10 +18,10 @@ pub struct PaymentSection {
     /// `maxTimeoutSeconds` of every option.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_timeout_seconds: u64,
-    /// Seconds that a settlement may take; an authorization must outlive the work and this.
+    /// How many seconds a settlement may take. An authorization must outlive the work and this.
     #[serde(deserialize_with = "lenient::scalar")]
     pub settle_budget_seconds: u64,
-    /// The accepted assets in the order of the options.
+    /// The accepted assets, in the order of the options.
     #[serde(deserialize_with = "lenient::tables")]
     pub assets: Vec<AssetTable>,
 }
@@ -55,8 +55,8 @@ impl Default for PaymentSection {
 }
 
 impl PaymentSection {
-    /// What the service takes on every route; `None` without a receiving address, or with one that
-    /// cannot be read.
+    /// The payment terms of every route. `None` when the receiving address is missing or
+    /// unreadable.
     #[must_use]
     pub fn terms(&self) -> Option<Terms> {
         let assets = self.assets.iter().map(|asset| {
@@ -79,7 +79,7 @@ impl PaymentSection {
             None => problem(
                 problems,
                 "payment.pay_to",
-                "is missing: it is the address that receives every payment, and there is no default for that",
+                "is missing: this address receives every payment, so it has no default",
             ),
             Some(Ok(payee)) => {
                 if let Err(fault) = check_payee(payee) {
@@ -139,7 +139,7 @@ impl PaymentSection {
     }
 }
 
-/// The longest that the work behind any route may take.
+/// The longest work that any route allows, in seconds.
 fn longest_work_seconds() -> u64 {
     let budgets = Operation::ALL
         .iter()

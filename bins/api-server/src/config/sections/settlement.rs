@@ -27,54 +27,53 @@ pub struct SettlementSection {
     pub okx_base_url: String,
     /// The broker's API key.
     pub okx_api_key: Option<SecretString>,
-    /// A file that holds it.
+    /// A file that holds the key.
     pub okx_api_key_file: Option<PathBuf>,
     /// The broker's signing secret.
     pub okx_secret_key: Option<SecretString>,
-    /// A file that holds it.
+    /// A file that holds the secret.
     pub okx_secret_key_file: Option<PathBuf>,
     /// The broker's passphrase.
     pub okx_passphrase: Option<SecretString>,
-    /// A file that holds it.
+    /// A file that holds the passphrase.
     pub okx_passphrase_file: Option<PathBuf>,
     /// A JSON-RPC endpoint of the chain.
     pub rpc_url: Option<String>,
     /// The key that pays gas when the service settles by itself.
     pub private_key: Option<SecretString>,
-    /// A file that holds it.
+    /// A file that holds the key.
     pub private_key_file: Option<PathBuf>,
     /// The same key in an encrypted file (Web3 Secret Storage, version 3).
     pub keystore_file: Option<PathBuf>,
     /// The password of that file.
     pub keystore_password: Option<SecretString>,
-    /// A file that holds it.
+    /// A file that holds the password.
     pub keystore_password_file: Option<PathBuf>,
-    /// A Web3Signer instance of the chain, which holds the key of `gas_account`. The URL may hold a
-    /// key itself.
+    /// A Web3Signer instance of the chain, which holds the key of `gas_account`. The URL itself may
+    /// contain a key.
     pub web3signer_url: Option<SecretString>,
-    /// The account that pays gas. Checked against the key; without one the program's own signer
+    /// The account that pays gas. It must match the key. Without a key, the program's own signer
     /// signs for it.
     pub gas_account: Option<Address>,
-    /// The key of `keystore_file`, once it was opened.
+    /// The key in `keystore_file`, after it was opened.
     #[serde(skip)]
     pub(crate) keystore: Option<LocalKey>,
     /// Mode `onchain`: the most gas that one settlement may use.
     #[serde(deserialize_with = "lenient::scalar")]
     pub gas_cap: u64,
-    /// Mode `onchain`: whether payers that have code are served.
+    /// Mode `onchain`: whether payers with code (smart contract accounts) are served.
     #[serde(deserialize_with = "lenient::boolean")]
     pub contract_wallets: bool,
-    /// Mode `onchain`: the most that one gas may cost, in gwei.
+    /// Mode `onchain`: the highest price per gas, in gwei.
     #[serde(deserialize_with = "lenient::scalar")]
     pub max_fee_gwei: u64,
-    /// Blocks above the one that holds a settlement, before the settlement counts; the number of
-    /// `[chains.ID]` when absent.
+    /// The confirmations that a settlement needs to count. Defaults to the number of `[chains.ID]`.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub confirmations: Option<u64>,
-    /// Milliseconds that one call to a facilitator or an RPC may take.
+    /// The time limit of one call to a facilitator or an RPC, in milliseconds.
     #[serde(deserialize_with = "lenient::scalar")]
     pub timeout_ms: u64,
-    /// Seconds between two looks at payments whose outcome is unknown.
+    /// The seconds between two checks of payments whose result is unknown.
     #[serde(deserialize_with = "lenient::scalar")]
     pub reconcile_seconds: u64,
 }
@@ -134,7 +133,7 @@ impl Default for SettlementSection {
 }
 
 impl SettlementSection {
-    /// Fills the secrets that files hold.
+    /// Reads the secrets from their files.
     pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
         for (key, secret, file) in [
             ("private_key", &mut self.private_key, &self.private_key_file),
@@ -161,7 +160,7 @@ impl SettlementSection {
         self.open_keystore(problems);
     }
 
-    /// Decrypts the key file. It takes as long as the file asks for, a second or so.
+    /// Decrypts the key file. The file decides how long this takes, usually about a second.
     fn open_keystore(&mut self, problems: &mut Vec<Problem>) {
         const KEY: &str = "settlement.keystore_file";
 
@@ -188,7 +187,7 @@ impl SettlementSection {
         }
     }
 
-    /// The account whose key pays the gas; `None` without a key, or with one that cannot be used.
+    /// The account of the key that pays the gas. `None` when the key is missing or unusable.
     fn key_account(&self) -> Option<Address> {
         if let Some(key) = &self.keystore {
             return Some(key.account());
@@ -198,13 +197,12 @@ impl SettlementSection {
         Some(signer.address())
     }
 
-    /// The account that pays the gas: that of the key, or the one that the program's own signer
-    /// signs for.
+    /// The account that pays the gas: the key's account, or the one of the program's own signer.
     pub(crate) fn payer_of_gas(&self) -> Option<Address> {
         self.key_account().or(self.gas_account)
     }
 
-    /// Who signs for the account that pays the gas, where that is not `private_key`: the key of the
+    /// The signer for the account that pays the gas, if it is not `private_key`: the key of the
     /// encrypted file, or the Web3Signer instance.
     pub(crate) fn signer(&self) -> Option<Arc<dyn TransactionSigner>> {
         if let Some(key) = self.keystore.clone() {
@@ -219,12 +217,12 @@ impl SettlementSection {
         Some(Web3Signer::new(self.gas_account?, Arc::new(transport)))
     }
 
-    /// Whether the key that pays the gas is named here.
+    /// Whether this section names the key that pays the gas.
     pub(crate) fn has_key(&self) -> bool {
         self.private_key.is_some() || self.keystore_file.is_some() || self.web3signer_url.is_some()
     }
 
-    /// The instance has one account, and no other key is beside it.
+    /// A Web3Signer instance needs `gas_account`, and excludes every other key.
     fn check_web3signer(&self, problems: &mut Vec<Problem>) {
         const KEY: &str = "settlement.web3signer_url";
 
@@ -233,7 +231,7 @@ impl SettlementSection {
         };
         check_rpc_url(problems, KEY, url.expose_secret());
         if self.private_key.is_some() || self.keystore_file.is_some() {
-            let message = "a key is named beside it: only one pays the gas";
+            let message = "a key is set as well, but only one key pays the gas";
             problem(problems, KEY, message);
         }
         if self.gas_account.is_none() {
@@ -242,8 +240,8 @@ impl SettlementSection {
         }
     }
 
-    /// `settle_budget_seconds` is that of `[payment]`: how long a settlement may take. `has_nodes`:
-    /// there is a node of the chain, here or in the chain's own table.
+    /// `settle_budget_seconds` is the value of `[payment]`: how long a settlement may take.
+    /// `has_nodes` says whether this section or the chain's own table names a node of the chain.
     pub(crate) fn check(
         &self,
         settle_budget_seconds: u64,
@@ -316,10 +314,10 @@ impl SettlementSection {
     }
 }
 
-/// How long a Web3Signer instance is waited for.
+/// The time limit of a Web3Signer instance.
 const SIGNER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most that one settlement may be waited for.
+/// The longest time limit of one settlement, in seconds.
 const LONGEST_TIMEOUT_SECONDS: u64 = 100;
 
 impl SettlementSection {
@@ -328,7 +326,7 @@ impl SettlementSection {
         if self.timeout_ms == 0 {
             problem(problems, timeout, "expected at least 1");
         }
-        // A look at an unknown payment, which may settle it, is cut off after two minutes.
+        // A check of an unknown payment may settle it, and is cut off after two minutes.
         let most = settle_budget_seconds.min(LONGEST_TIMEOUT_SECONDS);
         if self.timeout_ms > most.saturating_mul(1000) {
             let message = format!(
@@ -356,11 +354,12 @@ impl SettlementSection {
     }
 }
 
-/// No transfer with authorization takes less, and none of an honest wallet takes more.
+/// Allowed gas limits: no transfer with authorization needs less, and an honest wallet's needs no
+/// more.
 const GAS_CAPS: std::ops::RangeInclusive<u64> = 60_000..=2_000_000;
 
-/// In gwei for each gas.
+/// Allowed prices per gas, in gwei.
 const MAX_FEES: std::ops::RangeInclusive<u64> = 1..=100_000;
 
-/// More than anybody can wait for with an open connection.
+/// More confirmations would outlast any open connection.
 const MOST_CONFIRMATIONS: u64 = 64;

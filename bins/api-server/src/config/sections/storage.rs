@@ -7,7 +7,7 @@ use storage::StoreOptions;
 use super::problem;
 use crate::config::Problem;
 
-/// Room for one image at least.
+/// Enough for at least one image.
 const LEAST_ARTIFACT_BYTES: u64 = 32 << 20;
 
 /// `[storage]`: the ledger.
@@ -16,20 +16,20 @@ const LEAST_ARTIFACT_BYTES: u64 = 32 << 20;
 pub struct StorageSection {
     /// `sqlite://` and a path.
     pub url: String,
-    /// Seconds for which an answer can be fetched again with the same payment.
+    /// For how many seconds the same payment can fetch an answer again.
     #[serde(deserialize_with = "lenient::scalar")]
     pub answer_retention_seconds: u64,
-    /// The same for an answer about the payer's own wallet. It is given again only with the payment
-    /// identifier that it was bought with.
+    /// The same for an answer about the payer's own wallet. Fetching it again needs the payment
+    /// identifier with which it was bought.
     #[serde(deserialize_with = "lenient::scalar")]
     pub private_answer_seconds: u64,
-    /// Days for which the state and the transaction of a payment outlive its answer.
+    /// For how many days a payment's state and transaction outlive its answer.
     #[serde(deserialize_with = "lenient::scalar")]
     pub payment_retention_days: u32,
-    /// A cap on the ledger's size in bytes; none when absent.
+    /// The size limit of the ledger in bytes; no limit when absent.
     #[serde(deserialize_with = "lenient::optional_scalar")]
     pub max_bytes: Option<u64>,
-    /// The most bytes that generated images take together, beside the ledger.
+    /// The size limit of all generated images together in bytes. They are stored beside the ledger.
     #[serde(deserialize_with = "lenient::scalar")]
     pub artifact_max_bytes: u64,
 }
@@ -39,8 +39,8 @@ impl Default for StorageSection {
         Self {
             url: "sqlite://data/service.db".to_owned(),
             answer_retention_seconds: 86_400,
-            // Enough to come back after a lost connection, and little of what anybody's wallet did
-            // is kept here.
+            // Long enough to reconnect after a lost connection, but short, because these answers
+            // show what wallets did.
             private_answer_seconds: 3_600,
             payment_retention_days: 30,
             max_bytes: None,
@@ -72,7 +72,7 @@ impl StorageSection {
             problem(
                 problems,
                 "storage.payment_retention_days",
-                "expected at least 1: without it a payer could not look up what became of a payment",
+                "expected at least 1: otherwise a payer could not look up a payment",
             );
         }
         if self.artifact_max_bytes < LEAST_ARTIFACT_BYTES {

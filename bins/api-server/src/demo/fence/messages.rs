@@ -1,4 +1,4 @@
-//! The fence's messages as their signers make them, without a server.
+//! Makes the fence's signed messages without a server.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ use crate::demo::DemoError;
 use crate::demo::buyer::BuyerError;
 use crate::demo::transcript::step;
 
-/// A message with the signature of an account.
+/// Signs a message with the key of an account.
 pub(super) fn sign<M: Message>(
     number: u8,
     message: M,

@@ -1,4 +1,4 @@
-//! Quotes of the embedded chain's exchange, composed as the aggregator composes them.
+//! Quotes of the embedded chain's exchange, composed like the aggregator's.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{SolCall as _, sol};
@@ -18,11 +18,11 @@ sol! {
 
 /// The aggregator, for swaps of USDC to WETH.
 pub(super) struct EmbeddedQuotes<'a> {
-    /// Whom the fee leg pays.
+    /// The receiver and rate of the fee.
     pub(super) fees: &'a FeePolicy,
     /// The time of the quote.
     pub(super) read_at: UtcSeconds,
-    /// The aggregator's own number of the transaction.
+    /// The aggregator's own number for the transaction.
     pub(super) transaction_id: B256,
 }
 

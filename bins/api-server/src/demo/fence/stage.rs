@@ -1,5 +1,5 @@
-//! A server with the fence, and the world around it: an embedded chain with the id of Base, custody
-//! in a temporary folder, and the constructor of plans over quotes of the embedded exchange.
+//! A server with the fence and its surroundings: an embedded chain with the id of Base, custody in
+//! a temporary folder, and the plan builder over quotes of the embedded exchange.
 
 use std::io;
 use std::net::SocketAddr;
@@ -39,10 +39,10 @@ sol! {
 
 /// The policy that `fence-cli` pins.
 const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json");
-/// Reviewed fees of the embedded chain's contracts; the version is the policy's.
+/// Reviewed fees of the embedded chain's contracts. Their version is the one that the policy names.
 const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml");
 const VERSION_OF_FEES: &str = "2026-11-01";
-/// Under what the demo's wallets are encrypted; they end with its folder.
+/// The secret that encrypts the demo's wallets, which are deleted with their folder.
 const SECRET: &str = "the secret of a demo";
 /// A thousandth of a coin: more than the gas of several plans.
 const GAS_COINS_WEI: u64 = 1_000_000_000_000_000;
@@ -50,7 +50,7 @@ const GAS_COINS_WEI: u64 = 1_000_000_000_000_000;
 /// Pays the gas of sub-wallets.
 const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
 
-/// Why the stage cannot be set, or a plan not be made.
+/// Why the stage could not be set up, or a plan could not be made.
 #[derive(Debug, Error)]
 pub enum FenceStageError {
     /// The embedded chains.
@@ -77,7 +77,7 @@ pub enum FenceStageError {
     /// The wallets.
     #[error("the wallets: {0}")]
     Custody(#[from] CustodyError),
-    /// The constructor of plans.
+    /// The plan builder.
     #[error("the plan: {0}")]
     Plan(Box<Refusal>),
     /// A transfer on the embedded chain.
@@ -91,29 +91,29 @@ impl From<Refusal> for FenceStageError {
     }
 }
 
-/// What an agent has from the rail.
+/// A plan as the agent rail hands it to an agent.
 #[derive(Debug, Clone)]
 pub struct EmbeddedPlan {
-    /// The `arguments` of the tool.
+    /// The `arguments` of the tool call.
     pub arguments: String,
     /// The envelope, byte for byte.
     pub envelope: String,
 }
 
-/// A running server with `[delegation]` and `[custody]`. Its clock moves; only recorded data stands
-/// still.
+/// A running server with `[delegation]` and `[custody]`. Its clock runs; only recorded data keeps
+/// its time.
 pub struct FenceStage {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
-    /// The chain that plans are sent on.
+    /// The chain on which plans are sent.
     pub base: DevChain,
-    /// The policy of its fence: the one that `fence-cli` pins.
+    /// The policy of its fence, which is the one that `fence-cli` pins.
     pub policy: Policy,
     plans: plan_builder::Policy,
     folder: TempDir,
     stop: oneshot::Sender<()>,
     server: JoinHandle<Drained>,
-    /// What the server asks: they end with the stage.
+    /// The services that the server asks. They stop with the stage.
     _around: (RpcServer, RpcServer, ReplayServer),
 }
 
@@ -123,7 +123,7 @@ impl FenceStage {
     /// The salt of the domain.
     pub const SALT: B256 = B256::repeat_byte(0x11);
 
-    /// Sets the stage and starts the server on a port of its own.
+    /// Sets up the stage and starts the server on a free port.
     ///
     /// # Errors
     /// [`FenceStageError`]
@@ -166,8 +166,8 @@ impl FenceStage {
             instance_salt: Self::SALT.to_string(),
             policy: Some(path("policy.json")),
             policy_digest: policy.digest().to_string(),
-            // The prices of the recordings are of their own day: no plan of today is held against
-            // them.
+            // Recorded prices belong to the day of the recording, so today's plans are not checked
+            // against them.
             max_deviation_bps: 10_000,
             ..DelegationSection::default()
         });
@@ -198,7 +198,7 @@ impl FenceStage {
         self.folder.path().join("fees.toml")
     }
 
-    /// The sub-wallet of an owner, as `GET /sub-wallet` gives it, without the payment.
+    /// The sub-wallet of an owner, as `GET /sub-wallet` shows it, without a payment.
     ///
     /// # Errors
     /// Custody that cannot be used.
@@ -211,9 +211,8 @@ impl FenceStage {
         Ok(wallet.address)
     }
 
-    /// Gives an account USDC and coins for gas, in a block that counts as sealed. The server's own
-    /// account gives an owner no more coins than the owner has paid for, which is one call here.
-    ///
+    /// Gives an account USDC and coins for gas in a sealed block. The server's own account gives an
+    /// owner no more coins than the owner has paid for, which is one call here.
     /// # Errors
     /// An amount that the embedded chain's rich account does not have.
     pub fn fund(&self, account: Address, amount: u64) -> Result<(), FenceStageError> {
@@ -225,7 +224,7 @@ impl FenceStage {
         self.send(&json!({ "from": BUYER.address, "to": base::USDC, "data": data }))?;
         let wei = U256::from(GAS_COINS_WEI);
         self.send(&json!({ "from": BUYER.address, "to": account, "value": wei }))?;
-        // What the server reads has a block above it.
+        // The server reads blocks that have another block above them.
         self.base.mine();
         Ok(())
     }
@@ -245,10 +244,10 @@ impl FenceStage {
         }
     }
 
-    /// A plan to swap USDC of an account for WETH, as the rail's constructor seals it now.
+    /// Makes a plan that swaps an account's USDC for WETH, sealed now by the rail's plan builder.
     ///
     /// # Errors
-    /// The constructor's refusal.
+    /// The plan builder's refusal.
     pub async fn plan(
         &self,
         account: Address,
@@ -262,10 +261,10 @@ impl FenceStage {
         self.plan_for(&arguments).await
     }
 
-    /// The plan for the `arguments` of the tool.
+    /// Makes the plan for the `arguments` of the tool.
     ///
     /// # Errors
-    /// The constructor's refusal.
+    /// The plan builder's refusal.
     pub async fn plan_for(&self, arguments: &Value) -> Result<EmbeddedPlan, FenceStageError> {
         let arguments = arguments.to_string();
         let Request::Swap(request) = Request::parse(Rail::Swap, &arguments)? else {
@@ -292,12 +291,12 @@ impl FenceStage {
         })
     }
 
-    /// Stops the server in an orderly way.
+    /// Stops the server in order.
     pub async fn close(self) {
         drop(self.stop);
         drop(self.server.await);
     }
 }
 
-/// The chain that is paid on; custody's owners are those of its payments.
+/// The chain of payments. The owners of custody are payers on it.
 const PAID_ON: u64 = 196;

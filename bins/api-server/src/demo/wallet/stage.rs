@@ -1,4 +1,4 @@
-//! A server whose sub-wallets act, and the world around it: an embedded chain 196 with everything
+//! A server whose sub-wallets act, and its surroundings: an embedded chain 196 with every contract
 //! that they call.
 
 use std::io;
@@ -23,16 +23,16 @@ use crate::demo::replay_upstreams;
 use crate::error::ServeError;
 use crate::serve::{Service, ledger_url};
 
-/// What the wallets' keys may call.
+/// The contracts and functions that the wallets' keys may call.
 const TARGETS: &str = include_str!("../../../../../docs/wallet-targets.example.toml");
-/// Under what the demo's wallets are encrypted; they end with its folder.
+/// The secret that encrypts the demo's wallets, which are deleted with their folder.
 const SECRET: &str = "the secret of a demo";
 /// Pays the gas of sub-wallets.
 const GAS_ACCOUNT: DevAccount = DEV_ACCOUNTS[4];
-/// The base fee, as low as rollups have it: an owner is topped up with no more than it has paid.
+/// A base fee as low as on rollups, because an owner's top-ups are limited to what it has paid.
 const BASE_FEE: u64 = 1_000_000;
 
-/// Why the stage cannot be set.
+/// Why the stage could not be set up.
 #[derive(Debug, Error)]
 pub(crate) enum WalletStageError {
     /// The embedded chain.
@@ -49,20 +49,20 @@ pub(crate) enum WalletStageError {
     Io(#[from] io::Error),
 }
 
-/// A running server with `[custody]` on the chain that calls are paid on.
+/// A running server with `[custody]` on the payment chain.
 pub(crate) struct WalletStage {
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) address: SocketAddr,
-    /// The chain that calls are paid on, and that wallets act on.
+    /// The payment chain, on which the wallets act as well.
     pub(crate) chain: DevChain,
     stop: oneshot::Sender<()>,
     server: JoinHandle<Drained>,
-    /// What the server asks and keeps: they end with the stage.
+    /// The services and files that the server uses. They end with the stage.
     _around: (RpcServer, ReplayServer, TempDir),
 }
 
 impl WalletStage {
-    /// Sets the stage and starts the server on a port of its own.
+    /// Sets up the stage and starts the server on a free port.
     ///
     /// # Errors
     /// [`WalletStageError`]
@@ -73,7 +73,7 @@ impl WalletStage {
         let chain = DevChain::with_xlayer_stage()?;
         chain.set_base_fee(BASE_FEE);
         let rpc = chain.serve(anywhere).await?;
-        // Quotes have deadlines of today.
+        // Quotes carry deadlines of today.
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map(|now| now.as_secs()).unwrap_or_default();
         let recordings = ReplayServer::start(Recordings::embedded()?.at(now)).await?;
@@ -116,7 +116,7 @@ impl WalletStage {
         })
     }
 
-    /// Ends the server.
+    /// Stops the server.
     pub(crate) async fn close(self) {
         drop(self.stop);
         drop(self.server.await);

@@ -1,5 +1,5 @@
-//! How the day differs from the one before: news and leaders by what was published, markets, value
-//! locked and macro readings by what this server read a day ago.
+//! The difference of the day from the one before. News and leaders are compared by publication
+//! time; markets, value locked and macro readings by what this server read a day ago.
 
 use jiff::Timestamp;
 use readings::Figure;
@@ -9,19 +9,19 @@ use super::draft::Draft;
 use crate::answer::seconds;
 use crate::memory::{Compared, Memory, Remembered};
 
-/// Coins whose funding and open interest are compared: the largest.
+/// The number of the largest coins whose funding and open interest are compared.
 const COINS: usize = 20;
-/// Chains and protocols whose value is compared: the largest.
+/// The number of the largest chains and protocols whose value is compared.
 const LOCKED_IN: usize = 25;
-/// Basis points of a fraction.
+/// Basis points in 1.
 const BPS: u32 = 10_000;
-/// Basis points of a percent.
+/// Basis points in a percent.
 const BP: u32 = 100;
-/// Yields that are compared.
+/// The yields that are compared.
 const YIELDS: [&str; 4] = ["3m", "2y", "10y", "30y"];
 const UNREAD: &str = "not_read_the_day_before";
 
-/// The change. What it does not have is named in the draft.
+/// Computes the change. The draft lists the members that are missing.
 pub(super) fn since_yesterday(
     memory: &Memory,
     draft: &mut Draft,
@@ -32,7 +32,7 @@ pub(super) fn since_yesterday(
     let sections = &draft.sections;
     let of_leaders = sections
         .get("leaders_said")
-        .and_then(|said| said.get("change"));
+        .and_then(|leaders| leaders.get("change"));
     let change = json!({
         "news": news,
         "leaders": of_leaders,
@@ -59,7 +59,7 @@ pub(super) fn since_yesterday(
     change
 }
 
-/// Funding and open interest of the largest coins.
+/// The change of funding and open interest of the largest coins.
 fn derivatives(memory: &Memory, sections: &Map<String, Value>, now: Timestamp) -> Option<Value> {
     let markets = rows(sections.get("derivatives")?, COINS);
     let mut present = Remembered::at(now);
@@ -79,10 +79,10 @@ fn derivatives(memory: &Memory, sections: &Map<String, Value>, now: Timestamp) -
         Some(json!({ "symbol": symbol, "oi_pct": oi_pct, "funding_8h_bps": funding }))
     };
     let changed: Vec<Value> = named(&markets, "symbol").filter_map(row).collect();
-    told(&compared, [("markets", json!(changed))])
+    changed_since(&compared, [("markets", json!(changed))])
 }
 
-/// Value locked: in all, in the largest chains and in the largest protocols.
+/// The change of value locked: the total, the largest chains and the largest protocols.
 fn locked(memory: &Memory, sections: &Map<String, Value>, now: Timestamp) -> Option<Value> {
     let defi = sections.get("defi").filter(|defi| !defi.is_null())?;
     let of = |list: &str| defi.get(list).map(|list| rows(list, LOCKED_IN));
@@ -110,10 +110,10 @@ fn locked(memory: &Memory, sections: &Map<String, Value>, now: Timestamp) -> Opt
     ];
     let total = compared.percent("total");
     let total = total.map(|total| ("total_pct", json!(total)));
-    told(&compared, total.into_iter().chain(lists))
+    changed_since(&compared, total.into_iter().chain(lists))
 }
 
-/// The index of volatility, and yields.
+/// The change of the volatility index and of yields.
 fn readings(memory: &Memory, sections: &Map<String, Value>, now: Timestamp) -> Option<Value> {
     let macros = sections.get("macro").filter(|macros| !macros.is_null())?;
     let value = |place: &str| figure(macros.pointer(place)?.get("value")?);
@@ -129,10 +129,10 @@ fn readings(memory: &Memory, sections: &Map<String, Value>, now: Timestamp) -> O
         Some(json!({ "of": tenor, "change_bp": change }))
     });
     let changed: Vec<Value> = vix.into_iter().chain(yields).collect();
-    told(&compared, [("readings", json!(changed))])
+    changed_since(&compared, [("readings", json!(changed))])
 }
 
-fn told(
+fn changed_since(
     compared: &Compared,
     members: impl IntoIterator<Item = (&'static str, Value)>,
 ) -> Option<Value> {
@@ -151,7 +151,7 @@ fn rows(list: &Value, largest: usize) -> Vec<&Value> {
     rows.take(largest).collect()
 }
 
-/// Rows with what they are called.
+/// Rows with their names.
 fn named<'a>(rows: &[&'a Value], member: &str) -> impl Iterator<Item = (&'a Value, &'a str)> {
     rows.iter()
         .filter_map(move |row| Some((*row, row.get(member)?.as_str()?)))

@@ -1,4 +1,4 @@
-//! A report in the making: its sections, and what their answers say beside their data.
+//! A report in progress: its sections, and the warnings, times and sources of their answers.
 
 use data_sources::Sourced;
 use jiff::Timestamp;
@@ -10,22 +10,22 @@ use crate::answer::{Answered, Cut, Part, Unavailable, Warning};
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
-/// A report in the making.
+/// A report in progress.
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) sections: Map<String, Value>,
     pub(super) missing: Vec<&'static str>,
     pub(super) report: SourceReport,
-    /// What the sections' routes say about their data, each once.
+    /// The warnings of the sections' routes, each once.
     pub(super) warnings: Vec<Warning>,
-    /// How old each section is, and up to which age it is fresh.
+    /// The age and the bound of each section.
     pub(super) ages: Vec<Part>,
     /// The time of the oldest section.
     pub(super) as_of: Option<Timestamp>,
 }
 
 impl Draft {
-    /// Puts a section into its place, or says why it is missing.
+    /// Adds a section, or records why it is missing.
     pub(super) fn add(
         &mut self,
         section: &Section,
@@ -42,8 +42,8 @@ impl Draft {
         }
     }
 
-    /// Takes over what an answer, or the one `list` of it, says beside its data, and gives the
-    /// data; it will stand at `place`.
+    /// Takes over everything beside the data of an answer, or of its `list`, and returns the data.
+    /// The caller puts the data at `place`.
     pub(super) fn take(
         &mut self,
         name: &str,
@@ -66,7 +66,7 @@ impl Draft {
             ),
             None => (answered.data.into_value(), "data".to_owned()),
         };
-        // What the section's own answer had cut is cut here, too.
+        // Lists that the section's own answer shortened are short here as well.
         for cut in answered.cut {
             if let Some(rest) = cut.field.strip_prefix(&inner) {
                 let field = format!("{place}{rest}");
@@ -74,22 +74,22 @@ impl Draft {
             }
         }
         drop_none(&mut value, answered.none);
-        self.report.got(Sourced {
+        self.report.accept(Sourced {
             value: (),
             sources: answered.sources,
         });
-        let moved = answered.unavailable.into_iter().filter_map(|gap| {
-            let rest = gap.field.strip_prefix(&inner)?;
+        let moved = answered.unavailable.into_iter().filter_map(|entry| {
+            let rest = entry.field.strip_prefix(&inner)?;
             Some(Unavailable {
                 field: format!("{place}{rest}"),
-                ..gap
+                ..entry
             })
         });
         self.report.unavailable.extend(moved);
         value
     }
 
-    /// Says why a section is missing.
+    /// Records why a section is missing.
     pub(super) fn missing(&mut self, name: &'static str, error: &ErrorReply) {
         self.sections.insert(name.to_owned(), Value::Null);
         self.missing.push(name);

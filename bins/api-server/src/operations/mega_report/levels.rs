@@ -1,4 +1,4 @@
-//! The levels and the depth of the book of the largest coins, which no other section has.
+//! The price levels and the depth of the book of the largest coins. No other section has them.
 
 use data_sources::hyperliquid_info::HyperliquidInfo;
 use jiff::Timestamp;
@@ -17,13 +17,13 @@ use crate::reply::ErrorReply;
 const MAJORS: [&str; 3] = ["BTC", "ETH", "SOL"];
 /// The section's name.
 const SECTION: &str = "levels";
-/// What a report does without: the candles behind the levels.
+/// The member that a report leaves out: the candles behind the levels.
 const LEFT_OUT: &str = "candles";
 
-/// What of each coin came out.
+/// The result for each coin.
 pub(super) type OfMajors = [(&'static str, Result<Answered, ErrorReply>); 3];
 
-/// Reads each coin at the same time.
+/// Reads all coins at the same time.
 pub(super) async fn of_majors(
     context: &Context,
     hyperliquid: &HyperliquidInfo,
@@ -31,7 +31,7 @@ pub(super) async fn of_majors(
 ) -> OfMajors {
     let max_age = call.max_age();
     let read = |coin: &'static str| async move {
-        // Nobody lists another coin under these names.
+        // No venue lists another coin under these names.
         let symbol = SymbolKey::new(coin).ok_or_else(|| unlisted(coin))?;
         let whole = Extent::Whole;
         let read = trade::candles(context, hyperliquid, &symbol, None, whole, max_age).await?;
@@ -42,7 +42,7 @@ pub(super) async fn of_majors(
     [(one, first), (two, second), (three, third)]
 }
 
-/// Adds the section: an object with a member for each coin. It is missing when none of them could
+/// Adds the section: an object with a member for each coin. The section is missing if no coin could
 /// be read.
 pub(super) fn add(draft: &mut Draft, of_majors: OfMajors, now: Timestamp) {
     let mut section = Map::new();

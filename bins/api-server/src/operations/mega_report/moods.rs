@@ -1,5 +1,5 @@
-//! What a report knows that its sections do not: whether the moods of its sources agree, and how
-//! the day differs from the one before.
+//! Compares the moods of the report's sources with each other, and the day's news with the day
+//! before.
 
 use jiff::{SignedDuration, Timestamp};
 use readings::news::{Digest, of_title};
@@ -8,12 +8,12 @@ use readings::{Decimal, Figure, mean};
 use serde_json::{Map, Value, json};
 
 const PLACES: u32 = 4;
-/// Funding of eight hours beyond which the market leans, as a fraction.
+/// Eight-hour funding beyond which the market leans, as a fraction.
 const LEANING_FUNDING: Decimal = Decimal::from_parts(2, 0, 0, false, 4);
-/// Markets whose funding is a mood of the whole market.
+/// The markets whose funding counts as a mood of the whole market.
 const LARGEST: [&str; 3] = ["BTC", "ETH", "SOL"];
 
-/// The mood that each source of the report gives, and whether they agree.
+/// The mood of each source of the report, and whether they agree.
 pub(super) fn cross_checks(sections: &Map<String, Value>) -> Value {
     let moods: Vec<(&str, MoodLabel, Value)> = [
         news(sections.get("sentiment")),
@@ -31,7 +31,7 @@ pub(super) fn cross_checks(sections: &Map<String, Value>) -> Value {
     let verdict = match leaning.as_slice() {
         _ if moods.len() < 2 => "too_few",
         [] => "all_neutral",
-        // One mood that leans agrees with nobody: the others do not lean.
+        // A single leaning mood does not agree with the others, which do not lean.
         [_] => "mixed",
         [first, rest @ ..] if rest.iter().all(|label| label == first) => "agree",
         _ => "contradict",
@@ -47,7 +47,7 @@ fn news(brief: Option<&Value>) -> Option<(&'static str, MoodLabel, Value)> {
     Some(("news", MoodLabel::of(figure(score)?), score.clone()))
 }
 
-/// The index of fear and greed: 45 to 55 is neither.
+/// The index of fear and greed; 45 to 55 is neutral.
 fn index(brief: Option<&Value>) -> Option<(&'static str, MoodLabel, Value)> {
     let value = brief?.pointer("/fear_greed/value")?;
     let label = match value.as_u64()? {
@@ -68,7 +68,7 @@ fn leaders(kols: Option<&Value>) -> Option<(&'static str, MoodLabel, Value)> {
     ))
 }
 
-/// The mean funding of the largest markets: whoever pays leans.
+/// The mean funding of the largest markets: the side that pays is the one that leans.
 fn funding(markets: Option<&Value>) -> Option<(&'static str, MoodLabel, Value)> {
     let named = |market: &&Value| {
         let symbol = market.get("symbol").and_then(Value::as_str);
@@ -91,7 +91,7 @@ fn funding(markets: Option<&Value>) -> Option<(&'static str, MoodLabel, Value)> 
     Some(("funding_8h", label, json!(Figure(mean.round_dp(8)))))
 }
 
-/// The tone and the number of the day's articles against those of the day before.
+/// The tone and the number of the day's articles, compared with the day before.
 pub(super) fn news_change(digest: &Digest, now: Timestamp) -> Value {
     let day = |from: i64, to: i64| {
         let ages = SignedDuration::from_hours(from)..SignedDuration::from_hours(to);
@@ -139,16 +139,16 @@ mod tests {
     }
 
     #[test]
-    fn moods_are_held_against_each_other() {
+    fn moods_are_compared_with_each_other() {
         assert_eq!(verdict(&sections("0.3", 70, "0.2", "0.0003")), "agree");
         assert_eq!(verdict(&sections("0.3", 20, "0.2", "0.0003")), "contradict");
         assert_eq!(verdict(&sections("0", 50, "0", "0.0001")), "all_neutral");
-        // One that leans beside neutral ones is no agreement.
+        // One leaning mood among neutral ones is not an agreement.
         assert_eq!(verdict(&sections("0.3", 50, "0", "0.0001")), "mixed");
         assert_eq!(verdict(&sections("0", 50, "-0.3", "-0.0003")), "agree");
         assert_eq!(verdict(&Map::new()), "too_few");
-        let told = cross_checks(&sections("0.3", 20, "0.2", "-0.0003"));
-        let labels: Vec<_> = told["moods"]
+        let checks = cross_checks(&sections("0.3", 20, "0.2", "-0.0003"));
+        let labels: Vec<_> = checks["moods"]
             .as_array()
             .unwrap()
             .iter()

@@ -1,5 +1,5 @@
-//! Balances without OKX's index: the native coin and listed tokens from the chain's nodes, all
-//! tokens and their prices from its explorer, where there is one.
+//! Balances without OKX's index: the native coin and listed tokens from the chain's nodes, and all
+//! tokens with prices from its explorer if there is one.
 
 use data_sources::blockscout::Blockscout;
 use data_sources::evm::{EvmReader, Leg};
@@ -18,15 +18,15 @@ use crate::context::Context;
 use crate::source_report::SourceReport;
 use crate::sources::Accounts;
 
-/// Time for one chain.
+/// The time limit of one chain.
 const PATIENCE: Duration = Duration::from_millis(4_500);
-/// Time for a list that is held or is not.
+/// The time limit of a list that is either cached or not.
 const GLANCE: Duration = Duration::from_millis(300);
-/// Most tokens of a chain that are asked for.
+/// The most tokens of a chain that are asked for.
 const MAX_TOKENS: usize = 400;
 
-/// What came of one chain: from its nodes, and from its explorer.
-type Told = (
+/// The results of one chain: from its nodes, and from its explorer.
+type ChainResult = (
     u64,
     Result<Sourced<Vec<Holding>>, Error>,
     Option<Result<Sourced<Vec<Holding>>, Error>>,
@@ -58,15 +58,15 @@ pub(super) async fn read(
             one(reader, explorer, chain_id, account, tokens).await
         }));
     }
-    let mut told: BTreeMap<u64, Told> = asked
+    let mut results: BTreeMap<u64, ChainResult> = asked
         .join_all()
         .await
         .into_iter()
-        .map(|told| (told.0, told))
+        .map(|result| (result.0, result))
         .collect();
     let mut readings = Vec::new();
     for chain_id in chains {
-        let Some((_, nodes, explorer)) = told.remove(chain_id) else {
+        let Some((_, nodes, explorer)) = results.remove(chain_id) else {
             continue;
         };
         readings.push(reading(context, *chain_id, nodes, explorer, report));
@@ -74,7 +74,7 @@ pub(super) async fn read(
     readings
 }
 
-/// The list of chain 196, as far as it is still held.
+/// The token list of chain 196, if it is still cached.
 async fn listed(okx: &Okx, chains: &[u64]) -> BTreeMap<u64, Vec<Address>> {
     let mut found = BTreeMap::new();
     let home = okx.reviewed().chain_id;
@@ -93,7 +93,7 @@ async fn one(
     chain_id: u64,
     account: Address,
     tokens: Vec<Address>,
-) -> Told {
+) -> ChainResult {
     let nodes = async {
         let read =
             tokio::time::timeout(PATIENCE, from_nodes(&reader, chain_id, account, &tokens)).await;
@@ -109,8 +109,8 @@ async fn one(
     (chain_id, nodes, indexed)
 }
 
-/// The native coin and the listed tokens, in one batch; a call that failed has no balance, which is
-/// not zero.
+/// Reads the native coin and the listed tokens in one batch. A failed call leaves a balance
+/// unknown, not zero.
 async fn from_nodes(
     reader: &EvmReader,
     chain_id: u64,
@@ -145,7 +145,8 @@ async fn from_nodes(
         risk: Risk::Low,
     }];
     let read = tokens.iter().enumerate();
-    // Zeros stay: what the chain says is gone, an index that lags behind must not bring back.
+    // Zero balances stay in the list, so that a lagging index cannot bring back a token that the
+    // chain says is gone.
     let read: Vec<_> = read
         .map(|(place, token)| (*token, amount(place.saturating_add(1))))
         .collect();
@@ -154,7 +155,7 @@ async fn from_nodes(
         .filter(|(_, raw)| raw.is_none_or(|raw| !raw.is_zero()))
         .map(|(token, _)| *token)
         .collect();
-    // Symbols and units of what is there; without them the balances are still true.
+    // Symbols and units of the held tokens. Without them the balances are still true.
     let facts = match held.is_empty() {
         true => BTreeMap::new(),
         false => reader
@@ -188,19 +189,19 @@ fn reading(
     explorer: Option<Result<Sourced<Vec<Holding>>, Error>>,
     report: &mut SourceReport,
 ) -> ChainReading {
-    let indexed = explorer.and_then(|told| match told {
-        Ok(sourced) => Some(report.got(sourced)),
+    let indexed = explorer.and_then(|result| match result {
+        Ok(sourced) => Some(report.accept(sourced)),
         Err(error) => {
             report.failed(context, &error);
             None
         }
     });
     let (holdings, coverage) = match (nodes, indexed) {
-        (Ok(nodes), Some(indexed)) => (Ok(merge(report.got(nodes), indexed)), Coverage::Indexed),
-        (Ok(nodes), None) => (Ok(report.got(nodes)), Coverage::ListedTokens),
+        (Ok(nodes), Some(indexed)) => (Ok(merge(report.accept(nodes), indexed)), Coverage::Indexed),
+        (Ok(nodes), None) => (Ok(report.accept(nodes)), Coverage::ListedTokens),
         (Err(error), Some(mut indexed)) => {
             report.failed(context, &error);
-            // The explorer lists tokens only: of the native coin nothing is known.
+            // The explorer lists tokens only, so the native balance is unknown.
             indexed.push(unread_native(chain_id));
             (Ok(indexed), Coverage::Indexed)
         }

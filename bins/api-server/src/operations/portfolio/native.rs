@@ -1,5 +1,4 @@
-//! The chains' own coins: how much an account has where an index lists none, and what they are
-//! worth.
+//! The chains' own coins: balances that an index does not list, and prices.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,14 +15,14 @@ use crate::context::Context;
 use crate::source_report::SourceReport;
 use crate::sources::Accounts;
 
-/// Time for one chain.
+/// The time limit of one chain.
 const PATIENCE: Duration = Duration::from_millis(2_500);
 
-/// How long a price of a native coin counts as fresh: older ones are not taken.
+/// For how long a price of a native coin counts as fresh. Older prices are not used.
 pub(super) const PRICE_FRESH_SECONDS: u64 = MAX_AGE_SECONDS.unsigned_abs();
 
-/// The readings of chains that an index covers. Where it lists no native balance, a node is asked:
-/// an index leaves out what is zero and what it does not know in the same way.
+/// Reads the chains that an index covers. If the index lists no native balance, a node is asked,
+/// because the index leaves out zero and unknown balances alike.
 pub(super) async fn read(
     context: &Context,
     accounts: &Accounts,
@@ -44,12 +43,12 @@ pub(super) async fn read(
             (chain_id, read)
         }));
     }
-    let mut told: BTreeMap<u64, _> = asked.join_all().await.into_iter().collect();
+    let mut answer: BTreeMap<u64, _> = asked.join_all().await.into_iter().collect();
     let mut readings = Vec::new();
     for (chain_id, mut holdings) in indexed {
-        let raw = match told.remove(&chain_id) {
+        let raw = match answer.remove(&chain_id) {
             None => None,
-            Some(Ok(Ok(sourced))) => Some(Some(report.got(sourced))),
+            Some(Ok(Ok(sourced))) => Some(Some(report.accept(sourced))),
             Some(Ok(Err(error))) => {
                 report.failed(context, &error);
                 Some(None)
@@ -72,7 +71,7 @@ pub(super) async fn read(
     readings
 }
 
-/// Gives a price to native balances above zero that have none.
+/// Adds a price to native balances above zero that have none.
 pub(super) async fn price(
     context: &Context,
     accounts: &Accounts,
@@ -96,14 +95,14 @@ pub(super) async fn price(
         }));
     }
     let mut prices: BTreeMap<&'static str, Figure> = BTreeMap::new();
-    for (symbol, told) in asked.join_all().await {
-        match told {
+    for (symbol, answer) in asked.join_all().await {
+        match answer {
             Ok(sourced) if sourced.value.weakness(context.now()).is_none() => {
                 let Sourced { value, sources } = sourced;
-                report.got(Sourced { value: (), sources });
+                report.accept(Sourced { value: (), sources });
                 prices.insert(symbol, value.price_usd);
             }
-            // An old or doubtful price is none.
+            // An old or doubtful price is not used.
             Ok(_) => {}
             Err(error) => report.failed(context, &error),
         }
@@ -121,7 +120,7 @@ pub(super) async fn price(
     }
 }
 
-/// The native balance that has no price, if there is one above zero.
+/// The native balance above zero that has no price, if there is one.
 fn unpriced(reading: &ChainReading) -> Option<&Holding> {
     let holdings = reading.holdings.as_ref().ok()?;
     holdings.iter().find(|holding| {

@@ -1,4 +1,4 @@
-//! How a coin has changed since this server read it about a day ago.
+//! The change of a coin since this server read it about a day ago.
 
 use readings::{Decimal, Figure};
 use serde_json::{Map, Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use crate::answer::seconds;
 use crate::memory::{Memory, Remembered};
 
-/// Basis points of a fraction.
+/// Basis points in 1.
 const BPS: u32 = 10_000;
 
-/// The parts of a deep dive, as far as they are there.
+/// The available parts of a deep dive.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'a> {
     pub(super) details: Option<&'a Value>,
@@ -17,22 +17,22 @@ pub(super) struct Parts<'a> {
     pub(super) flows: Option<&'a Value>,
 }
 
-/// The change, and the members of it that could not be had.
-pub(super) struct Told {
+/// The change, and its missing members.
+pub(super) struct CoinChange {
     /// `None` when this server has not read the coin before.
     pub(super) change: Option<Value>,
     /// Figures that were not read a day ago.
     pub(super) unread: Vec<&'static str>,
 }
 
-/// How a change is told.
+/// How a change is expressed.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// In percent of what it was.
+    /// In percent of the earlier value.
     Percent,
-    /// As a difference, so many of its units to one.
+    /// As a difference in units, of which this many make 1.
     Difference(u32),
-    /// As a number of things.
+    /// As a count.
     Count,
 }
 use Unit::{Count, Difference, Percent};
@@ -43,7 +43,7 @@ const DETAILS: Part = |parts| parts.details;
 const DERIVATIVES: Part = |parts| parts.derivatives;
 const FLOWS: Part = |parts| parts.flows;
 
-/// What is compared: the member of the change, and the figure behind it.
+/// The compared figures: the member of the change, and the figure behind it.
 const WATCHED: [(&str, Part, &str, Unit); 9] = [
     ("price_pct", DETAILS, "/price_usd", Percent),
     ("volume_pct", DETAILS, "/volume_24h_usd", Percent),
@@ -66,14 +66,14 @@ const WATCHED: [(&str, Part, &str, Unit); 9] = [
     ("txs_pct", FLOWS, "/txs_24h", Percent),
 ];
 
-/// Remembers the coin `id` as `parts` tell it, and holds it against the day before. What the coin
-/// does not have now, such as holders of a coin that is no token, has no member.
+/// Remembers the coin `id` with its present figures and compares them with the day before. Figures
+/// that the coin does not have, such as holders of a coin that is not a token, are left out.
 pub(super) fn since_yesterday(
     memory: &Memory,
     id: &str,
     parts: Parts<'_>,
     now: jiff::Timestamp,
-) -> Told {
+) -> CoinChange {
     let present = WATCHED.iter().fold(
         Remembered::at(now),
         |reading, (member, part, pointer, _)| {
@@ -88,7 +88,7 @@ pub(super) fn since_yesterday(
         .filter(|(member, ..)| present.has(member))
         .collect();
     let Some(compared) = memory.compare(&format!("coin:{id}"), present) else {
-        return Told {
+        return CoinChange {
             change: None,
             unread: Vec::new(),
         };
@@ -97,17 +97,17 @@ pub(super) fn since_yesterday(
     let mut unread = Vec::new();
     change.insert("since".to_owned(), json!(seconds(compared.since)));
     for (member, _, _, unit) in known {
-        let told = match unit {
+        let value = match unit {
             Percent => compared.percent(member).map(|percent| json!(percent)),
             Difference(scale) => compared.difference(member, *scale).map(|by| json!(by)),
             Count => compared.difference(member, 1).and_then(count),
         };
-        if told.is_none() {
+        if value.is_none() {
             unread.push(*member);
         }
-        change.insert((*member).to_owned(), told.unwrap_or_default());
+        change.insert((*member).to_owned(), value.unwrap_or_default());
     }
-    Told {
+    CoinChange {
         change: Some(Value::Object(change)),
         unread,
     }
@@ -117,7 +117,7 @@ fn count(figure: Figure) -> Option<Value> {
     i64::try_from(figure.get()).ok().map(|count| json!(count))
 }
 
-/// A figure, which stands as text, or a number of things.
+/// Reads a figure from text, or a count.
 fn figure(value: &Value) -> Option<Figure> {
     match value {
         Value::String(text) => text.parse().ok(),
@@ -133,7 +133,7 @@ mod tests {
     fn a_coin_without_holders_has_a_change_without_them() {
         let memory = Memory::default();
         let at = |hours: i64| jiff::Timestamp::from_second(hours * 3600).unwrap();
-        let told = |hours, price: &str, flows: Option<&Value>, oi: Option<&str>| {
+        let change_at = |hours, price: &str, flows: Option<&Value>, oi: Option<&str>| {
             let details = json!({"price_usd": price});
             let derivatives = json!({"markets": [{"aggregate": {"oi_usd": oi}}]});
             let parts = Parts {
@@ -143,16 +143,17 @@ mod tests {
             };
             since_yesterday(&memory, "bitcoin", parts, at(hours))
         };
-        assert_eq!(told(0, "100", None, None).change, None);
+        assert_eq!(change_at(0, "100", None, None).change, None);
         let flows = json!({"holders": 12});
-        let later = told(24, "110", Some(&flows), Some("7"));
+        let later = change_at(24, "110", Some(&flows), Some("7"));
         assert_eq!(
             later.change,
             Some(json!({
                 "since": "1970-01-01T00:00:00Z", "price_pct": "10", "oi_pct": null, "holders": null,
             }))
         );
-        // What was not read a day ago is named, and what the coin does not have is not a member.
+        // A figure that was not read a day ago is listed. A figure that the coin does not have is
+        // left out.
         assert_eq!(later.unread, ["oi_pct", "holders"]);
     }
 }

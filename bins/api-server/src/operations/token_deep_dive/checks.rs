@@ -1,14 +1,14 @@
-//! What the parts of a deep dive say of each other. No part sold singly can: each sees itself
-//! alone.
+//! Compares the parts of a deep dive with each other. No single route can do that, because each has
+//! only its own data.
 
 use readings::{Decimal, Figure, median, percent_change};
 use serde_json::{Value, json};
 
-/// Beyond this difference, in percent, two prices of one coin do not agree.
+/// The difference in percent beyond which two prices of one coin disagree.
 const SAME_PRICE_PCT: Decimal = Decimal::from_parts(2, 0, 0, false, 0);
 const PLACES: u32 = 4;
 
-/// The data of the parts, as far as they are there.
+/// The available data of the parts.
 pub(super) struct Parts<'a> {
     pub(super) details: Option<&'a Value>,
     pub(super) dex_price: Option<&'a Value>,
@@ -17,7 +17,7 @@ pub(super) struct Parts<'a> {
     pub(super) pools: Option<&'a Value>,
 }
 
-/// Checks between prices, and shares of one part's figure in another's.
+/// Compares prices, and computes shares of one part's figure in another's.
 pub(super) fn cross_checks(parts: &Parts<'_>, marks: &[Decimal]) -> Value {
     let catalogue = figure(parts.details, "/price_usd");
     let dex = figure(parts.dex_price, "/price_usd");
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_are_held_against_each_other() {
+    fn prices_are_compared_with_each_other() {
         let details =
             json!({"price_usd": "100", "market_cap_usd": "1000000", "volume_24h_usd": "50000"});
         let dex = json!({"price_usd": "101"});
@@ -86,8 +86,8 @@ mod tests {
             pools: None,
         };
         let marks = ["110".parse::<Figure>().unwrap().get()];
-        let told = cross_checks(&parts, &marks);
-        let verdicts: Vec<_> = told["prices"]
+        let checks = cross_checks(&parts, &marks);
+        let verdicts: Vec<_> = checks["prices"]
             .as_array()
             .unwrap()
             .iter()
@@ -107,7 +107,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            told["ratios"],
+            checks["ratios"],
             json!([
                 {"ratio": "volume_of_market_cap_pct", "value_pct": "5"},
                 {"ratio": "open_interest_of_market_cap_pct", "value_pct": "2"},
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_not_checked() {
+    fn missing_parts_are_not_checked() {
         let none = Parts {
             details: None,
             dex_price: None,
@@ -124,7 +124,10 @@ mod tests {
             candles: None,
             pools: None,
         };
-        let told = cross_checks(&none, &[]);
-        assert_eq!((&told["prices"], &told["ratios"]), (&json!([]), &json!([])));
+        let checks = cross_checks(&none, &[]);
+        assert_eq!(
+            (&checks["prices"], &checks["ratios"]),
+            (&json!([]), &json!([]))
+        );
     }
 }

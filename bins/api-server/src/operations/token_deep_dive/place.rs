@@ -1,24 +1,24 @@
-//! Where a coin is a token.
+//! The token contract of a coin.
 
 use alloy_primitives::Address;
 use readings::token::coin::Coin;
 use route_catalog::{HOME_CHAIN, SECURITY_CHAINS};
 
-/// Where a coin is a token.
+/// The token contract of a coin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// On a chain whose contracts are scanned.
     Contract { chain_id: u64, address: Address },
-    /// Nowhere: it is a coin of its own chain.
+    /// The coin is its own chain's coin, not a token.
     None,
     /// Only on chains that are not scanned.
     Elsewhere,
-    /// Nobody said.
+    /// No source says it.
     Unknown,
 }
 
 impl Place {
-    /// The contract on the home chain, otherwise that on the first of the scanned chains.
+    /// The contract on the home chain, or else on the first of the scanned chains.
     pub(super) fn of(coin: &Coin) -> Self {
         let Some(contracts) = &coin.contracts else {
             return Self::Unknown;

@@ -1,5 +1,5 @@
-//! How a token trades: candles with their levels, the depth of books and pools, who holds it and
-//! what flows.
+//! The trading of a token: candles with their levels, the depth of books and pools, holders and
+//! flows.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Tokens;
 
-/// The candles that levels are read from.
+/// The candles from which levels are read.
 const INTERVAL: &str = "1h";
 const CANDLES_FRESH_SECONDS: u64 = 300;
 const FLOWS_FRESH_SECONDS: u64 = 60;
@@ -53,8 +53,8 @@ async fn listed(
     }
 }
 
-/// The candles that the venue gives, their levels, and the book. Of a `coin` that is known, the
-/// market is held against its price: a venue may list another one under the symbol.
+/// The venue's candles, their levels, and the book. The market's price is compared with the price
+/// of a known `coin`, because a venue may list another coin under the symbol.
 pub(in crate::operations) async fn candles(
     context: &Context,
     hyperliquid: &HyperliquidInfo,
@@ -70,7 +70,7 @@ pub(in crate::operations) async fn candles(
     );
     let candles = candles.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
-    let candles = report.got(candles);
+    let candles = report.accept(candles);
     let levels = structure(&candles, extent);
     let levels = levels.ok_or_else(|| fault::core_missing("candles", "too_few_candles"))?;
     let book = report.take(context, "book", book);
@@ -110,7 +110,7 @@ pub(in crate::operations) async fn candles(
         "candles": candles.as_slice(),
     });
     let mut answered = Answered::new(data, CANDLES_FRESH_SECONDS).with_report(report);
-    // Levels that no price turned at, and shares of a range that has no width, are none.
+    // `null` here means that no price turned at a level, or that the range has no width.
     answered.none = &[
         "range_position_pct",
         "change_pct",
@@ -133,7 +133,7 @@ pub(super) async fn pools(
     let found = tokens.dexscreener.pairs(platform, address, max_age).await;
     let found = found.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
-    let found = report.got(found);
+    let found = report.accept(found);
     let mut pairs: Vec<&DexPair> = found
         .iter()
         .filter(|pair| pair.platform == platform)
@@ -202,7 +202,7 @@ pub(super) async fn pools(
     Ok(Answered::new(data, FLOWS_FRESH_SECONDS).with_report(report))
 }
 
-/// Who holds a token of the home chain, and what flows.
+/// The holders of a token of the home chain, and its flows.
 pub(super) async fn flows(
     context: &Context,
     tokens: &Tokens,
@@ -219,7 +219,7 @@ pub(super) async fn flows(
     );
     let market = market.map_err(|error| fault::reply(&error))?;
     let mut report = SourceReport::default();
-    let market = report.got(market);
+    let market = report.accept(market);
     let holders = report.take(context, "largest_holders", holders);
     let top10 = holders.as_ref().and_then(|holders| {
         let shares = holders.iter().take(10).map(|holder| holder.share_pct.get());
@@ -255,17 +255,19 @@ pub(super) async fn flows(
         },
     });
     let mut answered = Answered::new(data, FLOWS_FRESH_SECONDS).with_report(report);
-    // A holder of no special kind.
+    // `null` means a holder of no special kind.
     answered.none = &["kind"];
     Ok(answered)
 }
 
-/// The contract of a token; why there is none otherwise.
+/// The contract of a token, or the error without one.
 fn contract(place: &Place) -> Result<(u64, Address), ErrorReply> {
     match *place {
         Place::Contract { chain_id, address } => Ok((chain_id, address)),
-        Place::None => Err(ErrorReply::new(ErrorCode::NotFound, "the coin is no token")
-            .detail("reason", "symbol_not_found")),
+        Place::None => Err(
+            ErrorReply::new(ErrorCode::NotFound, "the coin is not a token")
+                .detail("reason", "symbol_not_found"),
+        ),
         Place::Elsewhere => Err(fault::core_missing(
             "contract",
             "no_contract_on_covered_chain",

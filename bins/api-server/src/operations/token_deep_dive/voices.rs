@@ -1,12 +1,12 @@
-//! What the opinion leaders say of one token.
+//! The opinion leaders' statements about one token.
 
 use readings::symbol::SymbolKey;
 use serde_json::{Value, json};
 
 use crate::answer::{Answered, Object};
 
-/// What the opinion leaders say, as far as it is about this token.
-pub(super) fn about_token(mut told: Answered, symbol: &SymbolKey) -> Answered {
+/// Restricts the opinion leaders' statements to this token.
+pub(super) fn about_token(mut answered: Answered, symbol: &SymbolKey) -> Answered {
     let names = |row: &&Value| {
         let named = row
             .get("symbol")
@@ -14,10 +14,10 @@ pub(super) fn about_token(mut told: Answered, symbol: &SymbolKey) -> Answered {
             .and_then(Value::as_str);
         named.is_some_and(|named| symbol.names(named))
     };
-    let rows = told.data.get("by_token").and_then(Value::as_array);
+    let rows = answered.data.get("by_token").and_then(Value::as_array);
     let token = rows.and_then(|rows| rows.iter().find(names)).cloned();
-    let leaders = told.data.get("leaders").and_then(Value::as_array);
-    // Each leader who has an opinion of this token, with that opinion alone.
+    let leaders = answered.data.get("leaders").and_then(Value::as_array);
+    // Each leader with an opinion of this token, with that opinion alone.
     let voices = leaders.into_iter().flatten().filter_map(|leader| {
         let tokens = leader.get("tokens").and_then(Value::as_array)?;
         let opinion = tokens.iter().find(names)?;
@@ -30,20 +30,20 @@ pub(super) fn about_token(mut told: Answered, symbol: &SymbolKey) -> Answered {
         }))
     });
     let voices: Vec<Value> = voices.collect();
-    told.cut.clear();
-    told.data = Object::from(json!({
-        "coverage": told.data.get("coverage"),
-        "window": told.data.get("window"),
-        "overall": told.data.get("overall"),
+    answered.cut.clear();
+    answered.data = Object::from(json!({
+        "coverage": answered.data.get("coverage"),
+        "window": answered.data.get("window"),
+        "overall": answered.data.get("overall"),
         "mentioned": token.is_some(),
         "token": token,
         "voices": voices,
     }));
-    told.unavailable.clear();
-    // Nobody talks about it: that is known.
-    told.none = &["token"];
-    told.origins.clear();
-    told
+    answered.unavailable.clear();
+    // `null` means that no leader talks about it.
+    answered.none = &["token"];
+    answered.origins.clear();
+    answered
 }
 
 #[cfg(test)]
@@ -51,8 +51,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leaders_are_told_as_far_as_they_talk_about_the_token() {
-        let told = || Answered {
+    fn only_statements_about_the_token_are_kept() {
+        let answered = || Answered {
             data: Object::from(json!({
                 "coverage": {"leaders": 3}, "window": "24h", "overall": {"score": "0.4"},
                 "by_token": [{"symbol": "BTC", "score": "0.1"}, {"symbol": "usd₮0", "score": "0.2"}],
@@ -63,7 +63,7 @@ mod tests {
             })),
             ..Answered::default()
         };
-        let about = |symbol: &str| about_token(told(), &SymbolKey::new(symbol).unwrap()).data;
+        let about = |symbol: &str| about_token(answered(), &SymbolKey::new(symbol).unwrap()).data;
         assert_eq!(
             about("$btc")["token"],
             json!({"symbol": "BTC", "score": "0.1"})
@@ -77,11 +77,11 @@ mod tests {
         };
         assert_eq!(handles("BTC"), [json!("b")]);
         assert_eq!(about("USDT0")["mentioned"], true);
-        let silent = about("OKB");
+        let unmentioned = about("OKB");
         assert_eq!(
-            (&silent["mentioned"], &silent["token"]),
+            (&unmentioned["mentioned"], &unmentioned["token"]),
             (&json!(false), &Value::Null)
         );
-        assert_eq!(silent["voices"], json!([]));
+        assert_eq!(unmentioned["voices"], json!([]));
     }
 }

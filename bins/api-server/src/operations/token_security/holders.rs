@@ -1,4 +1,4 @@
-//! Who holds a token of the home chain: its list of holders, its pools and its market.
+//! The holders of a token of the home chain, its pools and its market.
 
 use data_sources::okx::Okx;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -14,24 +14,24 @@ use readings::{
 use crate::context::Context;
 use crate::source_report::SourceReport;
 
-/// Where a token is from.
+/// The source of a token's origin.
 const ORIGIN: &str = "okx.advanced-info";
-/// The list of holders.
+/// The source of the list of holders.
 pub(in crate::operations) const SOURCE: &str = "okx.token-holders";
 
-type Leg<T> = Option<Result<Sourced<T>, Error>>;
+type Reading<T> = Option<Result<Sourced<T>, Error>>;
 
-/// What could be had; nothing of it where the chain is another one.
+/// The available data. It is empty on another chain than the home chain.
 #[derive(Debug, Default)]
 pub(in crate::operations) struct Held {
-    holders: Leg<Arc<Vec<Holder>>>,
-    pools: Leg<Arc<[TokenPool]>>,
-    origin: Leg<Arc<TokenOrigin>>,
+    holders: Reading<Arc<Vec<Holder>>>,
+    pools: Reading<Arc<[TokenPool]>>,
+    origin: Reading<Arc<TokenOrigin>>,
     /// Price, liquidity and number of holders.
-    pub(in crate::operations) market: Leg<TokenMarket>,
+    pub(in crate::operations) market: Reading<TokenMarket>,
 }
 
-/// Asks for all of it at once.
+/// Asks all sources at once.
 pub(in crate::operations) async fn held(
     okx: &Okx,
     token: Address,
@@ -52,7 +52,7 @@ pub(in crate::operations) async fn held(
 }
 
 impl Held {
-    /// The concentration over the scans' lists and the chain's own.
+    /// The concentration over the scans' lists and the chain's own list.
     pub(in crate::operations) fn holding(&self, scans: &[Scan]) -> Holding {
         let pools: BTreeSet<Address> = self.pools().filter_map(|pool| pool.address).collect();
         let holders = value(&self.holders)
@@ -61,19 +61,19 @@ impl Held {
         Holding::of(scans, holders, &pools)
     }
 
-    /// All that speaks for or against the token: the scans, and what its market says against it.
-    /// The latter is no scan that an answer could be made of.
+    /// All evidence for or against the token: the scans, plus the market's evidence against it. The
+    /// latter alone is not a scan and cannot make an answer.
     pub(in crate::operations) fn with_origin(&self, scans: &[Scan]) -> Vec<Scan> {
         let origin = value(&self.origin).and_then(|origin| Scan::of_origin(ORIGIN, origin));
         scans.iter().cloned().chain(origin).collect()
     }
 
-    /// What the creator holds, in percent.
+    /// The creator's share, in percent.
     pub(in crate::operations) fn creator_pct(&self) -> Option<Figure> {
         value(&self.origin).and_then(|origin| origin.creator_hold_pct)
     }
 
-    /// Dollars in the token's pools: as the market has it, otherwise the sum of the deepest pools.
+    /// Dollars in the token's pools: the market's figure, or else the sum of the deepest pools.
     pub(in crate::operations) fn liquidity_usd(&self) -> Option<Figure> {
         let market = value(&self.market).and_then(|market| market.liquidity_usd);
         let deepest = || {
@@ -90,7 +90,7 @@ impl Held {
         market.or_else(deepest)
     }
 
-    /// Completes a report with what only the chain's market knows.
+    /// Adds the facts that only the chain's market knows to a report.
     pub(in crate::operations) fn complete(&self, report: &mut SecurityReport) {
         let market = value(&self.market);
         report.holders.count = report
@@ -117,7 +117,7 @@ impl Held {
         }
     }
 
-    /// Lists who was asked.
+    /// Lists the sources that were asked.
     pub(in crate::operations) fn list(&self, report: &mut SourceReport, context: &Context) {
         list(report, context, &self.holders);
         list(report, context, &self.pools);
@@ -132,13 +132,13 @@ impl Held {
     }
 }
 
-fn value<T>(leg: &Leg<T>) -> Option<&T> {
-    leg.as_ref()?.as_ref().ok().map(|found| &found.value)
+fn value<T>(reading: &Reading<T>) -> Option<&T> {
+    reading.as_ref()?.as_ref().ok().map(|found| &found.value)
 }
 
-fn list<T>(report: &mut SourceReport, context: &Context, leg: &Leg<T>) {
-    match leg {
-        Some(Ok(found)) => report.got(Sourced {
+fn list<T>(report: &mut SourceReport, context: &Context, reading: &Reading<T>) {
+    match reading {
+        Some(Ok(found)) => report.accept(Sourced {
             value: (),
             sources: found.sources.clone(),
         }),

@@ -1,4 +1,4 @@
-//! The scans of one token, from whoever covers its chain.
+//! The scans of one token by the scanners that cover its chain.
 
 use std::time::Duration;
 
@@ -16,23 +16,24 @@ use crate::sources::Security;
 const OKX: &str = "okx.token-scan";
 const GOPLUS: &str = "goplus.token-security";
 
-/// What the scanners said, and which of them said nothing.
+/// The answers of the scanners, and the scanners without an answer.
 #[derive(Debug)]
 pub(in crate::operations) struct Scanned {
     pub(in crate::operations) chain_id: u64,
     pub(in crate::operations) token: Address,
     /// The scans, the core source first.
     pub(in crate::operations) scans: Vec<Scan>,
-    /// Who was asked, the core source first.
+    /// The sources that were asked, the core source first.
     pub(in crate::operations) sources: Vec<Provenance>,
-    /// Who said nothing, and why.
-    silent: Vec<(&'static str, String)>,
+    /// The sources without an answer, and why.
+    unanswered: Vec<(&'static str, String)>,
 }
 
 impl Scanned {
-    /// What kept the first silent scanner from its answer; when all answered, that none looked.
-    pub(in crate::operations) fn gap(&self) -> (String, &'static str) {
-        match self.silent.first() {
+    /// The failure of the first scanner without an answer. If all answered, the reason that none
+    /// checked.
+    pub(in crate::operations) fn why_missing(&self) -> (String, &'static str) {
+        match self.unanswered.first() {
             Some((source, reason)) => (reason.clone(), source),
             None => ("not_named_by_source".to_owned(), self.core()),
         }
@@ -44,8 +45,8 @@ impl Scanned {
     }
 }
 
-/// Asks both scanners at once: on the home chain OKX comes first, elsewhere GoPlus. One scan is
-/// enough to answer.
+/// Asks both scanners at once. OKX comes first on the home chain, GoPlus elsewhere. One scan is
+/// enough for an answer.
 ///
 /// # Errors
 /// `core_data_missing` when there is no scan at all.
@@ -66,33 +67,34 @@ pub(in crate::operations) async fn of(
             .map(|chains| chains.value.contains(&chain_id));
         match covered {
             Ok(true) => {}
-            // Elsewhere it is the first choice: asked even if nobody knows its list.
+            // On other chains GoPlus is the first choice and is asked even if its list of chains is
+            // unavailable.
             Err(_) if !home => {}
-            Ok(false) => return Err(Silent::NotCovered),
-            Err(error) => return Err(Silent::Failed(error)),
+            Ok(false) => return Err(NoAnswer::NotCovered),
+            Err(error) => return Err(NoAnswer::Failed(error)),
         }
         security
             .goplus
             .token_security(chain_id, token, max_age)
             .await
-            .map_err(Silent::Failed)
+            .map_err(NoAnswer::Failed)
     };
     let (okx, goplus) = tokio::join!(okx, goplus);
-    let mut answers = [(OKX, okx.map_err(Silent::Failed)), (GOPLUS, goplus)];
+    let mut answers = [(OKX, okx.map_err(NoAnswer::Failed)), (GOPLUS, goplus)];
     if !home {
         answers.reverse();
     }
     collect(context, chain_id, token, answers)
 }
 
-/// Why a scanner said nothing.
+/// Why a scanner did not answer.
 #[derive(Debug)]
-enum Silent {
+enum NoAnswer {
     NotCovered,
     Failed(Error),
 }
 
-impl Silent {
+impl NoAnswer {
     fn reason(&self) -> String {
         match self {
             Self::NotCovered => "chain_not_covered".to_owned(),
@@ -105,14 +107,14 @@ fn collect(
     context: &Context,
     chain_id: u64,
     token: Address,
-    answers: [(&'static str, Result<Sourced<Scan>, Silent>); 2],
+    answers: [(&'static str, Result<Sourced<Scan>, NoAnswer>); 2],
 ) -> Result<Scanned, ErrorReply> {
     let mut scanned = Scanned {
         chain_id,
         token,
         scans: Vec::new(),
         sources: Vec::new(),
-        silent: Vec::new(),
+        unanswered: Vec::new(),
     };
     for (source, answer) in answers {
         match answer {
@@ -120,8 +122,8 @@ fn collect(
                 scanned.scans.push(found.value);
                 scanned.sources.extend(found.sources);
             }
-            Err(silent) => {
-                let reason = silent.reason();
+            Err(unanswered) => {
+                let reason = unanswered.reason();
                 scanned.sources.push(Provenance {
                     source,
                     status: SourceStatus::Unavailable {
@@ -134,27 +136,27 @@ fn collect(
                     cached: false,
                     reference: false,
                 });
-                scanned.silent.push((source, reason));
+                scanned.unanswered.push((source, reason));
             }
         }
     }
     if scanned.scans.is_empty() {
-        return Err(nothing(&scanned.silent));
+        return Err(nothing(&scanned.unanswered));
     }
     Ok(scanned)
 }
 
-/// Nobody knows the token, or nobody could be asked: there is nothing to sell.
-fn nothing(silent: &[(&'static str, String)]) -> ErrorReply {
-    let asked = silent
+/// The error without a scan: no scanner knows the token, or none could be asked.
+fn nothing(unanswered: &[(&'static str, String)]) -> ErrorReply {
+    let asked = unanswered
         .iter()
         .map(|(source, reason)| ((*source).to_owned(), Value::from(reason.clone())));
-    let reason = silent
+    let reason = unanswered
         .first()
         .map(|(_, reason)| reason.clone())
         .unwrap_or_default();
     let answered = |reason: &str| matches!(reason, "no_scan" | "chain_not_covered");
     fault::core_missing("security_scan", reason)
         .detail("sources", Value::Object(asked.collect::<Map<_, _>>()))
-        .retryable(!silent.iter().all(|(_, reason)| answered(reason)))
+        .retryable(!unanswered.iter().all(|(_, reason)| answered(reason)))
 }

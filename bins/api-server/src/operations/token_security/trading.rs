@@ -1,4 +1,4 @@
-//! Live quotes both ways: can it be bought, can it be sold, and what does that cost.
+//! Live quotes in both directions: whether a token can be bought and sold, and at what cost.
 
 use std::time::Duration;
 
@@ -11,27 +11,27 @@ use readings::security::{Probe, Quoted, Traded, Trades, atoms_worth, one_token};
 use crate::context::Context;
 use crate::source_report::SourceReport;
 
-/// Dollars of the probes.
+/// The sizes of the probes in dollars.
 const SIZES: [u32; 2] = [10, 1000];
-/// Time for a purchase and its sale.
+/// The time limit of a purchase and its sale.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Time for the sale of what cannot be bought.
+/// The time limit for the sale of a token that cannot be bought.
 const FURTHER_PATIENCE: Duration = Duration::from_millis(2_500);
-/// Why a sale is not tried at first where there is no way to buy.
+/// Why the sale is not tried at first when there is no way to buy.
 const NOTHING_BOUGHT: &str = "nothing_bought";
 /// The source of the quotes.
 pub(in crate::operations) const SOURCE: &str = "okx.quote";
 
-/// The probes of one token and who was asked.
+/// The probes of one token, and the sources that were asked.
 #[derive(Debug, Default)]
 pub(in crate::operations) struct Trading {
     pub(in crate::operations) trades: Trades,
-    /// What is paid with.
+    /// The token that pays.
     pub(in crate::operations) counter: Option<SourceToken>,
     asked: Vec<Result<Sourced<()>, Error>>,
 }
 
-/// Probes `token` against the first reviewed dollar token that it is not itself.
+/// Probes `token` against the first reviewed dollar token other than itself.
 pub(in crate::operations) async fn probe(
     okx: &Okx,
     token: Address,
@@ -49,7 +49,7 @@ pub(in crate::operations) async fn probe(
     trading
 }
 
-/// The smallest probe of [`probe`] alone.
+/// Makes the smallest probe of [`probe`] alone.
 pub(in crate::operations) async fn smallest(
     okx: &Okx,
     token: Address,
@@ -78,14 +78,13 @@ impl Trading {
         })
     }
 
-    fn add(&mut self, (probe, asked): (Probe, Asked)) {
+    fn add(&mut self, (probe, asked): (Probe, QuoteResults)) {
         self.trades.probes.push(probe);
         self.asked.extend(asked);
     }
 
-    /// Asks for the sale where the exchange knows no way to buy: whoever holds the token wants to
-    /// know. How much is worth a probe's dollars follows from a price, without one a whole token is
-    /// tried.
+    /// Quotes a sale when the exchange knows no way to buy, because holders want to know. A known
+    /// price sets the amount that is worth a probe's dollars. Without one, a whole token is tried.
     pub(in crate::operations) async fn sell_what_cannot_be_bought(
         &mut self,
         okx: &Okx,
@@ -129,7 +128,7 @@ impl Trading {
                 };
             }
         };
-        // What was not answered until then was not tried.
+        // Probes without an answer by then count as not tried.
         let _ = tokio::time::timeout(FURTHER_PATIENCE, further).await;
     }
 
@@ -143,20 +142,20 @@ impl Trading {
             .min()
     }
 
-    /// What kept a quote from being there, if that was not the exchange's own answer.
+    /// The failure behind a missing quote, unless the exchange itself answered that there is none.
     pub(in crate::operations) fn failure(&self) -> Option<&Error> {
         self.asked.iter().find_map(|asked| asked.as_ref().err())
     }
 
-    /// A purchase for so many dollars, and the sale of what it gives.
+    /// Quotes a purchase of the given dollars, and the sale of its proceeds.
     async fn both_ways(
         &self,
         okx: &Okx,
         token: Address,
         usd: u32,
         max_age: Option<Duration>,
-    ) -> (Probe, Asked) {
-        let mut asked = Asked::new();
+    ) -> (Probe, QuoteResults) {
+        let mut asked = QuoteResults::new();
         let mut probe = Probe {
             usd,
             buy: late(),
@@ -181,29 +180,30 @@ impl Trading {
                 Traded::Unavailable(reason) => Traded::Unavailable(reason.clone()),
             };
         };
-        // What was answered until then stays.
+        // The answers until then stay.
         let _ = tokio::time::timeout(PATIENCE, trade).await;
         (probe, asked)
     }
 
-    /// Lists who was asked. That there is no way is an answer, not a failure.
+    /// Lists the sources that were asked. An exchange without a way to trade has answered, so it
+    /// did not fail.
     pub(in crate::operations) fn list(&self, report: &mut SourceReport, context: &Context) {
         for asked in &self.asked {
             match asked {
-                Ok(found) => report.got(found.clone()),
+                Ok(found) => report.accept(found.clone()),
                 Err(error) => report.failed(context, error),
             }
         }
     }
 }
 
-type Asked = Vec<Result<Sourced<()>, Error>>;
+type QuoteResults = Vec<Result<Sourced<()>, Error>>;
 
 fn late() -> Traded {
     Traded::Unavailable("upstream_timeout".to_owned())
 }
 
-fn outcome(answer: Result<Sourced<Quoted>, Error>, asked: &mut Asked) -> Traded {
+fn outcome(answer: Result<Sourced<Quoted>, Error>, asked: &mut QuoteResults) -> Traded {
     match answer {
         Ok(found) => {
             asked.push(Ok(Sourced {

@@ -1,8 +1,8 @@
-//! Metals, gas and oil as futures trade: a chart that another market confirms.
+//! Metals, gas and oil by their futures: a chart that another market confirms.
 //!
-//! The chart is unofficial and is never believed alone. The other market is a perpetual contract
-//! whose oracle follows the same futures; when the chart is silent, that oracle's price stands in
-//! and says what it is.
+//! The chart is unofficial and is never trusted alone. The other market is a perpetual contract
+//! whose oracle follows the same futures. If the chart does not answer, that oracle's price
+//! replaces it and is marked as such.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +19,12 @@ use crate::context::Context;
 use crate::source_report::SourceReport;
 use crate::sources::Tradfi;
 
-/// The dex whose perpetuals confirm.
+/// The dex of the confirming perpetuals.
 const DEX: &str = "xyz";
 const MARKETS: &str = "hyperliquid.markets";
-/// Beyond this difference, in percent, two markets do not mean the same.
+/// The difference in percent beyond which two markets contradict each other.
 const TOLERANCE_PCT: Decimal = Decimal::from_parts(5, 0, 0, false, 0);
-/// How late charts of futures are, in minutes.
+/// The delay of futures charts in minutes.
 const CHART_DELAY: u32 = 10;
 
 /// The perpetual of each future.
@@ -43,13 +43,13 @@ type Charts = Vec<(
 )>;
 type Perpetuals = Result<Sourced<Arc<Vec<PerpContext>>>, Error>;
 
-/// What both markets told.
+/// The answers of both markets.
 pub(super) struct Futures {
     charts: Charts,
     perpetuals: Option<Perpetuals>,
 }
 
-/// Asks both for the futures that are wanted.
+/// Asks both markets for the requested futures.
 pub(super) async fn futures(
     tradfi: &Tradfi,
     hyperliquid: &HyperliquidInfo,
@@ -80,14 +80,14 @@ pub(super) async fn futures(
     let charts = charts.into_iter();
     Futures {
         charts: charts
-            .map(|(_, of, contract, told)| (of, contract, told))
+            .map(|(_, of, contract, reading)| (of, contract, reading))
             .collect(),
         perpetuals: Some(perpetuals),
     }
 }
 
 impl Futures {
-    /// Puts the readings where they belong, each with what confirms it.
+    /// Fills in the readings, each with its confirmation.
     pub(super) fn fill(self, context: &Context, data: &mut MacroData, report: &mut SourceReport) {
         let Some(perpetuals) = self.perpetuals else {
             return;
@@ -95,12 +95,12 @@ impl Futures {
         let fetched = perpetuals
             .as_ref()
             .ok()
-            .and_then(|told| told.sources.first());
+            .and_then(|reading| reading.sources.first());
         let fetched = fetched.map_or(context.now(), |source| {
             source.as_of.unwrap_or(source.fetched_at)
         });
         let perpetuals = match perpetuals {
-            Ok(told) => report.got(told),
+            Ok(reading) => report.accept(reading),
             Err(error) => {
                 report.failed(context, &error);
                 Arc::default()
@@ -115,7 +115,7 @@ impl Futures {
                 Some((*coin, market.oracle?))
             });
             let chart = match chart {
-                Ok(chart) => Some(report.got(chart)),
+                Ok(chart) => Some(report.accept(chart)),
                 Err(error) => {
                     report.failed(context, &error);
                     None
@@ -168,7 +168,7 @@ fn of_chart(chart: Quote) -> Observation {
     }
 }
 
-/// An oracle stands still while its market is closed: its price is then that of the last close.
+/// An oracle keeps the last close while its market is closed.
 fn of_oracle(instrument: &Instrument, price: Decimal, fetched: jiff::Timestamp) -> Observation {
     let market = instrument.market;
     let close = market.expected(fetched, 0);

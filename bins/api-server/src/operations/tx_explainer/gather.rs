@@ -1,5 +1,5 @@
-//! What helps to read a transaction: interfaces of verified contracts, signatures, tokens, the
-//! reason of a revert. Each of it may be missing; the reading then says less.
+//! Data that helps to explain a transaction: interfaces of verified contracts, signatures, tokens,
+//! the reason of a revert. All of it may be missing; the explanation then says less.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::context::Context;
 use crate::source_report::SourceReport;
 use crate::sources::Chain;
 
-/// Calls inside calls show only when the outer one is read.
+/// Calls inside calls are only visible after the outer one was decoded.
 const ROUNDS: usize = 3;
-/// Time for all of it, of all transactions together: without it the answer is poorer, later than
-/// this it is none.
+/// The time limit of all this data for all transactions together. After it the explanation says
+/// less instead of coming later.
 pub(super) const PATIENCE: Duration = Duration::from_millis(3_500);
 
-/// What helps to read a transaction.
+/// Data that helps to explain a transaction.
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) known: Knowledge,
-    /// Why symbols and units of tokens could not be had.
+    /// Why symbols and units of tokens are missing.
     pub(super) tokens_missing: Option<String>,
 }
 
@@ -39,7 +39,8 @@ pub(super) fn source(record: &Record) -> &'static str {
     data_sources::evm::source(record.network.id)
 }
 
-/// Asks for what the record needs, and again for what then shows, until `deadline`.
+/// Asks for the data that a record needs, and again for the needs that then appear, until
+/// `deadline`.
 pub(super) async fn gather(
     context: &Context,
     chain: &Chain,
@@ -50,7 +51,7 @@ pub(super) async fn gather(
     let mut gathered = Gathered::default();
     for place in 0..ROUNDS {
         let needs = Needs::of(record, &gathered.known);
-        // The first round names what came too late.
+        // The first round records what came too late.
         if needs.is_empty() || place > 0 && Instant::now() >= deadline {
             break;
         }
@@ -68,8 +69,7 @@ pub(super) async fn gather(
     gathered
 }
 
-/// Asks for everything at once. What one source keeps waiting does not take away what another one
-/// gave.
+/// Asks for everything at once. A slow source does not discard the answers of the others.
 async fn round(
     context: &Context,
     chain: &Chain,
@@ -110,11 +110,11 @@ async fn round(
         replay.map(|outcome| outcome.unwrap_or_else(|error| Replay::Unavailable(error.reason())));
     known.replay = known.replay.take().or(replay);
     match facts {
-        Some(Ok(sourced)) => known.tokens.extend(report.got(sourced)),
+        Some(Ok(sourced)) => known.tokens.extend(report.accept(sourced)),
         Some(Err(error)) => {
             report.failed(context, &error);
             gathered.tokens_missing = Some(error.reason());
-            // Asked once is enough.
+            // Each selector is asked for once.
             known
                 .tokens
                 .extend(tokens.into_iter().map(|token| (token, Default::default())));
@@ -131,7 +131,7 @@ async fn round(
             report.failed(context, &error);
         }
         match outcome {
-            Ok(sourced) => drop(known.contracts.insert(address, report.got(sourced))),
+            Ok(sourced) => drop(known.contracts.insert(address, report.accept(sourced))),
             Err(error) => {
                 report.failed(context, &error);
                 known.unasked.insert(address);
@@ -141,7 +141,7 @@ async fn round(
     for outcome in signatures {
         match outcome {
             Ok(sourced) => {
-                for (selector, candidates) in report.got(sourced) {
+                for (selector, candidates) in report.accept(sourced) {
                     known
                         .candidates
                         .entry(selector)
@@ -157,15 +157,15 @@ async fn round(
     }
 }
 
-/// What could be learned of a contract.
+/// The known facts about a contract.
 struct Interface {
     address: Address,
     outcome: Result<Sourced<ContractFacts>, Error>,
-    /// Why nothing is known of contracts that it delegates to.
+    /// Why the contracts to which it delegates are unknown.
     failures: Vec<Error>,
 }
 
-/// The interfaces of contracts, with those of what they delegate to.
+/// The interfaces of contracts, including those to which they delegate.
 async fn contracts(
     chain: &Chain,
     chain_id: u64,
@@ -199,7 +199,7 @@ async fn interface(
         Ok(Sourced { value, sources }) => {
             let mut facts = value.facts.clone();
             let mut implementations = value.implementations.clone();
-            // Proxies that nobody published still say where they delegate to.
+            // Even an unpublished proxy shows to which contract it delegates.
             if implementations.is_empty() && !facts.has_functions() {
                 let asked = async move { Ok(reader.implementation(chain_id, address).await) };
                 let node = data_sources::evm::source(chain_id);
@@ -208,7 +208,7 @@ async fn interface(
             }
             for implementation in implementations {
                 match published(implementation).await {
-                    Ok(told) => facts.delegates_to(implementation, Some(&told.value.facts)),
+                    Ok(found) => facts.delegates_to(implementation, Some(&found.value.facts)),
                     Err(error) => {
                         facts.delegates_to(implementation, None);
                         failures.push(error);
@@ -227,8 +227,8 @@ async fn interface(
     }
 }
 
-/// What the databases list for selectors: the second one is asked for those of which the first
-/// knows nothing.
+/// The databases' entries for selectors. The second database is asked for those that the first does
+/// not know.
 async fn signatures(
     chain: &Chain,
     selectors: &[Selector],
@@ -270,8 +270,8 @@ async fn signatures(
     all
 }
 
-/// What `work` gives by the deadline. It runs on afterwards: a source that keeps everybody waiting
-/// is found out, and what it says late serves the next caller.
+/// The result of `work` by the deadline. The work continues afterwards: a slow source is noticed,
+/// and its late answer serves the next caller.
 async fn by<T: Send + 'static>(
     deadline: Instant,
     source: &'static str,
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_comes_too_late_is_named_and_runs_on() {
+    async fn late_work_is_listed_and_continues() {
         let (open, gate) = oneshot::channel::<()>();
         let (done, finished) = oneshot::channel();
         let slow = async move {

@@ -1,4 +1,4 @@
-//! A transaction is looked for on every chain at once: a hash does not say where it belongs.
+//! Searches a transaction on every chain at once, because a hash does not name its chain.
 
 use std::time::Duration;
 
@@ -13,20 +13,20 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Chain;
 
-/// Time for one chain, all of its nodes together.
+/// The time limit of one chain with all of its nodes.
 const PATIENCE: Duration = Duration::from_secs(6);
 
-/// What came of the search.
+/// The result of the search.
 pub(super) struct Found {
     /// The transaction on each chain that has it, by chain id.
     pub(super) records: Vec<Record>,
     /// Chains that were asked.
     pub(super) asked: Vec<&'static str>,
-    /// Those of them that could not answer.
+    /// Chains among them that could not answer.
     pub(super) unavailable: Vec<&'static Network>,
 }
 
-/// Looks on one chain, or on all of them in parallel.
+/// Searches one chain, or all of them in parallel.
 pub(super) async fn search(
     context: &Context,
     chain: &Chain,
@@ -58,7 +58,7 @@ pub(super) async fn search(
     };
     for (network, outcome) in outcomes {
         match outcome {
-            Ok(sourced) => found.records.extend(report.got(sourced)),
+            Ok(sourced) => found.records.extend(report.accept(sourced)),
             Err(error) => {
                 report.failed(context, &error);
                 found.unavailable.push(network);
@@ -69,14 +69,14 @@ pub(super) async fn search(
 }
 
 impl Found {
-    pub(super) fn names_of_unavailable(&self) -> Vec<&'static str> {
+    pub(super) fn unavailable_names(&self) -> Vec<&'static str> {
         self.unavailable
             .iter()
             .map(|network| network.name)
             .collect()
     }
 
-    /// Nobody knows the transaction: that is an answer only when every chain was asked.
+    /// The error without a transaction. It is "not found" only if every chain answered.
     pub(super) fn nothing(&self) -> ErrorReply {
         if self.unavailable.is_empty() {
             let chains = self.asked.join(", ");
@@ -89,7 +89,7 @@ impl Found {
         let message = "some chains could not be asked, and the others do not know the transaction";
         ErrorReply::new(ErrorCode::UpstreamUnavailable, message)
             .detail("reason", "chains_unavailable")
-            .detail("unavailable", self.names_of_unavailable())
+            .detail("unavailable", self.unavailable_names())
             .retryable(true)
     }
 }

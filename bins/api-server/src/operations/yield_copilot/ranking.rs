@@ -1,5 +1,5 @@
-//! The reviewed products that take the asset, each with its yield, its costs and its transactions,
-//! the best first.
+//! Ranks the reviewed products that take the asset, each with its yield, its costs and its
+//! transactions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,10 +28,11 @@ use crate::source_report::SourceReport;
 use crate::sources::{Chain, Defi, Wallets};
 use crate::wallets::refused;
 
-/// For how long what was read of a product counts: other deposits, pauses and caps come between.
+/// For how many seconds the facts about a product are valid. Other deposits, pauses and caps can
+/// change them.
 pub(super) const VALID_SECONDS: u64 = 300;
 
-/// What is not known where the price of gas, or of the asset, is not.
+/// The unavailable fields when the price of gas or of the asset is unknown.
 const OF_GAS: [&str; 3] = [
     "plans[].est_gas_usd",
     "plans[].net_apy_pct",
@@ -39,7 +40,7 @@ const OF_GAS: [&str; 3] = [
 ];
 const OF_PRICE: [&str; 2] = ["plans[].net_apy_pct", "plans[].breakeven_days"];
 
-/// A deposit that can be made.
+/// A possible deposit.
 pub(super) struct Plan {
     pub(super) product: ListedProduct,
     pub(super) symbol: String,
@@ -49,15 +50,15 @@ pub(super) struct Plan {
     pub(super) deposit: DepositPlan,
 }
 
-/// A product that takes the asset, and why there is no plan of it.
+/// A product that takes the asset but has no plan, and why.
 pub(super) struct LeftOut {
     pub(super) product: ListedProduct,
     pub(super) reason: String,
-    /// Whether something could not be read; otherwise the product does not fit.
+    /// Whether a fact about the product is unavailable; otherwise the product does not fit.
     pub(super) is_gap: bool,
 }
 
-/// What came of the question.
+/// The result of a ranking.
 pub(super) struct Ranking {
     pub(super) plans: Vec<Plan>,
     pub(super) left_out: Vec<LeftOut>,
@@ -69,8 +70,8 @@ pub(super) struct Ranking {
 /// Ranks the products.
 ///
 /// # Errors
-/// 503 without an edition of the yields; 404 where no product takes the asset; 400 for an amount
-/// that is none of the asset.
+/// 503 without an edition of the yields; 404 when no product takes the asset; 400 for an amount
+/// that the asset cannot have.
 pub(super) async fn ranking(
     context: &Context,
     wallets: &Wallets,
@@ -116,7 +117,7 @@ pub(super) async fn ranking(
                 continue;
             }
         };
-        report.got(Sourced {
+        report.accept(Sourced {
             value: (),
             sources: vec![Provenance::local(
                 evm::source(product.chain_id),
@@ -136,12 +137,12 @@ pub(super) async fn ranking(
         }
     }
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
-    for gap in left_out.iter().filter(|left_out| left_out.is_gap) {
-        let source = match gap.reason.as_str() {
+    for unread in left_out.iter().filter(|left_out| left_out.is_gap) {
+        let source = match unread.reason.as_str() {
             YIELD_NOT_KNOWN => yield_pools::SOURCE,
-            _ => evm::source(gap.product.chain_id),
+            _ => evm::source(unread.product.chain_id),
         };
-        report.missing("plans", &gap.reason, source);
+        report.missing("plans", &unread.reason, source);
     }
     let mut parts = vec![
         edition.part("yields"),
@@ -163,14 +164,14 @@ pub(super) async fn ranking(
 /// No source states the yield of the product.
 const YIELD_NOT_KNOWN: &str = "yield_not_known";
 
-/// What a cost is computed with, as far as it is known.
+/// The inputs of a cost, as far as they are known.
 struct Costs {
     amount_usd: Option<Decimal>,
     gas: Option<GasPrice>,
 }
 
-/// The plan of a product that takes the deposit; or why there is none, and whether something is not
-/// known.
+/// The plan of a product that takes the deposit, or why there is none and whether a fact is
+/// unknown.
 fn judge(
     product: &ListedProduct,
     symbol: String,
@@ -206,8 +207,8 @@ fn judge(
     })
 }
 
-/// The products on the asked chains that take the asset, with its symbol; and those of which that
-/// is not known.
+/// The products on the requested chains that take the asset, with its symbol; and the products
+/// about which that is unknown.
 async fn taking(
     wallets: &Wallets,
     wish: &Wish<'_>,
@@ -249,7 +250,7 @@ fn no_product(wish: &Wish<'_>, unknown: &[LeftOut]) -> ErrorReply {
     ErrorReply::new(ErrorCode::NotFound, message).detail("reason", "no_such_product")
 }
 
-/// The transactions into each product, all read at the same time, in the order of the products.
+/// The transactions into each product, read at the same time, in the order of the products.
 async fn deposits(
     wallets: &Wallets,
     account: Address,
@@ -280,7 +281,7 @@ async fn deposits(
         .collect()
 }
 
-/// The markets of the edition; those of chain 196 together with what the chain itself says.
+/// The markets of the edition; those of chain 196 are joined with the chain's own data.
 async fn markets(
     context: &Context,
     defi: &Defi,
@@ -295,7 +296,7 @@ async fn markets(
     }
     match defi.aave.markets(call.max_age()).await {
         Ok(sourced) => {
-            let quoted = report.got(sourced);
+            let quoted = report.accept(sourced);
             let others = quoted.iter().filter_map(Market::of_quoted).collect();
             market::merged(markets, others)
         }
@@ -306,7 +307,7 @@ async fn markets(
     }
 }
 
-/// The amount in dollars; a price that is not known, or in doubt, is named.
+/// The amount in dollars. An unknown or doubtful price is listed.
 async fn amount_usd(
     context: &Context,
     defi: &Defi,
@@ -321,7 +322,7 @@ async fn amount_usd(
         .token_price(platform, product.asset, call.max_age());
     let (reason, source) = match quoted.await {
         Ok(sourced) => {
-            let quote = report.got(sourced);
+            let quote = report.accept(sourced);
             if quote.weakness(context.now()).is_none() {
                 let amount: Figure = amount.parse().ok()?;
                 return amount.0.checked_mul(quote.price_usd.0);

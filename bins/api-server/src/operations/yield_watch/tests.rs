@@ -1,4 +1,4 @@
-//! The examples of the catalog are what these functions make of one mandate.
+//! Compares the catalog's examples with the rendering of one mandate.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn reading(time: &str, best: Pool) -> Reading {
     }
 }
 
-/// The example call's mandate, as a check after an hour leaves it.
+/// The mandate of the example call after a check an hour later.
 async fn example() -> (Kept, Vec<Value>) {
     let route = Operation::CreateYieldWatch.route();
     let body = route.example_call().body.to_string();
@@ -67,7 +67,7 @@ async fn example() -> (Kept, Vec<Value>) {
     (kept, records)
 }
 
-/// Compares the example of a route with what it should be, or writes it.
+/// Compares the example of a route with the rendered one, or writes it.
 fn compare(name: &str, data: &Value) {
     let folder = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -86,14 +86,14 @@ fn compare(name: &str, data: &Value) {
 async fn generated_docs_of_the_mandate_routes_are_what_they_answer() {
     let (mut kept, records) = example().await;
     let now = at("2026-11-20T11:10:00Z");
-    let shown = shown::mandate(&kept, now);
+    let view = view::mandate(&kept, now);
     let id = Operation::CancelYieldWatch.route().query[0].example;
-    assert_eq!(shown["id"], id, "the id of the examples");
+    assert_eq!(view["id"], id, "the id of the examples");
     let new = shown_when_new().await;
     compare("create_yield_watch", &new);
     compare(
         "list_yield_watch",
-        &json!({"mandates": [shown], "next_cursor": null}),
+        &json!({"mandates": [view], "next_cursor": null}),
     );
     compare(
         "audit_yield_watch",
@@ -115,5 +115,5 @@ async fn shown_when_new() -> Value {
     };
     let (watched, _) = Watched::create(mandate).unwrap();
     let created_at = watched.mandate().created_at;
-    shown::mandate(&Kept { watched, ..kept }, created_at)
+    view::mandate(&Kept { watched, ..kept }, created_at)
 }

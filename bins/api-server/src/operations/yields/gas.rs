@@ -1,4 +1,4 @@
-//! What gas costs on the chains of a recommendation.
+//! The price of gas on the chains of a recommendation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,9 +12,8 @@ use crate::source_report::SourceReport;
 use crate::sources::Chain;
 use crate::sources::Defi;
 
-/// The price of gas on each of `wanted`, all asked at the same time. A chain of which one half, the
-/// node's price or the coin's, is not known is left out; `fields` are named as what cannot be had
-/// there.
+/// The price of gas on each of `wanted`, all read at the same time. A chain without the node's
+/// price or the coin's price is left out, and `fields` are listed as unavailable for it.
 pub(crate) async fn gas_prices(
     context: &Context,
     chain: &Chain,
@@ -57,10 +56,10 @@ fn half<T>(
     context: &Context,
     fields: &[&str],
     report: &mut SourceReport,
-    leg: Result<Sourced<T>, Error>,
+    reading: Result<Sourced<T>, Error>,
 ) -> Option<T> {
-    match leg {
-        Ok(sourced) => Some(report.got(sourced)),
+    match reading {
+        Ok(sourced) => Some(report.accept(sourced)),
         Err(error) => {
             let source = error.source_id().unwrap_or_default();
             report.failed(context, &error);

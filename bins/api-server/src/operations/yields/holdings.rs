@@ -1,4 +1,4 @@
-//! What an account has, as the judgements over idle money take it.
+//! The balances of an account for the routes about idle money.
 
 use alloy_primitives::Address;
 use readings::Figure;
@@ -12,27 +12,27 @@ use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 use crate::sources::Accounts;
 
-/// Why balances that could earn may be missing from a chain that was read.
+/// Why a chain's answer may lack balances that could earn.
 const PARTLY: [&str; 2] = ["only_listed_tokens", "native_balance_unread"];
 
 /// Balances of an account.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    /// What it has.
+    /// The balances.
     pub(crate) holdings: Vec<Holding>,
-    /// Chains that could not be read: what is there is not known.
+    /// Chains that could not be read. Their balances are unknown.
     pub(crate) unread: Vec<u64>,
-    /// Chains of which only a part could be read: of other tokens, or of the chain's own coin,
+    /// Chains that were read in part. Other tokens, or the chain's own coin, are unknown.
     /// nothing is known.
     pub(crate) partly_read: Vec<u64>,
-    /// Whether the amount of a token that could earn is not known.
+    /// Whether the amount of a token that could earn is unknown.
     pub(crate) uncertain: bool,
-    /// How old the balances and the prices of native coins are.
+    /// The age of the balances and of the prices of native coins.
     pub(crate) parts: Vec<Part>,
 }
 
-/// The balances of `address` on `chains`, or on every chain that is read. What is not known of them
-/// is named as a gap of `field`.
+/// Reads the balances of `address` on `chains`, or on every readable chain. Unknown balances are
+/// listed as missing in `field`.
 ///
 /// # Errors
 /// 503 `core_data_missing` when no chain could be read.
@@ -84,7 +84,7 @@ fn held(portfolio: &Portfolio) -> Held {
 }
 
 impl Held {
-    /// Takes over what is not flagged.
+    /// Adds the balances that are not flagged.
     fn count_in(&mut self, chain_id: u64, balances: &[Balance]) {
         for balance in balances.iter().filter(|balance| balance.risk != Risk::High) {
             let token = match balance.address {

@@ -30,7 +30,7 @@ impl Clock for TestClock {
     }
 }
 
-/// Counts how often it was gathered; fails while it is told to.
+/// Counts its gatherings. Fails while a test breaks it.
 #[derive(Clone, Default)]
 struct Counter {
     gathered: Arc<AtomicUsize>,
@@ -163,7 +163,7 @@ async fn a_restart_begins_with_the_store() {
 }
 
 #[tokio::test]
-async fn of_two_servers_one_gathers() {
+async fn only_one_of_two_servers_gathers() {
     let bench = Bench::new();
     let (one, two) = (bench.job("one"), bench.job("two"));
     let (first, second) = tokio::join!(one.boot(), two.boot());
@@ -174,7 +174,7 @@ async fn of_two_servers_one_gathers() {
         1,
         "{outcomes:?}"
     );
-    // Whoever waited finds the edition in its next round.
+    // The server that waited finds the edition in its next round.
     one.round().await;
     two.round().await;
     assert_eq!(bench.dataset.gathered.load(Ordering::SeqCst), 1);
@@ -201,7 +201,7 @@ async fn a_lease_that_is_held_elsewhere_is_waited_for() {
     let job = bench.job("one");
     assert_eq!(job.boot().await, Round::Waiting);
     assert_eq!(bench.read(&job.current()).await, Err(Absent::Never));
-    // The other one died: its lease runs out.
+    // The other server died: its lease expires.
     bench.clock.advance(2);
     assert_eq!(job.round().await, Round::Published);
 }

@@ -1,26 +1,27 @@
-//! Dollars and tokens.
+//! Converts between dollars and tokens.
 
 use alloy_primitives::U256;
 use calldata_checks::Decimal as Exact;
 use readings::{Decimal, Figure};
 use wallet_actions::whole;
 
-/// Digits of an amount of dollars.
+/// Decimal places of an amount of dollars.
 const USD_DIGITS: u32 = 6;
 
-/// What so much of a token is worth, cut after six digits; `None` where it cannot be computed.
+/// The worth of an amount of a token, cut after six decimal places; `None` when it cannot be
+/// computed.
 pub(super) fn usd(atoms: U256, decimals: u8, price_usd: Decimal) -> Option<Decimal> {
     let tokens: Figure = whole(atoms, decimals).parse().ok()?;
     let worth = tokens.0.checked_mul(price_usd)?;
     Some(worth.trunc_with_scale(USD_DIGITS).normalize())
 }
 
-/// The most of a token, in its smallest unit, that is worth at most `max_usd`.
+/// The largest amount of a token, in its smallest unit, that is worth at most `max_usd`.
 pub(super) fn most_atoms(max_usd: Decimal, decimals: u8, price_usd: Decimal) -> Option<U256> {
     let tokens = max_usd.checked_div(price_usd)?;
     let tokens = tokens.trunc_with_scale(u32::from(decimals)).normalize();
     let atoms = tokens.to_string().parse::<Exact>().ok()?.atoms(decimals)?;
-    // The quotient has 28 digits and may be rounded up in the last one.
+    // The quotient has 28 digits, and its last digit may be rounded up.
     let worth: Figure = whole(atoms, decimals).parse().ok()?;
     match worth.0.checked_mul(price_usd)? > max_usd {
         true => Some(atoms.saturating_sub(U256::from(1))),

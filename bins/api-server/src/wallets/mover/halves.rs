@@ -1,4 +1,4 @@
-//! Where a move stands, by the intents of its halves; and the beginning of its second half.
+//! The state of a move, derived from the intents of its halves, and the start of the second half.
 
 use alloy_primitives::U256;
 use custody::Owner;
@@ -9,15 +9,15 @@ use watch_server::{MoveState, MoverError};
 use yield_watch::{MoveKey, MoveOutcome};
 
 use super::amounts::usd;
-use super::kept::{Half, KeptMove};
+use super::record::{Half, MoveRecord};
 use super::{
     CANCELLED, WalletMover, is_passing, last_transaction, never_begun, reason_of, store, unknown,
 };
 
 impl WalletMover {
-    /// Where a move stands; `None` when it was never begun nor forbidden. A second half that is due
-    /// begins here.
-    pub(super) async fn stands(&self, key: &MoveKey) -> Result<Option<MoveState>, MoverError> {
+    /// The state of a move; `None` when it was neither begun nor forbidden. Starts a second half
+    /// that is due.
+    pub(super) async fn state_of(&self, key: &MoveKey) -> Result<Option<MoveState>, MoverError> {
         let actions = &self.actions;
         let payment = Half::First.payment(key);
         let Some(first) = actions.of_payment(payment).await.map_err(store)? else {
@@ -27,16 +27,16 @@ impl WalletMover {
         if !first.state.is_over() {
             return Ok(Some(MoveState::UnderWay));
         }
-        let kept = KeptMove::of(&first).ok_or_else(|| unknown("move_unreadable"))?;
+        let record = MoveRecord::of(&first).ok_or_else(|| unknown("move_unreadable"))?;
         let ended = match (first.state, first.operation) {
-            (State::Completed, Operation::Invest) => moved(&first, &kept)?,
-            (State::Completed, _) => return self.second(&first, &kept).await.map(Some),
+            (State::Completed, Operation::Invest) => moved(&first, &record)?,
+            (State::Completed, _) => return self.second(&first, &record).await.map(Some),
             _ => self.not_done(&first).await?,
         };
         Ok(Some(MoveState::Ended(ended)))
     }
 
-    /// How a first half ended that did not do what was asked.
+    /// The outcome of a first half that failed.
     async fn not_done(&self, first: &Intent) -> Result<MoveOutcome, MoverError> {
         let signed = self.actions.was_signed(first).await;
         if signed.map_err(|refused| unknown(&reason_of(&refused)))? {
@@ -49,18 +49,18 @@ impl WalletMover {
         })
     }
 
-    /// Where the second half stands. The first one has brought the money to the wallet.
-    async fn second(&self, first: &Intent, kept: &KeptMove) -> Result<MoveState, MoverError> {
-        let payment = Half::Second.payment_of(&kept.key);
+    /// The state of the second half. The first half has brought the money to the wallet.
+    async fn second(&self, first: &Intent, record: &MoveRecord) -> Result<MoveState, MoverError> {
+        let payment = Half::Second.payment_of(&record.key);
         let Some(second) = self.actions.of_payment(payment).await.map_err(store)? else {
             let forbidden = self.actions.forbidden(payment).await.map_err(store)?;
             return match forbidden {
                 Some(reason) => Ok(MoveState::Ended(failed(first, &reason, None))),
-                None => self.go_on(first, kept).await,
+                None => self.start_second(first, record).await,
             };
         };
         Ok(match second.state {
-            State::Completed => MoveState::Ended(moved(&second, kept)?),
+            State::Completed => MoveState::Ended(moved(&second, record)?),
             state if state.is_over() => {
                 MoveState::Ended(failed(&second, &halted(&second), last_transaction(first)))
             }
@@ -68,16 +68,20 @@ impl WalletMover {
         })
     }
 
-    /// Begins the second half with what has arrived. Where it cannot be begun for good, the money
-    /// stays idle in the wallet.
-    async fn go_on(&self, first: &Intent, kept: &KeptMove) -> Result<MoveState, MoverError> {
+    /// Begins the second half with the amount that arrived. If it can never begin, the money stays
+    /// idle in the wallet.
+    async fn start_second(
+        &self,
+        first: &Intent,
+        record: &MoveRecord,
+    ) -> Result<MoveState, MoverError> {
         let owner: Owner = first
             .owner
             .parse()
             .map_err(|_| unknown("owner_unreadable"))?;
         let _turn = self.turns.take(owner.address()).await;
-        let second = kept.second();
-        let payment = Half::Second.payment_of(&kept.key);
+        let second = record.second();
+        let payment = Half::Second.payment_of(&record.key);
         if self
             .actions
             .of_payment(payment)
@@ -87,12 +91,15 @@ impl WalletMover {
         {
             return Ok(MoveState::UnderWay);
         }
-        let order = second.order(owner, second.invest(arrived(first, kept).min(kept.most)));
+        let order = second.order(
+            owner,
+            second.invest(arrived(first, record).min(record.most)),
+        );
         let reason = match Box::pin(self.actions.begin(&order)).await {
             Ok(_) => return Ok(MoveState::UnderWay),
-            // Nothing is begun after the time of the move, whatever cannot be read now.
-            Err(refused) if is_passing(&refused) && self.actions.now() < kept.valid_until => {
-                tracing::warn!(key = kept.key, %refused, "the second half of a move waits");
+            // Nothing begins after the time limit of the move, even when the reason may pass.
+            Err(refused) if is_passing(&refused) && self.actions.now() < record.valid_until => {
+                tracing::warn!(key = record.key, %refused, "the second half of a move waits");
                 return Ok(MoveState::UnderWay);
             }
             Err(Refused::Forbidden(reason)) => reason,
@@ -100,7 +107,7 @@ impl WalletMover {
             Err(refused) => reason_of(&refused),
         };
         let forbidden = self.actions.forbid(payment, &reason).await.map_err(store)?;
-        tracing::warn!(key = kept.key, reason, "the money of a move stays idle");
+        tracing::warn!(key = record.key, reason, "the money of a move stays idle");
         Ok(match forbidden.intent {
             Some(_) => MoveState::UnderWay,
             None => MoveState::Ended(failed(first, &forbidden.reason, None)),
@@ -108,11 +115,11 @@ impl WalletMover {
     }
 }
 
-/// What the end of a deposit has brought to the wallet.
-fn arrived(first: &Intent, kept: &KeptMove) -> U256 {
+/// The amount that the withdrawal brought to the wallet.
+fn arrived(first: &Intent, record: &MoveRecord) -> U256 {
     let brought = first.received().filter(|(step, expected, _)| {
         step.kind == StepKind::Call
-            && expected.token == kept.asset
+            && expected.token == record.asset
             && expected.receiver == first.wallet
     });
     brought
@@ -120,12 +127,12 @@ fn arrived(first: &Intent, kept: &KeptMove) -> U256 {
         .fold(U256::ZERO, U256::saturating_add)
 }
 
-/// The end of a move whose deposit stands.
-fn moved(deposit: &Intent, kept: &KeptMove) -> Result<MoveOutcome, MoverError> {
+/// The outcome of a move whose deposit succeeded.
+fn moved(deposit: &Intent, record: &MoveRecord) -> Result<MoveOutcome, MoverError> {
     let amount = deposit.plan.get("amount").and_then(Value::as_str);
     let amount: Option<calldata_checks::Decimal> = amount.and_then(|amount| amount.parse().ok());
-    let atoms = amount.and_then(|amount| amount.atoms(kept.decimals));
-    let worth = atoms.and_then(|atoms| usd(atoms, kept.decimals, kept.price_usd.0));
+    let atoms = amount.and_then(|amount| amount.atoms(record.decimals));
+    let worth = atoms.and_then(|atoms| usd(atoms, record.decimals, record.price_usd.0));
     match (worth, last_transaction(deposit)) {
         (Some(worth), Some(tx_hash)) => Ok(MoveOutcome::Moved {
             intent_id: deposit.id.to_string(),
@@ -144,7 +151,7 @@ fn failed(intent: &Intent, reason: &str, before: Option<alloy_primitives::B256>)
     }
 }
 
-/// Why an intent did not do what was asked.
+/// Why an intent failed.
 fn halted(intent: &Intent) -> String {
     let short = |received: U256, least: U256| received < least;
     match &intent.halted {

@@ -1,4 +1,4 @@
-//! Where the money of a mandate's owner is, and what it could move into.
+//! The money of a mandate's owner, and the products that it could move into.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,18 +10,18 @@ use watch_server::{Holdings, MoverError};
 use yield_watch::{Mandate, Pool, Position, Rules, best_allowed};
 
 use super::amounts::usd;
-use super::asked::market_of_product;
+use super::first_half::market_of_product;
 use super::{WalletMover, owner_of, reason_of, unknown};
 
-/// Less than this many dollars is left where it is: gas would cost more than it earns.
+/// Less than this many dollars stays where it is, because gas would cost more than it earns.
 const DUST_USD: i64 = 1;
 
 /// Money in one place.
 struct Money {
-    /// The product that it is in; `None` when it is idle.
+    /// The product that holds it; `None` when it is idle.
     pool: Option<Pool>,
     usd: Decimal,
-    /// What it could move into: products of the same asset and chain.
+    /// The products that it could move into: those of the same asset and chain.
     reachable: BTreeSet<String>,
 }
 
@@ -47,7 +47,7 @@ impl WalletMover {
             match market_of_product(markets, &position.product) {
                 _ if usd < Decimal::from(DUST_USD) => {}
                 Some(market) => places.push(self.money(markets, asset, usd, Some(pool(market)))),
-                // What it yields is not known, which is not nothing: it stays where it is.
+                // An unknown yield is not a zero yield: the money stays where it is.
                 None => unnamed = true,
             }
         }
@@ -83,7 +83,7 @@ impl WalletMover {
         }
     }
 
-    /// What so much of an asset is worth, by one price of each asset.
+    /// The worth of an amount of an asset. All amounts of an asset use the same price.
     async fn worth(
         &self,
         prices: &mut BTreeMap<(u64, Address), Decimal>,
@@ -126,8 +126,8 @@ impl WalletMover {
     }
 }
 
-/// The place to decide about: the one that earns least among those that something better is within
-/// reach of, by the rules of the mandate. Otherwise the product that earns least.
+/// The place to decide about. Among the places with a better product in reach by the mandate's
+/// rules, the one that earns least. Without such a place, the product that earns least.
 fn chosen(mut places: Vec<Money>, markets: &[Market], rules: &Rules) -> Option<Money> {
     places.sort_by_key(|money| {
         let apy = money

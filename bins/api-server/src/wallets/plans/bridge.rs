@@ -1,4 +1,4 @@
-//! A bridge of native USDC: burned here, minted there, by the protocol itself.
+//! Bridges native USDC: the protocol itself burns it here and mints it there.
 
 use calldata_checks::Rail;
 use calldata_checks::bridge::chains::MESSAGE_TRANSMITTER;
@@ -12,7 +12,7 @@ use super::{WalletPlans, evidence, request, steps, unreadable};
 impl WalletPlans {
     pub(super) async fn circle_bridge(&self, ask: &BridgeAsk) -> Result<BridgePlan, Refusal> {
         let policy = &self.rules(Rail::Bridge)?.policy;
-        // A plan mints to its own account: the key of a wallet holds the same address on every
+        // A plan mints to its own account, because a wallet's key has the same address on every
         // chain.
         if ask.recipient != ask.wallet {
             let message = "a bridge mints to the wallet that burns";

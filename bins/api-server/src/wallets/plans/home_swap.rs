@@ -1,5 +1,5 @@
-//! A swap on the home chain: the calldata of `POST /swap`, bound to the wallet, with an approval
-//! that is built here.
+//! Swaps on the home chain: the calldata of `POST /swap`, bound to the wallet, plus an approval
+//! that this module builds.
 
 use alloy_primitives::U256;
 use calldata_checks::{StepKind, step};
@@ -9,8 +9,8 @@ use wallet_actions::{PlanCause, PlanRefused, PlannedStep, SwapAsk, SwapPlan};
 
 use super::{WalletPlans, refused};
 
-/// How long a quote is carried out: it ages with every block. What it loses meanwhile is bounded by
-/// its least output.
+/// How long a quote may be carried out. It ages with every block, and its least output limits the
+/// loss.
 const LIFE_SECONDS: u64 = 120;
 
 impl WalletPlans {

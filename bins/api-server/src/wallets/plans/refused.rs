@@ -1,13 +1,13 @@
-//! Why there is no plan, in the words of the port.
+//! Maps refusals of plans to those of the port.
 
 use data_sources::Error;
 use plan_builder::Refusal;
 use wallet_actions::{PlanCause, PlanRefused};
 
-/// Seconds after which a source that is limited and does not say for how long is asked again.
+/// Seconds to wait for a rate-limited source that names no time.
 const AGAIN_SECONDS: u64 = 5;
 
-/// A refusal of a rail, by its own name.
+/// Maps a refusal of a rail. Keeps its name.
 pub(super) fn by_rail(refusal: &Refusal) -> PlanRefused {
     let cause = match refusal.check.as_ref() {
         Refusal::QUOTE_UNAVAILABLE
@@ -24,7 +24,7 @@ pub(super) fn by_rail(refusal: &Refusal) -> PlanRefused {
     };
     let compared = refusal.expected.as_ref().zip(refusal.observed.as_ref());
     let message = match compared {
-        // What an upstream says of itself is no comparison of a plan.
+        // An upstream's status is not an expected and observed value of a plan.
         Some((expected, observed)) if cause == PlanCause::Refused => {
             let message = &refusal.message;
             format!("{message}: expected {expected}, observed {observed}")
@@ -39,7 +39,7 @@ pub(super) fn by_rail(refusal: &Refusal) -> PlanRefused {
     }
 }
 
-/// A refusal of the home chain's adapter.
+/// Maps a refusal of the home chain's adapter.
 pub(super) fn by_source(error: &Error) -> PlanRefused {
     let (cause, retry_after) = match error {
         Error::Source(source) => {

@@ -10,7 +10,7 @@ use wallet_actions::{SwapAsk, SwapPlan};
 
 use super::{WalletPlans, evidence, request, steps, unreadable};
 
-/// Quotes of the aggregator, and prices of a source that is not the aggregator.
+/// Quotes of the aggregator, and prices of an independent source.
 struct Quotes<'a> {
     lifi: &'a Lifi,
     prices: Option<&'a Defillama>,

@@ -1,4 +1,4 @@
-//! The sources that were asked for a price, and what they said.
+//! The sources of a price, and their answers.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use super::{FRESH_SECONDS, INFO, PAIRS, deepest};
 use crate::answer::Part;
 use crate::context::Context;
 
-/// The sources that were asked for a price, and what they said.
-pub(super) struct Asked<'a> {
+/// The sources that were asked for a price, and their answers.
+pub(super) struct PriceAnswers<'a> {
     context: &'a Context,
     pub(super) quotes: Vec<Quote>,
     provenance: Vec<Provenance>,
-    /// What kept a source from saying anything.
+    /// The failure of a source that could not answer.
     failure: Option<Error>,
     unknown: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PriceAnswers<'a> {
     pub(super) fn new(context: &'a Context) -> Self {
         Self {
             context,
@@ -35,9 +35,9 @@ impl<'a> Asked<'a> {
     pub(super) fn take<T>(
         &mut self,
         source: &'static str,
-        leg: Result<Sourced<T>, Error>,
+        result: Result<Sourced<T>, Error>,
     ) -> Option<T> {
-        match leg {
+        match result {
             Ok(sourced) => {
                 self.provenance.extend(sourced.sources);
                 Some(sourced.value)
@@ -51,13 +51,13 @@ impl<'a> Asked<'a> {
                     as_of: None,
                     ..Provenance::local(source, self.context.now())
                 });
-                self.silent(error);
+                self.without_price(error);
                 None
             }
         }
     }
 
-    /// The price of the deepest pool among pairs that were asked for.
+    /// Takes the price of the deepest pool among the requested pairs.
     pub(super) fn pool(
         &mut self,
         platform: &str,
@@ -70,15 +70,15 @@ impl<'a> Asked<'a> {
         };
         let pairs = self.take(PAIRS, pairs)?;
         let quote = deepest(platform, token, &pairs, fetched_at?)?;
-        let told = self.provenance.iter_mut();
-        for source in told.filter(|source| source.source == PAIRS) {
+        let sources = self.provenance.iter_mut();
+        for source in sources.filter(|source| source.source == PAIRS) {
             source.as_of = quote.as_of;
         }
         Some(quote)
     }
 
-    /// A source that has no price, or that could not be asked for one.
-    pub(super) fn silent(&mut self, error: Error) {
+    /// Records a source that has no price or could not be asked.
+    pub(super) fn without_price(&mut self, error: Error) {
         if matches!(error, Error::NotPriced { .. } | Error::NoRoute { .. }) {
             self.unknown = true;
         } else if self.failure.as_ref().is_none_or(is_disabled) {
@@ -86,12 +86,12 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Lists who took part in something else than a list of prices.
+    /// Lists sources that contributed something other than a price.
     pub(super) fn list(&mut self, provenance: Vec<Provenance>) {
         self.provenance.extend(provenance);
     }
 
-    /// Why there is no price.
+    /// The error when there is no price.
     pub(super) fn failure(self, token: alloy_primitives::Address) -> Error {
         match self.failure {
             Some(error) if !(self.unknown && is_disabled(&error)) => error,
@@ -99,9 +99,9 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Who took part, the core source first, and the parts of the answer: the price, what confirmed
-    /// it and the liquidity each have their time. A source of which nothing is told stands there
-    /// for the record and does not age the answer.
+    /// The sources that took part, the core source first, and the parts of the answer: the price,
+    /// its confirmation and the liquidity, each with its time. A source that contributed no data is
+    /// listed for the record and does not age the answer.
     pub(super) fn provenance(
         &self,
         consensus: &Consensus,
@@ -118,18 +118,18 @@ impl<'a> Asked<'a> {
         }
         provenance.sort_by_key(|source| consensus.source != Some(source.source));
         let of = |wanted: &dyn Fn(&Provenance) -> bool| -> Vec<Provenance> {
-            let told = provenance.iter().filter(|source| {
+            let sources = provenance.iter().filter(|source| {
                 !source.reference && !matches!(source.status, SourceStatus::Unavailable { .. })
             });
-            told.filter(|source| wanted(source)).cloned().collect()
+            sources.filter(|source| wanted(source)).cloned().collect()
         };
         let quoted = |source: &Provenance| {
             let mut used = consensus.used.iter();
             used.any(|quote| quote.source == source.source)
         };
         let priced = |source: &Provenance| consensus.source.is_none_or(|of| of == source.source);
-        // What only confirms, and the price of a pool that is as old as its last trade can be, may
-        // be older.
+        // Data that only confirms, and a pool's price at the age of its last possible trade, may be
+        // older.
         let lasting = u64::try_from(MAX_AGE_SECONDS).unwrap_or(FRESH_SECONDS);
         let pool = |source: &Provenance| source.source == PAIRS;
         let parts = [

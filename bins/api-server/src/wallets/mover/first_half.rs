@@ -10,15 +10,15 @@ use watch_server::MoverError;
 use yield_watch::Proposal;
 
 use super::amounts::most_atoms;
-use super::kept::{Half, KeptMove};
+use super::record::{Half, MoveRecord};
 use super::{WalletMover, reason_of, unknown};
 
-/// A position that is worth this much more than the bound, in parts of it, is not taken out whole:
-/// it earns until then.
+/// The growth that a complete withdrawal allows for: one part in 10,000. A position that would then
+/// exceed the bound is withdrawn in part, because it earns until the withdrawal.
 const SPARE: u64 = 10_000;
 
 impl WalletMover {
-    /// The order of the first half, or the name of the reason for which there is none.
+    /// Makes the order of the first half. An error is the name of the reason against it.
     pub(super) async fn order(
         &self,
         owner: Owner,
@@ -65,7 +65,7 @@ impl WalletMover {
         if amount.is_zero() {
             return refuse("max_move_too_small");
         }
-        let kept = KeptMove::new(asked, &to, Figure(price), (amount, most, decimals));
+        let record = MoveRecord::new(asked, &to, Figure(price), (amount, most, decimals));
         let action = match from {
             Some(from) => Action::Divest(DivestOrder {
                 product: from.product_id,
@@ -74,12 +74,12 @@ impl WalletMover {
                     false => Size::Amount(whole(amount, decimals)),
                 },
             }),
-            None => kept.invest(amount),
+            None => record.invest(amount),
         };
-        Ok(Ok(kept.order(owner, action)))
+        Ok(Ok(record.order(owner, action)))
     }
 
-    /// The reviewed product that a market is, or that has its id.
+    /// The reviewed product of a market, or the one with its id.
     fn product_of(&self, markets: &[Market], pool: &str) -> Option<ListedProduct> {
         self.actions.products().find(|product| {
             product.product_id == pool
@@ -88,13 +88,13 @@ impl WalletMover {
     }
 }
 
-/// The second half of a first half, with the amount that it is asked for.
+/// The second half of a first half, with the requested amount.
 pub(super) fn second_of(first: &Order) -> Option<Order> {
-    let second = KeptMove::parse(&first.call)?.second();
+    let second = MoveRecord::parse(&first.call)?.second();
     Some(second.order(first.owner, second.invest(second.amount)))
 }
 
-/// The market that a reviewed product is.
+/// The market of a reviewed product.
 pub(super) fn market_of_product<'a>(
     markets: &'a [Market],
     product: &ListedProduct,
@@ -109,8 +109,8 @@ pub(super) fn market_of_product<'a>(
     market_of(markets, chain_id, protocol, product_id, asset)
 }
 
-impl KeptMove {
-    /// The deposit of so much into the product that is entered.
+impl MoveRecord {
+    /// The deposit of `amount` into the product of the move.
     pub(super) fn invest(&self, amount: U256) -> Action {
         Action::Invest(InvestOrder {
             chain_id: self.chain_id,
@@ -122,7 +122,7 @@ impl KeptMove {
         })
     }
 
-    /// The order of this half. Nobody pays for it, and no call is to be answered.
+    /// The order of this half. It has no payer and answers no call.
     pub(super) fn order(&self, owner: Owner, action: Action) -> Order {
         Order {
             owner,
@@ -136,7 +136,7 @@ impl KeptMove {
         }
     }
 
-    /// The same move, as its second half keeps it.
+    /// The same move as its second half stores it.
     pub(super) fn second(&self) -> Self {
         Self {
             half: Half::Second,

@@ -1,4 +1,4 @@
-//! What is remembered, in the store.
+//! Keeps the memory's readings in the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::{Memory, Readings};
 
 /// The name of the dataset.
 const NAME: &str = "token_readings";
-/// How often what is new is written. A crash loses at most that.
+/// How often new readings are written. A crash loses no more than this.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// Loads what is in the store, then writes what is new from time to time, for ever.
+/// Loads the stored readings, then writes new ones periodically, for ever.
 pub(crate) async fn keep<S: ServerStore>(memory: Memory, store: Arc<S>, clock: Arc<dyn Clock>) {
     let mut ticks = tokio::time::interval(EVERY);
     let mut written = None;
@@ -29,9 +29,8 @@ pub(crate) async fn keep<S: ServerStore>(memory: Memory, store: Arc<S>, clock: A
 }
 
 impl Memory {
-    /// Takes in what the store has, which another server may have written, and writes what it has
-    /// not; the count of changes that are written then. Nothing is written while the count is
-    /// `written`.
+    /// Adds the stored readings, which another server may have written, and writes the memory if it
+    /// changed since the count `written`. Returns the count of changes that is in the store now.
     pub(super) async fn synchronise<S: ServerStore>(
         &self,
         store: &S,
@@ -43,7 +42,7 @@ impl Memory {
             return Ok(changes);
         }
         if let Some(record) = store.latest(NAME).await? {
-            // Of another version of this program: what it knew is lost, and nothing else.
+            // Another version of this program wrote it. Only its readings are lost.
             let stored: Readings = serde_json::from_slice(&record.body).unwrap_or_default();
             self.join(stored, now);
         }
@@ -54,7 +53,8 @@ impl Memory {
             return Ok(changes);
         };
         match store.publish(NAME, record(NAME, body, now)).await {
-            // Another server wrote a moment later: the next round takes that in and tries again.
+            // Another server wrote at the same time: the next round loads its readings and tries
+            // again.
             Err(StoreError::OlderRecord { .. }) => Ok(written.unwrap_or_default()),
             Err(error) => Err(error),
             Ok(()) => Ok(changes),
@@ -62,7 +62,7 @@ impl Memory {
     }
 }
 
-/// A dataset as it is stored.
+/// Makes a dataset record for the store.
 pub(crate) fn record(name: &str, body: Vec<u8>, now: Timestamp) -> DatasetRecord {
     let as_of = u64::try_from(now.as_second()).unwrap_or_default();
     let digest: [u8; 32] = Sha256::digest(&body).into();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_read_is_compared_with_after_a_restart() {
+    async fn readings_survive_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("service.shelf.db");
         let open = || SqliteStore::open(path.clone(), StoreOptions::default()).unwrap();
@@ -101,7 +101,7 @@ mod tests {
         second.synchronise(&open(), at(20), None).await.unwrap();
         let change = second.compare("a", reading(24, 130)).unwrap();
         assert_eq!((change.since, holders(&change)), (at(0), "30".to_owned()));
-        // Two days later it is of no use any more, and nothing of the future is.
+        // Two days later the reading is too old, and a reading from the future does not count.
         for (now, token) in [(at(49), "a"), (at(-1), "a")] {
             let late = Memory::default();
             late.synchronise(&open(), now, None).await.unwrap();
@@ -121,7 +121,7 @@ mod tests {
         other.synchronise(&store, at(1), None).await.unwrap();
         let change = other.compare("a", reading(24, 90)).unwrap();
         assert_eq!(holders(&change), "-10");
-        // What is unchanged is neither read nor written again.
+        // An unchanged memory is neither read nor written again.
         let written = store.latest(NAME).await.unwrap().unwrap();
         assert_eq!(other.synchronise(&store, at(2), Some(1)).await.unwrap(), 2);
         assert_ne!(store.latest(NAME).await.unwrap().unwrap(), written);

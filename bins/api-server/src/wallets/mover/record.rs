@@ -1,4 +1,4 @@
-//! What an intent of a move keeps, so that its other half and its end follow from it.
+//! The record of a move in its intents, from which the other half and the outcome follow.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use readings::Figure;
@@ -10,14 +10,14 @@ use yield_watch::{MoveKey, Proposal};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Half {
-    /// The end of a deposit, or the deposit of idle money.
+    /// The withdrawal, or the deposit of idle money.
     First,
-    /// The deposit of what the first half has brought.
+    /// The deposit of the money that the first half brought.
     Second,
 }
 
 impl Half {
-    /// Where the order of this half stands among the payments of orders: nobody paid for it.
+    /// The key of this half's order in place of a payment, because nobody pays for it.
     pub(super) fn payment(self, key: &MoveKey) -> B256 {
         self.payment_of(key.as_str())
     }
@@ -31,14 +31,14 @@ impl Half {
     }
 }
 
-/// A move, as its intents keep it in place of a paid call.
+/// The record of a move, in place of a paid call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptMove {
-    /// Its key.
+pub(super) struct MoveRecord {
+    /// The key of the move.
     pub(super) key: String,
     /// Which half the intent is.
     pub(super) half: Half,
-    /// Whether the first half leaves a product, so that a second one follows.
+    /// Whether the first half leaves a product, so that a second half follows.
     pub(super) leaves: bool,
     /// The chain.
     pub(super) chain_id: u64,
@@ -50,26 +50,26 @@ pub(super) struct KeptMove {
     pub(super) asset: Address,
     /// Its decimals.
     pub(super) decimals: u8,
-    /// What a whole token was worth when the move was asked for, in US dollars.
+    /// The price of a whole token at the time of the request, in US dollars.
     pub(super) price_usd: Figure,
     /// The most that moves, in the token's smallest unit.
     pub(super) most: U256,
-    /// What was to move when the move was asked for.
+    /// The amount at the time of the request.
     pub(super) amount: U256,
     /// The most slippage, in basis points.
     pub(super) max_slippage_bps: u32,
-    /// The Unix second from which on nothing is signed.
+    /// The Unix second from which nothing is signed any more.
     pub(super) valid_until: u64,
 }
 
-/// The text in an intent. Its one member is none of a paid call's.
+/// The text in an intent. No paid call has a member of this name.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
-    yield_watch: KeptMove,
+    yield_watch: MoveRecord,
 }
 
-impl KeptMove {
+impl MoveRecord {
     pub(super) fn new(
         asked: &Proposal,
         to: &ListedProduct,
@@ -93,7 +93,7 @@ impl KeptMove {
         }
     }
 
-    /// What an intent keeps; `None` for one that is no part of a move.
+    /// Reads the record of an intent; `None` when the intent belongs to no move.
     pub(super) fn of(intent: &Intent) -> Option<Self> {
         Self::parse(&intent.call)
     }
@@ -103,7 +103,7 @@ impl KeptMove {
         Some(text.yield_watch)
     }
 
-    /// The text that an intent keeps.
+    /// The text for an intent.
     pub(super) fn text(&self) -> String {
         let text = Text {
             yield_watch: self.clone(),

@@ -1,4 +1,4 @@
-//! Parts of an answer that may fail one by one, each with its time.
+//! Parts of an answer that can fail independently, each with its time.
 
 use std::{future::Future, time::Duration};
 
@@ -12,17 +12,17 @@ use crate::answer::{self, Answered, Unavailable, Warning, seconds};
 use crate::reply::ErrorReply;
 use crate::source_report::SourceReport;
 
-/// How long parts may take.
+/// The time limits of parts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::operations) struct Budget {
-    /// A single one.
+    /// The limit of one part.
     pub(in crate::operations) part: Duration,
-    /// When the answer must be there.
+    /// The deadline of the answer.
     ends: Instant,
 }
 
 impl Budget {
-    /// From now on.
+    /// Starts the time now.
     pub(in crate::operations) fn start(part: Duration, whole: Duration) -> Self {
         Self {
             part,
@@ -30,41 +30,41 @@ impl Budget {
         }
     }
 
-    /// What `work` comes to within the time of a part and within what is left of the whole.
-    pub(in crate::operations) async fn spend<T>(
+    /// Runs `work` within the time of a part and within the rest of the whole time.
+    pub(in crate::operations) async fn run<T>(
         &self,
         work: impl Future<Output = Result<T, ErrorReply>>,
-    ) -> Outcome<T> {
+    ) -> PartOutcome<T> {
         let left = self.ends.saturating_duration_since(Instant::now());
         match timeout(self.part.min(left), work).await {
-            Ok(Ok(value)) => Outcome::Ok(value),
-            // The sources answered that there is no such thing; that they have no figure of it is
-            // another answer.
+            Ok(Ok(value)) => PartOutcome::Ok(value),
+            // The sources answered that there is no such thing. A source that has no figure of an
+            // existing thing is another case.
             Ok(Err(refused))
                 if refused.code() == ErrorCode::NotFound
                     && refused.reason() == "symbol_not_found" =>
             {
-                Outcome::NotApplicable(refused.reason().to_owned())
+                PartOutcome::NotApplicable(refused.reason().to_owned())
             }
-            Ok(Err(refused)) => Outcome::Unavailable(refused.reason().to_owned()),
-            Err(_) => Outcome::Unavailable("time_budget_exhausted".to_owned()),
+            Ok(Err(refused)) => PartOutcome::Unavailable(refused.reason().to_owned()),
+            Err(_) => PartOutcome::Unavailable("time_budget_exhausted".to_owned()),
         }
     }
 }
 
-/// What a part came to.
+/// The outcome of a part.
 #[derive(Debug)]
-pub(in crate::operations) enum Outcome<T> {
-    /// It is there.
+pub(in crate::operations) enum PartOutcome<T> {
+    /// The part is available.
     Ok(T),
-    /// It could not be had: why.
+    /// The part is unavailable, with the reason.
     Unavailable(String),
-    /// There is no such thing for this subject: why.
+    /// The subject has no such part, with the reason.
     NotApplicable(String),
 }
 
-impl Outcome<Answered> {
-    /// The data of what is there.
+impl PartOutcome<Answered> {
+    /// The data of an available part.
     pub(in crate::operations) fn data(&self) -> Option<&Value> {
         match self {
             Self::Ok(answered) => Some(&answered.data),
@@ -73,18 +73,18 @@ impl Outcome<Answered> {
     }
 }
 
-impl<T> Outcome<T> {
-    /// What is there, turned into something else.
-    pub(in crate::operations) fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
+impl<T> PartOutcome<T> {
+    /// Converts the value of an available part.
+    pub(in crate::operations) fn map<U>(self, change: impl FnOnce(T) -> U) -> PartOutcome<U> {
         match self {
-            Self::Ok(value) => Outcome::Ok(change(value)),
-            Self::Unavailable(reason) => Outcome::Unavailable(reason),
-            Self::NotApplicable(reason) => Outcome::NotApplicable(reason),
+            Self::Ok(value) => PartOutcome::Ok(change(value)),
+            Self::Unavailable(reason) => PartOutcome::Unavailable(reason),
+            Self::NotApplicable(reason) => PartOutcome::NotApplicable(reason),
         }
     }
 }
 
-/// A part as it is answered.
+/// A part in its rendered form.
 #[derive(Debug, Serialize)]
 pub(in crate::operations) struct Part {
     status: &'static str,
@@ -93,27 +93,27 @@ pub(in crate::operations) struct Part {
     data: Option<Value>,
 }
 
-/// What the parts bring along beside their data.
+/// The ages, sources and missing fields of the parts.
 #[derive(Debug, Default)]
 pub(in crate::operations) struct Gathered {
     pub(in crate::operations) report: SourceReport,
     pub(in crate::operations) warnings: Vec<Warning>,
-    /// How old each part is, and for how long it counts as fresh.
+    /// The age and the bound of each part.
     pub(in crate::operations) ages: Vec<answer::Part>,
 }
 
 impl Gathered {
-    /// The part under `name`, with its sources and gaps.
+    /// Adds the sources and missing fields of a part and renders it under `name`.
     pub(in crate::operations) fn part(
         &mut self,
         name: &str,
-        outcome: Outcome<Answered>,
+        outcome: PartOutcome<Answered>,
         now: Timestamp,
     ) -> Part {
         let (status, reason) = match outcome {
-            Outcome::Ok(answered) => return self.answered(name, answered, now),
-            Outcome::Unavailable(reason) => ("unavailable", reason),
-            Outcome::NotApplicable(reason) => ("not_applicable", reason),
+            PartOutcome::Ok(answered) => return self.answered(name, answered, now),
+            PartOutcome::Unavailable(reason) => ("unavailable", reason),
+            PartOutcome::NotApplicable(reason) => ("not_applicable", reason),
         };
         self.report.missing(name, reason.clone(), "");
         Part {
@@ -125,18 +125,20 @@ impl Gathered {
     }
 
     fn answered(&mut self, name: &str, answered: Answered, now: Timestamp) -> Part {
-        // Its own gaps are named before its place in the answer changes.
+        // The part's missing fields are listed before its place in the answer changes.
         let answered = answered.complete();
         let as_of = seconds(answered.as_of(now));
         self.ages.extend(answered.as_parts(name, now));
         self.warnings.extend(answered.warnings);
-        self.report.got(data_sources::Sourced {
+        self.report.accept(data_sources::Sourced {
             value: (),
             sources: answered.sources,
         });
-        let moved = answered.unavailable.into_iter().map(|gap| Unavailable {
-            field: gap.field.replacen("data", &format!("data.{name}.data"), 1),
-            ..gap
+        let moved = answered.unavailable.into_iter().map(|entry| Unavailable {
+            field: entry
+                .field
+                .replacen("data", &format!("data.{name}.data"), 1),
+            ..entry
         });
         self.report.unavailable.extend(moved);
         let place = format!("data.{name}.data");
@@ -155,7 +157,8 @@ impl Gathered {
     }
 }
 
-/// Takes out the members whose `null` means that there is none: within a part nothing else says so.
+/// Removes members whose `null` means that there is none, because a part has no other way to say
+/// it.
 pub(in crate::operations) fn drop_none(value: &mut Value, none: &[&str]) {
     match value {
         Value::Object(members) => {
@@ -195,31 +198,33 @@ mod tests {
 
     #[tokio::test]
     async fn a_part_ends_in_its_time_and_in_that_of_the_whole() {
-        let late = |outcome| matches!(outcome, Outcome::<()>::Unavailable(reason) if reason == "time_budget_exhausted");
-        assert!(late(budget(5, 60_000).spend(pending()).await));
-        assert!(late(budget(60_000, 5).spend(pending()).await));
-        let there = budget(60_000, 60_000).spend(async { Ok(7) }).await;
-        assert!(matches!(there, Outcome::Ok(7)));
+        let late = |outcome| matches!(outcome, PartOutcome::<()>::Unavailable(reason) if reason == "time_budget_exhausted");
+        assert!(late(budget(5, 60_000).run(pending()).await));
+        assert!(late(budget(60_000, 5).run(pending()).await));
+        let there = budget(60_000, 60_000).run(async { Ok(7) }).await;
+        assert!(matches!(there, PartOutcome::Ok(7)));
         let down = budget(60_000, 60_000)
-            .spend(async { Err::<(), _>(refused()) })
+            .run(async { Err::<(), _>(refused()) })
             .await;
-        assert!(matches!(down, Outcome::Unavailable(reason) if reason == "upstream_http_503"));
+        assert!(matches!(down, PartOutcome::Unavailable(reason) if reason == "upstream_http_503"));
         let none =
             || ErrorReply::new(ErrorCode::NotFound, "none").detail("reason", "symbol_not_found");
         let none = budget(60_000, 60_000)
-            .spend(async { Err::<(), _>(none()) })
+            .run(async { Err::<(), _>(none()) })
             .await;
-        assert!(matches!(none, Outcome::NotApplicable(reason) if reason == "symbol_not_found"));
+        assert!(matches!(none, PartOutcome::NotApplicable(reason) if reason == "symbol_not_found"));
         let unpriced =
             ErrorReply::new(ErrorCode::NotFound, "none").detail("reason", "token_not_priced");
         let unpriced = budget(60_000, 60_000)
-            .spend(async { Err::<(), _>(unpriced) })
+            .run(async { Err::<(), _>(unpriced) })
             .await;
-        assert!(matches!(unpriced, Outcome::Unavailable(reason) if reason == "token_not_priced"));
+        assert!(
+            matches!(unpriced, PartOutcome::Unavailable(reason) if reason == "token_not_priced")
+        );
     }
 
     #[test]
-    fn gaps_move_with_their_part_and_none_is_not_a_gap() {
+    fn missing_fields_move_with_their_part() {
         let mut gathered = Gathered::default();
         let answered = Answered {
             data: json!({"price_usd": null, "owner": null, "rows": [{"owner": null, "b": 1}]})
@@ -229,7 +234,7 @@ mod tests {
             as_of: Some(now()),
             ..Answered::default()
         };
-        let part = gathered.part("core", Outcome::Ok(answered), now());
+        let part = gathered.part("core", PartOutcome::Ok(answered), now());
         assert_eq!(
             part.data,
             Some(json!({"price_usd": null, "rows": [{"b": 1}]}))
@@ -240,7 +245,7 @@ mod tests {
         );
         let none = gathered.part(
             "security",
-            Outcome::NotApplicable("no_contract".to_owned()),
+            PartOutcome::NotApplicable("no_contract".to_owned()),
             now(),
         );
         assert_eq!(
@@ -249,7 +254,7 @@ mod tests {
         );
         let down = gathered.part(
             "derivatives",
-            Outcome::Unavailable("upstream_timeout".to_owned()),
+            PartOutcome::Unavailable("upstream_timeout".to_owned()),
             now(),
         );
         assert_eq!(down.status, "unavailable");
@@ -257,7 +262,7 @@ mod tests {
             .report
             .unavailable
             .iter()
-            .map(|gap| (gap.field.as_str(), gap.reason.as_str()))
+            .map(|entry| (entry.field.as_str(), entry.reason.as_str()))
             .collect();
         assert_eq!(
             gaps,

@@ -1,4 +1,4 @@
-//! A mandate as it is shown.
+//! Renders a mandate for answers.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use yield_watch::{AnnouncedOpportunity, MoveKey, MoveOutcome, Proposal, State};
 
 use crate::answer::seconds;
 
-/// A mandate at `now`. Polling it tells what an owner acts on: the last decision, the last
-/// opportunity, the moves.
+/// A mandate at `now`. A caller that polls it sees everything that an owner acts on: the last
+/// decision, the last opportunity, the moves.
 pub(super) fn mandate(kept: &Kept, now: Timestamp) -> Value {
     let watched = &kept.watched;
     let mandate = watched.mandate();
@@ -30,12 +30,12 @@ pub(super) fn mandate(kept: &Kept, now: Timestamp) -> Value {
     })
 }
 
-fn opportunity(told: &AnnouncedOpportunity) -> Value {
+fn opportunity(opportunity: &AnnouncedOpportunity) -> Value {
     json!({
-        "seq": told.seq,
-        "at": seconds(told.at),
-        "pool": told.pool,
-        "delta_bps": told.delta_bps,
+        "seq": opportunity.seq,
+        "at": seconds(opportunity.at),
+        "pool": opportunity.pool,
+        "delta_bps": opportunity.delta_bps,
     })
 }
 
@@ -50,7 +50,7 @@ fn open_move(open: &Proposal) -> Value {
     })
 }
 
-/// As the audit has it.
+/// As in the audit.
 fn last_move((key, outcome): &(MoveKey, MoveOutcome)) -> Value {
     json!({"key": key, "outcome": outcome})
 }

@@ -1,4 +1,4 @@
-//! A ranking as the answer shows it.
+//! Renders a ranking for the answer.
 
 use jiff::SignedDuration;
 use readings::defi::{gas, placement, recommend::HORIZON_DAYS};
@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::context::Context;
 use crate::snapshots::yield_pools;
 
-/// What nobody promises.
+/// Facts that no source guarantees.
 const NOT_GUARANTEED: [&str; 4] = [
     "the yield: it changes with every block",
     "the shares: ERC-4626 has no minimum in its calldata, so min_shares_atoms is to be compared with a fresh preview",
@@ -27,7 +27,9 @@ pub(super) fn answered(
     ranking: Ranking,
 ) -> Answered {
     let plans = ranking.plans.iter().zip(1_u64..);
-    let plans: Vec<Value> = plans.map(|(plan, rank)| shown(plan, rank, wish)).collect();
+    let plans: Vec<Value> = plans
+        .map(|(plan, rank)| plan_view(plan, rank, wish))
+        .collect();
     let left_out: Vec<Value> = ranking.left_out.iter().map(self::left_out).collect();
     let valid = SignedDuration::from_secs(i64::try_from(VALID_SECONDS).unwrap_or_default());
     let valid_until = context.now().checked_add(valid);
@@ -51,7 +53,7 @@ pub(super) fn answered(
         .origin("plans", yield_pools::SOURCE, Method::Derived)
 }
 
-fn shown(plan: &Plan, rank: u64, wish: &Wish<'_>) -> Value {
+fn plan_view(plan: &Plan, rank: u64, wish: &Wish<'_>) -> Value {
     let Plan {
         product,
         symbol,
@@ -94,7 +96,7 @@ fn shown(plan: &Plan, rank: u64, wish: &Wish<'_>) -> Value {
     })
 }
 
-/// A product without a plan, for people and programs.
+/// Renders a product without a plan, for people and programs.
 pub(super) fn left_out(left_out: &LeftOut) -> Value {
     let product = &left_out.product;
     json!({

@@ -1,4 +1,4 @@
-//! Yields and volatility: the source that has them first, and the one that stands in for it.
+//! Yields and volatility: from the preferred source, or from the one that replaces it.
 
 use std::time::Duration;
 
@@ -10,23 +10,23 @@ use crate::context::Context;
 use crate::source_report::SourceReport;
 use crate::sources::Tradfi;
 
-/// What a source told, or why it did not.
-pub(super) type Told = Result<Sourced<Observation>, Error>;
+/// The observation of a source, or its failure.
+pub(super) type ObservationResult = Result<Sourced<Observation>, Error>;
 
-/// The answer that is taken of two sources, and what became of the other one.
+/// The chosen answer of two sources, and the fate of the other one.
 pub(super) struct Chosen {
-    told: Told,
-    passed: Option<Passed>,
+    observation: ObservationResult,
+    other: Option<OtherAnswer>,
 }
 
-/// An answer that is not taken.
-enum Passed {
+/// An answer that was not chosen.
+enum OtherAnswer {
     Failed(Error),
-    /// Its sources, as those that gave nothing.
+    /// Its sources, listed as having contributed nothing.
     Older(Vec<Provenance>),
 }
 
-/// The yields, each with its place, and the failure of the source that was asked first.
+/// The yields with their places, and the failure of the source that was asked first.
 #[derive(Default)]
 pub(super) struct Curve {
     points: Vec<(&'static Instrument, &'static str, Chosen)>,
@@ -34,40 +34,40 @@ pub(super) struct Curve {
 }
 
 impl Chosen {
-    fn only(told: Told) -> Self {
-        let passed = None;
-        Self { told, passed }
+    fn only(observation: ObservationResult) -> Self {
+        let other = None;
+        Self { observation, other }
     }
 
-    /// The newer one of two; of two of one time the first.
-    fn newer(first: Sourced<Observation>, second: Told) -> Self {
-        let (told, passed) = match second {
-            Err(error) => (first, Passed::Failed(error)),
+    /// The newer of two answers; the first one if both have the same time.
+    fn newer(first: Sourced<Observation>, second: ObservationResult) -> Self {
+        let (observation, other) = match second {
+            Err(error) => (first, OtherAnswer::Failed(error)),
             Ok(second) if second.value.as_of > first.value.as_of => {
-                (second, Passed::Older(left_out(first.sources)))
+                (second, OtherAnswer::Older(left_out(first.sources)))
             }
-            Ok(second) => (first, Passed::Older(left_out(second.sources))),
+            Ok(second) => (first, OtherAnswer::Older(left_out(second.sources))),
         };
         Self {
-            told: Ok(told),
-            passed: Some(passed),
+            observation: Ok(observation),
+            other: Some(other),
         }
     }
 
-    fn take(self, context: &Context, report: &mut SourceReport) -> Told {
-        match self.passed {
-            Some(Passed::Failed(error)) => report.failed(context, &error),
-            Some(Passed::Older(sources)) => {
+    fn take(self, context: &Context, report: &mut SourceReport) -> ObservationResult {
+        match self.other {
+            Some(OtherAnswer::Failed(error)) => report.failed(context, &error),
+            Some(OtherAnswer::Older(sources)) => {
                 let value = ();
-                report.got(Sourced { value, sources });
+                report.accept(Sourced { value, sources });
             }
             None => {}
         }
-        self.told
+        self.observation
     }
 }
 
-/// Sources of an answer that was not taken: they age nothing, and are listed with the reason.
+/// The sources of an answer that was not chosen. They age nothing, and are listed with the reason.
 fn left_out(mut sources: Vec<Provenance>) -> Vec<Provenance> {
     for source in &mut sources {
         let reason = source.status.reason().unwrap_or("older_than_another");
@@ -78,13 +78,13 @@ fn left_out(mut sources: Vec<Provenance>) -> Vec<Provenance> {
     sources
 }
 
-/// Whether a newer answer could not be had.
+/// Whether the sources had to answer with old data.
 fn is_stale(sources: &[Provenance]) -> bool {
     let stale = |source: &Provenance| matches!(source.status, SourceStatus::Stale { .. });
     sources.iter().any(stale)
 }
 
-/// The Treasury's curve; what it does not have, and what it cannot say anew, is read from FRED.
+/// The Treasury's curve. Yields that it lacks or cannot refresh are read from FRED.
 pub(super) async fn yields(
     tradfi: &Tradfi,
     only: Option<&'static Instrument>,
@@ -120,20 +120,20 @@ pub(super) async fn yields(
     curve
 }
 
-/// VIX from the exchange, and from FRED when the exchange does not answer or cannot say anew.
+/// VIX from the exchange, or from FRED if the exchange does not answer or cannot refresh it.
 pub(super) async fn volatility(tradfi: &Tradfi, max_age: Option<Duration>) -> Chosen {
     let second = async || tradfi.fred.latest(&Instrument::VIX, max_age).await;
     match tradfi.cboe.vix(max_age).await {
         Ok(vix) if is_stale(&vix.sources) => Chosen::newer(vix, second().await),
         Ok(vix) => Chosen::only(Ok(vix)),
         Err(error) => Chosen {
-            told: second().await,
-            passed: Some(Passed::Failed(error)),
+            observation: second().await,
+            other: Some(OtherAnswer::Failed(error)),
         },
     }
 }
 
-/// Puts curve and volatility where they belong.
+/// Fills curve and volatility into the data.
 pub(super) trait Fill {
     fn fill(self, context: &Context, data: &mut MacroData, report: &mut SourceReport);
 }
@@ -180,7 +180,7 @@ impl Fill for (Curve, Option<Chosen>) {
 mod tests {
     use super::*;
 
-    fn told(source: &'static str, as_of: &str) -> Sourced<Observation> {
+    fn observation(source: &'static str, as_of: &str) -> Sourced<Observation> {
         let as_of = as_of.parse().unwrap();
         let value = Observation {
             value: "17.42".parse::<readings::Figure>().unwrap().0,
@@ -201,11 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn of_two_sources_the_newer_one_is_taken_and_the_other_named() {
+    fn the_newer_answer_is_chosen_and_the_other_listed() {
         let (thursday, friday) = ("2026-11-19T21:15:00Z", "2026-11-20T21:15:00Z");
         let taken = |first: &str, second: &str| {
-            let chosen = Chosen::newer(told("first", first), Ok(told("second", second)));
-            let Some(Passed::Older(left)) = chosen.passed else {
+            let chosen = Chosen::newer(
+                observation("first", first),
+                Ok(observation("second", second)),
+            );
+            let Some(OtherAnswer::Older(left)) = chosen.other else {
                 panic!("the other one is not named");
             };
             assert_eq!(left[0].status.as_str(), "unavailable");
@@ -213,7 +216,7 @@ mod tests {
                 (left[0].status.reason(), left[0].as_of),
                 (Some("upstream_timeout"), None)
             );
-            (chosen.told.unwrap().value.source, left[0].source)
+            (chosen.observation.unwrap().value.source, left[0].source)
         };
         assert_eq!(taken(thursday, friday), ("second", "first"));
         assert_eq!(taken(friday, thursday), ("first", "second"));

@@ -1,4 +1,4 @@
-//! An intent as answers show it.
+//! Renders an intent for answers.
 
 use alloy_primitives::U256;
 use jiff::Timestamp;
@@ -9,9 +9,9 @@ use wallet_actions::{Intent, Operation, State, Status, Step, StepKind, whole};
 
 use crate::answer::seconds;
 
-/// What an action's answer and `GET /intents/{id}` show. Nothing in it moves anything: no key, no
-/// signature of anybody that is not on a chain, no payment.
-pub(crate) fn shown(intent: &Intent) -> Value {
+/// The object of an action's answer and of `GET /intents/{id}`. It contains nothing that could move
+/// funds: no key, no payment, and only signatures that are on a chain.
+pub(crate) fn intent_view(intent: &Intent) -> Value {
     let mut shown = Map::new();
     let mut put = |name: &str, value: Value| {
         shown.insert(name.to_owned(), value);
@@ -25,14 +25,14 @@ pub(crate) fn shown(intent: &Intent) -> Value {
     }
     put("steps", intent.steps.iter().map(step).collect());
     put("result", result(intent));
-    // The principal goes from the payer to its own sub-wallet, and never through an address of the
-    // service.
+    // The principal moves from the payer directly to its own sub-wallet, never through an address
+    // of the service.
     put("refund_needed", false.into());
     put("created_at", time(intent.created_at).into());
     if let Some(ended_at) = intent.ended_at {
         put("ended_at", time(ended_at).into());
     }
-    // What an earlier answer said of it may have been true, and is not any more.
+    // An earlier answer about the intent may be wrong since the reorganisation.
     if let Some(at) = intent.reorganised_at {
         put("reorganised_at", time(at).into());
     }
@@ -46,7 +46,7 @@ fn status(intent: &Intent) -> &'static str {
     }
 }
 
-/// Why it did not do what was asked, or what is waited for.
+/// Why the action failed, or what it waits for.
 fn reason(intent: &Intent) -> Option<String> {
     if intent.state == State::Following {
         return Some("awaiting_mint".to_owned());
@@ -81,7 +81,7 @@ fn step(step: &Step) -> Value {
     Value::Object(shown)
 }
 
-/// What was planned, and what came of it.
+/// The plan of the action and its result.
 fn result(intent: &Intent) -> Value {
     let mut result = match &intent.plan {
         Value::Object(plan) => plan.clone(),
@@ -121,8 +121,8 @@ fn result(intent: &Intent) -> Value {
     Value::Object(result)
 }
 
-/// What an action did to the positions of its wallet, for their history. `None` where it did
-/// nothing to them.
+/// The effect of an action on the positions of its wallet, for their history. `None` when it had
+/// none.
 pub(crate) fn realised(intent: &Intent) -> Option<Value> {
     let call = of_position(intent)?;
     let Status::Sealed { at, .. } = call.status else {
@@ -156,8 +156,8 @@ pub(crate) fn realised(intent: &Intent) -> Option<Value> {
     Some(shown)
 }
 
-/// The same as a move of the position, for the sum of what it brought. What is on its way is of an
-/// unknown amount.
+/// The same effect as a move of the position, for the sum of its proceeds. The amount of a pending
+/// one is unknown.
 pub(crate) fn moved(intent: &Intent) -> Option<Move> {
     let call = of_position(intent)?;
     let sealed = matches!(call.status, Status::Sealed { .. });
@@ -183,14 +183,14 @@ pub(crate) fn moved(intent: &Intent) -> Option<Move> {
     })
 }
 
-/// The deposit or the withdrawal of an intent that is one.
+/// The deposit or the withdrawal of an intent, if it has one.
 fn of_position(intent: &Intent) -> Option<&Step> {
     let is_of_position = matches!(intent.operation, Operation::Invest | Operation::Divest);
     let mut steps = intent.steps.iter().filter(|_| is_of_position);
     steps.find(|step| step.kind == StepKind::Call)
 }
 
-/// What the deposit or the withdrawal brought, in whole tokens; `None` where it is not measured.
+/// The proceeds of the deposit or withdrawal in whole tokens; `None` when they are not measured.
 fn brought(intent: &Intent) -> Option<String> {
     let mut received = intent.received();
     let (_, _, received) = received.find(|(step, _, _)| step.kind == StepKind::Call)?;
@@ -227,14 +227,14 @@ mod tests {
 
     #[test]
     fn an_answer_says_that_a_reorganisation_has_changed_it() {
-        let reopened = shown(&intent("reopened", Some(1_795_219_260)));
+        let reopened = intent_view(&intent("reopened", Some(1_795_219_260)));
         assert_eq!(reopened["status"], "in_progress");
         assert_eq!(reopened["reason"], "reorganised");
         assert_eq!(reopened["reorganised_at"], time(1_795_219_260));
-        let again = shown(&intent("completed", Some(1_795_219_260)));
+        let again = intent_view(&intent("completed", Some(1_795_219_260)));
         assert_eq!(again["status"], "completed");
         assert_eq!(again["reorganised_at"], time(1_795_219_260));
-        let undisturbed = shown(&intent("completed", None));
+        let undisturbed = intent_view(&intent("completed", None));
         assert!(undisturbed.get("reorganised_at").is_none());
     }
 }
