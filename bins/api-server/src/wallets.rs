@@ -20,7 +20,7 @@ pub(crate) use self::{
     refused::{refused, without_effect},
     sending::{Sending, nodes, with_products},
     shown::{moved, realised, shown},
-    unanswered::{KeptCall, answer_again},
+    unanswered::answer_again,
 };
 pub use self::{
     mover::{TokenPrices, WalletMover},

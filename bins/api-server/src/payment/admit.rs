@@ -1,23 +1,16 @@
-//! Phase: may the work begin, as far as places and credit go?
+//! Stage: may the work begin, as far as places and credit go?
 
-use std::sync::{MutexGuard, PoisonError};
-
-use alloy_primitives::Address;
-use credit::OutOfCredit;
 use ledger::Journal;
-use route_catalog::Operation;
 use settlement::{Settler, Verification};
 use tokio::sync::OwnedSemaphorePermit;
 use x402_wire::{Payment, Scheme};
 
-use super::advice::unreadable;
-use super::claim::Claimed;
-use super::credit_book::{CreditBook, Hold};
+use super::credit_book::Hold;
 use super::in_flight::Presence;
 use super::match_offer::{Matched, Proof};
+use super::payer_credit::out_of_credit;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
-use crate::observe;
 
 /// A matched payment with a place and with credit for what its call may cost.
 pub(super) struct Admitted {
@@ -122,45 +115,5 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Err(Refusal::SettlementUnavailable)
             }
         }
-    }
-
-    /// After a verification by the chain: a payer whose signature only that could judge pays from
-    /// its own credit, as others do. The newcomers' pool has held what the verification costs, and
-    /// perhaps no more.
-    pub(super) async fn hold_for_proven(&self, claimed: &mut Claimed) -> Result<(), Refusal> {
-        if !claimed.open.awaits_proof() {
-            return Ok(());
-        }
-        let payer = claimed.payment.payer();
-        // A credit that cannot be read is none.
-        let _ = self.learn_credit(payer).await;
-        let held = claimed.open.prove(payer, self.now_ms());
-        held.map_err(|out| out_of_credit(claimed.work.operation, out))
-    }
-
-    /// Reads the payer's credit the first time it is needed.
-    pub(super) async fn learn_credit(&self, payer: Address) -> Result<(), Refusal> {
-        if self.credit().knows(payer) {
-            return Ok(());
-        }
-        match self.journal().credit(payer).await {
-            Ok(credit) => {
-                self.credit().learn(payer, credit);
-                Ok(())
-            }
-            Err(error) => Err(unreadable(&error)),
-        }
-    }
-
-    pub(super) fn credit(&self) -> MutexGuard<'_, CreditBook> {
-        let credit = &self.shared.credit;
-        credit.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn out_of_credit(operation: Operation, out: OutOfCredit) -> Refusal {
-    observe::credit_refused(operation.route().work);
-    Refusal::OutOfCredit {
-        retry_after_seconds: out.retry_after_seconds,
     }
 }

@@ -1,5 +1,5 @@
-//! What a caller is told about a payment that the journal knows, and what it does next. Every phase
-//! may ask; nothing here asks a phase.
+//! What a caller is told about a payment that the journal knows, and what it does next. Every stage
+//! may ask; nothing here asks a stage.
 
 use ledger::{Journal, LedgerError, PaymentStatus};
 use route_catalog::Next;

@@ -1,4 +1,4 @@
-//! Phase: the authorization is claimed for this request, in one durable write.
+//! Stage: the authorization is claimed for this request, in one durable write.
 
 use alloy_primitives::{B256, U256};
 use ledger::{Claim, Journal, PaymentStatus, Reservation};

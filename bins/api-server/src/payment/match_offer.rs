@@ -1,15 +1,15 @@
-//! Phase: does the payment pay for this request, as far as this process can tell by itself?
+//! Stage: does the payment pay for this request, as far as this process can tell by itself?
 
+use ledger::Journal;
 use route_catalog::{Operation, WorkClass};
 use settlement::Settler;
 use x402_wire::{Invalid, Payment, PaymentPayload, Reason, SignatureStanding};
 
 use super::call::Presented;
+use super::kept_call::KeptCall;
 use super::{Declined, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::{Call, CallPayment};
 use crate::resource;
-use crate::wallets::KeptCall;
-use ledger::Journal;
 
 /// A payment of one of today's options, and the valid call that it pays for.
 pub(super) struct Matched {

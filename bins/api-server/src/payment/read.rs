@@ -1,4 +1,4 @@
-//! Before the phases: the payment that a request's head carries. Nothing here waits.
+//! Before the stages: the payment that a request's head carries. Nothing here waits.
 
 use http::{HeaderMap, HeaderValue};
 use route_catalog::Next;

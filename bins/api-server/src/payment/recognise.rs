@@ -1,4 +1,4 @@
-//! Phase: is this payment known to the journal?
+//! Stage: is this payment known to the journal?
 
 use ledger::{Journal, PaymentRecord, PaymentStatus, State};
 use settlement::Settler;
@@ -9,14 +9,14 @@ use super::call::Presented;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Passes on what a phase before the claim came to, unless it is a refusal and the payment is
+    /// Passes on what a stage before the claim came to, unless it is a refusal and the payment is
     /// known: then the caller is told what the journal says.
     pub(super) async fn unless_known<T>(
         &self,
         call: &PaidCall,
-        phase: Result<T, impl Into<Ended>>,
+        stage: Result<T, impl Into<Ended>>,
     ) -> Result<T, Ended> {
-        let refusal = match phase.map_err(Into::into) {
+        let refusal = match stage.map_err(Into::into) {
             Err(Ended::Refused(refusal)) => refusal,
             ended_or_not => return ended_or_not,
         };

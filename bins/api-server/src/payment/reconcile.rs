@@ -1,7 +1,5 @@
 //! Deciding payments whose outcome is unknown.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use alloy_primitives::Address;
@@ -18,8 +16,6 @@ use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 const LOOKS_AT_ONCE: u32 = 8;
 /// How long one look may take. A payment that takes longer is looked at again later.
 const LOOK_LIMIT: Duration = Duration::from_secs(120);
-/// The longest pause between two looks at the same payment.
-const LONGEST_PAUSE_SECONDS: u64 = 3600;
 
 /// What became of an unknown payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,69 +24,6 @@ pub(super) enum Decision {
     Released { reason: Reason },
     Undecidable,
     Undecided,
-}
-
-/// Who looks at which unknown payment, and when each is looked at again.
-#[derive(Default)]
-pub(super) struct Looks {
-    state: Mutex<LookState>,
-}
-
-#[derive(Default)]
-struct LookState {
-    under_way: HashSet<EntryId>,
-    /// Unix seconds.
-    next: HashMap<EntryId, u64>,
-    /// Whose own transaction has failed, which is paid for.
-    failed: HashSet<EntryId>,
-}
-
-impl Looks {
-    fn lock(&self) -> MutexGuard<'_, LookState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The right to decide a payment; `None` when somebody has it.
-    pub(super) fn begin(&self, entry: EntryId) -> Option<Look<'_>> {
-        let fresh = self.lock().under_way.insert(entry);
-        fresh.then_some(Look { entry, looks: self })
-    }
-
-    fn is_due(&self, entry: EntryId, now: u64) -> bool {
-        let state = self.lock();
-        state.next.get(&entry).is_none_or(|next| *next <= now)
-    }
-
-    /// Looks at old ones ever more rarely.
-    fn look_again(&self, undecided: &Undecided, now: u64) {
-        let pause = (now.saturating_sub(undecided.since) / 4).min(LONGEST_PAUSE_SECONDS);
-        let next = now.saturating_add(pause);
-        self.lock().next.insert(undecided.entry, next);
-    }
-
-    /// Notes that our own transaction for an entry has failed. Returns whether that is new to this
-    /// process.
-    pub(super) fn learn_failure(&self, entry: EntryId) -> bool {
-        self.lock().failed.insert(entry)
-    }
-
-    fn forget(&self, entry: EntryId) {
-        let mut state = self.lock();
-        state.next.remove(&entry);
-        state.failed.remove(&entry);
-    }
-}
-
-/// The right to decide a payment, given back when dropped.
-pub(super) struct Look<'a> {
-    entry: EntryId,
-    looks: &'a Looks,
-}
-
-impl Drop for Look<'_> {
-    fn drop(&mut self) {
-        self.looks.lock().under_way.remove(&self.entry);
-    }
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {

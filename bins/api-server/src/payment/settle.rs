@@ -1,4 +1,4 @@
-//! Phase: the answer is stored, the payment is settled, and the charge is recorded.
+//! Stage: the answer is stored, the payment is settled, and the charge is recorded.
 
 use alloy_primitives::Address;
 use credit::Cost;

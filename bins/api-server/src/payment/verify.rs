@@ -1,4 +1,4 @@
-//! Phase: would the payment settle now, as far as only a remote party can tell?
+//! Stage: would the payment settle now, as far as only a remote party can tell?
 
 use credit::Cost;
 use data_sources::Usage;
@@ -9,6 +9,7 @@ use x402_wire::{Payment, Reason};
 
 use super::call::Presented;
 use super::claim::Claimed;
+use super::payer_credit::out_of_credit;
 use super::{Declined, Ended, PaymentProcessor, Refusal, Worker};
 
 /// A call whose payment would settle.
@@ -40,6 +41,20 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Err(Box::pin(self.unverified(*claimed, cause, spent)).await)
             }
         }
+    }
+
+    /// After a verification by the chain: a payer whose signature only that could judge pays from
+    /// its own credit, as others do. The newcomers' pool has held what the verification costs, and
+    /// perhaps no more.
+    async fn hold_for_proven(&self, claimed: &mut Claimed) -> Result<(), Refusal> {
+        if !claimed.open.awaits_proof() {
+            return Ok(());
+        }
+        let payer = claimed.payment.payer();
+        // A credit that cannot be read is none.
+        let _ = self.learn_credit(payer).await;
+        let held = claimed.open.prove(payer, self.now_ms());
+        held.map_err(|out| out_of_credit(claimed.work.operation, out))
     }
 
     async fn unverified(&self, claimed: Claimed, cause: Cause, spent: Cost) -> Ended {

@@ -11,65 +11,19 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_edge::RequestIds;
-use ledger::{Journal, RequestBinding, State};
-use route_catalog::Operation;
-use serde::{Deserialize, Serialize};
+use ledger::{Journal, State};
 use settlement::Settler;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use wallet_actions::{GivenUp, Intent, IntentId, WalletActions};
-use x402_wire::{MAX_WINDOW_SECONDS, PaymentPayload};
+use x402_wire::MAX_WINDOW_SECONDS;
 
 use crate::observe;
-use crate::payment::{PaidCall, PaymentProcessor, Request, Worker};
+use crate::payment::{KeptCall, PaidCall, PaymentProcessor, Worker};
 
 /// The pause before a call is taken again whose payment could not be settled; each next one is
 /// twice as long.
 const PAUSE: Duration = Duration::from_secs(5);
-
-/// A paid call, as an intent keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct KeptCall {
-    operation: String,
-    query: Option<String>,
-    body: String,
-    payment: String,
-}
-
-impl KeptCall {
-    /// The call, as JSON.
-    pub(crate) fn text(request: &Request, payment: &PaymentPayload) -> String {
-        let kept = Self {
-            operation: request.operation.name().to_owned(),
-            query: request.query.clone(),
-            body: String::from_utf8_lossy(&request.body).into_owned(),
-            payment: payment.raw().to_owned(),
-        };
-        serde_json::to_string(&kept).unwrap_or_default()
-    }
-
-    /// The call once more.
-    fn again(&self) -> Option<(PaidCall, PaymentPayload)> {
-        let is_named = |operation: &Operation| operation.name() == self.operation;
-        let operation = Operation::ALL.into_iter().find(is_named)?;
-        let payload = PaymentPayload::from_json(self.payment.as_bytes()).ok()?;
-        let body = Bytes::from(self.body.clone().into_bytes());
-        let (route, query) = (operation.route(), self.query.as_deref());
-        let binding = RequestBinding::new(route.method.as_str(), route.path, query, &body);
-        let request = Request {
-            id: RequestIds::new().next_id(),
-            operation,
-            query: self.query.clone(),
-            body,
-            max_age: Ok(None),
-            client: None,
-            binding,
-        };
-        Some((PaidCall::new(request, &payload), payload))
-    }
-}
 
 /// Why an intent is given up whose payment nobody can settle any more.
 const EXPIRED: &str = "payment_expired";
