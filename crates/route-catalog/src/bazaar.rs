@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{
     Method, Operation, Privacy, Route, Unserved,
-    offering::AVAILABILITY,
     common_query::COMMON_QUERY,
+    offering::AVAILABILITY,
     schema::{self, Detail},
 };
 

@@ -6,8 +6,8 @@ use x402_wire::Network;
 use super::components::ERROR_STATUSES;
 use crate::{
     Offering, Operation, Parameter, Route, Rule, Unserved,
-    discovery::capitalised,
     common_query::COMMON_QUERY,
+    discovery::capitalised,
     render::dollars,
     schema::{self, Detail},
 };

@@ -3,9 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ALL_SOURCES_DOWN, CURSOR, OPTIONAL_ADDRESS, READ_SECONDS, limit};
-use crate::{
-    Constraint, Dataset, EVM_CHAINS, Method, Parameter, Route, Rule, WorkClass,
-};
+use crate::{Constraint, Dataset, EVM_CHAINS, Method, Parameter, Route, Rule, WorkClass};
 
 const SNAPSHOT_MISSING: &str = "the yield snapshot is missing";
 
