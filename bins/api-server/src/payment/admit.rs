@@ -1,4 +1,4 @@
-//! Stage: may the work begin, as far as places and credit go?
+//! Stage: is there a place for the call, and credit for what its work may cost?
 
 use ledger::Journal;
 use settlement::{Settler, Verification};
@@ -24,8 +24,8 @@ pub(super) struct Admitted {
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Takes a place and holds credit.
     ///
-    /// A signature that this process cannot judge is worth a question to the settler or the chain
-    /// only when the journal does not know the payment, and one of the few places for such calls is
+    /// This process cannot judge every signature. It asks the settler or the chain about one only
+    /// when the journal does not know the payment, and when one of the few places for such calls is
     /// free.
     pub(super) async fn admit(&self, call: &PaidCall, matched: Matched) -> Result<Admitted, Ended> {
         let Matched {
@@ -43,7 +43,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             self.learn_credit(payer).await?;
         }
         let (presence, others) = self.shared.in_flight.enter(payer, proven);
-        // The broker's word proves nobody.
+        // The broker's answer does not prove who the payer is.
         let is_provable = payment.scheme() == Scheme::Exact && self.settler().reads_chain();
         let (book, client) = (&self.shared.credit, call.request.client);
         let (operation, now_ms) = (call.request.operation, self.now_ms());
@@ -52,7 +52,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             false => Hold::take_to_verify(book, client, operation, now_ms),
         };
         let hold = hold.map_err(|out| out_of_credit(operation, out))?;
-        // Nobody knows what a payer without credit can pay when its balance cannot be read.
+        // Without credit and with a balance that cannot be read, the payer may be unable to pay
+        // for two calls.
         if others > 0 && !hold.is_of_payer() && !self.settler().reads_chain() {
             return Err(Refusal::OneCallAtATime.into());
         }
@@ -86,7 +87,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         place.map_err(|_| Refusal::TooManyCalls)
     }
 
-    /// Whether a signature that this process cannot judge is worth a remote verification.
+    /// Refuses a signature that this process cannot judge, unless a remote verification may accept
+    /// it.
     async fn ask_about(&self, payment: &Payment, proof: Proof) -> Result<(), Refusal> {
         match proof {
             Proof::Recovered => Ok(()),

@@ -19,7 +19,7 @@ struct LookState {
     under_way: HashSet<EntryId>,
     /// Unix seconds.
     next: HashMap<EntryId, u64>,
-    /// Whose own transaction has failed, which is paid for.
+    /// Entries whose own transaction failed, and was charged.
     failed: HashSet<EntryId>,
 }
 
@@ -28,7 +28,7 @@ impl Looks {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The right to decide a payment; `None` when somebody has it.
+    /// Takes the right to decide a payment. `None` when another task has it.
     pub(super) fn begin(&self, entry: EntryId) -> Option<Look<'_>> {
         let fresh = self.lock().under_way.insert(entry);
         fresh.then_some(Look { entry, looks: self })
@@ -39,7 +39,7 @@ impl Looks {
         state.next.get(&entry).is_none_or(|next| *next <= now)
     }
 
-    /// Looks at old ones ever more rarely.
+    /// Sets when a payment is looked at again: the older it is, the later.
     pub(super) fn look_again(&self, undecided: &Undecided, now: u64) {
         let pause = (now.saturating_sub(undecided.since) / 4).min(LONGEST_PAUSE_SECONDS);
         let next = now.saturating_add(pause);

@@ -1,4 +1,4 @@
-//! Deciding payments whose outcome is unknown.
+//! Decides payments whose outcome is unknown.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::call::Presented;
 use super::settle::Charge;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
-/// Unknown payments that are looked at side by side.
+/// Unknown payments that are looked at in parallel.
 const LOOKS_AT_ONCE: u32 = 8;
 /// How long one look may take. A payment that takes longer is looked at again later.
 const LOOK_LIMIT: Duration = Duration::from_secs(120);
@@ -37,12 +37,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 self.reconcile_all().await;
             }
         };
-        // What a look has begun goes on in a task of its own.
+        // A look that has begun continues in a task of its own.
         self.shared.closing.run_until_cancelled(look).await;
     }
 
-    /// Looks once at every unknown payment whose time has come, a few at a time. A slow one holds
-    /// up nobody else.
+    /// Looks once at every unknown payment that is due, a few at a time. A slow one does not delay
+    /// the others.
     pub(super) async fn reconcile_all(&self) {
         let mut after = None;
         let mut looks: JoinSet<()> = JoinSet::new();
@@ -74,7 +74,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         while looks.join_next().await.is_some() {}
     }
 
-    /// Decides in a task of its own: a facilitator that was asked half a question may have settled.
+    /// Decides in a task of its own. Cancelling the task could lose a settlement: a facilitator may
+    /// settle although nobody reads its answer.
     pub(super) fn begin(
         &self,
         undecided: Undecided,
@@ -157,11 +158,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// The call that sent the transaction could not see that it failed. A restart may count it once
-    /// more.
+    /// Charges the payer for a failed transaction, when its call ended before the failure was seen.
+    /// After a restart the same failure may be charged once more.
     async fn charge_failure(&self, entry: EntryId, payer: Address) {
-        // The credit is known before it changes, so that nobody reads the old one from the journal
-        // meanwhile.
+        // Reads the credit before it changes; otherwise another call could read the old value from
+        // the journal meanwhile.
         let known = self.learn_credit(payer).await;
         if known.is_ok() && self.shared.looks.learn_failure(entry) {
             let cost = self.shared.policy.credit.transaction;
@@ -197,8 +198,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// A caller presents a payment whose outcome is unknown: decides it now if that is possible,
-    /// then answers from the journal.
+    /// Answers a caller who presents a payment whose outcome is unknown: decides it now if that is
+    /// possible, then answers from the journal.
     pub(super) async fn decide_and_answer(
         &self,
         call: &PaidCall,
