@@ -68,7 +68,9 @@ pub(crate) use self::deliver::deliver;
 pub(crate) use self::ended::{Declined, Delivered, Ended, Refusal};
 pub(crate) use self::kept_call::KeptCall;
 pub(crate) use self::look_up::{PREFIX as PAYMENTS_PREFIX, answer as answer_look_up};
-pub(crate) use self::processor::{MAX_IN_FLIGHT, MAX_UNPROVEN, PaymentPolicy, PaymentProcessor};
+#[cfg(test)]
+pub(crate) use self::processor::{MAX_IN_FLIGHT, MAX_UNPROVEN};
+pub(crate) use self::processor::{PaymentPolicy, PaymentProcessor};
 pub(crate) use self::read::payment as read_payment;
 pub(crate) use self::worker::Worker;
 use crate::observe;

@@ -4,7 +4,7 @@ use crate::{
     Constraint, Parameter, Parameters, Presence, Problem, Route, Rule, Value,
     body::Json,
     common_query::COMMON_QUERY,
-    problem::{MAX_PROBLEMS, ParameterFault, path_segment, shown},
+    problem::{MAX_PROBLEMS, ParameterFault, path_segment},
     query,
     route::Method,
     rule,

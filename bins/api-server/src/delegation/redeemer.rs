@@ -3,7 +3,7 @@
 use alloy_primitives::Address;
 use delegation_fence::onchain::Level;
 use server_config::Problem;
-use tx_sender::LocalKey;
+use tx_sender::{LocalKey, TransactionSigner as _};
 
 use crate::config::{Config, DelegationSection};
 

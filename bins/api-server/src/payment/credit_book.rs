@@ -2,8 +2,8 @@
 //!
 //! A payer's settled payments earn credit, and uncharged work spends it. A payer without credit, or
 //! one that is not proven yet, draws on the newcomers' pool. The journal keeps the credit of each
-//! payer, and what is missing from the pool. The most that a call can cost is held before its work begins,
-//! so calls at the same time cannot spend the same credit.
+//! payer, and what is missing from the pool. The most that a call can cost is held before its work
+//! begins, so calls at the same time cannot spend the same credit.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
