@@ -6,6 +6,7 @@ mod body;
 mod limits;
 mod open;
 mod path;
+mod pinned;
 mod prices;
 mod redeemer;
 mod refused;
@@ -24,7 +25,8 @@ use http_edge::{ClientAddress, RequestId, read_body};
 use hyper::body::Incoming;
 use route_catalog::ErrorCode;
 
-pub(crate) use self::open::{open, pinned};
+pub(crate) use self::open::open;
+pub(crate) use self::pinned::pinned;
 pub(crate) use self::redeemer::level;
 pub(crate) use self::sending::{Routes, chain_to_send_on, start};
 use self::{

@@ -18,7 +18,7 @@ pub(crate) use self::{
     prices::token_usd,
     refused::{refused, without_effect},
     sending::{Sending, nodes, with_products},
-    unanswered::{KeptCall, answer_again},
+    unanswered::answer_again,
     view::{intent_view, moved, realised},
 };
 pub use self::{

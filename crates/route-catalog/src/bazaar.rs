@@ -4,9 +4,9 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
-    Method, Privacy, Route, Unserved,
+    Method, Operation, Privacy, Route, Unserved,
+    common_query::COMMON_QUERY,
     offering::AVAILABILITY,
-    parameter::COMMON_QUERY,
     schema::{self, Detail},
 };
 
@@ -16,14 +16,14 @@ const MAX_DEPTH: usize = 6;
 const LONGEST_TEXT: usize = 66;
 const JSON_SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The `extensions` member of a route's challenge.
-pub(crate) fn extensions(route: &Route, unserved: Option<&Unserved>) -> Map<String, Json> {
+/// The `extensions` member of an operation's challenge.
+pub(crate) fn extensions(operation: Operation, unserved: Option<&Unserved>) -> Map<String, Json> {
     let mut extensions = Map::new();
     if let Some(unserved) = unserved {
         extensions.insert(AVAILABILITY.into(), unserved.extension());
     }
-    extensions.insert("bazaar".into(), bazaar(route));
-    let identifier = payment_identifier(route.operation.privacy());
+    extensions.insert("bazaar".into(), bazaar(operation.route()));
+    let identifier = payment_identifier(operation.privacy());
     extensions.insert("payment-identifier".into(), identifier);
     extensions
 }
@@ -169,7 +169,6 @@ fn merge(target: &mut Json, more: Json) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Operation;
 
     #[test]
     fn every_schema_validates_its_own_info() {
@@ -210,8 +209,8 @@ mod tests {
     #[test]
     fn extensions_of_a_read_and_of_a_write() {
         insta::with_settings!({sort_maps => true}, {
-            insta::assert_json_snapshot!("price", extensions(Operation::Price.route(), None));
-            insta::assert_json_snapshot!("swap", extensions(Operation::Swap.route(), None));
+            insta::assert_json_snapshot!("price", extensions(Operation::Price, None));
+            insta::assert_json_snapshot!("swap", extensions(Operation::Swap, None));
         });
     }
 }

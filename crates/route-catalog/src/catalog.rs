@@ -72,9 +72,8 @@ impl Catalog {
         let entries = Operation::ALL
             .iter()
             .map(|operation| {
-                let route = operation.route();
-                let offer = config.terms.offer(route.price);
-                let pieces = ChallengePieces::new(route, &offer, &base_url, &offering);
+                let offer = config.terms.offer(operation.route().price);
+                let pieces = ChallengePieces::new(*operation, &offer, &base_url, &offering);
                 Entry { offer, pieces }
             })
             .collect();

@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use x402_wire::{Offer, X402_VERSION, push_ascii_escaped};
 
-use crate::{Next, Offering, Route, bazaar, render::sorted_ascii_json};
+use crate::{Next, Offering, Operation, bazaar, render::sorted_ascii_json};
 
 /// The two parts of a 402 answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,12 +59,18 @@ fn unpayable(offering: &Offering) -> String {
 }
 
 impl ChallengePieces {
-    pub(crate) fn new(route: &Route, offer: &Offer, base_url: &str, offering: &Offering) -> Self {
+    pub(crate) fn new(
+        operation: Operation,
+        offer: &Offer,
+        base_url: &str,
+        offering: &Offering,
+    ) -> Self {
+        let route = operation.route();
         let accepts: Vec<String> = offer
             .options()
             .map(|requirements| requirements.to_json())
             .collect();
-        let extensions = bazaar::extensions(route, offering.of(route.operation));
+        let extensions = bazaar::extensions(operation, offering.of(operation));
         let extensions = sorted_ascii_json(&extensions.into());
         let mut prefix = format!(
             r#"{{"x402Version":{X402_VERSION},"accepts":[{}],"extensions":{extensions},"#,

@@ -72,10 +72,7 @@ pub fn routes_json() -> Json {
         paths,
         resources,
     } = Counts::of_table();
-    let routes: Vec<_> = Operation::ALL
-        .iter()
-        .map(|operation| row(operation.route()))
-        .collect();
+    let routes: Vec<_> = Operation::ALL.into_iter().map(row).collect();
     sorted(json!({
         "operations": operations,
         "paths": paths,
@@ -84,7 +81,8 @@ pub fn routes_json() -> Json {
     }))
 }
 
-fn row(route: &Route) -> Json {
+fn row(operation: Operation) -> Json {
+    let route = operation.route();
     let names = |parameters: &[Parameter]| -> Vec<Json> {
         parameters
             .iter()
@@ -99,7 +97,7 @@ fn row(route: &Route) -> Json {
             .collect()
     };
     json!({
-        "operation": route.operation.name(),
+        "operation": operation.name(),
         "method": route.method.as_str(),
         "path": route.path,
         "price_usd": route.price.to_string(),

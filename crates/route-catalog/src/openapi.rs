@@ -21,7 +21,7 @@ impl Catalog {
                 let method = route.method.as_str().to_ascii_lowercase();
                 item.insert(
                     method,
-                    operation::paid(route, self.network(), self.offered()),
+                    operation::paid(operation, self.network(), self.offered()),
                 );
             }
         }

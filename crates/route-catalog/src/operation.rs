@@ -1,13 +1,13 @@
-//! The enumeration of all paid operations and the table behind it.
+//! All paid operations, each declared together with its row of the table.
 
 use std::fmt;
 
-use crate::{Route, routes};
+use crate::{Dataset, Route, WorkClass, routes};
 
-/// Declares the operations and binds each to its row. A variant without a row, a row bound to
-/// another variant or a second binding of a row does not compile.
+/// Declares each operation with its name and its row. The constant of a row has the name of its
+/// operation: an operation without a row, or with the row of another one, does not compile.
 macro_rules! operations {
-    ($( $variant:ident, $name:literal => $row:path; )+) => {
+    ($( $variant:ident, $name:literal => routes::$family:ident::$row:ident; )+) => {
         /// A paid operation: one method on one path.
         ///
         /// Handlers `match` over this enumeration, so a route without a handler does not compile.
@@ -33,8 +33,8 @@ macro_rules! operations {
             pub const fn route(self) -> &'static Route {
                 match self {
                     $( Self::$variant => {
-                        const _: () = assert!(matches!($row.operation, Operation::$variant));
-                        static ROW: Route = $row;
+                        const { assert!(stringify!($row).eq_ignore_ascii_case($name)) };
+                        static ROW: Route = routes::$family::$row;
                         &ROW
                     } )+
                 }
@@ -89,6 +89,26 @@ operations! {
     CancelYieldWatch, "cancel_yield_watch" => routes::yield_watch::CANCEL_YIELD_WATCH;
     ListYieldWatch, "list_yield_watch" => routes::yield_watch::LIST_YIELD_WATCH;
     AuditYieldWatch, "audit_yield_watch" => routes::yield_watch::AUDIT_YIELD_WATCH;
+}
+
+impl Operation {
+    /// The statuses of paid answers, the usual one first. An action that continues after its time
+    /// limit answers 202; a creation answers 201.
+    pub const fn answers(self) -> &'static [u16] {
+        match (self, self.route().work) {
+            (Self::CreateYieldWatch, _) => &[201],
+            (_, WorkClass::Transaction) => &[200, 202],
+            _ => &[200],
+        }
+    }
+}
+
+impl Dataset {
+    /// The operations that read it, by the table.
+    pub fn operations(self) -> impl Iterator<Item = Operation> {
+        let all = Operation::ALL.into_iter();
+        all.filter(move |operation| operation.route().datasets.contains(&self))
+    }
 }
 
 impl fmt::Display for Operation {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{Parameter, Route, parameter::COMMON_QUERY, render::dollars};
+use crate::{Parameter, Route, common_query::COMMON_QUERY, render::dollars};
 
 /// A page in Markdown: price, parameters, when the call is refused, and an answer.
 ///

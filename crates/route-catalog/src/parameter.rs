@@ -1,6 +1,6 @@
 //! The declaration of a route's parameter.
 
-use crate::{Rule, schema};
+use crate::Rule;
 
 /// The declaration of a query parameter or of a member of a JSON body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,35 +88,4 @@ impl Parameter {
             Presence::Required | Presence::Optional => None,
         }
     }
-
-    /// The example as it stands in a JSON body.
-    pub fn example_json(&self) -> serde_json::Value {
-        schema::example(&self.rule, self.example)
-    }
 }
-
-/// The query parameters that every route takes in addition to its own.
-pub static COMMON_QUERY: [Parameter; 2] = [
-    Parameter::optional(
-        MAX_AGE,
-        MAX_AGE_RULE,
-        "60",
-        "Refuse the call uncharged unless the data is at most this many seconds old.",
-    ),
-    Parameter::optional(
-        PROVENANCE,
-        Rule::Flag,
-        "1",
-        "Add `meta.provenance`: the source, time and method of the main members.",
-    ),
-];
-
-pub(crate) const MAX_AGE: &str = "max_age";
-pub(crate) const PROVENANCE: &str = "provenance";
-
-/// One year: an older answer is useless on any route.
-pub(crate) const MAX_AGE_SECONDS: u64 = 31_536_000;
-pub(crate) const MAX_AGE_RULE: Rule = Rule::Integer {
-    min: 0,
-    max: MAX_AGE_SECONDS,
-};

@@ -3,8 +3,8 @@
 use crate::{
     Constraint, Parameter, Parameters, Presence, Problem, Route, Rule, Value,
     body::Json,
-    parameter::{COMMON_QUERY, MAX_AGE_RULE, MAX_AGE_SECONDS},
-    problem::{MAX_PROBLEMS, ParameterFault, path_segment, shown},
+    common_query::COMMON_QUERY,
+    problem::{MAX_PROBLEMS, ParameterFault, path_segment},
     query,
     route::Method,
     rule,
@@ -64,21 +64,6 @@ impl Route {
         }
         Err(problems)
     }
-}
-
-/// Reads the header `X-Max-Age`, which has the meaning of the query parameter `max_age`.
-///
-/// # Errors
-///
-/// A [`Problem`] with the path `header.x-max-age`.
-pub fn read_max_age(header: &str) -> Result<u64, Problem> {
-    rule::integer(header.trim(), 0, MAX_AGE_SECONDS).ok_or_else(|| {
-        let fault = ParameterFault::Invalid {
-            expected: MAX_AGE_RULE.expected(),
-            observed: shown(header),
-        };
-        Problem::new("header.x-max-age", fault)
-    })
 }
 
 #[derive(Default)]

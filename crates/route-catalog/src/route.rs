@@ -4,7 +4,7 @@ use std::fmt;
 
 use x402_wire::MicroUsd;
 
-use crate::{Operation, Parameter};
+use crate::Parameter;
 
 /// A paid route: all facts about it that do not need running it.
 ///
@@ -12,8 +12,6 @@ use crate::{Operation, Parameter};
 /// rendered from these rows.
 #[derive(Debug)]
 pub struct Route {
-    /// The operation that the row describes.
-    pub operation: Operation,
     /// The one method of this operation.
     pub method: Method,
     /// The path, without a trailing slash.
@@ -56,16 +54,6 @@ impl Route {
         !self.body.is_empty()
     }
 
-    /// The statuses of paid answers, the usual one first. An action that continues after its time
-    /// limit answers 202; a creation answers 201.
-    pub const fn answers(&self) -> &'static [u16] {
-        match (self.operation, self.work) {
-            (Operation::CreateYieldWatch, _) => &[201],
-            (_, WorkClass::Transaction) => &[200, 202],
-            _ => &[200],
-        }
-    }
-
     /// The place of the parameters in [`Route::constraints`]: `body` or `query`.
     pub const fn place(&self) -> &'static str {
         if self.takes_body() { "body" } else { "query" }
@@ -94,12 +82,6 @@ impl Dataset {
             Self::News => "news",
             Self::YieldPools => "yield-pools",
         }
-    }
-
-    /// The operations that read it, by the table.
-    pub fn operations(self) -> impl Iterator<Item = Operation> {
-        let all = Operation::ALL.into_iter();
-        all.filter(move |operation| operation.route().datasets.contains(&self))
     }
 }
 

@@ -1,4 +1,5 @@
-//! The rows of the table, by family. [`Operation`](crate::Operation) assembles them.
+//! The rows of the table, by family. A row does not know its operation:
+//! [`Operation`](crate::Operation) binds each operation to its row.
 
 pub(crate) mod ai;
 pub(crate) mod chains;

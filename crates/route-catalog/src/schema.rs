@@ -167,6 +167,13 @@ pub(crate) fn example(rule: &Rule, text: &str) -> Json {
     }
 }
 
+impl Parameter {
+    /// The example as it stands in a JSON body.
+    pub fn example_json(&self) -> Json {
+        example(&self.rule, self.example)
+    }
+}
+
 /// The members' examples as one object.
 pub(crate) fn examples<'a>(members: impl Iterator<Item = &'a Parameter>) -> Json {
     members

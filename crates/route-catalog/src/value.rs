@@ -4,10 +4,7 @@ use std::fmt;
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 
-use crate::{
-    Chain,
-    parameter::{MAX_AGE, PROVENANCE},
-};
+use crate::Chain;
 
 /// One value, read by the [`Rule`](crate::Rule) of its parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,16 +187,6 @@ impl Parameters {
             Value::Object(members) => Some(members),
             _ => None,
         }
-    }
-
-    /// The common parameter `max_age`: the oldest data the caller accepts, in seconds.
-    pub fn max_age_seconds(&self) -> Option<u64> {
-        self.integer(MAX_AGE)
-    }
-
-    /// The common parameter `provenance`.
-    pub fn provenance(&self) -> bool {
-        self.boolean(PROVENANCE).unwrap_or(false)
     }
 
     pub(crate) fn insert(&mut self, name: &'static str, value: Value) {

@@ -1,24 +1,21 @@
 //! Circles of modules within each crate: files that cannot be read without each other.
 //!
-//! A file names another one by a path, whether in a `use` or in the code. What the files of its own
-//! folders define, a file may always use, and code that only tests compile does not count. A circle
-//! of up to [`MOST_FILES`] files is one subject in several files; a larger one has to be in the
-//! table `modules/table.rs`, which may only shrink.
+//! A file names another one by a path, whether in a `use` or in the code. A file may always use
+//! what the files of its own folders define, and code that only tests compile does not count. Up to
+//! [`MOST_FILES`] files in a circle are one subject in several files; a larger circle is refused.
 
 mod circles;
 mod names;
-mod table;
 mod tree;
 
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
-pub use self::table::{LISTED, Listed};
 use self::tree::Tree;
 use crate::XtaskError;
 
-/// The files of the largest circle that is nobody's concern.
+/// The most files that a circle may have.
 pub const MOST_FILES: usize = 3;
 
 /// Files of one crate that name each other in a circle.
@@ -30,32 +27,10 @@ pub struct Circle {
     pub files: Vec<String>,
 }
 
-/// What the table does not allow.
+/// A circle of more than [`MOST_FILES`] files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CircleFault {
-    /// A circle that the table does not name, or one with further files.
-    #[error("{circle}; expected at most {most}: move what they share into a file of its own")]
-    Grown {
-        /// The circle.
-        circle: Circle,
-        /// The files that it may have.
-        most: usize,
-    },
-    /// A row whose circle has fewer files now.
-    #[error(
-        "{folder}: the circle of {file} has {observed} files, and its row says {listed}: write the new number, or remove the row up to {MOST_FILES}"
-    )]
-    Shrunk {
-        /// The crate.
-        folder: &'static str,
-        /// A file of the circle.
-        file: &'static str,
-        /// The files of the row.
-        listed: usize,
-        /// The files of today.
-        observed: usize,
-    },
-}
+#[error("{0}; expected at most {MOST_FILES}: move what they share into a file of its own")]
+pub struct LargeCircle(pub Circle);
 
 impl fmt::Display for Circle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,29 +82,11 @@ fn circles_of(folder: &str, source: &Path, library: &Path) -> Result<Vec<Circle>
     Ok(circles.collect())
 }
 
-/// Compares the circles of a workspace with a table.
+/// Every circle of more than [`MOST_FILES`] files.
 #[must_use]
-pub fn check(circles: &[Circle], listed: &[Listed]) -> Vec<CircleFault> {
-    let of_row = |row: &Listed, circle: &Circle| {
-        circle.folder == row.folder && circle.files.iter().any(|file| file == row.file)
-    };
-    let grown = circles.iter().filter_map(|circle| {
-        let row = listed.iter().find(|row| of_row(row, circle));
-        let most = row.map_or(MOST_FILES, |row| row.files);
-        (circle.files.len() > most).then(|| CircleFault::Grown {
-            circle: circle.clone(),
-            most,
-        })
-    });
-    let shrunk = listed.iter().filter_map(|row| {
-        let circle = circles.iter().find(|circle| of_row(row, circle));
-        let observed = circle.map_or(0, |circle| circle.files.len());
-        (observed < row.files).then_some(CircleFault::Shrunk {
-            folder: row.folder,
-            file: row.file,
-            listed: row.files,
-            observed,
-        })
-    });
-    grown.chain(shrunk).collect()
+pub fn check(circles: &[Circle]) -> Vec<LargeCircle> {
+    let large = circles
+        .iter()
+        .filter(|circle| circle.files.len() > MOST_FILES);
+    large.cloned().map(LargeCircle).collect()
 }

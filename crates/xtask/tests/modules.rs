@@ -1,5 +1,4 @@
-//! No crate has a circle of files that the table does not name, and the checker sees every way to
-//! make one.
+//! No crate has a circle of more than three files, and the checker sees every way to make one.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,7 +9,7 @@
 use std::fs;
 use std::path::Path;
 
-use xtask::modules::{Circle, CircleFault, LISTED, Listed, check, circles};
+use xtask::modules::{Circle, LargeCircle, check, circles};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -20,8 +19,8 @@ fn root() -> &'static Path {
 }
 
 #[test]
-fn this_workspace_has_the_listed_circles_only() {
-    let faults = check(&circles(root()).unwrap(), LISTED);
+fn this_workspace_has_no_large_circle() {
+    let faults = check(&circles(root()).unwrap());
     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
@@ -116,33 +115,16 @@ fn what_is_no_circle() {
 }
 
 #[test]
-fn the_list_may_only_shrink() {
-    const LISTED: &[Listed] = &[Listed {
-        folder: "crates/made",
-        file: "b.rs",
-        files: 5,
-    }];
+fn a_circle_of_more_than_three_files_is_refused() {
     let circle = |files: &[&str]| Circle {
         folder: "crates/made".to_owned(),
         files: files.iter().map(|&file| file.to_owned()).collect(),
     };
-    let five = circle(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"]);
-    let four = circle(&["a.rs", "b.rs", "c.rs", "d.rs"]);
-    let three = circle(&["f.rs", "g.rs", "h.rs"]);
-    assert_eq!(check(&[five.clone(), three.clone()], LISTED), []);
-    let grown = |circle: &Circle, most| CircleFault::Grown {
-        circle: circle.clone(),
-        most,
-    };
-    assert_eq!(check(std::slice::from_ref(&five), &[]), [grown(&five, 3)]);
-    let six = circle(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs", "f.rs"]);
-    assert_eq!(check(std::slice::from_ref(&six), LISTED), [grown(&six, 5)]);
-    let shrunk = |observed| CircleFault::Shrunk {
-        folder: "crates/made",
-        file: "b.rs",
-        listed: 5,
-        observed,
-    };
-    assert_eq!(check(&[four], LISTED), [shrunk(4)]);
-    assert_eq!(check(&[three], LISTED), [shrunk(0)]);
+    let three = circle(&["a.rs", "b.rs", "c.rs"]);
+    let four = circle(&["d.rs", "e.rs", "f.rs", "g.rs"]);
+    assert_eq!(check(&[three, four.clone()]), [LargeCircle(four.clone())]);
+    assert_eq!(
+        LargeCircle(four).to_string(),
+        "crates/made: 4 files in a circle: d.rs, e.rs, f.rs, g.rs; expected at most 3: move what they share into a file of its own"
+    );
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use alloy_primitives::{Address, address};
 use calldata_checks::UtcSeconds;
 use custody::Custody;
 use data_sources::Clock;
@@ -10,11 +11,24 @@ use fence_sending::{
     Sendings, SubWallets,
 };
 use fence_server::{Accounts, Chain, Delegations, NoAccounts};
+use tx_sender::TransactionSigner;
 
-use super::redeemer;
+use super::{pinned, redeemer};
 use crate::config::{Config, DelegationSection};
 use crate::error::ServeError;
 use crate::wallets::{Sending, nodes};
+
+/// Tokens that many accounts of Base hold. At the stock level the redeemer of a delegation could
+/// spend the router's allowances of these tokens, so a grant is refused while such an allowance
+/// exists. The list cannot be complete: `docs/FENCE.md` says so.
+const WATCHED: [Address; 6] = [
+    address!("4200000000000000000000000000000000000006"),
+    address!("d9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA"),
+    address!("cbB7C0000aB88B473b1f5aFd9ef808440eed33Bf"),
+    address!("2Ae3F1Ec7F1F5012CFEab0185bfc7aa3cf0DEc22"),
+    address!("50c5725949A6F0c72E6C4a641F24049A917DB0Cb"),
+    address!("940181a94A35A4569E4529A3CDfB74e38FD98631"),
+];
 
 /// The accounts for which this server can send.
 pub(crate) struct Routes {
@@ -35,7 +49,7 @@ impl Routes {
         if let Some(custody) = custody {
             routes.push(Arc::new(SubWallets::new(Arc::clone(custody))));
         }
-        let delegated = redeemer::accounts(config)?.map(Arc::new);
+        let delegated = delegated_accounts(config)?.map(Arc::new);
         let chain = delegated.map(|delegated| -> Arc<dyn Chain> {
             routes.push(Arc::<DelegatedAccounts>::clone(&delegated));
             delegated
@@ -58,6 +72,35 @@ impl Routes {
     pub(super) fn chain(&self) -> Option<Arc<dyn Chain>> {
         self.chain.clone()
     }
+}
+
+/// The accounts that delegate to this service; `None` without a key that redeems.
+///
+/// # Errors
+/// A key or nodes of the configuration that are missing or cannot be used.
+fn delegated_accounts(config: &Config) -> Result<Option<DelegatedAccounts>, ServeError> {
+    let Some(section) = &config.delegation else {
+        return Ok(None);
+    };
+    let Some(key) = redeemer::key(section).map_err(ServeError::Delegation)? else {
+        return Ok(None);
+    };
+    let pinned = pinned(config).map_err(ServeError::Delegation)?;
+    let Some(pinned) = pinned else {
+        return Ok(None);
+    };
+    let chain_id = pinned.fence.policy().chain_id();
+    let reader: ChainReader = reader(config, section, chain_id)?;
+    let signer: Arc<dyn TransactionSigner> = Arc::new(key);
+    let terms = config.payment.terms();
+    let payer_chain = terms.map_or(0, |terms| terms.network.chain_id());
+    Ok(Some(DelegatedAccounts::new(
+        reader,
+        signer,
+        redeemer::level(section),
+        WATCHED.to_vec(),
+        payer_chain,
+    )))
 }
 
 /// The chain on which plans are sent or followed; `None` when this server has nothing to send. When

@@ -1,23 +1,16 @@
-//! Phase: may the work begin, as far as places and credit go?
+//! Stage: is there a place for the call, and credit for what its work may cost?
 
-use std::sync::{MutexGuard, PoisonError};
-
-use alloy_primitives::Address;
-use credit::OutOfCredit;
 use ledger::Journal;
-use route_catalog::Operation;
 use settlement::{Settler, Verification};
 use tokio::sync::OwnedSemaphorePermit;
 use x402_wire::{Payment, Scheme};
 
-use super::advice::unreadable;
-use super::claim::Claimed;
-use super::credit_book::{CreditBook, Hold};
+use super::credit_book::Hold;
 use super::in_flight::Presence;
 use super::match_offer::{Matched, Proof};
+use super::payer_credit::out_of_credit;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::Call;
-use crate::observe;
 
 /// A matched payment with a place and with credit for what its call may cost.
 pub(super) struct Admitted {
@@ -31,8 +24,8 @@ pub(super) struct Admitted {
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Takes a place and holds credit.
     ///
-    /// A signature that this process cannot judge is worth a question to the settler or the chain
-    /// only when the journal does not know the payment, and one of the few places for such calls is
+    /// This process cannot judge every signature. It asks the settler or the chain about one only
+    /// when the journal does not know the payment, and when one of the few places for such calls is
     /// free.
     pub(super) async fn admit(&self, call: &PaidCall, matched: Matched) -> Result<Admitted, Ended> {
         let Matched {
@@ -50,7 +43,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             self.learn_credit(payer).await?;
         }
         let (presence, others) = self.shared.in_flight.enter(payer, proven);
-        // The broker's word proves nobody.
+        // The broker's answer does not prove who the payer is.
         let is_provable = payment.scheme() == Scheme::Exact && self.settler().reads_chain();
         let (book, client) = (&self.shared.credit, call.request.client);
         let (operation, now_ms) = (call.request.operation, self.now_ms());
@@ -59,7 +52,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             false => Hold::take_to_verify(book, client, operation, now_ms),
         };
         let hold = hold.map_err(|out| out_of_credit(operation, out))?;
-        // Nobody knows what a payer without credit can pay when its balance cannot be read.
+        // Without credit and with a balance that cannot be read, the payer may be unable to pay
+        // for two calls.
         if others > 0 && !hold.is_of_payer() && !self.settler().reads_chain() {
             return Err(Refusal::OneCallAtATime.into());
         }
@@ -93,7 +87,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         place.map_err(|_| Refusal::TooManyCalls)
     }
 
-    /// Whether a signature that this process cannot judge is worth a remote verification.
+    /// Refuses a signature that this process cannot judge, unless a remote verification may accept
+    /// it.
     async fn ask_about(&self, payment: &Payment, proof: Proof) -> Result<(), Refusal> {
         match proof {
             Proof::Recovered => Ok(()),
@@ -122,45 +117,5 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Err(Refusal::SettlementUnavailable)
             }
         }
-    }
-
-    /// After a verification by the chain: a payer whose signature only that could judge pays from
-    /// its own credit, as others do. The newcomers' pool has held what the verification costs, and
-    /// perhaps no more.
-    pub(super) async fn hold_for_proven(&self, claimed: &mut Claimed) -> Result<(), Refusal> {
-        if !claimed.open.awaits_proof() {
-            return Ok(());
-        }
-        let payer = claimed.payment.payer();
-        // A credit that cannot be read is none.
-        let _ = self.learn_credit(payer).await;
-        let held = claimed.open.prove(payer, self.now_ms());
-        held.map_err(|out| out_of_credit(claimed.work.operation, out))
-    }
-
-    /// Reads the payer's credit the first time it is needed.
-    pub(super) async fn learn_credit(&self, payer: Address) -> Result<(), Refusal> {
-        if self.credit().knows(payer) {
-            return Ok(());
-        }
-        match self.journal().credit(payer).await {
-            Ok(credit) => {
-                self.credit().learn(payer, credit);
-                Ok(())
-            }
-            Err(error) => Err(unreadable(&error)),
-        }
-    }
-
-    pub(super) fn credit(&self) -> MutexGuard<'_, CreditBook> {
-        let credit = &self.shared.credit;
-        credit.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn out_of_credit(operation: Operation, out: OutOfCredit) -> Refusal {
-    observe::credit_refused(operation.route().work);
-    Refusal::OutOfCredit {
-        retry_after_seconds: out.retry_after_seconds,
     }
 }

@@ -1,5 +1,5 @@
-//! What a caller is told about a payment that the journal knows, and what it does next. Every phase
-//! may ask; nothing here asks a phase.
+//! What a caller is told about a payment that the journal knows, and what it does next. Every stage
+//! may ask; nothing here asks a stage.
 
 use ledger::{Journal, LedgerError, PaymentStatus};
 use route_catalog::Next;
@@ -53,8 +53,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Refusal::pending(self.catalog(), key, transaction)
     }
 
-    /// What the payer of an authorization does that has left this server: signs a new one only when
-    /// this one can pay nobody.
+    /// What a payer does after this server has sent its authorization to others: it signs a new one
+    /// only when the old one can pay nobody any more.
     pub(super) async fn after_attempt(&self, presented: &Presented) -> Next {
         match self.can_never_pay(presented).await {
             Ok(true) => Next::SignNew,
@@ -62,8 +62,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Whether a canonical block shows that an authorization can make its transfer no more: it is
-    /// over, or it was cancelled or used otherwise.
+    /// Whether a canonical block shows that an authorization can no longer make its transfer: its
+    /// window has closed, or it was cancelled or used otherwise.
     pub(super) async fn can_never_pay(&self, presented: &Presented) -> Result<bool, Cause> {
         let Presented {
             key, authorization, ..
@@ -72,7 +72,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if settler.is_void(key, authorization.valid_before).await? {
             return Ok(true);
         }
-        // A batch may pay for a deferred one, whatever became of the authorization.
+        // The broker may still pay a deferred payment in a batch, whatever became of the
+        // authorization.
         Ok(presented.is_exact && settler.is_spent(key, authorization).await?)
     }
 

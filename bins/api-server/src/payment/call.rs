@@ -8,8 +8,8 @@ use ledger::RequestBinding;
 use route_catalog::{Operation, Problem};
 use x402_wire::{Authorization, AuthorizationKey, Payment, PaymentPayload, Scheme};
 
-/// A request for a paid operation, its body read: all of it that decisions need, and none of the
-/// connection.
+/// A request for a paid operation with its body. It holds all that the decisions need, and nothing
+/// of the connection.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) id: RequestId,
@@ -18,7 +18,7 @@ pub(crate) struct Request {
     pub(crate) body: Bytes,
     /// The header `X-Max-Age`, or what is wrong with it.
     pub(crate) max_age: Result<Option<u64>, Problem>,
-    /// Where the request comes from, for shares of those who have no credit.
+    /// The client's address, for the shares of callers without credit.
     pub(crate) client: Option<IpAddr>,
     /// What a payment for the request is bound to, but for its signature and identifier.
     pub(crate) binding: RequestBinding,
@@ -56,7 +56,7 @@ impl PaidCall {
         }
     }
 
-    /// What the authorization is known by.
+    /// The key of the authorization in the journal.
     pub(super) fn key(&self) -> Option<AuthorizationKey> {
         self.presented.as_ref().map(|presented| presented.key)
     }

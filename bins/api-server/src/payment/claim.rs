@@ -1,4 +1,4 @@
-//! Phase: the authorization is claimed for this request, in one durable write.
+//! Stage: the journal reserves the authorization for this request, in one durable write.
 
 use alloy_primitives::{B256, U256};
 use ledger::{Claim, Journal, PaymentStatus, Reservation};
@@ -16,7 +16,7 @@ pub(super) struct Claimed {
     pub(super) open: OpenEntry,
     pub(super) payment: Payment,
     pub(super) work: Call,
-    /// The request, for whoever keeps answers by it.
+    /// The digest of the request, for work that keeps answers by it.
     pub(super) request: B256,
     /// What the payer's other calls in flight will take of the same asset.
     pub(super) committed: U256,

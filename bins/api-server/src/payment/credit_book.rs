@@ -1,9 +1,9 @@
 //! Who pays for work that ends without a paid answer.
 //!
-//! A payer's settled payments earn credit, which the journal keeps; uncharged work spends it.
-//! Whoever has none, or has not proven who it is, draws on the newcomers' pool, of which the
-//! journal keeps what is missing. The most that a call can cost is held before its work begins, so
-//! that calls at the same time cannot spend the same credit.
+//! A payer's settled payments earn credit, and uncharged work spends it. A payer without credit, or
+//! one that is not proven yet, draws on the newcomers' pool. The journal keeps the credit of each
+//! payer, and what is missing from the pool. The most that a call can cost is held before its work
+//! begins, so calls at the same time cannot spend the same credit.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,7 +71,7 @@ struct Account {
     /// What was spent of an earning that was then taken back, because its record could not be
     /// written. The next earning pays it, as it will in the journal.
     owed: Cost,
-    /// Of the credit, what calls in flight may yet spend.
+    /// The part of the credit that calls in flight may still spend.
     held: Cost,
 }
 
@@ -136,7 +136,7 @@ impl CreditBook {
         account.map_or(Cost::ZERO, |account| account.add(amount, cap))
     }
 
-    /// Holds so much of a payer's credit, if it has enough that is not held yet.
+    /// Holds `cost` of a payer's credit. `None` when less than that is left unheld.
     fn hold_of_payer(&mut self, payer: Address, cost: Cost) -> Option<Purse> {
         let account = self.payers.get_mut(&payer)?;
         if account.credit.minus(account.held) < cost {
@@ -146,7 +146,7 @@ impl CreditBook {
         Some(Purse::Payer { payer, cost })
     }
 
-    /// Takes what a payer's call turns out to have cost after it has ended.
+    /// Charges a payer for a cost that became known after its call had ended.
     pub(super) fn charge(&mut self, payer: Address, cost: Cost) {
         if let Some(account) = self.payers.get_mut(&payer) {
             account.take(cost);
@@ -167,8 +167,9 @@ impl CreditBook {
     }
 }
 
-/// What a settlement earns whose record is being written. It counts already, and is taken back when
-/// this is dropped: only the one write that moves the entry earns.
+/// The earning of a settlement while its record is being written. It counts from the beginning, and
+/// is taken back on drop unless [`keep`](Self::keep) was called: only the one write that moves the
+/// entry earns.
 pub(super) struct Earning {
     book: Arc<Mutex<CreditBook>>,
     payer: Address,
@@ -206,7 +207,7 @@ fn lock(book: &Mutex<CreditBook>) -> MutexGuard<'_, CreditBook> {
     book.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is held for one call. It is given back when it is dropped, unless it was spent.
+/// The credit that is held for one call. It is given back on drop, unless it was spent.
 pub(super) struct Hold {
     book: Arc<Mutex<CreditBook>>,
     purse: Option<Purse>,
@@ -224,8 +225,8 @@ enum Purse {
 }
 
 impl Hold {
-    /// Holds what a call can cost: of the payer's own credit, if it is proven and has enough,
-    /// otherwise of the newcomers'.
+    /// Holds what a call can cost. The payer's own credit covers it if the payer is proven and has
+    /// enough, otherwise the newcomers' pool does.
     pub(super) fn take(
         book: &Arc<Mutex<CreditBook>>,
         payer: Option<Address>,
@@ -250,9 +251,9 @@ impl Hold {
         })
     }
 
-    /// Holds of the newcomers' what a call can cost whose payer a verification proves or refuses.
-    /// When they do not have so much, the verification alone is held: the payer's own credit may
-    /// cover the rest ([`prove`](Self::prove)).
+    /// Holds what a call can cost whose payer is proven only by a verification. The newcomers' pool
+    /// covers it. When the pool has less, only the verification is held: the payer's own credit may
+    /// cover the rest later ([`prove`](Self::prove)).
     pub(super) fn take_to_verify(
         book: &Arc<Mutex<CreditBook>>,
         client: Option<IpAddr>,
@@ -282,8 +283,8 @@ impl Hold {
         self.awaits_proof
     }
 
-    /// The payer is proven: from here on its own credit pays, if it has enough. Otherwise the
-    /// newcomers' must hold all of it.
+    /// The payer is proven: from now on its own credit pays, if it has enough. Otherwise the
+    /// newcomers' pool must cover the whole call.
     ///
     /// # Errors
     /// Neither has enough. What was held stays held.
@@ -312,7 +313,7 @@ impl Hold {
         matches!(self.purse, Some(Purse::Payer { .. }))
     }
 
-    /// Spends so much of what is held and gives back the rest. Returns who pays, for the journal.
+    /// Spends `spent` of what is held and gives back the rest. Returns who pays, for the journal.
     pub(super) fn spend(mut self, spent: Cost) -> Spent {
         self.settle_up(spent)
     }

@@ -31,7 +31,7 @@ pub(crate) struct Delivered {
 /// Why a paid call gets no answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Refusal {
-    /// 402: the payment is no good, with a fresh challenge.
+    /// 402: the payment is not valid; the reply has a fresh challenge.
     Declined(Declined),
     /// 400: the parameters are not valid.
     Parameters(Vec<Problem>),
@@ -59,13 +59,13 @@ pub(crate) enum Refusal {
     OutOfCredit { retry_after_seconds: u64 },
     /// 429: a payer without credit has a call in flight, and its balance cannot be read.
     OneCallAtATime,
-    /// 429: as many calls are in flight as the server works on at once.
+    /// 429: the server has as many calls in flight as it takes.
     TooManyCalls,
     /// 503: payments cannot be verified or settled at present.
     SettlementUnavailable,
     /// 503: the journal cannot be read or written.
     LedgerUnavailable,
-    /// As the operation says.
+    /// The work refused; its own reply says why.
     Work(ErrorReply),
 }
 
@@ -110,8 +110,8 @@ impl Ended {
         }
     }
 
-    /// One line for each call. What anybody can have by the million, without a signature of an
-    /// account that can pay, is logged only on request.
+    /// Logs one line for each call. Endings that a caller can cause without an account that can pay
+    /// are logged at the level `debug`: they could fill a disk.
     pub(super) fn log(&self, request_id: RequestId, operation: Operation, took: Duration) {
         let (operation, outcome) = (operation.name(), self.name());
         let milliseconds = took.as_millis();
@@ -126,8 +126,8 @@ impl Ended {
         tracing::debug!(%request_id, operation, outcome, reason, milliseconds, "paid call");
     }
 
-    /// Whether only somebody who can pay comes to this end: work has begun after the payment was
-    /// verified, or the very payment came to a settlement before.
+    /// Whether only a payer that can pay reaches this end: the work began after the payment was
+    /// verified, or the same payment was sent to a settlement before.
     fn is_of_a_payer(&self) -> bool {
         match self {
             Self::Delivered(_) => true,
@@ -143,7 +143,7 @@ impl From<Refusal> for Ended {
 }
 
 impl Refusal {
-    /// An outcome that is not known, told to the caller who is waiting for it.
+    /// The outcome of the payment is not known. The caller looks it up at the payment's URL.
     pub(super) fn pending(
         catalog: &Catalog,
         key: &AuthorizationKey,
@@ -217,8 +217,8 @@ impl Declined {
         }
     }
 
-    /// Whether the same call can succeed with another payment. A scheme that nobody settles stays
-    /// so.
+    /// Whether the same call can succeed with another payment. It cannot when nobody settles the
+    /// scheme.
     pub(crate) fn retryable(&self) -> bool {
         self.reason != Reason::UnsupportedScheme
     }

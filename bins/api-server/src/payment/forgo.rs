@@ -1,7 +1,7 @@
-//! Payments that nobody can settle any more, although what they paid for was done.
+//! Records that work was done and is not charged, because its payment can no longer be settled.
 //!
-//! An authorization ends with its window. What was begun for it before a crash goes on, and is not
-//! charged. The journal says so, once.
+//! An authorization ends with its window. An action that was begun before a crash continues after
+//! the window has closed, and is not charged. The journal records that once.
 
 use alloy_primitives::U256;
 use ledger::{Claim, Journal, LedgerError, Reservation, Spent, State};
@@ -13,15 +13,15 @@ use super::{PaidCall, PaymentProcessor, Worker};
 pub(crate) const EXPIRED_UNCHARGED: &str = "expired_uncharged";
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Whether too little is left of the window of the call's payment for the call to be taken.
+    /// Whether the window of the call's payment closes too early for the call to be taken.
     pub(crate) fn is_expired(&self, call: &PaidCall) -> bool {
         let needed = self.seconds_needed(call.request.operation);
         call.presented
             .is_some_and(|presented| presented.ends_at() < self.now().saturating_add(needed))
     }
 
-    /// Writes into the journal that the call was done and is not charged. `false` where it says so
-    /// already, or where the payment stands otherwise.
+    /// Records in the journal that the call was done and is not charged. Returns `false` when the
+    /// journal says so already, or has the payment in another state.
     ///
     /// # Errors
     /// A journal that cannot be read or written.

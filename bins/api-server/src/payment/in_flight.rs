@@ -1,5 +1,5 @@
-//! The calls in flight: whose they are, what they will take, and which entries of the journal they
-//! own.
+//! The calls in flight: their payers, the amounts that they will take, and the journal entries that
+//! they own.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -36,8 +36,8 @@ struct Copies {
 
 /// The calls of one payer.
 ///
-/// Anybody can write a signature that only a chain can judge in the name of any payer. Such calls
-/// are counted apart, so that they stand in the way of each other and not of the payer's own.
+/// Anybody can write, in the name of any payer, a signature that only a chain can judge. Such calls
+/// are counted apart, so they hinder each other and not the payer's own calls.
 #[derive(Default)]
 struct Payer {
     proven: Calls,
@@ -73,7 +73,7 @@ impl InFlight {
         (presence, others)
     }
 
-    /// Counts a call that carries a payment, from its beginning on: long before it has claimed it.
+    /// Counts a call that carries a payment. The count begins with the call, before the claim.
     pub(super) fn carry(self: &Arc<Self>, payment: AuthorizationKey) -> Carried {
         let mut state = self.lock();
         let copies = state.payments.entry(payment).or_default();
@@ -222,8 +222,8 @@ pub(super) struct Carried {
 }
 
 impl Carried {
-    /// Whether another call has carried the same payment at any time during this one. What became
-    /// of that payment may have been written down after this call has looked it up.
+    /// Whether another call carried the same payment at any time during this one. That call may
+    /// have changed the payment's state after this one looked it up.
     pub(super) fn met_others(&self) -> bool {
         let state = self.in_flight.lock();
         let copies = state.payments.get(&self.payment);
@@ -324,7 +324,7 @@ mod tests {
         assert!(!first.met_others() && !other.met_others());
         let second = in_flight.carry(payment(1));
         assert!(first.met_others() && second.met_others() && !other.met_others());
-        // They did meet, also when one of them has ended.
+        // Stays true after one of the calls has ended.
         drop(first);
         assert!(second.met_others());
         drop(second);

@@ -1,15 +1,15 @@
-//! Phase: does the payment pay for this request, as far as this process can tell by itself?
+//! Stage: does the payment pay for this request? This process decides that alone.
 
+use ledger::Journal;
 use route_catalog::{Operation, WorkClass};
 use settlement::Settler;
 use x402_wire::{Invalid, Payment, PaymentPayload, Reason, SignatureStanding};
 
 use super::call::Presented;
+use super::kept_call::KeptCall;
 use super::{Declined, PaidCall, PaymentProcessor, Refusal, Worker};
 use crate::call::{Call, CallPayment};
 use crate::resource;
-use crate::wallets::KeptCall;
-use ledger::Journal;
 
 /// A payment of one of today's options, and the valid call that it pays for.
 pub(super) struct Matched {
@@ -34,8 +34,8 @@ pub(super) enum Proof {
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// Matches a payment to an option of the operation's offer, checks its terms, its window and
-    /// its signature, that it was made for this request, and the request's parameters. Nothing is
-    /// asked of anybody.
+    /// its signature, that it was made for this request, and the request's parameters. It asks
+    /// nobody.
     pub(super) fn match_offer(
         &self,
         call: &PaidCall,
@@ -63,7 +63,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         operation.route().work_seconds.saturating_add(settlement)
     }
 
-    /// A forged signature of a payer without code ends here, at the cost of one recovery.
+    /// Refuses a forged signature of a payer without code, at the cost of one recovery.
     fn prove(&self, payment: &Payment) -> Result<Proof, Invalid> {
         match payment.check_signature() {
             Ok(SignatureStanding::Recovered) => Ok(Proof::Recovered),

@@ -1,4 +1,4 @@
-//! An entry of the journal that a call has claimed, until its fate is written down.
+//! A journal entry that a call has claimed, until the journal says how it ended.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use super::{PaymentProcessor, Worker};
 /// Pauses, in seconds, between tries to write down what became of an entry.
 const TRY_AGAIN_AFTER: [u64; 6] = [1, 2, 5, 15, 60, 300];
 
-/// The pauses between the tries. The last one is repeated: while nothing can be written, the entry
-/// keeps its owner and its place, however long that takes.
+/// The pauses between the tries. The last one is repeated for as long as the write fails. The entry
+/// keeps its owner and its place meanwhile.
 pub(super) fn pauses() -> impl Iterator<Item = u64> + Send {
     let [.., last] = TRY_AGAIN_AFTER;
     TRY_AGAIN_AFTER.into_iter().chain(std::iter::repeat(last))
 }
 
-/// An entry that a call has claimed. With it go the call's place, its credit and its mark as owned,
-/// until the entry's fate is written down: so there are never more open entries than places.
+/// An entry that a call has claimed. It keeps the call's place, its credit and its mark as owned
+/// until the journal says how the entry ended. So there are never more open entries than places.
 pub(super) struct OpenEntry {
     pub(super) id: EntryId,
     pub(super) presence: Presence,
@@ -63,8 +63,7 @@ impl OpenEntry {
         }
     }
 
-    /// Gives back what the call may have cost and did not, and returns who pays for what it did
-    /// cost.
+    /// Spends `spent` of the credit that is held, gives back the rest, and returns who pays.
     pub(super) fn spend(&mut self, spent: Cost) -> Spent {
         let hold = self.hold.take();
         hold.map_or(Spent::NOTHING, |hold| hold.spend(spent))
@@ -72,8 +71,8 @@ impl OpenEntry {
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Gives an authorization back after work that cost `spent`. Returns whether the journal has
-    /// written that down; if not, it is tried again while the entry stays owned.
+    /// Releases an authorization after work that cost `spent`. Returns whether the journal recorded
+    /// it. If not, the write is tried again while the entry stays owned.
     pub(super) async fn release(&self, mut open: OpenEntry, reason: &str, spent: Cost) -> bool {
         let spent = open.spend(spent);
         match self.try_release(open.id, reason, spent).await {
@@ -83,7 +82,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
         let (processor, entry, reason) = (self.clone(), open.id, reason.to_owned());
         self.shared.tasks.spawn(async move {
-            // All of it: a block that only reads the id would drop the rest at once.
+            // Moves the whole entry into the task; reading only the id would drop the rest now.
             let _owned = open;
             for seconds in pauses() {
                 let closing = processor.pause(seconds).await;

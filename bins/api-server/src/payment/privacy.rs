@@ -1,8 +1,8 @@
-//! Answers about the payer's own wallet: to whom they are given again.
+//! Decides who gets an answer about the payer's own wallet a second time.
 //!
-//! A settled payment is public, its signature included: whoever reads it on the chain can write its
-//! header again. So the header alone fetches no such answer. The payment identifier is in no
-//! transaction, and only the payer has it.
+//! A settled payment is public, its signature included: anybody can read it on the chain and write
+//! its header again. So the header alone does not fetch such an answer. The payment identifier is
+//! in no transaction, and only the payer has it.
 
 use ledger::{Journal, PaymentStatus, State, StoredAnswer};
 use settlement::Settler;
@@ -12,9 +12,9 @@ use super::advice::unreadable;
 use super::{Delivered, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// What a call gets whose payment the journal knows. An answer about the payer's own wallet is
-    /// given again to a call with the payment identifier that it was bought with, for a time; any
-    /// other call is told that the payment was settled, and by which transaction.
+    /// The end of a call whose payment the journal knows. An answer about the payer's own wallet is
+    /// given again, for a time, to a call with the payment identifier that bought it. Any other
+    /// call learns only that the payment was settled, and by which transaction.
     pub(super) async fn tell(
         &self,
         call: &PaidCall,

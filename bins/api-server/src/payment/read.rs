@@ -1,4 +1,4 @@
-//! Before the phases: the payment that a request's head carries. Nothing here waits.
+//! Reads the payment from a request's headers, before the stages. It waits for nothing.
 
 use http::{HeaderMap, HeaderValue};
 use route_catalog::Next;

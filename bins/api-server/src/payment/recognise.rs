@@ -1,4 +1,4 @@
-//! Phase: is this payment known to the journal?
+//! Looks payments up in the journal, for the stages before the claim.
 
 use ledger::{Journal, PaymentRecord, PaymentStatus, State};
 use settlement::Settler;
@@ -9,14 +9,14 @@ use super::call::Presented;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Passes on what a phase before the claim came to, unless it is a refusal and the payment is
-    /// known: then the caller is told what the journal says.
+    /// Passes on the result of a stage before the claim. When the stage refused and the journal
+    /// knows the payment, the caller gets what the journal says instead of the refusal.
     pub(super) async fn unless_known<T>(
         &self,
         call: &PaidCall,
-        phase: Result<T, impl Into<Ended>>,
+        stage: Result<T, impl Into<Ended>>,
     ) -> Result<T, Ended> {
-        let refusal = match phase.map_err(Into::into) {
+        let refusal = match stage.map_err(Into::into) {
             Err(Ended::Refused(refusal)) => refusal,
             ended_or_not => return ended_or_not,
         };
@@ -30,8 +30,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Looks a payment up by its authorization, and ends the call when the journal knows it. What
-    /// was released may be claimed again and does not count as known; its record is returned.
+    /// Looks a payment up by its authorization, and ends the call when the journal knows it. A
+    /// released payment may be claimed again, so it does not count as known; its record is
+    /// returned.
     pub(super) async fn recognise(&self, call: &PaidCall) -> Result<Option<PaymentRecord>, Ended> {
         let Some(presented) = &call.presented else {
             return Ok(None);
@@ -48,8 +49,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             }
             let found = self.journal().find(key, &call.binding, self.now()).await;
             match found.map_err(|error| unreadable(&error))? {
-                // Released between the two questions, perhaps after a settlement: the record has to
-                // be read again.
+                // Released between the two reads, perhaps after a settlement: reads the record
+                // again.
                 None => {}
                 Some(PaymentStatus::Unknown { entry, .. }) => {
                     return Err(Box::pin(self.decide_and_answer(call, presented, entry)).await);
@@ -79,7 +80,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// The same for a payment whose entry has just been released.
+    /// Does the same as [`Self::advise`] for a payment whose entry has just been released.
     pub(super) async fn advise_after_release(
         &self,
         payment: &Payment,

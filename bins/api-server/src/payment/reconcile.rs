@@ -1,7 +1,5 @@
-//! Deciding payments whose outcome is unknown.
+//! Decides payments whose outcome is unknown.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use alloy_primitives::Address;
@@ -14,12 +12,10 @@ use super::call::Presented;
 use super::settle::Charge;
 use super::{Declined, Ended, PaidCall, PaymentProcessor, Refusal, Worker};
 
-/// Unknown payments that are looked at side by side.
+/// Unknown payments that are looked at in parallel.
 const LOOKS_AT_ONCE: u32 = 8;
 /// How long one look may take. A payment that takes longer is looked at again later.
 const LOOK_LIMIT: Duration = Duration::from_secs(120);
-/// The longest pause between two looks at the same payment.
-const LONGEST_PAUSE_SECONDS: u64 = 3600;
 
 /// What became of an unknown payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,69 +24,6 @@ pub(super) enum Decision {
     Released { reason: Reason },
     Undecidable,
     Undecided,
-}
-
-/// Who looks at which unknown payment, and when each is looked at again.
-#[derive(Default)]
-pub(super) struct Looks {
-    state: Mutex<LookState>,
-}
-
-#[derive(Default)]
-struct LookState {
-    under_way: HashSet<EntryId>,
-    /// Unix seconds.
-    next: HashMap<EntryId, u64>,
-    /// Whose own transaction has failed, which is paid for.
-    failed: HashSet<EntryId>,
-}
-
-impl Looks {
-    fn lock(&self) -> MutexGuard<'_, LookState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The right to decide a payment; `None` when somebody has it.
-    pub(super) fn begin(&self, entry: EntryId) -> Option<Look<'_>> {
-        let fresh = self.lock().under_way.insert(entry);
-        fresh.then_some(Look { entry, looks: self })
-    }
-
-    fn is_due(&self, entry: EntryId, now: u64) -> bool {
-        let state = self.lock();
-        state.next.get(&entry).is_none_or(|next| *next <= now)
-    }
-
-    /// Looks at old ones ever more rarely.
-    fn look_again(&self, undecided: &Undecided, now: u64) {
-        let pause = (now.saturating_sub(undecided.since) / 4).min(LONGEST_PAUSE_SECONDS);
-        let next = now.saturating_add(pause);
-        self.lock().next.insert(undecided.entry, next);
-    }
-
-    /// Notes that our own transaction for an entry has failed. Returns whether that is new to this
-    /// process.
-    pub(super) fn learn_failure(&self, entry: EntryId) -> bool {
-        self.lock().failed.insert(entry)
-    }
-
-    fn forget(&self, entry: EntryId) {
-        let mut state = self.lock();
-        state.next.remove(&entry);
-        state.failed.remove(&entry);
-    }
-}
-
-/// The right to decide a payment, given back when dropped.
-pub(super) struct Look<'a> {
-    entry: EntryId,
-    looks: &'a Looks,
-}
-
-impl Drop for Look<'_> {
-    fn drop(&mut self) {
-        self.looks.lock().under_way.remove(&self.entry);
-    }
 }
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
@@ -104,12 +37,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 self.reconcile_all().await;
             }
         };
-        // What a look has begun goes on in a task of its own.
+        // A look that has begun continues in a task of its own.
         self.shared.closing.run_until_cancelled(look).await;
     }
 
-    /// Looks once at every unknown payment whose time has come, a few at a time. A slow one holds
-    /// up nobody else.
+    /// Looks once at every unknown payment that is due, a few at a time. A slow one does not delay
+    /// the others.
     pub(super) async fn reconcile_all(&self) {
         let mut after = None;
         let mut looks: JoinSet<()> = JoinSet::new();
@@ -141,7 +74,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         while looks.join_next().await.is_some() {}
     }
 
-    /// Decides in a task of its own: a facilitator that was asked half a question may have settled.
+    /// Decides in a task of its own. Cancelling the task could lose a settlement: a facilitator may
+    /// settle although nobody reads its answer.
     pub(super) fn begin(
         &self,
         undecided: Undecided,
@@ -224,11 +158,11 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// The call that sent the transaction could not see that it failed. A restart may count it once
-    /// more.
+    /// Charges the payer for a failed transaction, when its call ended before the failure was seen.
+    /// After a restart the same failure may be charged once more.
     async fn charge_failure(&self, entry: EntryId, payer: Address) {
-        // The credit is known before it changes, so that nobody reads the old one from the journal
-        // meanwhile.
+        // Reads the credit before it changes; otherwise another call could read the old value from
+        // the journal meanwhile.
         let known = self.learn_credit(payer).await;
         if known.is_ok() && self.shared.looks.learn_failure(entry) {
             let cost = self.shared.policy.credit.transaction;
@@ -264,8 +198,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// A caller presents a payment whose outcome is unknown: decides it now if that is possible,
-    /// then answers from the journal.
+    /// Answers a caller who presents a payment whose outcome is unknown: decides it now if that is
+    /// possible, then answers from the journal.
     pub(super) async fn decide_and_answer(
         &self,
         call: &PaidCall,

@@ -1,4 +1,4 @@
-//! Phase: the answer is stored, the payment is settled, and the charge is recorded.
+//! Stage: the answer is stored, then the payment is settled, then the charge is recorded.
 
 use alloy_primitives::Address;
 use credit::Cost;
@@ -49,7 +49,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         // The settler has time limits of its own; this one only guards against one that forgets
         // them.
         let settling = Box::pin(self.settler().settle(&claimed.payment));
-        // What ends otherwise than well is rare, and its futures are on the heap.
+        // Failures are rare, and their futures are on the heap.
         let ended = match timeout(self.shared.policy.settle_guard, settling).await {
             Ok(Settlement::Settled(receipt)) => {
                 return Ok(self.settled(claimed, answer, receipt).await);
@@ -88,9 +88,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     /// Records a settled payment and hands out its answer.
     ///
-    /// The answer is durable since before the settlement. Should the record of the settlement
-    /// itself fail, the caller has paid and gets the answer all the same, and the record is tried
-    /// again.
+    /// The answer was stored before the settlement. When the record of the settlement cannot be
+    /// written, the caller has still paid: it gets the answer, and the write is tried again.
     async fn settled(&self, claimed: Box<Claimed>, answer: Answer, receipt: Receipt) -> Delivered {
         let charge = Charge::of(receipt);
         self.record(claimed.open.id, &charge, Some(claimed)).await;
@@ -114,8 +113,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     ) -> Refusal {
         let payment = claimed.payment;
         if !self.release(claimed.open, reason.as_str(), spent).await {
-            // The journal still has the entry as settling and would send it again: not a case for a
-            // new payment.
+            // The journal still has the entry as settling and would send it again, so the payer
+            // must not sign a new payment.
             return self.pending(&payment.key(), None);
         }
         let next = self.after_attempt(&Presented::of(&payment)).await;
@@ -152,9 +151,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.keep_open(claimed, spent, None, cause, refused).await
     }
 
-    /// The payment was not taken, and others than the payer have seen its authorization: anybody
-    /// may still execute it. So the entry stays unknown until nobody can, and its stored answer is
-    /// the payer's should the money move.
+    /// The payment was not taken, but others have seen its authorization and may still execute it.
+    /// So the entry stays unknown until nobody can, and the payer gets the stored answer if the
+    /// money moves.
     async fn keep_open(
         &self,
         mut claimed: Box<Claimed>,
@@ -183,8 +182,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Refusal::SettlementUnavailable
     }
 
-    /// The work is paid for by credit, for a payer can bring this about; should the payment turn
-    /// out to be settled, it earns more than that.
+    /// Credit pays for the work, because a payer can cause this outcome. If the payment turns out
+    /// to be settled, it earns more credit than the work took.
     async fn unknown(
         &self,
         mut claimed: Box<Claimed>,
@@ -201,9 +200,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.pending(&claimed.payment.key(), transaction)
     }
 
-    /// Writes down that an outcome is unknown. What only this process knows of it must not be lost
-    /// to a full disk: without the transaction, reconciliation may settle once more. While it is
-    /// tried again, the entry stays owned.
+    /// Records that an outcome is unknown. A full disk must not lose the transaction, which only
+    /// this process knows: without it, reconciliation may settle once more. The entry stays owned
+    /// while the write is tried again.
     async fn leave_unknown(&self, open: OpenEntry, transaction: Option<String>, cause: String) {
         let marked = self.mark_unknown(open.id, transaction.clone(), &cause);
         if marked.await != Written::NotYet {
@@ -211,7 +210,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
         let (processor, entry) = (self.clone(), open.id);
         self.shared.tasks.spawn(async move {
-            // All of it: a block that only reads the id would drop the rest at once.
+            // Moves the whole entry into the task; reading only the id would drop the rest now.
             let _owned = open;
             for seconds in pauses() {
                 // At shutdown there is one last try, at once.
@@ -233,9 +232,9 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Writes down that an entry is settled. What is known only here must not be lost to a full
-    /// disk: a facilitator may not be able to tell it a second time. While it is tried again, the
-    /// call's entry stays owned and nobody reconciles it.
+    /// Records that an entry is settled. A full disk must not lose the receipt: a facilitator may
+    /// not be able to give it again. While the write is tried again, the call's entry stays owned
+    /// and nobody reconciles it.
     pub(super) async fn record(
         &self,
         entry: EntryId,
@@ -265,7 +264,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         });
     }
 
-    /// One write earns and counts, however often the same settlement is found and recorded.
+    /// Credit is earned and the charge is counted once, however often the settlement is found.
     async fn try_record(&self, entry: EntryId, charge: &Charge) -> Written {
         let Charge { receipt, stored } = charge;
         // The assets have six decimals, so their smallest unit is a millionth of a dollar.
@@ -336,8 +335,8 @@ impl Charge {
     }
 }
 
-/// What the journal keeps of a receipt. What a facilitator adds beyond the protocol is left out
-/// when it makes the header too long: a receipt that cannot be read is no receipt.
+/// The receipt as the journal keeps it. Members that a facilitator adds beyond the protocol are
+/// left out when they make the header too long for clients to read.
 fn stored_receipt(receipt: Receipt) -> StoredReceipt {
     let mut response = receipt.into_response();
     let mut header = response.to_header();

@@ -1,5 +1,4 @@
-//! Keeping the journal in order: entries that nobody works on any more, and what is no longer
-//! needed.
+//! Closes journal entries that no call works on any more, and deletes what is no longer needed.
 
 use std::time::Duration;
 
@@ -37,7 +36,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.shared.closing.run_until_cancelled(sweeping).await;
     }
 
-    /// Decides entries whose call has ended without a word: a panic, or a disk that took no write.
+    /// Closes entries whose call ended without a record: after a panic, or when the disk was full.
     pub(super) async fn close_orphans(&self) {
         let now = self.now();
         let owned = self.owned();
@@ -71,8 +70,8 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// An own transaction is kept for as long as the payment that it is for: while the journal has
-    /// the payment, a retry or a look at its outcome finds the transaction.
+    /// Forgets transactions of the service. Each is kept as long as the journal keeps its payment,
+    /// so that a retry or a reconciliation finds it.
     pub(super) async fn forget_transactions(&self) {
         let kept = self.shared.policy.transaction_retention;
         let before = self.now().saturating_sub(kept.as_secs());

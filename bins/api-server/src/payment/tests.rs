@@ -1,4 +1,4 @@
-//! Tests of the payment path: each phase by itself, and all of it under faults in a seeded order.
+//! Tests of the payment path: each stage by itself, and all of it under faults in a seeded order.
 
 mod credit;
 mod deciding;

@@ -1,4 +1,4 @@
-//! Phase: would the payment settle now, as far as only a remote party can tell?
+//! Stage: would the payment settle now? Asks the settler.
 
 use credit::Cost;
 use data_sources::Usage;
@@ -9,13 +9,14 @@ use x402_wire::{Payment, Reason};
 
 use super::call::Presented;
 use super::claim::Claimed;
+use super::payer_credit::out_of_credit;
 use super::{Declined, Ended, PaymentProcessor, Refusal, Worker};
 
 /// A call whose payment would settle.
 pub(super) struct Verified(pub(super) Box<Claimed>);
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
-    /// Has the payment verified. Whatever ends the call here releases the authorization.
+    /// Asks the settler to verify the payment. A call that ends here releases its authorization.
     pub(super) async fn verify(&self, mut claimed: Box<Claimed>) -> Result<Verified, Ended> {
         // A settler that asks over HTTP has large futures.
         match Box::pin(self.ask_settler(&mut claimed)).await {
@@ -32,7 +33,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Err(Box::pin(self.invalid(*claimed, reason, message)).await)
             }
             Ok(Verification::Unavailable { cause }) => {
-                // A payload that makes somebody fail costs as much as one that makes them refuse.
+                // A payload that makes the settler fail costs as much as a refused one.
                 let spent = match cause.is_about_the_payment() {
                     true => self.shared.policy.credit.spent(Usage::default()),
                     false => Cost::ZERO,
@@ -40,6 +41,19 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 Err(Box::pin(self.unverified(*claimed, cause, spent)).await)
             }
         }
+    }
+
+    /// Holds credit of a payer that this verification has proven. Until now the newcomers' pool has
+    /// covered the call, perhaps no more of it than the verification.
+    async fn hold_for_proven(&self, claimed: &mut Claimed) -> Result<(), Refusal> {
+        if !claimed.open.awaits_proof() {
+            return Ok(());
+        }
+        let payer = claimed.payment.payer();
+        // Without the journal the payer has no credit.
+        let _ = self.learn_credit(payer).await;
+        let held = claimed.open.prove(payer, self.now_ms());
+        held.map_err(|out| out_of_credit(claimed.work.operation, out))
     }
 
     async fn unverified(&self, claimed: Claimed, cause: Cause, spent: Cost) -> Ended {
@@ -61,7 +75,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Ok(settler.verify(payment, committed, self.now()).await)
     }
 
-    /// The payment would settle, and nobody's credit covers the work. It is as good as before.
+    /// The payment would settle, but no credit covers the work. It stays valid for a later call.
     async fn unaffordable(&self, claimed: Claimed, refusal: Refusal) -> Ended {
         let spent = self.shared.policy.credit.spent(Usage::default());
         self.release(claimed.open, "out_of_credit", spent).await;
@@ -72,7 +86,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         let spent = self.shared.policy.credit.spent(Usage::default());
         self.release(claimed.open, reason.as_str(), spent).await;
         let next = self.next_after(&reason, &claimed.payment).await;
-        // Of a nonce that is used the chain has just been asked.
+        // The chain has just said that the nonce is used.
         let is_used = reason == Reason::InvalidExactEvmNonceAlreadyUsed;
         let declined = Declined::by_settler(reason, message).advising(next);
         if is_used {
@@ -85,10 +99,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// What the payer does about a payment that would not settle.
     async fn next_after(&self, reason: &Reason, payment: &Payment) -> Next {
         match reason {
-            // It is good as soon as the account is.
+            // It settles as soon as the account has the amount.
             Reason::InsufficientFunds => Next::SendSameAgain { after_seconds: 5 },
-            // It was used where this server did not see it: money may have moved, unless the chain
-            // shows otherwise.
+            // It was used outside of this server: money may have moved, unless the chain shows
+            // otherwise.
             Reason::InvalidExactEvmNonceAlreadyUsed => {
                 let presented = Presented::of(payment);
                 match self.can_never_pay(&presented).await {

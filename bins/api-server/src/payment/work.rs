@@ -1,8 +1,7 @@
-//! Phase: the work that the payment pays for.
+//! Stage: the work that the payment pays for.
 
 use std::time::Duration;
 
-use alloy_primitives::B256;
 use data_sources::Meter;
 use ledger::{Answer, Journal};
 use route_catalog::ErrorCode;
@@ -11,19 +10,8 @@ use tokio::time::timeout;
 
 use super::claim::Claimed;
 use super::verify::Verified;
-use super::{Ended, PaymentProcessor, Refusal};
-use crate::call::Call;
+use super::{Ended, PaymentProcessor, Refusal, Worker};
 use crate::reply::ErrorReply;
-
-/// Does the work behind paid operations.
-pub(crate) trait Worker: Send + Sync + 'static {
-    /// The answer to a call whose parameters are valid. `request` is the digest of the request.
-    fn answer(
-        &self,
-        call: &Call,
-        request: B256,
-    ) -> impl Future<Output = Result<Answer, ErrorReply>> + Send;
-}
 
 /// A call with an answer that has not been paid for yet.
 pub(super) struct Answered {

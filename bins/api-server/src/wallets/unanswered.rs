@@ -1,86 +1,41 @@
-//! Actions whose calls a crash has cut off: something may stand on a chain that is not charged yet.
+//! After a start: takes the paid calls of wallet actions again that a crash interrupted. Their
+//! transactions may be on a chain and not be charged yet.
 //!
-//! An intent keeps the call that was paid for. After a start each call of the last day is taken
-//! once more, as if its caller had sent it again: the same claim, the same intent, the same charge.
-//! So what happened is charged, and the caller finds its answer. An intent that came to nothing
-//! stays uncharged, and is not tried again: only its caller can want that.
+//! An intent keeps the call that paid for it. After a start each call of the last day is taken once
+//! more, as if its caller had sent it again: the same claim, the same intent, the same charge. So
+//! the action is charged, and the caller finds its answer. An intent without effect stays uncharged
+//! and is not tried again, because only its caller can decide that.
 //!
-//! A payment whose window has closed meanwhile cannot be settled by anybody. What was not signed
-//! yet is cancelled then. What was signed goes on, with its record; it is not charged, the ledger
-//! says so, and it is counted.
+//! When the window of a payment has closed meanwhile, nobody can settle it. An action that was not
+//! signed yet is then cancelled. A signed action continues without a charge: the ledger records
+//! that, and a metric counts it.
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_edge::RequestIds;
-use ledger::{Journal, RequestBinding, State};
-use route_catalog::Operation;
-use serde::{Deserialize, Serialize};
+use ledger::{Journal, State};
 use settlement::Settler;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use wallet_actions::{GivenUp, Intent, IntentId, WalletActions};
-use x402_wire::{MAX_WINDOW_SECONDS, PaymentPayload};
+use x402_wire::MAX_WINDOW_SECONDS;
 
 use crate::observe;
-use crate::payment::{PaidCall, PaymentProcessor, Request, Worker};
+use crate::payment::{KeptCall, PaidCall, PaymentProcessor, Worker};
 
-/// The pause before a call is taken again whose payment could not be settled; each next one is
+/// The pause before a call is taken again when its payment could not be settled. Each next pause is
 /// twice as long.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// A paid call, as an intent keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct KeptCall {
-    operation: String,
-    query: Option<String>,
-    body: String,
-    payment: String,
-}
-
-impl KeptCall {
-    /// The call, as JSON.
-    pub(crate) fn text(request: &Request, payment: &PaymentPayload) -> String {
-        let kept = Self {
-            operation: request.operation.name().to_owned(),
-            query: request.query.clone(),
-            body: String::from_utf8_lossy(&request.body).into_owned(),
-            payment: payment.raw().to_owned(),
-        };
-        serde_json::to_string(&kept).unwrap_or_default()
-    }
-
-    /// The call once more.
-    fn again(&self) -> Option<(PaidCall, PaymentPayload)> {
-        let is_named = |operation: &Operation| operation.name() == self.operation;
-        let operation = Operation::ALL.into_iter().find(is_named)?;
-        let payload = PaymentPayload::from_json(self.payment.as_bytes()).ok()?;
-        let body = Bytes::from(self.body.clone().into_bytes());
-        let (route, query) = (operation.route(), self.query.as_deref());
-        let binding = RequestBinding::new(route.method.as_str(), route.path, query, &body);
-        let request = Request {
-            id: RequestIds::new().next_id(),
-            operation,
-            query: self.query.clone(),
-            body,
-            max_age: Ok(None),
-            client: None,
-            binding,
-        };
-        Some((PaidCall::new(request, &payload), payload))
-    }
-}
-
-/// Why an intent is given up whose payment nobody can settle any more.
+/// The reason of an intent that is given up because its payment has expired.
 const EXPIRED: &str = "payment_expired";
 /// How long one look at an intent waits for its first transaction to stand.
 const LOOK: Duration = Duration::from_secs(60);
 /// The pause between two looks.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
-/// Takes the calls of the intents of the last day once more, side by side. Those that were answered
-/// are known to the journal, and nothing is done for them. Neither is anything done for an intent
-/// that came to nothing: its caller may have heard so, and have turned to something else.
+/// Takes the calls of the intents of the last day once more, in parallel. It skips calls that the
+/// journal has as answered, and intents without effect: their callers may know that, and may have
+/// done something else since.
 pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,
@@ -106,7 +61,7 @@ pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
     calls.join_all().await;
 }
 
-/// Takes a call again until its payment is settled, or can be used no more.
+/// Takes a call again until its payment is settled or can no longer be used.
 async fn take_again<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,
@@ -115,7 +70,7 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
 ) {
     let mut pause = PAUSE;
     while let Some((call, payload)) = kept.again() {
-        // What cannot be known now is asked again after the pause.
+        // Reads that fail are tried again after the pause.
         match (actions.find(id).await, processor.state(&call).await) {
             (_, Ok(Some(State::Settled | State::Undecidable))) | (Ok(None), _) => return,
             (Ok(Some(intent)), _) if came_to_nothing(&intent) => return,
@@ -133,8 +88,8 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
     }
 }
 
-/// An intent whose payment nobody can settle any more: it ends if nothing was signed for it, and
-/// goes on uncharged otherwise.
+/// Handles an intent whose payment has expired: cancels it if nothing was signed for it, and
+/// otherwise lets it continue uncharged.
 async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,
@@ -150,7 +105,7 @@ async fn go_on_uncharged<S: Settler, J: Journal, W: Worker>(
         Ok(_) => {}
         Err(refused) => tracing::warn!(intent = %id, %refused, "an action cannot be given up"),
     }
-    // Nothing is given away before a transaction stands.
+    // The action counts as uncharged only once one of its transactions has an effect.
     while !intent.has_effect() {
         match actions.wait(&id, Instant::now() + LOOK).await {
             Ok(Some(found)) if found.state.is_over() && !found.has_effect() => return,

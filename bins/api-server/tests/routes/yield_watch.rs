@@ -11,7 +11,7 @@ use alloy_primitives::{Address, B256, U256};
 use dev_chain::{DEV_ACCOUNTS, DevChain, USDT0};
 use replay::Recordings;
 use reqwest::Method;
-use route_catalog::{Operation, Route};
+use route_catalog::Operation;
 use serde_json::{Value, json};
 use watch_server::{Clock, Mandates, SqliteStore, Store, Terms, mandate_id};
 use x402_wire::PaymentPayload;
@@ -154,7 +154,7 @@ pub(crate) async fn mandate_in(folder: &Path, payer: Address) -> String {
 }
 
 /// The members of an answer are those of the catalog's example, at every depth that both have.
-fn fits(route: &Route, data: &Value) {
+fn fits(operation: Operation, data: &Value) {
     fn differ(path: &str, documented: &Value, given: &Value) {
         match (documented, given) {
             (Value::Object(documented), Value::Object(given)) => {
@@ -174,8 +174,8 @@ fn fits(route: &Route, data: &Value) {
             _ => {}
         }
     }
-    let example: Value = serde_json::from_str(route.example).unwrap();
-    differ(route.operation.name(), &example, data);
+    let example: Value = serde_json::from_str(operation.route().example).unwrap();
+    differ(operation.name(), &example, data);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -188,7 +188,7 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
     assert!(shop.world.paid() > before);
     well_formed("/yield-watch", &answer.body());
     let made = answer.body()["data"].clone();
-    fits(Operation::CreateYieldWatch.route(), &made);
+    fits(Operation::CreateYieldWatch, &made);
     let id = made["id"].as_str().unwrap().to_owned();
     assert_eq!((made["state"].as_str(), id.len()), (Some("active"), 32));
 
@@ -202,12 +202,12 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
     assert_eq!(decisions(&records), ["created", "no_change", "stale_data"]);
     assert!(records[1]["action"]["inputs"]["best"]["apy_pct"].is_string());
     fits(
-        Operation::AuditYieldWatch.route(),
+        Operation::AuditYieldWatch,
         &json!({"records": records, "next_cursor": null}),
     );
 
     let listed = buy(buyer, Method::GET, "/yield-watch").await;
-    fits(Operation::ListYieldWatch.route(), &listed);
+    fits(Operation::ListYieldWatch, &listed);
     assert_eq!(listed["next_cursor"], Value::Null);
     let one = buy(buyer, Method::GET, &format!("/yield-watch?id={id}")).await;
     assert_eq!(one, listed);
@@ -223,7 +223,7 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
     recorded(&shop.world, &id, 4).await;
     let target = format!("/yield-watch?id={id}");
     let cancelled = buy(buyer, Method::DELETE, &target).await;
-    fits(Operation::CancelYieldWatch.route(), &cancelled);
+    fits(Operation::CancelYieldWatch, &cancelled);
     assert_eq!(cancelled["state"], "cancelled");
     clock.set(6 * HOUR);
     let again = buy(buyer, Method::DELETE, &target).await;

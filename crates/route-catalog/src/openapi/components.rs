@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::{ErrorCode, Next, parameter::COMMON_QUERY};
+use crate::{ErrorCode, Next, common_query::COMMON_QUERY};
 
 use super::operation::query_parameter;
 

@@ -5,9 +5,9 @@ use x402_wire::Network;
 
 use super::components::ERROR_STATUSES;
 use crate::{
-    Offering, Parameter, Route, Rule, Unserved,
+    Offering, Operation, Parameter, Route, Rule, Unserved,
+    common_query::COMMON_QUERY,
     discovery::capitalised,
-    parameter::COMMON_QUERY,
     render::dollars,
     schema::{self, Detail},
 };
@@ -15,9 +15,10 @@ use crate::{
 /// The tag of operations that are not served.
 pub(super) const UNAVAILABLE: &str = "unavailable";
 
-pub(super) fn paid(route: &Route, network: Network, offering: &Offering) -> Json {
-    let unserved = offering.of(route.operation);
-    let mut tags = vec!["paid", route.operation.group().slug()];
+pub(super) fn paid(operation: Operation, network: Network, offering: &Offering) -> Json {
+    let route = operation.route();
+    let unserved = offering.of(operation);
+    let mut tags = vec!["paid", operation.group().slug()];
     tags.extend(unserved.map(|_| UNAVAILABLE));
     let shown = |parameter| query_parameter(parameter, route.shows(parameter));
     let mut parameters: Vec<Json> = route.query.iter().map(shown).collect();
@@ -28,21 +29,21 @@ pub(super) fn paid(route: &Route, network: Network, offering: &Offering) -> Json
             .chain(["payment_signature", "x_max_age"])
             .map(|name| json!({"$ref": format!("#/components/parameters/{name}")})),
     );
-    let mut operation = json!({
-        "operationId": route.operation.name(),
+    let mut object = json!({
+        "operationId": operation.name(),
         "summary": route.summary,
         "description": description(route, unserved),
         "tags": tags,
         "security": [],
         "parameters": parameters,
-        "responses": responses(route),
+        "responses": responses(operation),
         "x-payment-info": payment_info(route, network),
-        "x-availability": offering.availability(route.operation),
+        "x-availability": offering.availability(operation),
     });
-    if let (true, Some(operation)) = (route.takes_body(), operation.as_object_mut()) {
-        operation.insert("requestBody".to_owned(), request_body(route));
+    if let (true, Some(members)) = (route.takes_body(), object.as_object_mut()) {
+        members.insert("requestBody".to_owned(), request_body(route));
     }
-    operation
+    object
 }
 
 /// The payment data for registries: the structured form, and in addition `pricingMode` and
@@ -110,10 +111,10 @@ fn request_body(route: &Route) -> Json {
     })
 }
 
-fn responses(route: &Route) -> Json {
+fn responses(operation: Operation) -> Json {
     let mut responses = Map::new();
-    for status in route.answers() {
-        responses.insert(status.to_string(), success(route, *status));
+    for status in operation.answers() {
+        responses.insert(status.to_string(), success(operation.route(), *status));
     }
     for status in ERROR_STATUSES {
         let reference = json!({"$ref": format!("#/components/responses/{status}")});

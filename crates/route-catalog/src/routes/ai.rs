@@ -3,10 +3,9 @@
 use x402_wire::MicroUsd;
 
 use super::AI_SECONDS;
-use crate::{Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Method, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const GENERATE_MEME: Route = Route {
-    operation: Operation::GenerateMeme,
     method: Method::Get,
     path: "/generate-meme",
     resource: "/generate-meme",
@@ -39,7 +38,6 @@ pub(crate) const GENERATE_MEME: Route = Route {
 };
 
 pub(crate) const LLM_RESEARCH: Route = Route {
-    operation: Operation::LlmResearch,
     method: Method::Get,
     path: "/llm-research",
     resource: "/llm-research",

@@ -3,10 +3,9 @@
 use x402_wire::MicroUsd;
 
 use super::{OPTIONAL_ADDRESS, READ_SECONDS};
-use crate::{Dataset, EVM_CHAINS, Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Dataset, EVM_CHAINS, Method, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const TX_EXPLAINER: Route = Route {
-    operation: Operation::TxExplainer,
     method: Method::Get,
     path: "/tx-explainer",
     resource: "/tx-explainer",
@@ -40,7 +39,6 @@ pub(crate) const TX_EXPLAINER: Route = Route {
 };
 
 pub(crate) const PORTFOLIO: Route = Route {
-    operation: Operation::Portfolio,
     method: Method::Get,
     path: "/portfolio",
     resource: "/portfolio",

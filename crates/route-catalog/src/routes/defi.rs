@@ -3,14 +3,11 @@
 use x402_wire::MicroUsd;
 
 use super::{ALL_SOURCES_DOWN, CURSOR, OPTIONAL_ADDRESS, READ_SECONDS, limit};
-use crate::{
-    Constraint, Dataset, EVM_CHAINS, Method, Operation, Parameter, Route, Rule, WorkClass,
-};
+use crate::{Constraint, Dataset, EVM_CHAINS, Method, Parameter, Route, Rule, WorkClass};
 
 const SNAPSHOT_MISSING: &str = "the yield snapshot is missing";
 
 pub(crate) const DEFI_ANALYTICS: Route = Route {
-    operation: Operation::DefiAnalytics,
     method: Method::Get,
     path: "/defi-analytics",
     resource: "/defi-analytics",
@@ -35,7 +32,6 @@ pub(crate) const DEFI_ANALYTICS: Route = Route {
 };
 
 pub(crate) const YIELD_ALPHA: Route = Route {
-    operation: Operation::YieldAlpha,
     method: Method::Get,
     path: "/yield-alpha",
     resource: "/yield-alpha",
@@ -55,7 +51,6 @@ pub(crate) const YIELD_ALPHA: Route = Route {
 };
 
 pub(crate) const YIELD_MARKETS: Route = Route {
-    operation: Operation::YieldMarkets,
     method: Method::Get,
     path: "/yield-markets",
     resource: "/yield-markets",
@@ -111,7 +106,6 @@ pub(crate) const YIELD_MARKETS: Route = Route {
 };
 
 pub(crate) const YIELD_FARMING_ACTIVE: Route = Route {
-    operation: Operation::YieldFarmingActive,
     method: Method::Get,
     path: "/yield-farming-active",
     resource: "/yield-farming-active",
@@ -131,7 +125,6 @@ pub(crate) const YIELD_FARMING_ACTIVE: Route = Route {
 };
 
 pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
-    operation: Operation::YieldFarmingHistorical,
     method: Method::Get,
     path: "/yield-farming-historical",
     resource: "/yield-farming-historical",
@@ -171,7 +164,6 @@ pub(crate) const YIELD_FARMING_HISTORICAL: Route = Route {
 };
 
 pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
-    operation: Operation::YieldRecommendations,
     method: Method::Get,
     path: "/yield-recommendations",
     resource: "/yield-recommendations",
@@ -217,7 +209,6 @@ pub(crate) const YIELD_RECOMMENDATIONS: Route = Route {
 };
 
 pub(crate) const IDLE_CAPITAL: Route = Route {
-    operation: Operation::IdleCapital,
     method: Method::Get,
     path: "/idle-capital",
     resource: "/idle-capital",

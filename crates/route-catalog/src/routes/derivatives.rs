@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ALL_SOURCES_DOWN, CURSOR, OPTIONAL_ADDRESS, READ_SECONDS, limit};
-use crate::{Constraint, Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Constraint, Method, Parameter, Route, Rule, WorkClass};
 
 const DEX: Parameter = Parameter::optional(
     "dex",
@@ -24,7 +24,6 @@ const INTERVALS: &[&str] = &[
 ];
 
 pub(crate) const FUNDING_RATES: Route = Route {
-    operation: Operation::FundingRates,
     method: Method::Get,
     path: "/funding-rates",
     resource: "/funding-rates",
@@ -50,7 +49,6 @@ pub(crate) const FUNDING_RATES: Route = Route {
 };
 
 pub(crate) const HYPERLIQUID_MARKET: Route = Route {
-    operation: Operation::HyperliquidMarket,
     method: Method::Get,
     path: "/hyperliquid-market",
     resource: "/hyperliquid-market",
@@ -79,7 +77,6 @@ pub(crate) const HYPERLIQUID_MARKET: Route = Route {
 };
 
 pub(crate) const HYPERLIQUID_ACCOUNT: Route = Route {
-    operation: Operation::HyperliquidAccount,
     method: Method::Get,
     path: "/hyperliquid-account",
     resource: "/hyperliquid-account",
@@ -99,7 +96,6 @@ pub(crate) const HYPERLIQUID_ACCOUNT: Route = Route {
 };
 
 pub(crate) const HL_TRANSACTION_HISTORY: Route = Route {
-    operation: Operation::HlTransactionHistory,
     method: Method::Get,
     path: "/hl-transaction-history",
     resource: "/hl-transaction-history",

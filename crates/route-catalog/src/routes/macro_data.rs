@@ -3,10 +3,9 @@
 use x402_wire::MicroUsd;
 
 use super::READ_SECONDS;
-use crate::{Dataset, Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Dataset, Method, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const TRADFI_DATA: Route = Route {
-    operation: Operation::TradfiData,
     method: Method::Get,
     path: "/tradfi-data",
     resource: "/tradfi-data",
@@ -32,7 +31,6 @@ pub(crate) const TRADFI_DATA: Route = Route {
 };
 
 pub(crate) const RWA_PULSE: Route = Route {
-    operation: Operation::RwaPulse,
     method: Method::Get,
     path: "/rwa-pulse",
     resource: "/rwa-pulse",

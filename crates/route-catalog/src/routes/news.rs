@@ -3,10 +3,9 @@
 use x402_wire::MicroUsd;
 
 use super::{READ_SECONDS, SYMBOL};
-use crate::{Dataset, Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Dataset, Method, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const CRYPTO_NEWS: Route = Route {
-    operation: Operation::CryptoNews,
     method: Method::Get,
     path: "/crypto-news",
     resource: "/crypto-news",
@@ -27,7 +26,6 @@ pub(crate) const CRYPTO_NEWS: Route = Route {
 };
 
 pub(crate) const FILTERED_NEWS: Route = Route {
-    operation: Operation::FilteredNews,
     method: Method::Get,
     path: "/filtered-news",
     resource: "/filtered-news",
@@ -52,7 +50,6 @@ pub(crate) const FILTERED_NEWS: Route = Route {
 };
 
 pub(crate) const TOKEN_ALPHA: Route = Route {
-    operation: Operation::TokenAlpha,
     method: Method::Get,
     path: "/token-alpha",
     resource: "/token-alpha",
@@ -74,7 +71,6 @@ pub(crate) const TOKEN_ALPHA: Route = Route {
 };
 
 pub(crate) const KOL_SENTIMENT: Route = Route {
-    operation: Operation::KolSentiment,
     method: Method::Get,
     path: "/kol-sentiment",
     resource: "/kol-sentiment",
@@ -96,7 +92,6 @@ pub(crate) const KOL_SENTIMENT: Route = Route {
 };
 
 pub(crate) const TWITTER_SUMMARY: Route = Route {
-    operation: Operation::TwitterSummary,
     method: Method::Get,
     path: "/twitter-summary",
     resource: "/twitter-summary",
@@ -116,7 +111,6 @@ pub(crate) const TWITTER_SUMMARY: Route = Route {
 };
 
 pub(crate) const TRENDING_ALTCOINS: Route = Route {
-    operation: Operation::TrendingAltcoins,
     method: Method::Get,
     path: "/trending-altcoins",
     resource: "/trending-altcoins",
@@ -136,7 +130,6 @@ pub(crate) const TRENDING_ALTCOINS: Route = Route {
 };
 
 pub(crate) const MEGA_REPORT: Route = Route {
-    operation: Operation::MegaReport,
     method: Method::Get,
     path: "/mega-report",
     resource: "/mega-report",

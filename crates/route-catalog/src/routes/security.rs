@@ -3,10 +3,9 @@
 use x402_wire::MicroUsd;
 
 use super::{CHAIN, READ_SECONDS};
-use crate::{Dataset, Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Dataset, Method, Parameter, Route, Rule, WorkClass};
 
 pub(crate) const TOKEN_SECURITY: Route = Route {
-    operation: Operation::TokenSecurity,
     method: Method::Get,
     path: "/token-security",
     resource: "/token-security",
@@ -39,7 +38,6 @@ pub(crate) const TOKEN_SECURITY: Route = Route {
 };
 
 pub(crate) const VET_TOKEN: Route = Route {
-    operation: Operation::VetToken,
     method: Method::Get,
     path: "/vet-token",
     resource: "/vet-token",

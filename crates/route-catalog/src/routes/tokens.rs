@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ALL_SOURCES_DOWN, CHAIN, CURSOR, READ_SECONDS, SYMBOL, limit};
-use crate::{Constraint, Dataset, Method, Operation, Parameter, Route, Rule, WorkClass};
+use crate::{Constraint, Dataset, Method, Parameter, Route, Rule, WorkClass};
 
 const TOKEN: Parameter = Parameter::required(
     "token",
@@ -14,7 +14,6 @@ const TOKEN: Parameter = Parameter::required(
 
 /// A swap quote with calldata.
 pub(crate) const SWAP: Route = Route {
-    operation: Operation::Swap,
     method: Method::Post,
     path: "/swap",
     resource: "/swap",
@@ -69,7 +68,6 @@ pub(crate) const SWAP: Route = Route {
 };
 
 pub(crate) const APPROVE: Route = Route {
-    operation: Operation::Approve,
     method: Method::Get,
     path: "/approve",
     resource: "/approve",
@@ -98,7 +96,6 @@ pub(crate) const APPROVE: Route = Route {
 };
 
 pub(crate) const PRICE: Route = Route {
-    operation: Operation::Price,
     method: Method::Get,
     path: "/price",
     resource: "/price",
@@ -118,7 +115,6 @@ pub(crate) const PRICE: Route = Route {
 };
 
 pub(crate) const ALL_TOKENS: Route = Route {
-    operation: Operation::AllTokens,
     method: Method::Get,
     path: "/all-tokens",
     resource: "/all-tokens",
@@ -149,7 +145,6 @@ pub(crate) const ALL_TOKENS: Route = Route {
 };
 
 pub(crate) const SUPPORTED_TOKENS: Route = Route {
-    operation: Operation::SupportedTokens,
     method: Method::Get,
     path: "/supported-tokens",
     resource: "/supported-tokens",
@@ -169,7 +164,6 @@ pub(crate) const SUPPORTED_TOKENS: Route = Route {
 };
 
 pub(crate) const MARKET_ALPHA: Route = Route {
-    operation: Operation::MarketAlpha,
     method: Method::Get,
     path: "/market-alpha",
     resource: "/market-alpha",
@@ -190,7 +184,6 @@ pub(crate) const MARKET_ALPHA: Route = Route {
 };
 
 pub(crate) const TOKEN_DETAILS: Route = Route {
-    operation: Operation::TokenDetails,
     method: Method::Get,
     path: "/token-details",
     resource: "/token-details",
@@ -210,7 +203,6 @@ pub(crate) const TOKEN_DETAILS: Route = Route {
 };
 
 pub(crate) const TOKEN_DEEP_DIVE: Route = Route {
-    operation: Operation::TokenDeepDive,
     method: Method::Get,
     path: "/token-deep-dive",
     resource: "/token-deep-dive",

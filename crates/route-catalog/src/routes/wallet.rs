@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ACTION_SECONDS, READ_SECONDS};
-use crate::{Constraint, Method, Operation, Parameter, Route, Rule, WALLET_CHAINS, WorkClass};
+use crate::{Constraint, Method, Parameter, Route, Rule, WALLET_CHAINS, WorkClass};
 
 const CHAIN_ID: Parameter = Parameter::required(
     "chain_id",
@@ -102,7 +102,6 @@ macro_rules! action {
 }
 
 pub(crate) const SUB_WALLET: Route = Route {
-    operation: Operation::SubWallet,
     method: Method::Get,
     path: "/sub-wallet",
     resource: "/sub-wallet",
@@ -122,7 +121,6 @@ pub(crate) const SUB_WALLET: Route = Route {
 };
 
 pub(crate) const AUTO_SWAP: Route = Route {
-    operation: Operation::AutoSwap,
     method: Method::Post,
     path: "/auto-swap",
     resource: "/auto-swap",
@@ -178,7 +176,6 @@ pub(crate) const AUTO_SWAP: Route = Route {
 };
 
 pub(crate) const AUTO_BRIDGE: Route = Route {
-    operation: Operation::AutoBridge,
     method: Method::Post,
     path: "/auto-bridge",
     resource: "/auto-bridge",
@@ -225,7 +222,6 @@ pub(crate) const AUTO_BRIDGE: Route = Route {
 };
 
 pub(crate) const AUTO_WITHDRAW: Route = Route {
-    operation: Operation::AutoWithdraw,
     method: Method::Post,
     path: "/auto-withdraw",
     resource: "/auto-withdraw",
@@ -259,7 +255,6 @@ pub(crate) const AUTO_WITHDRAW: Route = Route {
 };
 
 pub(crate) const AUTO_DEFI_INVEST: Route = Route {
-    operation: Operation::AutoDefiInvest,
     method: Method::Post,
     path: "/auto-defi-invest",
     resource: "/auto-defi-invest",
@@ -297,7 +292,6 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
 };
 
 pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
-    operation: Operation::AutoDefiWithdraw,
     method: Method::Post,
     path: "/auto-defi-withdraw",
     resource: "/auto-defi-withdraw",

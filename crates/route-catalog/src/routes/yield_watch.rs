@@ -3,7 +3,7 @@
 use x402_wire::MicroUsd;
 
 use super::{ACTION_SECONDS, CURSOR, READ_SECONDS, defi::RISKS, limit, wallet::PRINCIPAL_AUTH};
-use crate::{Dataset, Method, Operation, Parameter, Route, Rule, WALLET_CHAINS, WorkClass};
+use crate::{Dataset, Method, Parameter, Route, Rule, WALLET_CHAINS, WorkClass};
 
 /// The family that counts as one resource.
 const FAMILY: &str = "/yield-watch";
@@ -18,7 +18,6 @@ const ID: Parameter = Parameter::required(
 );
 
 pub(crate) const YIELD_COPILOT: Route = Route {
-    operation: Operation::YieldCopilot,
     method: Method::Post,
     path: "/yield-copilot",
     resource: "/yield-copilot",
@@ -58,7 +57,6 @@ pub(crate) const YIELD_COPILOT: Route = Route {
 };
 
 pub(crate) const CREATE_YIELD_WATCH: Route = Route {
-    operation: Operation::CreateYieldWatch,
     method: Method::Post,
     path: FAMILY,
     resource: FAMILY,
@@ -136,7 +134,6 @@ pub(crate) const CREATE_YIELD_WATCH: Route = Route {
 };
 
 pub(crate) const CANCEL_YIELD_WATCH: Route = Route {
-    operation: Operation::CancelYieldWatch,
     method: Method::Delete,
     path: FAMILY,
     resource: FAMILY,
@@ -156,7 +153,6 @@ pub(crate) const CANCEL_YIELD_WATCH: Route = Route {
 };
 
 pub(crate) const LIST_YIELD_WATCH: Route = Route {
-    operation: Operation::ListYieldWatch,
     method: Method::Get,
     path: FAMILY,
     resource: FAMILY,
@@ -180,7 +176,6 @@ pub(crate) const LIST_YIELD_WATCH: Route = Route {
 };
 
 pub(crate) const AUDIT_YIELD_WATCH: Route = Route {
-    operation: Operation::AuditYieldWatch,
     method: Method::Get,
     path: "/yield-watch/audit",
     resource: FAMILY,

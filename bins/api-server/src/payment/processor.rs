@@ -1,0 +1,173 @@
+//! What every stage of a paid call has at hand: the settler, the journal, the worker, the clock,
+//! and what the calls in flight share. It knows no stage.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use data_sources::Clock;
+use ledger::{EntryId, Journal, LedgerError, State};
+use route_catalog::Catalog;
+use settlement::Settler;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::call::PaidCall;
+use super::credit_book::{CreditBook, CreditPolicy};
+use super::in_flight::InFlight;
+use super::looks::Looks;
+use super::worker::Worker;
+
+/// How long the parts of a paid call may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PaymentPolicy {
+    /// Seconds that a settlement may take. A payment must outlive the work and this.
+    pub(crate) settle_budget_seconds: u64,
+    /// How long the settler's own time limits may take together. Only a settler that forgets them
+    /// is cut off.
+    pub(crate) settle_guard: Duration,
+    /// How long the settler keeps its own transactions: as long as the journal keeps payments.
+    pub(crate) transaction_retention: Duration,
+    /// For how many seconds after its settlement an answer about the payer's own wallet is given
+    /// again.
+    pub(crate) private_answer_seconds: u64,
+    /// What uncharged work costs, and who pays for it.
+    pub(crate) credit: CreditPolicy,
+}
+
+/// Paid calls in flight at once in this process, those of callers that hung up included.
+pub(crate) const MAX_IN_FLIGHT: usize = 4096;
+/// Of these, calls whose signature only a chain or a facilitator can judge: forging one costs
+/// nothing.
+pub(crate) const MAX_UNPROVEN: usize = 64;
+
+/// Takes payments for a catalog over a settler, a journal and a worker. Cheap to clone.
+pub(crate) struct PaymentProcessor<S, J, W> {
+    pub(super) shared: Arc<Shared<S, J, W>>,
+}
+
+/// What all calls of a processor share.
+pub(super) struct Shared<S, J, W> {
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) settler: S,
+    pub(super) journal: J,
+    pub(super) worker: W,
+    pub(super) policy: PaymentPolicy,
+    pub(super) clock: Arc<dyn Clock>,
+    /// Calls and what they leave to do.
+    pub(super) tasks: TaskTracker,
+    pub(super) closing: CancellationToken,
+    pub(super) places: Arc<Semaphore>,
+    pub(super) unproven_places: Arc<Semaphore>,
+    pub(super) in_flight: Arc<InFlight>,
+    pub(super) credit: Arc<Mutex<CreditBook>>,
+    pub(super) looks: Looks,
+}
+
+impl<S, J, W> Clone for PaymentProcessor<S, J, W> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
+    /// A processor with these parts.
+    pub(crate) fn new(
+        catalog: Arc<Catalog>,
+        settler: S,
+        journal: J,
+        worker: W,
+        policy: PaymentPolicy,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let now_ms = milliseconds(clock.as_ref());
+        let credit = CreditBook::new(policy.credit, now_ms);
+        Self {
+            shared: Arc::new(Shared {
+                catalog,
+                settler,
+                journal,
+                worker,
+                policy,
+                clock,
+                tasks: TaskTracker::new(),
+                closing: CancellationToken::new(),
+                places: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
+                unproven_places: Arc::new(Semaphore::new(MAX_UNPROVEN)),
+                in_flight: Arc::default(),
+                credit: Arc::new(Mutex::new(credit)),
+                looks: Looks::default(),
+            }),
+        }
+    }
+
+    /// At the start, before the first call: takes over what newcomers have spent in earlier runs.
+    ///
+    /// # Errors
+    /// A journal that cannot be read.
+    pub(crate) async fn restore_newcomers(&self) -> Result<(), LedgerError> {
+        let missing = self.journal().missing(self.now()).await?;
+        let now_ms = self.now_ms();
+        self.credit().restore(missing, now_ms);
+        Ok(())
+    }
+
+    /// Where the call's payment stands; `None` when the journal does not know it.
+    ///
+    /// # Errors
+    /// A journal that cannot be read.
+    pub(crate) async fn state(&self, call: &PaidCall) -> Result<Option<State>, LedgerError> {
+        let Some(key) = call.key() else {
+            return Ok(None);
+        };
+        let record = self.journal().look_up(&key).await?;
+        Ok(record.map(|record| record.state))
+    }
+
+    /// The settler.
+    pub(crate) fn settler(&self) -> &S {
+        &self.shared.settler
+    }
+
+    /// The journal.
+    pub(crate) fn journal(&self) -> &J {
+        &self.shared.journal
+    }
+
+    /// What is known of payers' credit, and what newcomers have left.
+    pub(super) fn credit(&self) -> MutexGuard<'_, CreditBook> {
+        let credit = &self.shared.credit;
+        credit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        &self.shared.catalog
+    }
+
+    /// Stops reconciling and waits until every paid call that was begun has come to its end.
+    pub(crate) async fn close(&self) {
+        self.shared.closing.cancel();
+        self.shared.tasks.close();
+        self.shared.tasks.wait().await;
+    }
+
+    /// Unix seconds.
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.shared.clock.now().as_second()).unwrap_or_default()
+    }
+
+    pub(super) fn now_ms(&self) -> u64 {
+        milliseconds(self.shared.clock.as_ref())
+    }
+
+    /// Entries that a task of this process owns.
+    pub(super) fn owned(&self) -> Vec<EntryId> {
+        self.shared.in_flight.entries()
+    }
+}
+
+fn milliseconds(clock: &dyn Clock) -> u64 {
+    u64::try_from(clock.now().as_millisecond()).unwrap_or_default()
+}
