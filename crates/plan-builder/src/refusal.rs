@@ -352,7 +352,7 @@ mod tests {
             let reason = PortErrorReason::RateLimited { retry_after };
             let source_name = "circle";
             let refusal = Refusal::from(PortError {
-                source_name,
+                source_name: source_name.into(),
                 reason,
             });
             assert_eq!(refusal.retry_after.map(NonZeroU32::get), said);

@@ -36,9 +36,9 @@ pub trait Accounts: Send + Sync {
 pub struct NoAccounts;
 
 impl NoAccounts {
-    const fn error(detail: String) -> PortError {
+    fn error(detail: String) -> PortError {
         PortError {
-            source_name: "rpc",
+            source_name: "rpc".into(),
             reason: PortErrorReason::NotConfigured { detail },
         }
     }

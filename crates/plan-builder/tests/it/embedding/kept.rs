@@ -7,7 +7,7 @@ use calldata_checks::{BasisPoints, UtcSeconds, swap::PriceReading};
 use plan_builder::{
     Refusal,
     ports::{
-        BridgeFees, IndependentPrice, PerpVenue, PmVenue, PortError, PortErrorReason,
+        BridgeFees, IndependentPrice, PerpVenue, PmBuilderFee, PmVenue, PortError, PortErrorReason,
         SimulatedCall, SimulatedLog, SwapAsk, SwapQuotes,
     },
 };
@@ -68,6 +68,12 @@ fn quotes_and_readings() {
         kept(ready(recorded.fees(6, 3, forward)).unwrap());
     }
     kept(ready(recorded.market(U256::from(9))).unwrap());
+    let fee = ready(recorded.builder_fee(B256::repeat_byte(1))).unwrap();
+    assert_eq!(kept(fee)["maker_bps"], fee.maker_bps.to_string());
+    kept(PmBuilderFee {
+        maker_bps: "0.5".parse().unwrap(),
+        taker_bps: "10000".parse().unwrap(),
+    });
     kept(ready(recorded.asset("BTC")).unwrap());
     kept(SimulatedCall {
         success: true,
@@ -87,10 +93,53 @@ fn refusals() {
         retry_after: Some(std::time::Duration::from_secs(3)),
     };
     let refusal = Refusal::from(PortError {
-        source_name: "lifi",
+        source_name: "lifi".into(),
         reason,
     });
     let json = kept(refusal);
     assert_eq!(json["refused"]["check"], "rate_limited");
     assert_eq!(json["refused"]["retry_after"], 3);
+}
+
+#[test]
+fn failures_of_ports() {
+    let text = || "a text".to_owned();
+    for (kind, reason) in [
+        (
+            "not_configured",
+            PortErrorReason::NotConfigured { detail: text() },
+        ),
+        (
+            "unavailable",
+            PortErrorReason::Unavailable { detail: text() },
+        ),
+        (
+            "rate_limited",
+            PortErrorReason::RateLimited { retry_after: None },
+        ),
+        (
+            "rate_limited",
+            PortErrorReason::RateLimited {
+                retry_after: Some(std::time::Duration::from_millis(1_500)),
+            },
+        ),
+        (
+            "malformed",
+            PortErrorReason::Malformed {
+                path: "$.estimate".to_owned(),
+                detail: text(),
+            },
+        ),
+        ("no_route", PortErrorReason::NoRoute { detail: text() }),
+        ("unknown", PortErrorReason::Unknown { subject: text() }),
+        ("refused", PortErrorReason::Refused { detail: text() }),
+    ] {
+        assert_eq!(kept(reason.clone())["kind"], kind);
+        let json = kept(PortError {
+            source_name: "lifi".into(),
+            reason,
+        });
+        assert_eq!(json["source_name"], "lifi");
+        assert_eq!(json["reason"]["kind"], kind);
+    }
 }

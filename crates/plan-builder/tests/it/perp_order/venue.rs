@@ -61,7 +61,7 @@ impl Venue {
     fn fail(&self) -> Result<(), PortError> {
         match self.failure.clone() {
             Some(reason) => Err(PortError {
-                source_name: "hyperliquid",
+                source_name: "hyperliquid".into(),
                 reason,
             }),
             None => Ok(()),
@@ -79,7 +79,7 @@ impl PerpVenue for Venue {
             subject: "coin".to_owned(),
         };
         Err(PortError {
-            source_name: "hyperliquid",
+            source_name: "hyperliquid".into(),
             reason,
         })
     }

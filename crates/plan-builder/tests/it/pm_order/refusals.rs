@@ -144,7 +144,7 @@ fn a_venue_that_does_not_answer() {
     ] {
         let mut stage = buy();
         stage.market = Err(PortError {
-            source_name: "polymarket",
+            source_name: "polymarket".into(),
             reason,
         });
         assert_eq!(stage.refusal(), name);

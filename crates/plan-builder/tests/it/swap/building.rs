@@ -256,7 +256,7 @@ fn failures_of_the_aggregator_by_name() {
         ),
     ] {
         let quotes = Failing(PortError {
-            source_name: "lifi",
+            source_name: "lifi".into(),
             reason,
         });
         let request = parse(&arguments()).unwrap();

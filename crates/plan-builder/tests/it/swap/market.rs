@@ -43,7 +43,7 @@ impl SwapQuotes for Fond {
             draft.call._swapData[1].approveTo = STRANGER;
         } else if self.only {
             return Err(PortError {
-                source_name: "lifi",
+                source_name: "lifi".into(),
                 reason: PortErrorReason::NoRoute {
                     detail: "no available quotes".to_owned(),
                 },
@@ -225,7 +225,7 @@ impl Accounts for Router {
         );
         if self.fails {
             return Err(PortError {
-                source_name: "rpc",
+                source_name: "rpc".into(),
                 reason: PortErrorReason::Unavailable {
                     detail: "time-out".to_owned(),
                 },

@@ -241,7 +241,7 @@ fn what_could_not_be_run_is_said() {
             _: &[Step],
         ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
             Err(PortError {
-                source_name: "rpc",
+                source_name: "rpc".into(),
                 reason: PortErrorReason::Unavailable {
                     detail: "down".to_owned(),
                 },
@@ -296,7 +296,7 @@ fn a_required_simulation_that_cannot_be_had_is_a_refusal() {
             _: &[Step],
         ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
             Err(PortError {
-                source_name: "rpc",
+                source_name: "rpc".into(),
                 reason: PortErrorReason::RateLimited {
                     retry_after: Some(Duration::from_secs(3)),
                 },

@@ -29,7 +29,7 @@ impl Simulator for Away {
         _: &[Step],
     ) -> Result<Option<Vec<SimulatedCall>>, PortError> {
         Err(PortError {
-            source_name: "rpc",
+            source_name: "rpc".into(),
             reason: self.0.clone(),
         })
     }
