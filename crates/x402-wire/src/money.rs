@@ -41,6 +41,15 @@ impl MicroUsd {
     ///
     /// # Errors
     /// [`PriceError`] for anything else, including signs, exponents, `"$1"`, `".5"` and overflow.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{MicroUsd, PriceError};
+    ///
+    /// assert_eq!(MicroUsd::parse("0.002")?.atomic(), 2_000);
+    /// assert_eq!(MicroUsd::parse("$0.002"), Err(PriceError));
+    /// # Ok::<(), PriceError>(())
+    /// ```
     #[expect(
         clippy::indexing_slicing,
         clippy::as_conversions,

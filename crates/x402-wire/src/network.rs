@@ -84,6 +84,14 @@ impl From<Network> for String {
 }
 
 /// How a payment is made: the schemes that this crate knows.
+///
+/// # Example
+/// ```
+/// use x402_wire::Scheme;
+///
+/// assert_eq!("exact".parse(), Ok(Scheme::Exact));
+/// assert_eq!("upto".parse::<Scheme>().unwrap_err().observed, "upto");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

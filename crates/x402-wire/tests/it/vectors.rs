@@ -143,3 +143,10 @@ fn header_examples_are_read_and_written_alike() {
         assert_eq!(response.to_header(), header);
     }
 }
+
+/// The examples of the documentation read this file.
+#[test]
+fn the_payment_of_the_examples_is_that_of_the_vectors() {
+    let payment = text(&vectors()["payment_signature_example"]["json"]).to_owned();
+    assert_eq!(include_str!("../data/payment.json"), payment + "\n");
+}
