@@ -8,6 +8,55 @@ use alloy_primitives::{Address, B256, Selector, U256};
 pub use self::split::{FeeSplit, Rounding};
 
 /// The reviewed fees and swap contracts, as one version.
+///
+/// # Example
+/// `plan_builder::FeeDocument` reads one from a reviewed file. By hand:
+/// ```
+/// use alloy_primitives::{B256, Selector, U256, address};
+/// use calldata_checks::fees::{
+///     BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, ReviewedChain, ReviewedLeg,
+///     Rounding, SwapPricePolicy,
+/// };
+///
+/// let recipient = |role: &str, address, bps| FeeRecipient {
+///     role: role.to_owned(),
+///     address,
+///     bps: BasisPoints::new(bps).unwrap(),
+/// };
+/// let policy = FeePolicy {
+///     version: "2026-11-01".to_owned(),
+///     fee_model: FeeModel::ForwarderV2,
+///     integrator: "svc".to_owned(),
+///     aggregate_cap: BasisPoints::new(60).unwrap(),
+///     rounding: Rounding::Floor,
+///     recipients: vec![
+///         recipient("own", address!("00000000000000000000000000000000000fee01"), 30),
+///         recipient("aggregator", address!("C06ebbefD94032B85424D51906e2A335EFAe264B"), 25),
+///     ],
+///     chains: vec![ReviewedChain {
+///         chain_id: 8453,
+///         router: address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"),
+///         forwarder: address!("CE40449B773a3E6E5e769ADb4e567179d4828cbd"),
+///         selectors: vec![Selector::from([0x5f, 0xd9, 0xae, 0x2e])],
+///         legs: vec![ReviewedLeg::new(
+///             address!("AC4c6e212A361c968F1725b4d055b47E63F80b75"),
+///             vec![Selector::from([0x5f, 0x3b, 0xd1, 0xc8])],
+///         )],
+///     }],
+///     swap: SwapPricePolicy::default(),
+///     pm_builder_code: B256::ZERO,
+///     pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
+///     perp_builder: None,
+///     perp_max_trigger_slippage: BasisPoints::new(1_000).unwrap(),
+///     perp_price_band: FeePolicy::PERP_PRICE_BAND,
+///     perp_assets: Vec::new(),
+///     bridge_caps: BridgeCaps::DEFAULT,
+/// };
+/// let charge = policy.split(U256::from(1_000_000_007)).unwrap();
+/// assert_eq!(charge.parts, [U256::from(3_000_000), U256::from(2_500_000)]);
+/// assert_eq!(policy.own().map(|own| own.bps.get()), Some(30));
+/// assert!(policy.chain(1).is_none()); // not reviewed
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeePolicy {
     /// The version, shown in `fee_attribution`.
@@ -93,6 +142,18 @@ impl FeeModel {
 }
 
 /// Hundredths of a percent, at most all of it.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::U256;
+/// use calldata_checks::BasisPoints;
+///
+/// let fee = BasisPoints::new(30).unwrap(); // 0.3 %
+/// assert_eq!(fee.floor_of(U256::from(999)), Some(U256::from(2)));
+/// assert_eq!(fee.ceil_of(U256::from(999)), Some(U256::from(3)));
+/// assert_eq!(fee.floor_of_rest(U256::from(1_000)), Some(U256::from(997)));
+/// assert_eq!(BasisPoints::new(10_001), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BasisPoints(u16);
 

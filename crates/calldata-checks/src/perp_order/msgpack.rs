@@ -70,6 +70,14 @@ pub enum MsgpackError {
 ///
 /// # Errors
 /// [`MsgpackError`]
+///
+/// # Example
+/// ```
+/// use calldata_checks::perp_order::msgpack::{self, MsgpackError};
+///
+/// let nil = msgpack::decode(&[0xc0]);
+/// assert!(matches!(nil, Err(MsgpackError::Marker { at: 0, observed: 0xc0, .. })));
+/// ```
 pub fn decode(bytes: &[u8]) -> Result<WireAction, MsgpackError> {
     if bytes.len() > MAX_ACTION_BYTES {
         return Err(MsgpackError::TooLong {
