@@ -8,6 +8,20 @@ pub(crate) use self::fees::is_tool_key;
 pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem};
 
 /// Everything versioned that a plan depends on.
+///
+/// # Example
+/// ```
+/// use plan_builder::{FeeDocument, LifeSeconds, Policy, SimulationMode};
+///
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// let document: FeeDocument = toml::from_str(file!("fees.toml"))?; // reviewed by the operator
+/// let mut policy = Policy::new(document.review()?);
+/// policy.simulation = SimulationMode::Required;
+/// policy.validity.swap = LifeSeconds::new(60).ok_or("30 to 600")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// The reviewed fee configuration.
@@ -120,6 +134,21 @@ impl LifeSeconds {
 }
 
 /// The time and the random bytes of a constructor: nothing here reads a clock.
+///
+/// # Example
+/// ```
+/// use std::time::{SystemTime, UNIX_EPOCH};
+///
+/// use plan_builder::Moment;
+///
+/// let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+/// let moment = Moment {
+///     now_millis: u64::try_from(now.as_millis())?,
+///     entropy: [7; 32], // of the system's random generator
+/// };
+/// assert!(moment.now().unix() > 1_700_000_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// Unix time in milliseconds.

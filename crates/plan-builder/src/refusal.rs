@@ -16,6 +16,21 @@ const SPELLED_OUT: usize = 8;
 /// The reason why no plan is given, or why a plan is not accepted. Its JSON form is
 /// `{"refused": {"check", "message", "expected"?, "observed"?, "request_path"?, "retry_after"?,
 /// "problems"?}}`.
+///
+/// # Example
+/// ```
+/// use plan_builder::Refusal;
+///
+/// let json = r#"{"refused":{"check":"rate_limited","message":"lifi: rate limited","retry_after":3}}"#;
+/// let refusal: Refusal = serde_json::from_str(json)?;
+/// assert_eq!(refusal.to_json(), json);
+/// match &*refusal.check {
+///     Refusal::RATE_LIMITED => println!("again in {:?} seconds", refusal.retry_after),
+///     Refusal::INPUT_INVALID => println!("{:?}", refusal.problems),
+///     check => println!("no plan: {check}"),
+/// }
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{check}: {message}")]
 pub struct Refusal {

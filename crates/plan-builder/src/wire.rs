@@ -204,6 +204,21 @@ pub(crate) fn is_plain(c: char) -> bool {
 }
 
 /// A step, as it stands in `payload.steps`.
+///
+/// # Example
+/// ```
+/// use calldata_checks::Step;
+/// use plan_builder::wire::StepRecord;
+///
+/// // As it stands in `payload.steps` of a plan.
+/// let record: StepRecord = serde_json::from_str(
+///     r#"{"data":"0x5fd9ae2e","kind":"call","to":"0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE","value":"0"}"#,
+/// )?;
+/// let step = Step::from(&record);
+/// assert_eq!((step.kind.as_str(), step.data.len()), ("call", 4));
+/// assert!(serde_json::from_str::<StepRecord>(r#"{"data":"0x5FD9AE2E"}"#).is_err()); // one spelling each
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecord {
