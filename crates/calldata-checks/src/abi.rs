@@ -7,7 +7,7 @@ use alloy_primitives::{Selector, hex};
 use alloy_sol_types::SolCall;
 
 /// Why calldata is not the canonical encoding of a call.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum AbiError {
     /// Another function, or none.

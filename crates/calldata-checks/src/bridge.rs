@@ -133,7 +133,7 @@ impl BridgeFacts {
 }
 
 /// The transfer that was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Asked {
     /// The caller's account: who pays on the source chain and who receives on the destination
     /// chain.

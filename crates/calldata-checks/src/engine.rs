@@ -87,7 +87,7 @@ impl From<String> for Observed {
 }
 
 /// The way in which a check fails.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Violation {
     /// The fault, in one clause.
     pub message: Cow<'static, str>,
@@ -99,6 +99,7 @@ pub struct Violation {
 
 impl Violation {
     /// A violation with both sides shown.
+    #[must_use]
     pub fn new(
         message: impl Into<Cow<'static, str>>,
         expected: impl ToString,
@@ -121,7 +122,7 @@ impl Violation {
 /// let failure = Failure::new("agg_receiver_bound", Violation::new("somebody else is paid", "0xa1", "0xb2"));
 /// assert_eq!(failure.to_string(), "agg_receiver_bound: somebody else is paid: expected 0xa1, observed 0xb2");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{check}: {}: expected {}, observed {}", violation.message, violation.expected, violation.observed)]
 pub struct Failure {
     /// The name of the first check that does not hold.

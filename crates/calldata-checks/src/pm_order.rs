@@ -86,7 +86,7 @@ pub struct PmOrderFacts {
 }
 
 /// The request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PmOrderRequest {
     /// The caller's account.
     pub account: Address,

@@ -11,7 +11,7 @@ sol! {
 }
 
 /// One transaction of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Step {
     /// Its purpose.
     pub kind: StepKind,
@@ -50,7 +50,7 @@ impl StepKind {
 }
 
 /// What an approval's bytes say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Allowance {
     /// The token: where the step is sent.
     pub token: Address,

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A parsed request of any rail.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Of `prepare_swap`.
     Swap(SwapRequest),

@@ -84,7 +84,7 @@ impl SimulationMode {
 }
 
 /// Seconds from building to `valid_until`, per rail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Validity {
     /// Swap.
     pub swap: LifeSeconds,
@@ -107,7 +107,7 @@ impl Validity {
 }
 
 /// A life of 30 to 600 seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LifeSeconds(u64);
 
 impl LifeSeconds {
@@ -149,7 +149,7 @@ impl LifeSeconds {
 /// assert!(moment.now().unix() > 1_700_000_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Unix time in milliseconds.
     pub now_millis: u64,

@@ -31,7 +31,7 @@ const SPELLED_OUT: usize = 8;
 /// }
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{check}: {message}")]
 pub struct Refusal {
     /// The name of the check that does not hold, or of the input or upstream refusal (the constants
@@ -148,6 +148,7 @@ impl Refusal {
     ];
 
     /// A refusal with a name and a message only.
+    #[must_use]
     pub fn new(check: &'static str, message: impl Into<String>) -> Self {
         Self {
             check: Cow::Borrowed(check),

@@ -34,7 +34,7 @@ impl<T> Visitor<'_> for TextVisitor<T> {
 pub(crate) type Text = Cow<'static, str>;
 
 /// A number of up to 256 bits, written as decimal digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digits(pub U256);
 
 impl Serialize for Digits {
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for Digits {
 }
 
 /// Bytes, written as `0x` and lower-case hex.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Hex(pub Bytes);
 
 impl Serialize for Hex {
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Word {
 }
 
 /// A time, written as RFC 3339 in UTC with whole seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub UtcSeconds);
 
 impl Serialize for Time {
@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Time {
 }
 
 /// An exact decimal, written in canonical form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Exact(pub Decimal);
 
 impl Serialize for Exact {
@@ -156,7 +156,7 @@ impl<'de> Deserialize<'de> for Exact {
 
 /// A name that came from outside: at most 64 characters, none of them a control or a formatting
 /// character. It decides nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Label(Cow<'static, str>);
 
 impl Label {
@@ -233,7 +233,7 @@ pub struct StepRecord {
 }
 
 /// The kind of a step in its wire form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KindRecord {
     /// `approve_reset`

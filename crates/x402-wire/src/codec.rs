@@ -17,7 +17,7 @@ use crate::X402_VERSION;
 pub const MAX_DEPTH: usize = 32;
 
 /// Why a header value is not the message that it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum HeaderError {
     /// Neither the standard nor the URL-safe alphabet, or a length that base64 cannot have.

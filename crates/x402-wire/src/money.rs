@@ -19,7 +19,7 @@ use thiserror::Error;
 pub struct MicroUsd(u64);
 
 /// A price text that is not an unsigned decimal with at most six fraction digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("expected dollars as a decimal with at most six fraction digits")]
 pub struct PriceError;
 

@@ -24,7 +24,7 @@ pub struct Network {
 }
 
 /// A network identifier that is not `eip155:` and a chain id.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[error("expected a CAIP-2 id eip155:<chain id>, observed `{observed}`")]
 #[non_exhaustive]
 pub struct NetworkError {
@@ -104,7 +104,7 @@ pub enum Scheme {
 }
 
 /// The text of a scheme that [`Scheme`] does not have.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[error("expected the scheme `exact` or `aggr_deferred`, observed `{observed}`")]
 #[non_exhaustive]
 pub struct UnknownScheme {

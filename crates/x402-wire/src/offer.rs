@@ -35,7 +35,7 @@ pub struct Offer {
 }
 
 /// A payment option, with its JSON and its domain separator computed once.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentOption {
     requirements: PaymentRequirements,
     json: String,
@@ -72,7 +72,7 @@ impl PaymentOption {
 }
 
 /// The first member in which a caller's copy differs from every option.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum Mismatch {
     /// No option has this scheme.

@@ -51,7 +51,7 @@ pub struct Payment {
 }
 
 /// Why a payment is not good. Nothing has been charged.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum Invalid {
     /// The authorization pays another account.
@@ -143,7 +143,7 @@ impl Invalid {
 }
 
 /// A stored payment that cannot be read again.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The payload.

@@ -36,7 +36,7 @@ pub struct PaymentId(String);
 ///
 /// assert_eq!("order 17".parse::<PaymentId>(), Err(PaymentIdError));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("a payment identifier is 16 to 128 characters of A-Z, a-z, 0-9, `_` and `-`")]
 pub struct PaymentIdError;
 

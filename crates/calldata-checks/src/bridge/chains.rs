@@ -7,7 +7,7 @@ use super::kinds::TransferSpeed;
 use crate::Violation;
 
 /// One chain of the route set.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeChain {
     /// Its EIP-155 id.
     pub chain_id: u64,
@@ -26,7 +26,7 @@ pub struct BridgeChain {
 }
 
 /// A token that looks like native USDC and is not.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgedToken {
     /// Its usual name.
     pub symbol: &'static str,

@@ -56,7 +56,7 @@ pub struct RouteFees {
 }
 
 /// Why a fee cannot be computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FeeError {
     /// The reading has no fee of a fast transfer.

@@ -6,7 +6,7 @@ use super::{Receiver, Refusal, ReviewedContracts, SlippageTolerance, SwapFacts, 
 use crate::{abi, step::approveCall};
 
 /// A swap as it was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SwapAsked {
     /// The wallet that signs, sends and receives.
     pub account: Address,

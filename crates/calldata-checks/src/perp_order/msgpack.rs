@@ -10,7 +10,8 @@ pub const MAX_ACTION_BYTES: usize = 4096;
 const MAX_TEXT_BYTES: usize = 64;
 
 /// Why bytes are not the canonical msgpack of an order action.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum MsgpackError {
     /// Longer than any action.
     #[error("{length} bytes where at most {MAX_ACTION_BYTES} are read")]

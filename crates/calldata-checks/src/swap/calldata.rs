@@ -79,7 +79,7 @@ mod interface {
 }
 
 /// Why calldata is not read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum CalldataError {
     /// Not the canonical encoding of the function.

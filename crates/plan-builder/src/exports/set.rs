@@ -22,7 +22,7 @@
 /// assert_eq!(refusal.request_path.as_deref(), Some("$.exports"));
 /// # Ok::<(), Refusal>(())
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct ExportSet {
     /// `wallet_sendCalls` (EIP-5792).
     pub eip5792: bool,

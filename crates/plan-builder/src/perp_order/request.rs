@@ -96,7 +96,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
 ];
 
 /// An order that is asked for, in normal form.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PerpOrderRequest {
     /// The caller's account at the venue: a master account.

@@ -66,7 +66,7 @@ struct BridgeTable {
 const MOST_ROWS: usize = 256;
 
 /// A fee configuration that cannot be used: every problem, each with its key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub struct FeeConfigError {
     /// The problems.
     pub problems: Vec<FeeProblem>,
@@ -85,7 +85,7 @@ impl fmt::Display for FeeConfigError {
 }
 
 /// One problem of a fee configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FeeProblem {
     /// The key: `recipients[1].bps`.
     pub key: String,

@@ -32,7 +32,7 @@ pub trait Accounts: Send + Sync {
 
 /// No reads of accounts: nothing is configured. For embedders without an endpoint; a Safe-type
 /// account then gets no bridge plan.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct NoAccounts;
 
 impl NoAccounts {

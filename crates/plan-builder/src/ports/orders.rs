@@ -78,7 +78,7 @@ pub struct PmToken {
 }
 
 /// The venue's fee for an attribution code, in basis points of the order's worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PmBuilderFee {
     /// The fee when another order matches this one.
