@@ -2,7 +2,7 @@
 
 use std::{io, ops::RangeInclusive, path::PathBuf};
 
-use storage::sqlite::DatabaseError;
+use storage::{postgres::PostgresError, sqlite::DatabaseError};
 
 use crate::state::{EntryId, State, Transition};
 
@@ -93,6 +93,54 @@ pub enum LedgerError {
         /// SQLite's extended result code, if it had one.
         code: Option<i32>,
     },
+    /// The database cannot be reached, or takes no writes at this time. Nothing was written.
+    #[error("the ledger's database is not available: {reason}")]
+    Unavailable {
+        /// Why.
+        reason: String,
+    },
+    /// The connection was lost while the database did what was asked, and stayed lost: it may have
+    /// been written. An entry that was reserved so has no call and is released later.
+    #[error("the connection to the ledger's database was lost in {operation}")]
+    Interrupted {
+        /// What was being done.
+        operation: &'static str,
+    },
+    /// This server's lease has expired: what it held belongs to others by now, or soon.
+    #[error("this server's lease on the ledger has expired")]
+    LeaseLost,
+    /// Another server has taken the entry over, after this one's lease had expired.
+    #[error("entry {entry} was taken over by another server")]
+    TakenOver {
+        /// The entry.
+        entry: EntryId,
+    },
+    /// A setting of the database lets a commit be lost that was reported as done.
+    #[error(
+        "the ledger's database has {setting} = {observed}: a payment could be lost; set it to on"
+    )]
+    NotDurable {
+        /// The setting.
+        setting: &'static str,
+        /// Its value.
+        observed: String,
+    },
+    /// The database refused a statement in a way that has no name of its own.
+    #[error("the ledger's database failed in {operation} ({})", .sqlstate.as_deref().unwrap_or("no SQLSTATE"))]
+    Query {
+        /// What was being done.
+        operation: &'static str,
+        /// The SQLSTATE, if there is one.
+        sqlstate: Option<String>,
+    },
+    /// A row of the database has another form than the one that this program writes.
+    #[error("a row of the ledger's database is damaged, read in {operation}: {reason}")]
+    DamagedRow {
+        /// What was being done.
+        operation: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The journal is closed.
     #[error("the ledger is closed")]
     Closed,
@@ -114,6 +162,13 @@ impl LedgerError {
             Self::UnsupportedAddress { .. } => "ledger_unsupported_address",
             Self::CannotOpen { .. } => "ledger_cannot_open",
             Self::Storage { .. } => "ledger_storage",
+            Self::Unavailable { .. } => "ledger_unavailable",
+            Self::Interrupted { .. } => "ledger_interrupted",
+            Self::LeaseLost => "ledger_lease_lost",
+            Self::TakenOver { .. } => "ledger_taken_over",
+            Self::NotDurable { .. } => "ledger_not_durable",
+            Self::Query { .. } => "ledger_query",
+            Self::DamagedRow { .. } => "ledger_damaged_row",
             Self::Closed => "ledger_closed",
         }
     }
@@ -142,6 +197,41 @@ impl From<DatabaseError> for LedgerError {
             DatabaseError::CannotOpen { path, kind } => Self::CannotOpen { path, kind },
             DatabaseError::Storage { operation, code } => Self::Storage { operation, code },
             DatabaseError::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<PostgresError> for LedgerError {
+    fn from(error: PostgresError) -> Self {
+        match error {
+            PostgresError::Unavailable { reason } => Self::Unavailable { reason },
+            PostgresError::Interrupted { operation } => Self::Interrupted { operation },
+            PostgresError::Full => Self::Full,
+            PostgresError::NewerSchema {
+                expected, observed, ..
+            } => Self::NewerSchema { expected, observed },
+            PostgresError::UnsupportedAddress { reason } => {
+                Self::UnsupportedAddress { observed: reason }
+            }
+            PostgresError::NotDurable { setting, observed } => {
+                Self::NotDurable { setting, observed }
+            }
+            PostgresError::Damaged { operation, reason } => Self::DamagedRow { operation, reason },
+            PostgresError::Query {
+                operation,
+                sqlstate,
+            } => Self::Query {
+                operation,
+                sqlstate,
+            },
+            PostgresError::Constraint { operation, .. } => Self::Query {
+                operation,
+                sqlstate: Some("23505".to_owned()),
+            },
+            other => Self::Query {
+                operation: other.code(),
+                sqlstate: None,
+            },
         }
     }
 }

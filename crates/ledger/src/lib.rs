@@ -1,19 +1,27 @@
 #![doc = include_str!("../README.md")]
 
 mod answer;
+mod any;
 mod claim;
+mod column;
 mod error;
 mod journal;
+mod options;
+mod postgres;
+mod retention;
 mod spending;
 mod sqlite;
 mod state;
 mod status;
 
 pub use answer::{Answer, Header, PendingSettlement, StoredAnswer, StoredReceipt};
+pub use any::{AnyLedger, PaidSums};
 pub use claim::{Claim, RequestBinding};
 pub use error::LedgerError;
 pub use journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided};
+pub use options::Options;
+pub use postgres::PostgresLedger;
 pub use spending::{Allowance, Missing, Spent};
-pub use sqlite::{Options, PaidSums, SqliteLedger, Stats};
+pub use sqlite::{SqliteLedger, Stats};
 pub use state::{EntryId, State, Transition};
 pub use status::{PaymentRecord, PaymentStatus, Reservation};

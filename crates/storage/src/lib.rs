@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+pub mod postgres;
 pub mod sqlite;
 mod store;
 
 pub use store::{
-    Artifact, DatasetRecord, Level, ServerStore, SqliteStore, StoreError, StoreOptions,
+    AnyStore, Artifact, DatasetRecord, Level, PostgresStore, ServerStore, SqliteStore, StoreError,
+    StoreOptions,
 };

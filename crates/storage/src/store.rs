@@ -4,16 +4,26 @@
 use alloy_primitives::B256;
 use bytes::Bytes;
 
+mod any;
 mod artifact;
 mod error;
+mod postgres;
 mod quota;
 mod schema;
 mod sqlite;
 mod statements;
 
+pub use any::AnyStore;
 pub use artifact::Artifact;
 pub use error::StoreError;
+pub use postgres::PostgresStore;
 pub use sqlite::{SqliteStore, StoreOptions};
+
+/// How long after its beginning the counter of a period is kept.
+const COUNTERS_KEPT_SECONDS: u64 = 400 * 86_400;
+
+/// How long what was used of a window is kept when nobody uses it again: no window is as long.
+const WINDOWS_KEPT_SECONDS: u64 = 2 * 86_400;
 
 /// A durable store that several instances of a server may share.
 ///
@@ -162,6 +172,17 @@ impl DatasetRecord {
     /// How far `as_of` may lie after `written_at`, in seconds: as much as the clocks of two
     /// machines may differ.
     pub const CLOCK_TOLERANCE_SECONDS: u64 = 300;
+
+    fn check_time(&self, name: &str) -> Result<(), StoreError> {
+        match self.is_from_the_future() {
+            true => Err(StoreError::FutureRecord {
+                name: name.to_owned(),
+                expected: self.written_at,
+                observed: self.as_of,
+            }),
+            false => Ok(()),
+        }
+    }
 
     /// Whether the record claims data from after its own making.
     #[must_use]

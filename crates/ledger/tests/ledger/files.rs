@@ -2,10 +2,10 @@
 
 use std::{fs, path::Path};
 
-use ledger::{LedgerError, Options, SqliteLedger, State};
+use ledger::{AnyLedger, LedgerError, Options, SqliteLedger, State};
 use storage::{SqliteStore, StoreOptions};
 
-use crate::support::{Bench, NOW, bring, pay};
+use crate::support::{Bench, NOW, OPTIONS, bring, pay};
 
 fn open(path: &Path) -> Result<SqliteLedger, LedgerError> {
     SqliteLedger::open(path.to_str().unwrap(), Options::default())
@@ -24,7 +24,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[tokio::test]
 async fn a_second_server_on_the_same_file_is_refused_by_name() {
-    let ledger = Bench::new();
+    let ledger = Bench::in_file(OPTIONS);
     let path = fs::canonicalize(ledger.path()).unwrap();
     assert_eq!(
         open(&path).unwrap_err(),
@@ -45,7 +45,7 @@ fn a_url_and_a_missing_folder() {
 #[tokio::test]
 async fn nobody_else_may_read_any_of_its_files() {
     use std::os::unix::fs::PermissionsExt;
-    let ledger = Bench::new();
+    let ledger = Bench::in_file(OPTIONS);
     bring(&ledger, 1, State::Settled).await;
     let folder = ledger.folder.path();
     let names = names(folder);
@@ -71,7 +71,7 @@ async fn nobody_else_may_read_any_of_its_files() {
 async fn a_closed_ledger_is_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("service.db");
-    let ledger = open(&path).unwrap();
+    let ledger = AnyLedger::Sqlite(open(&path).unwrap());
     pay(&ledger, 1, NOW).await.unwrap();
     drop(ledger);
     assert_eq!(names(folder.path()), ["service.db", "service.db.lock"]);

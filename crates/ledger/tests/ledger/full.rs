@@ -36,7 +36,7 @@ async fn assert_kept(ledger: &Bench, payments: u64) {
 
 #[tokio::test]
 async fn full_loses_nothing_and_ends_with_the_first_room() {
-    let ledger = Bench::with(SMALL);
+    let ledger = Bench::in_file(SMALL);
     let payments = fill(&ledger).await;
     assert_kept(&ledger, payments).await;
     let size = std::fs::metadata(ledger.path()).unwrap().len();
@@ -53,7 +53,7 @@ async fn full_loses_nothing_and_ends_with_the_first_room() {
 
 #[tokio::test]
 async fn full_ends_with_a_higher_limit() {
-    let mut ledger = Bench::with(SMALL);
+    let mut ledger = Bench::in_file(SMALL);
     let payments = fill(&ledger).await;
     assert_eq!(ledger.probe().await, Err(LedgerError::Full));
     ledger.reopen();
@@ -66,7 +66,7 @@ async fn full_ends_with_a_higher_limit() {
 
 #[tokio::test]
 async fn a_charge_that_found_no_room_is_recorded_later() {
-    let ledger = Bench::with(SMALL);
+    let ledger = Bench::in_file(SMALL);
     let entry = bring(&ledger, 50_000, State::Settling).await;
     fill(&ledger).await;
     // The last free bytes of half-filled pages go to ever smaller receipts.
@@ -93,7 +93,7 @@ async fn a_charge_that_found_no_room_is_recorded_later() {
 
 #[tokio::test]
 async fn what_fits_is_not_failed_by_what_does_not() {
-    let ledger = Bench::with(SMALL);
+    let ledger = Bench::in_file(SMALL);
     let small = reserved(&ledger, claim(1)).await;
     let large = reserved(&ledger, claim(2)).await;
     let mut too_large = settlement(2);

@@ -5,8 +5,8 @@ use ledger::{Claim, Journal, PaymentStatus, RequestBinding, Resolution, Spent, S
 use x402_wire::AuthorizationKey;
 
 use crate::support::{
-    Bench, ENTRY_RETENTION, NOW, RETENTION, claim, key, prune_all, receipt, refused, request,
-    reserved, settlement,
+    Bench, ENTRY_RETENTION, NOW, OPTIONS, RETENTION, claim, key, prune_all, receipt, refused,
+    request, reserved, settlement,
 };
 
 const ID: &str = "order-0000000001";
@@ -129,7 +129,7 @@ async fn it_names_the_other_payment_in_each_of_its_states() {
 
 #[tokio::test]
 async fn whether_it_was_used_for_the_same_request_does_not_depend_on_the_signature() {
-    let mut ledger = Bench::new();
+    let mut ledger = Bench::in_file(OPTIONS);
     let first = Claim {
         request: signed(request(0), "0x01"),
         ..with_id(1, ID)
@@ -165,7 +165,7 @@ async fn whether_it_was_used_for_the_same_request_does_not_depend_on_the_signatu
 /// Only claims with an identifier need it.
 #[tokio::test]
 async fn the_digest_of_the_request_alone_is_kept_with_identifiers_only() {
-    let mut ledger = Bench::new();
+    let mut ledger = Bench::in_file(OPTIONS);
     reserved(&ledger, claim(1)).await;
     reserved(&ledger, with_id(2, ID)).await;
     ledger.change(|file| {

@@ -153,7 +153,7 @@ async fn a_release_takes_it_with_the_move_of_the_entry() {
 /// Somebody with many addresses cannot fill the file, and what is full again takes no room.
 #[tokio::test]
 async fn rows_are_bounded() {
-    let mut ledger = Bench::new();
+    let mut ledger = Bench::in_file(OPTIONS);
     let payer = key(1).payer;
     let rows = |ledger: &mut Bench| {
         let mut rows: i64 = 0;

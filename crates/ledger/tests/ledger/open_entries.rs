@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ledger::{Claim, EntryId, Journal, OpenCounts, Options, Recovery, Spent, SqliteLedger, State};
+use ledger::{
+    AnyLedger, Claim, EntryId, Journal, OpenCounts, Options, Recovery, Spent, SqliteLedger, State,
+};
 use rusqlite::Connection;
 
 use crate::support::{Bench, NOW, OPTIONS, bring, claim, find, reserved};
@@ -24,7 +26,7 @@ fn reserve_many(file: &Connection) {
     file.execute(sql, rusqlite::params![MANY, now]).unwrap();
 }
 
-async fn in_flight(ledger: &SqliteLedger) -> u64 {
+async fn in_flight(ledger: &AnyLedger) -> u64 {
     ledger.open_counts().await.unwrap().in_flight
 }
 
@@ -90,17 +92,17 @@ async fn what_was_claimed_after_the_snapshot_is_spared_by_its_age() {
 
 #[tokio::test]
 async fn one_call_looks_at_a_bounded_number_and_the_next_goes_on() {
-    let mut ledger = Bench::new();
+    let mut ledger = Bench::in_file(OPTIONS);
     ledger.change(reserve_many);
     let mut left = u64::from(MANY);
     assert_eq!(in_flight(&ledger).await, left);
     // A live entry in front, which is looked at in each round.
     let owned = vec![EntryId::new(1)];
     while left > 1 {
-        let commits = ledger.stats().commits;
+        let commits = ledger.sqlite().stats().commits;
         let abandoned = ledger.abandon(owned.clone(), NOW, NOW).await.unwrap();
         assert!(abandoned.released <= RUN, "{abandoned:?}");
-        assert!(ledger.stats().commits - commits <= RUN / 256);
+        assert!(ledger.sqlite().stats().commits - commits <= RUN / 256);
         left -= abandoned.released;
         assert_eq!(in_flight(&ledger).await, left);
         assert!(abandoned.released > 0);
@@ -112,7 +114,7 @@ async fn one_call_looks_at_a_bounded_number_and_the_next_goes_on() {
 
 #[tokio::test]
 async fn young_entries_in_front_do_not_hide_the_old_ones_behind() {
-    let mut ledger = Bench::new();
+    let mut ledger = Bench::in_file(OPTIONS);
     ledger.change(|file| {
         reserve_many(file);
         // The clock was wrong when all but the last ones were written.
@@ -130,12 +132,14 @@ async fn young_entries_in_front_do_not_hide_the_old_ones_behind() {
 
 #[tokio::test]
 async fn others_have_their_turn_while_many_are_abandoned() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::in_file(OPTIONS);
     bench.change(reserve_many);
     let path = bench.path();
     // Closed here and opened to be shared.
     let folder = bench.close();
-    let ledger = Arc::new(SqliteLedger::open(path.to_str().unwrap(), OPTIONS).unwrap());
+    let ledger = Arc::new(AnyLedger::Sqlite(
+        SqliteLedger::open(path.to_str().unwrap(), OPTIONS).unwrap(),
+    ));
     let sweep = {
         let ledger = Arc::clone(&ledger);
         tokio::spawn(async move { ledger.abandon(Vec::new(), NOW, NOW).await })
@@ -150,13 +154,13 @@ async fn others_have_their_turn_while_many_are_abandoned() {
 /// What a restart finds is decided altogether before the first claim, in batches as well.
 #[tokio::test]
 async fn a_restart_decides_all_of_them() {
-    let mut ledger = Bench::new();
+    let mut ledger = Bench::in_file(OPTIONS);
     ledger.change(reserve_many);
     let recovered = ledger.recover(NOW).await.unwrap();
     assert_eq!(recovered, released(u64::from(MANY)));
     assert_eq!(ledger.open_counts().await, Ok(OpenCounts::default()));
     // In batches: no transaction had all of them.
-    assert!(ledger.stats().commits >= u64::from(MANY) / 256);
+    assert!(ledger.sqlite().stats().commits >= u64::from(MANY) / 256);
 }
 
 #[test]

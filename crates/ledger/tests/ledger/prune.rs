@@ -247,7 +247,7 @@ const RUN: u64 = 8_192;
 
 #[tokio::test]
 async fn one_run_looks_at_a_part_of_a_large_ledger_and_the_next_goes_on() {
-    let mut ledger = Bench::new();
+    let mut ledger = Bench::in_file(OPTIONS);
     ledger.change(|file| {
         let sql = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 20000)
              INSERT INTO entry (id, state, authorization, request, payer, valid_before, reserved_at,
@@ -260,9 +260,9 @@ async fn one_run_looks_at_a_part_of_a_large_ledger_and_the_next_goes_on() {
     });
     let mut deleted = Vec::new();
     for _ in 0..4 {
-        let commits = ledger.stats().commits;
+        let commits = ledger.sqlite().stats().commits;
         deleted.push(prune_all(&ledger, NOW + RETENTION).await.entries);
-        assert!(ledger.stats().commits - commits <= RUN / 128);
+        assert!(ledger.sqlite().stats().commits - commits <= RUN / 128);
     }
     // Of four entries one is released; the others are still to be looked up.
     let run = RUN / 4;

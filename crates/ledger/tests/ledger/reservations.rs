@@ -4,21 +4,19 @@ use std::sync::Arc;
 
 use alloy_primitives::Address;
 use ledger::{
-    Answer, Claim, Journal, LedgerError, Options, PaymentStatus, PendingSettlement, RequestBinding,
-    Reservation, Spent, SqliteLedger, State,
+    Answer, Claim, Journal, LedgerError, PaymentStatus, PendingSettlement, RequestBinding,
+    Reservation, Spent, State,
 };
 use x402_wire::{AuthorizationKey, Network};
 
 use crate::support::{
-    Bench, NOW, RETENTION, bring, claim, find, key, pay, receipt, refused, request, reserved,
-    settlement, stored,
+    Bench, NOW, RETENTION, bring, claim, find, key, look_up, pay, receipt, refused, request,
+    reserved, settlement, stored,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_fifty_at_once_one_gets_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("service.db");
-    let ledger = Arc::new(SqliteLedger::open(path.to_str().unwrap(), Options::default()).unwrap());
+    let ledger = Arc::new(Bench::new());
     let claims: Vec<_> = (0..50)
         .map(|_| {
             let ledger = Arc::clone(&ledger);
@@ -227,8 +225,11 @@ async fn a_lost_caller_loses_no_reservation() {
         let reservation = ledger.reserve(claim(1));
         let mut reservation = std::pin::pin!(reservation);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        // Queued, and then nobody waits.
+        // Begun, and then nobody waits.
         let _ = reservation.as_mut().poll(&mut context);
+    }
+    while look_up(&ledger, 1).await.is_none() {
+        tokio::task::yield_now().await;
     }
     let status = refused(&ledger, claim(1)).await;
     let PaymentStatus::InFlight { entry, .. } = status else {

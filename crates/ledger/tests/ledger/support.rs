@@ -1,14 +1,16 @@
 //! A ledger in a temporary folder, and payments to put into it.
 
-use std::{ops::Deref, path::PathBuf};
+use std::{ops::Deref, path::PathBuf, sync::LazyLock, time::Duration};
 
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
-    Allowance, Answer, Claim, EntryId, Journal, LedgerError, Options, PaymentRecord, PaymentStatus,
-    PendingSettlement, Pruned, RequestBinding, Reservation, Spent, SqliteLedger, State,
-    StoredAnswer, StoredReceipt,
+    Allowance, Answer, AnyLedger, Claim, EntryId, Journal, LedgerError, Options, PaymentRecord,
+    PaymentStatus, PendingSettlement, Pruned, RequestBinding, Reservation, Spent, SqliteLedger,
+    State, StoredAnswer, StoredReceipt,
 };
+use storage::postgres::{Postgres, PostgresOptions};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 use x402_wire::{AuthorizationKey, Network, Payment};
 
 pub(crate) const NOW: u64 = 1_790_000_000;
@@ -33,10 +35,26 @@ pub(crate) const OPTIONS: Options = Options {
     },
 };
 
+/// Names a PostgreSQL database. With it, the suite runs on that instead of on SQLite, except for
+/// what is about SQLite's files.
+const DATABASE: &str = "TEST_POSTGRES_URL";
+
+/// Longer than any test: leases are tested where they are short.
+const LEASE: Duration = Duration::from_secs(600);
+
+/// On which connections live that outlast the test's own runtime.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+
+/// Waits for something that needs a runtime, wherever the caller is.
+fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(|| RUNTIME.block_on(work)).join().unwrap())
+}
+
 /// A ledger that can be closed and opened again.
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
-    ledger: Option<SqliteLedger>,
+    url: String,
+    ledger: Option<AnyLedger>,
 }
 
 impl Bench {
@@ -45,8 +63,23 @@ impl Bench {
     }
 
     pub(crate) fn with(options: Options) -> Self {
+        match std::env::var(DATABASE) {
+            Ok(url) => Self::open(tempfile::tempdir().unwrap(), schema(&url), options),
+            Err(_) => Self::in_file(options),
+        }
+    }
+
+    /// In a SQLite file, whatever the suite runs on.
+    pub(crate) fn in_file(options: Options) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = folder.path().join("service.db").display().to_string();
+        Self::open(folder, url, options)
+    }
+
+    fn open(folder: TempDir, url: String, options: Options) -> Self {
         let mut bench = Self {
-            folder: tempfile::tempdir().unwrap(),
+            folder,
+            url,
             ledger: None,
         };
         bench.reopen_with(options);
@@ -57,32 +90,69 @@ impl Bench {
         self.folder.path().join("service.db")
     }
 
+    pub(crate) fn sqlite(&self) -> &SqliteLedger {
+        match self.ledger.as_ref().unwrap() {
+            AnyLedger::Sqlite(ledger) => ledger,
+            AnyLedger::Postgres(_) => panic!("the ledger is in no file"),
+        }
+    }
+
+    /// A state as it reads after a restart: what only the closed ledger knew is gone.
+    pub(crate) fn reopened(&self, state: State) -> State {
+        match (state, self.ledger.as_ref().unwrap()) {
+            (State::Working, AnyLedger::Postgres(_)) => State::Reserved,
+            _ => state,
+        }
+    }
+
     pub(crate) fn reopen(&mut self) {
         self.reopen_with(OPTIONS);
     }
 
     /// Closes the ledger for good; its files are there as long as the folder is.
-    pub(crate) fn close(self) -> TempDir {
+    pub(crate) fn close(mut self) -> TempDir {
+        self.give_back();
         self.folder
     }
 
     /// Closes the ledger, lets somebody else change its file, and opens it again.
     pub(crate) fn change(&mut self, change: impl FnOnce(&rusqlite::Connection)) {
-        self.ledger = None;
+        self.give_back();
         change(&rusqlite::Connection::open(self.path()).unwrap());
         self.reopen();
     }
 
     pub(crate) fn reopen_with(&mut self, options: Options) {
-        self.ledger = None;
-        self.ledger = Some(SqliteLedger::open(self.path().to_str().unwrap(), options).unwrap());
+        self.give_back();
+        let opened = wait(AnyLedger::open(&self.url, options, LEASE));
+        self.ledger = Some(opened.unwrap());
+    }
+
+    fn give_back(&mut self) {
+        if let Some(ledger) = self.ledger.take() {
+            wait(ledger.close()).unwrap();
+        }
     }
 }
 
-impl Deref for Bench {
-    type Target = SqliteLedger;
+/// The address of an empty schema of the database at `url`.
+fn schema(url: &str) -> String {
+    let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();
+    let name = format!("ledger_{:x}", rand());
+    wait(postgres.query("create", &format!("CREATE SCHEMA {name}"), &[])).unwrap();
+    let separator = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{separator}options=-csearch_path%3D{name}")
+}
 
-    fn deref(&self) -> &SqliteLedger {
+fn rand() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    RandomState::new().hash_one(0)
+}
+
+impl Deref for Bench {
+    type Target = AnyLedger;
+
+    fn deref(&self) -> &AnyLedger {
         self.ledger.as_ref().unwrap()
     }
 }
@@ -159,14 +229,14 @@ pub(crate) fn stored(nonce: u64, settled_at: u64) -> StoredAnswer {
     }
 }
 
-pub(crate) async fn reserved(ledger: &SqliteLedger, claim: Claim) -> EntryId {
+pub(crate) async fn reserved(ledger: &AnyLedger, claim: Claim) -> EntryId {
     match ledger.reserve(claim).await.unwrap() {
         Reservation::Reserved(entry) => entry,
         Reservation::Known(status) => panic!("not reserved: {status:?}"),
     }
 }
 
-pub(crate) async fn refused(ledger: &SqliteLedger, claim: Claim) -> PaymentStatus {
+pub(crate) async fn refused(ledger: &AnyLedger, claim: Claim) -> PaymentStatus {
     match ledger.reserve(claim).await.unwrap() {
         Reservation::Known(status) => status,
         Reservation::Reserved(entry) => panic!("reserved as {entry}"),
@@ -174,7 +244,7 @@ pub(crate) async fn refused(ledger: &SqliteLedger, claim: Claim) -> PaymentStatu
 }
 
 /// Brings authorization `nonce` into a state, on the shortest way, at [`NOW`].
-pub(crate) async fn bring(ledger: &SqliteLedger, nonce: u64, state: State) -> EntryId {
+pub(crate) async fn bring(ledger: &AnyLedger, nonce: u64, state: State) -> EntryId {
     let entry = reserved(ledger, claim(nonce)).await;
     let settling = || async {
         ledger
@@ -217,11 +287,7 @@ pub(crate) async fn bring(ledger: &SqliteLedger, nonce: u64, state: State) -> En
 }
 
 /// One paid call from claim to receipt.
-pub(crate) async fn pay(
-    ledger: &SqliteLedger,
-    nonce: u64,
-    now: u64,
-) -> Result<EntryId, LedgerError> {
+pub(crate) async fn pay(ledger: &AnyLedger, nonce: u64, now: u64) -> Result<EntryId, LedgerError> {
     let claim = Claim {
         now,
         valid_before: now + 300,
@@ -238,22 +304,22 @@ pub(crate) async fn pay(
     Ok(entry)
 }
 
-pub(crate) async fn look_up(ledger: &SqliteLedger, nonce: u64) -> Option<PaymentRecord> {
+pub(crate) async fn look_up(ledger: &AnyLedger, nonce: u64) -> Option<PaymentRecord> {
     ledger.look_up(&key(nonce)).await.unwrap()
 }
 
 /// The credit of the payer of all these payments.
-pub(crate) async fn credit(ledger: &SqliteLedger) -> u64 {
+pub(crate) async fn credit(ledger: &AnyLedger) -> u64 {
     ledger.credit(key(0).payer).await.unwrap()
 }
 
 /// What the payer of all these payments has paid.
-pub(crate) async fn paid(ledger: &SqliteLedger) -> u64 {
+pub(crate) async fn paid(ledger: &AnyLedger) -> u64 {
     ledger.paid(key(0).payer).await.unwrap()
 }
 
 /// Prunes until there is nothing more to do in this run.
-pub(crate) async fn prune_all(ledger: &SqliteLedger, now: u64) -> Pruned {
+pub(crate) async fn prune_all(ledger: &AnyLedger, now: u64) -> Pruned {
     let mut total = Pruned::default();
     loop {
         let pruned = ledger.prune(now).await.unwrap();
@@ -265,6 +331,6 @@ pub(crate) async fn prune_all(ledger: &SqliteLedger, now: u64) -> Pruned {
     }
 }
 
-pub(crate) async fn find(ledger: &SqliteLedger, nonce: u64, now: u64) -> Option<PaymentStatus> {
+pub(crate) async fn find(ledger: &AnyLedger, nonce: u64, now: u64) -> Option<PaymentStatus> {
     ledger.find(&key(nonce), &request(0), now).await.unwrap()
 }

@@ -1,14 +1,13 @@
 //! Every move from every state, and what it leaves behind.
 
 use ledger::{
-    EntryId, Journal, LedgerError, PaymentStatus, Resolution, Spent, SqliteLedger, State,
-    Transition,
+    AnyLedger, EntryId, Journal, LedgerError, PaymentStatus, Resolution, Spent, State, Transition,
 };
 
 use crate::support::{Bench, NOW, bring, find, receipt, settlement, stored};
 
 async fn make(
-    ledger: &SqliteLedger,
+    ledger: &AnyLedger,
     transition: Transition,
     entry: EntryId,
     nonce: u64,

@@ -2,7 +2,7 @@
 
 use ledger::{Claim, EntryId, Journal, PaymentStatus, Recovery, Spent, State};
 
-use crate::support::{Bench, NOW, bring, claim, find, reserved, settlement, stored};
+use crate::support::{Bench, NOW, OPTIONS, bring, claim, find, reserved, settlement, stored};
 
 #[tokio::test]
 async fn a_restart_releases_what_had_not_come_to_settlement() {
@@ -149,11 +149,11 @@ async fn only_what_has_long_not_moved_is_abandoned() {
 
 #[tokio::test]
 async fn a_probe_writes_and_leaves_nothing() {
-    let ledger = Bench::new();
+    let ledger = Bench::in_file(OPTIONS);
     ledger.probe().await.unwrap();
-    let commits = ledger.stats().commits;
+    let commits = ledger.sqlite().stats().commits;
     ledger.probe().await.unwrap();
-    assert_eq!(ledger.stats().commits, commits + 1);
+    assert_eq!(ledger.sqlite().stats().commits, commits + 1);
     let size = std::fs::metadata(ledger.path()).unwrap().len();
     for _ in 0..50 {
         ledger.probe().await.unwrap();
@@ -163,7 +163,7 @@ async fn a_probe_writes_and_leaves_nothing() {
 
 #[tokio::test]
 async fn its_size_is_that_of_the_file_and_the_log() {
-    let ledger = Bench::new();
+    let ledger = Bench::in_file(OPTIONS);
     let length = |path: &std::path::Path| std::fs::metadata(path).unwrap().len();
     bring(&ledger, 1, State::Settled).await;
     let log = ledger.path().with_extension("db-wal");
@@ -180,7 +180,7 @@ async fn its_size_is_that_of_the_file_and_the_log() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_size_that_cannot_be_read_is_named() {
-    let ledger = Bench::new();
+    let ledger = Bench::in_file(OPTIONS);
     // Something that is no folder any more in the place of the ledger's folder.
     let folder = ledger.folder.path();
     let aside = folder.with_extension("aside");

@@ -2,7 +2,7 @@
 
 use alloy_primitives::B256;
 
-use crate::sqlite::DatabaseError;
+use crate::{postgres::PostgresError, sqlite::DatabaseError};
 
 /// Everything that can go wrong in the store. Nothing was written when an operation ends in one of
 /// these, unless the machine fails at that very moment.
@@ -50,6 +50,9 @@ pub enum StoreError {
     /// The store's file cannot be opened, read or written.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+    /// The store's database cannot be reached, read or written.
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
 }
 
 impl StoreError {
@@ -62,6 +65,7 @@ impl StoreError {
             Self::DigestMismatch { .. } => "store_digest_mismatch",
             Self::ArtifactsFull { .. } => "store_artifacts_full",
             Self::Database(error) => error.code(),
+            Self::Postgres(error) => error.code(),
         }
     }
 }

@@ -2,27 +2,34 @@
 
 use credit::{QuotaStore, QuotaStoreError, Stored};
 
-use super::{ServerStore, SqliteStore, StoreError};
+use super::{AnyStore, ServerStore, SqliteStore, StoreError};
 
-impl QuotaStore for SqliteStore {
-    fn add<'a>(&'a self, name: &'a str, period: u64, calls: u64) -> Stored<'a, u64> {
-        Box::pin(async move { told(self.count(name, period, calls).await) })
-    }
+macro_rules! keeps_quotas {
+    ($store:ty) => {
+        impl QuotaStore for $store {
+            fn add<'a>(&'a self, name: &'a str, period: u64, calls: u64) -> Stored<'a, u64> {
+                Box::pin(async move { told(self.count(name, period, calls).await) })
+            }
 
-    fn spend<'a>(
-        &'a self,
-        family: &'a str,
-        slice: u64,
-        weight: u64,
-        oldest: u64,
-    ) -> Stored<'a, ()> {
-        Box::pin(async move { told(self.use_window(family, slice, weight, oldest).await) })
-    }
+            fn spend<'a>(
+                &'a self,
+                family: &'a str,
+                slice: u64,
+                weight: u64,
+                oldest: u64,
+            ) -> Stored<'a, ()> {
+                Box::pin(async move { told(self.use_window(family, slice, weight, oldest).await) })
+            }
 
-    fn spent<'a>(&'a self, family: &'a str, oldest: u64) -> Stored<'a, Vec<(u64, u64)>> {
-        Box::pin(async move { told(self.window_use(family, oldest).await) })
-    }
+            fn spent<'a>(&'a self, family: &'a str, oldest: u64) -> Stored<'a, Vec<(u64, u64)>> {
+                Box::pin(async move { told(self.window_use(family, oldest).await) })
+            }
+        }
+    };
 }
+
+keeps_quotas!(SqliteStore);
+keeps_quotas!(AnyStore);
 
 fn told<T>(outcome: Result<T, StoreError>) -> Result<T, QuotaStoreError> {
     outcome.map_err(|error| QuotaStoreError { code: error.code() })
@@ -33,7 +40,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::StoreOptions;
+    use crate::{SqliteStore, StoreOptions};
 
     #[tokio::test]
     async fn counters_and_windows_of_the_port_outlive_the_store() {

@@ -9,19 +9,16 @@ use rusqlite::{
     Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params, types::Type,
 };
 
-use super::{Artifact, DatasetRecord, StoreError, artifact::digest};
+use super::{
+    Artifact, COUNTERS_KEPT_SECONDS, DatasetRecord, StoreError, WINDOWS_KEPT_SECONDS,
+    artifact::digest,
+};
 use crate::sqlite::DatabaseError;
 
 mod limits;
 
 /// What all artifacts take, in bytes of their bodies.
 pub(super) const KEPT_BYTES: &str = "SELECT coalesce(sum(size), 0) FROM artifact";
-
-/// How long after its beginning the counter of a period is kept.
-const COUNTERS_KEPT_SECONDS: u64 = 400 * 86_400;
-
-/// How long what was used of a window is kept when nobody uses it again: no window is as long.
-const WINDOWS_KEPT_SECONDS: u64 = 2 * 86_400;
 
 /// One open store.
 #[derive(Debug)]
@@ -63,13 +60,7 @@ impl Statements<'_> {
     }
 
     pub(super) fn publish(&mut self, name: &str, record: &DatasetRecord) -> Result<(), StoreError> {
-        if record.is_from_the_future() {
-            return Err(StoreError::FutureRecord {
-                name: name.to_owned(),
-                expected: record.written_at,
-                observed: record.as_of,
-            });
-        }
+        record.check_time(name)?;
         let newer = self.write("publish", |transaction| {
             let changed = transaction
                 .prepare_cached(

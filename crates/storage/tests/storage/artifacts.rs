@@ -91,7 +91,7 @@ async fn a_full_store_refuses_by_name_and_loses_nothing() {
 
 #[tokio::test]
 async fn changed_bytes_are_not_served() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     let store = bench.open();
     let image = artifact("image", NOW + 10);
     store.keep(image.clone(), NOW).await.unwrap();
@@ -114,7 +114,7 @@ fn bytes_with_another_digest_do_not_become_an_artifact() {
 
 #[tokio::test]
 async fn pruning_takes_expired_leases_along() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     let store = bench.open();
     assert!(store.lease("job", "a", NOW, 30).await.unwrap());
     store.prune(NOW + 30).await.unwrap();
@@ -127,7 +127,7 @@ async fn pruning_takes_expired_leases_along() {
 
 #[tokio::test]
 async fn room_is_known_before_it_is_needed_and_stays_free() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     let store = bench.open_with(StoreOptions {
         max_artifact_bytes: 4 << 20,
     });

@@ -93,7 +93,7 @@ async fn the_newest_wins_a_race() {
 
 #[tokio::test]
 async fn a_changed_body_is_not_served() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     let store = bench.open();
     store.publish("news", record(NOW, "truth")).await.unwrap();
     rusqlite::Connection::open(bench.path())

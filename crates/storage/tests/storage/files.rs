@@ -9,7 +9,7 @@ use crate::support::{Bench, NOW, artifact, record};
 /// The state on disk at any moment, without a shutdown, is a store with all that was answered `Ok`.
 #[tokio::test]
 async fn a_crash_loses_nothing_that_was_answered() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     let store = bench.open();
     let image = artifact("image", NOW + 10);
     store.keep(image.clone(), NOW).await.unwrap();
@@ -18,7 +18,7 @@ async fn a_crash_loses_nothing_that_was_answered() {
 
     // What a machine would find that lost its power now: the file and its log, without the index of
     // the log.
-    let crashed = Bench::new();
+    let crashed = Bench::in_file();
     let log = |path: std::path::PathBuf| path.with_extension("db-wal");
     fs::copy(bench.path(), crashed.path()).unwrap();
     fs::copy(log(bench.path()), log(crashed.path())).unwrap();
@@ -32,7 +32,7 @@ async fn a_crash_loses_nothing_that_was_answered() {
 /// A log that ends in the middle of a commit loses that commit and nothing before it.
 #[tokio::test]
 async fn a_torn_write_is_as_if_it_had_not_been() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     let store = bench.open();
     store.publish("news", record(NOW, "before")).await.unwrap();
     let log = |path: std::path::PathBuf| path.with_extension("db-wal");
@@ -43,7 +43,7 @@ async fn a_torn_write_is_as_if_it_had_not_been() {
     let torn = usize::try_from(before).unwrap() + 9_000;
     assert!(torn < whole.len());
 
-    let crashed = Bench::new();
+    let crashed = Bench::in_file();
     fs::copy(bench.path(), crashed.path()).unwrap();
     fs::write(log(crashed.path()), &whole[..torn]).unwrap();
     let after = crashed.open();
@@ -58,7 +58,7 @@ async fn a_torn_write_is_as_if_it_had_not_been() {
 #[tokio::test]
 async fn nobody_else_may_read_any_of_its_files() {
     use std::os::unix::fs::PermissionsExt;
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     let store = bench.open();
     store.publish("news", record(NOW, "news")).await.unwrap();
     let mut files = 0;

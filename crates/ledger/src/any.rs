@@ -1,0 +1,244 @@
+//! The journal that an address names.
+
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use storage::postgres::{self, Postgres, PostgresOptions};
+use x402_wire::AuthorizationKey;
+
+use crate::{
+    answer::{PendingSettlement, StoredReceipt},
+    claim::{Claim, RequestBinding},
+    error::LedgerError,
+    journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided},
+    options::Options,
+    postgres::PostgresLedger,
+    spending::{Missing, Spent},
+    sqlite::{self, SqliteLedger},
+    state::EntryId,
+    status::{PaymentRecord, PaymentStatus, Reservation},
+};
+
+/// A journal in the store that its address names: a SQLite file for one server, or a PostgreSQL
+/// database that several share.
+#[derive(Debug)]
+pub enum AnyLedger {
+    /// In a file.
+    Sqlite(SqliteLedger),
+    /// In a database.
+    Postgres(PostgresLedger),
+}
+
+impl AnyLedger {
+    /// Opens the ledger at `url`: a path, `sqlite://` and a path, or `postgres://…`. A lease of
+    /// `lease` says whether a server on PostgreSQL lives; on SQLite it means nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`SqliteLedger::open`] and [`PostgresLedger::open`].
+    pub async fn open(url: &str, options: Options, lease: Duration) -> Result<Self, LedgerError> {
+        if !postgres::Address::is_postgres(url) {
+            return Ok(Self::Sqlite(SqliteLedger::open(url, options)?));
+        }
+        let postgres = Postgres::new(url.parse()?, PostgresOptions::default())?;
+        let ledger = PostgresLedger::open(postgres, options, lease).await?;
+        Ok(Self::Postgres(ledger))
+    }
+
+    /// Gives back what other servers would wait for. For a server that shuts down, after its last
+    /// move.
+    ///
+    /// # Errors
+    ///
+    /// As [`PostgresLedger::close`].
+    pub async fn close(&self) -> Result<(), LedgerError> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(ledger) => ledger.close().await,
+        }
+    }
+
+    /// What payers have paid, for whoever does not own the ledger.
+    #[must_use]
+    pub fn paid_sums(&self) -> PaidSums {
+        PaidSums(match self {
+            Self::Sqlite(ledger) => Sums::Sqlite(ledger.paid_sums()),
+            Self::Postgres(ledger) => Sums::Postgres(ledger.postgres().clone()),
+        })
+    }
+}
+
+/// The sums of what payers have paid. It keeps no ledger open: of one that is closed it says so.
+/// Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct PaidSums(Sums);
+
+#[derive(Clone, Debug)]
+enum Sums {
+    Sqlite(sqlite::PaidSums),
+    Postgres(Postgres),
+}
+
+impl PaidSums {
+    /// As [`Journal::paid`].
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Closed`], and what reading the store may end in.
+    pub async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
+        match &self.0 {
+            Sums::Sqlite(sums) => sums.paid(payer).await,
+            Sums::Postgres(postgres) => crate::postgres::paid(postgres, payer).await,
+        }
+    }
+}
+
+/// Calls the operation of whichever journal it is.
+macro_rules! either {
+    ($self:ident, $ledger:ident => $call:expr) => {
+        match $self {
+            AnyLedger::Sqlite($ledger) => $call,
+            AnyLedger::Postgres($ledger) => $call,
+        }
+    };
+}
+
+impl Journal for AnyLedger {
+    async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
+        either!(self, ledger => ledger.reserve(claim).await)
+    }
+
+    async fn find(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+        now: u64,
+    ) -> Result<Option<PaymentStatus>, LedgerError> {
+        either!(self, ledger => ledger.find(key, request, now).await)
+    }
+
+    async fn look_up(&self, key: &AuthorizationKey) -> Result<Option<PaymentRecord>, LedgerError> {
+        either!(self, ledger => ledger.look_up(key).await)
+    }
+
+    fn start_work(&self, entry: EntryId) {
+        either!(self, ledger => ledger.start_work(entry));
+    }
+
+    async fn begin_settlement(
+        &self,
+        entry: EntryId,
+        settlement: PendingSettlement,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        either!(self, ledger => ledger.begin_settlement(entry, settlement, now).await)
+    }
+
+    async fn settle(
+        &self,
+        entry: EntryId,
+        receipt: StoredReceipt,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        either!(self, ledger => ledger.settle(entry, receipt, now).await)
+    }
+
+    async fn release(
+        &self,
+        entry: EntryId,
+        reason: &str,
+        spent: Spent,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        either!(self, ledger => ledger.release(entry, reason, spent, now).await)
+    }
+
+    async fn mark_unknown(
+        &self,
+        entry: EntryId,
+        transaction: Option<String>,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        either!(self, ledger => ledger.mark_unknown(entry, transaction, cause, now).await)
+    }
+
+    async fn mark_undecidable(
+        &self,
+        entry: EntryId,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        either!(self, ledger => ledger.mark_undecidable(entry, cause, now).await)
+    }
+
+    async fn resolve(
+        &self,
+        entry: EntryId,
+        resolution: Resolution,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        either!(self, ledger => ledger.resolve(entry, resolution, now).await)
+    }
+
+    async fn undecided(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        either!(self, ledger => ledger.undecided(after, limit).await)
+    }
+
+    async fn undecidable(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        either!(self, ledger => ledger.undecidable(after, limit).await)
+    }
+
+    async fn open_counts(&self) -> Result<OpenCounts, LedgerError> {
+        either!(self, ledger => ledger.open_counts().await)
+    }
+
+    async fn credit(&self, payer: Address) -> Result<u64, LedgerError> {
+        either!(self, ledger => ledger.credit(payer).await)
+    }
+
+    async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
+        either!(self, ledger => ledger.paid(payer).await)
+    }
+
+    async fn debit(&self, payer: Address, spent: Spent, now: u64) -> Result<(), LedgerError> {
+        either!(self, ledger => ledger.debit(payer, spent, now).await)
+    }
+
+    async fn missing(&self, now: u64) -> Result<Missing, LedgerError> {
+        either!(self, ledger => ledger.missing(now).await)
+    }
+
+    async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
+        either!(self, ledger => ledger.recover(now).await)
+    }
+
+    async fn abandon(
+        &self,
+        owned: Vec<EntryId>,
+        untouched_since: u64,
+        now: u64,
+    ) -> Result<Recovery, LedgerError> {
+        either!(self, ledger => ledger.abandon(owned, untouched_since, now).await)
+    }
+
+    async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
+        either!(self, ledger => ledger.prune(now).await)
+    }
+
+    async fn probe(&self) -> Result<(), LedgerError> {
+        either!(self, ledger => ledger.probe().await)
+    }
+
+    fn size_bytes(&self) -> Result<u64, LedgerError> {
+        either!(self, ledger => ledger.size_bytes())
+    }
+}

@@ -1,0 +1,181 @@
+//! The journal on PostgreSQL, for any number of servers.
+//!
+//! Every move of an entry is one statement, and so one transaction: the entry, its answer and the
+//! payer's credit change together or not at all. That an authorization and a payment identifier
+//! have one entry at most are constraints of the tables.
+//!
+//! An entry belongs to the [`Instance`] that reserved it. Its moves need that instance's lease, in
+//! the same statement. When the lease has expired, others close what was in flight and look after
+//! what is unknown; whatever the instance still tries is refused
+//! ([`TakenOver`](LedgerError::TakenOver)).
+//!
+//! A connection that is lost during a statement leaves its outcome open. A reservation then looks
+//! for its own attempt; every other move is sent again, and finds its own result if it had
+//! happened.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI64, AtomicU64},
+    },
+    time::Duration,
+};
+
+use storage::postgres::{Component, Instance, Postgres, PostgresError, Row, ToSql, get};
+
+use crate::{
+    error::LedgerError,
+    options::Options,
+    state::{EntryId, State},
+};
+
+/// Whether the instance with the number `$1` has its lease: a condition of every move.
+macro_rules! alive {
+    () => {
+        "EXISTS (SELECT FROM instance WHERE instance.id = $1 AND lease_until > clock_timestamp())"
+    };
+}
+
+mod claims;
+mod credit;
+mod moves;
+mod open;
+mod port;
+mod prune;
+mod status;
+
+pub(crate) use credit::paid;
+
+/// The ledger's tables.
+pub(crate) const COMPONENT: Component = Component {
+    name: "ledger",
+    migrations: &[include_str!("postgres/schema/0001.sql")],
+};
+
+/// What a statement is run with.
+type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// A journal in a PostgreSQL database, which several servers may share.
+///
+/// Cheap to clone; clones are one instance. Needs a Tokio runtime.
+#[derive(Clone, Debug)]
+pub struct PostgresLedger(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    postgres: Postgres,
+    instance: Instance,
+    options: Options,
+    /// Reserved entries whose work has begun. Known to this instance only, and not written: it
+    /// changes nothing about what becomes of an entry.
+    working: Mutex<HashSet<i64>>,
+    /// The entry after which the next look for abandoned ones begins, and the next pruning.
+    abandon_after: AtomicI64,
+    prune_after: AtomicI64,
+    /// Batches of the current run of pruning.
+    prune_batches: AtomicI64,
+    /// As of the last count of open entries.
+    size_bytes: AtomicU64,
+}
+
+impl PostgresLedger {
+    /// Opens the ledger in a database: checks that the database keeps what it has committed, brings
+    /// the tables up, and registers a new instance whose lease lasts for `lease` without a
+    /// heartbeat.
+    ///
+    /// `options.max_bytes` means nothing here: the database's disk is the limit.
+    ///
+    /// # Errors
+    ///
+    /// [`Unavailable`](LedgerError::Unavailable), [`NotDurable`](LedgerError::NotDurable),
+    /// [`NewerSchema`](LedgerError::NewerSchema), [`Query`](LedgerError::Query).
+    pub async fn open(
+        postgres: Postgres,
+        options: Options,
+        lease: Duration,
+    ) -> Result<Self, LedgerError> {
+        postgres.check_durability().await?;
+        postgres.migrate(&COMPONENT).await?;
+        let instance = Instance::register(postgres.clone(), lease).await?;
+        Ok(Self(Arc::new(Inner {
+            postgres,
+            instance,
+            options,
+            working: Mutex::default(),
+            abandon_after: AtomicI64::new(0),
+            prune_after: AtomicI64::new(0),
+            prune_batches: AtomicI64::new(0),
+            size_bytes: AtomicU64::new(0),
+        })))
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn postgres(&self) -> &Postgres {
+        &self.0.postgres
+    }
+
+    /// This server's instance.
+    #[must_use]
+    pub fn instance(&self) -> &Instance {
+        &self.0.instance
+    }
+
+    /// Gives the lease up, after the last move: other instances need not wait for its end to look
+    /// after what is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Unavailable`](LedgerError::Unavailable); the lease then expires by itself.
+    pub async fn close(&self) -> Result<(), LedgerError> {
+        Ok(self.0.instance.give_up().await?)
+    }
+}
+
+impl Inner {
+    fn working(&self) -> MutexGuard<'_, HashSet<i64>> {
+        self.working.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state of an entry, with what this instance knows of its work.
+    fn with_note(&self, entry: EntryId, state: State) -> State {
+        match state {
+            State::Reserved if self.working().contains(&entry.number()) => State::Working,
+            state => state,
+        }
+    }
+}
+
+/// A state as the tables keep it.
+fn code(state: State) -> i16 {
+    i16::try_from(state.code()).unwrap_or_default()
+}
+
+fn state(row: &Row, column: usize, operation: &'static str) -> Result<State, PostgresError> {
+    let code: i16 = get(row, column, operation)?;
+    State::from_code(code.into()).ok_or_else(|| damaged(operation, "there is no such state"))
+}
+
+/// A time in Unix seconds, or an amount in micro-USD.
+fn number(row: &Row, column: usize, operation: &'static str) -> Result<u64, PostgresError> {
+    let number: i64 = get(row, column, operation)?;
+    u64::try_from(number).map_err(|_| damaged(operation, "a number is negative"))
+}
+
+/// Bytes of a fixed length.
+fn bytes<const N: usize>(
+    row: &Row,
+    column: usize,
+    operation: &'static str,
+) -> Result<[u8; N], PostgresError> {
+    let bytes: &[u8] = get(row, column, operation)?;
+    <[u8; N]>::try_from(bytes).map_err(|_| damaged(operation, "bytes have another length"))
+}
+
+fn damaged(operation: &'static str, reason: &str) -> PostgresError {
+    PostgresError::Damaged {
+        operation,
+        reason: reason.to_owned(),
+    }
+}

@@ -1,0 +1,171 @@
+//! Claims: who gets an authorization.
+
+use storage::postgres::{PostgresError, get};
+use x402_wire::Payment;
+
+use super::{Inner, Params, code, state};
+use crate::{
+    claim::Claim,
+    column::{kept, stored},
+    error::LedgerError,
+    state::{EntryId, State},
+    status::{PaymentStatus, Reservation},
+};
+
+/// How often a claim looks again when another one has let go of what stood in its way.
+const LOOKS: u32 = 5;
+
+/// The constraint by which a payer uses a payment identifier for one authorization.
+const IDENTIFIER: &str = "ledger_entry_payment_id";
+
+impl Inner {
+    pub(super) async fn reserve(&self, claim: &Claim) -> Result<Reservation, LedgerError> {
+        let attempt = random()?;
+        let digest = kept(claim.key.digest());
+        for _ in 0..LOOKS {
+            let instance = self.instance.id();
+            match self.insert(instance, &digest, claim, &attempt).await {
+                Ok(Some(entry)) => return Ok(Reservation::Reserved(entry)),
+                Ok(None) => {
+                    if !self.is_alive(instance).await? {
+                        return Err(LedgerError::LeaseLost);
+                    }
+                    let status = self
+                        .find(&digest, claim.request.digest(), claim.now)
+                        .await?;
+                    if let Some(status) = status {
+                        return Ok(Reservation::Known(status));
+                    }
+                }
+                Err(PostgresError::Constraint { constraint, .. }) if constraint == IDENTIFIER => {
+                    if let Some(status) = self.taken(claim).await? {
+                        return Ok(Reservation::Known(status));
+                    }
+                }
+                Err(interrupted @ PostgresError::Interrupted { .. }) => {
+                    // A row that the database writes only after this look has no call: it is
+                    // released like any other entry without one.
+                    return match self.reserved_by(&digest, &attempt).await {
+                        Ok(Some(entry)) => Ok(Reservation::Reserved(entry)),
+                        _ => Err(interrupted.into()),
+                    };
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(LedgerError::Busy)
+    }
+
+    /// Reserves the authorization if it has no entry or a released one.
+    async fn insert(
+        &self,
+        instance: i64,
+        digest: &[u8],
+        claim: &Claim,
+        attempt: &[u8],
+    ) -> Result<Option<EntryId>, PostgresError> {
+        const SQL: &str = concat!(
+            "INSERT INTO ledger_entry AS e (id, attempt, owner, state, open, authorization_digest, request,
+                 content, network, asset, payer, nonce, valid_before, reserved_at, changed_at, amount, method,
+                 path, payment_id)
+             SELECT nextval('ledger_entry_id'), $2, $1, $3, 1, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12,
+                 $13::text::numeric, $14, $15, $16
+             WHERE ",
+            alive!(),
+            " ON CONFLICT (authorization_digest) DO UPDATE SET id = excluded.id, attempt = excluded.attempt,
+                 owner = excluded.owner, state = excluded.state, open = excluded.open,
+                 request = excluded.request, content = excluded.content, network = excluded.network,
+                 asset = excluded.asset, payer = excluded.payer, nonce = excluded.nonce,
+                 valid_before = excluded.valid_before, reserved_at = excluded.reserved_at,
+                 changed_at = excluded.changed_at, amount = excluded.amount, method = excluded.method,
+                 path = excluded.path, payment_id = excluded.payment_id, private = false, answered = false,
+                 transaction_hash = NULL, receipt = NULL, cause = NULL
+             WHERE e.state = $17
+             RETURNING id",
+        );
+        let content = claim.request.content_digest();
+        let content = claim.payment_id.is_some().then_some(content.as_slice());
+        let row = self
+            .postgres
+            .query_opt(
+                "reserve",
+                SQL,
+                &[
+                    &instance,
+                    &attempt,
+                    &code(State::Reserved),
+                    &digest,
+                    &claim.request.digest().as_slice(),
+                    &content,
+                    &claim.key.network.to_string(),
+                    &claim.key.asset.as_slice(),
+                    &claim.key.payer.as_slice(),
+                    &claim.key.nonce.as_slice(),
+                    &stored(claim.valid_before),
+                    &stored(claim.now),
+                    &claim.amount.to_string(),
+                    &claim.request.method(),
+                    &claim.request.path(),
+                    &claim.payment_id,
+                    &code(State::Released),
+                ],
+            )
+            .await?;
+        row.map(|row| get(&row, 0, "reserve").map(EntryId::new))
+            .transpose()
+    }
+
+    /// The entry that this attempt has reserved, if it has.
+    async fn reserved_by(
+        &self,
+        digest: &[u8],
+        attempt: &[u8],
+    ) -> Result<Option<EntryId>, PostgresError> {
+        let sql = "SELECT id FROM ledger_entry
+                   WHERE authorization_digest = $1 AND attempt = $2 AND state = $3";
+        let params: Params<'_> = &[&digest, &attempt, &code(State::Reserved)];
+        let row = self.postgres.query_opt("reserve", sql, params).await?;
+        row.map(|row| get(&row, 0, "reserve").map(EntryId::new))
+            .transpose()
+    }
+
+    /// The authorization for which the payer has used the claim's identifier, unless it was
+    /// released.
+    async fn taken(&self, claim: &Claim) -> Result<Option<PaymentStatus>, LedgerError> {
+        const OPERATION: &str = "payment_identifier";
+        let sql = "SELECT e.state, e.content, e.transaction_hash, a.payload, a.requirements
+                   FROM ledger_entry AS e LEFT JOIN ledger_answer AS a ON a.entry = e.id
+                   WHERE e.payer = $1 AND e.payment_id = $2";
+        let params: Params<'_> = &[&claim.key.payer.as_slice(), &claim.payment_id];
+        let Some(row) = self.postgres.query_opt(OPERATION, sql, params).await? else {
+            return Ok(None);
+        };
+        let content: Option<Vec<u8>> = get(&row, 1, OPERATION)?;
+        let transaction: Option<String> = get(&row, 2, OPERATION)?;
+        let payload: Option<String> = get(&row, 3, OPERATION)?;
+        let requirements: Option<String> = get(&row, 4, OPERATION)?;
+        let payment = payload
+            .zip(requirements)
+            .and_then(|(payload, requirements)| {
+                Payment::restore(payload.as_bytes(), requirements.as_bytes()).ok()
+            });
+        Ok(Some(PaymentStatus::IdentifierTaken {
+            transaction: match state(&row, 0, OPERATION)? {
+                State::Settled => Some(transaction.unwrap_or_default()),
+                _ => None,
+            },
+            key: payment.map(|payment| payment.key()),
+            same_request: content
+                .is_some_and(|content| claim.request.content_digest().as_slice() == content),
+        }))
+    }
+}
+
+/// Names one attempt to reserve.
+fn random() -> Result<[u8; 16], LedgerError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| LedgerError::Unavailable {
+        reason: format!("the system gives no random bytes: {error}"),
+    })?;
+    Ok(bytes)
+}

@@ -1,0 +1,215 @@
+//! The credit of payers, and what is missing of the newcomers' pool and of the shares of addresses.
+
+use std::net::IpAddr;
+
+use alloy_primitives::Address;
+use storage::postgres::{Postgres, get};
+
+use super::{Inner, Params, number};
+use crate::{
+    column::stored,
+    error::LedgerError,
+    spending::{Allowance, LATE_SECONDS, Missing, Spent},
+};
+
+/// The most that a cap or a sum may be, so that two of them fit into a number.
+const HIGHEST: u64 = 1 << 62;
+
+/// The name of the pool's row. No address is written so.
+const POOL: &str = "";
+
+/// Shares that are kept at most; beyond that, those are forgotten that were used longest ago.
+const MAX_SHARES: i64 = 8_192;
+
+/// Takes what newcomers have spent, row by row in the order of the lists: what a write that comes
+/// late, or of a clock that was set back a little, finds counted already comes back no second time,
+/// and a time that lies further ahead was never right and is taken back.
+///
+/// Its parameters are the time, names, amounts, capacities, what comes back in a second to the pool
+/// and to a share, and how far back a late write may lie.
+macro_rules! take_from_newcomers {
+    ($from:literal, $now:literal, $names:literal, $amounts:literal, $capacities:literal,
+     $pool:literal, $share:literal, $late:literal) => {
+        concat!(
+            "INSERT INTO ledger_newcomer AS n (name, missing, at)
+             SELECT s.name, least(s.amount, s.capacity), ",
+            $now,
+            " FROM ",
+            $from,
+            "unnest(",
+            $names,
+            "::text[], ",
+            $amounts,
+            "::bigint[], ",
+            $capacities,
+            "::bigint[]) AS s (name, amount, capacity)
+             WHERE s.amount > 0
+             ON CONFLICT (name) DO UPDATE SET
+                 at = CASE WHEN n.at - ",
+            $now,
+            " BETWEEN 0 AND ",
+            $late,
+            "::bigint THEN n.at ELSE ",
+            $now,
+            " END,
+                 missing = least(
+                     greatest(n.missing - greatest(",
+            $now,
+            " - n.at, 0)::numeric * CASE WHEN n.name = '' THEN ",
+            $pool,
+            "::bigint ELSE ",
+            $share,
+            "::bigint END, 0) + excluded.missing,
+                     (SELECT c.capacity FROM unnest(",
+            $names,
+            "::text[], ",
+            $capacities,
+            "::bigint[]) AS c (name, capacity) WHERE c.name = n.name)
+                 )::bigint"
+        )
+    };
+}
+pub(super) use take_from_newcomers;
+
+/// What was spent, as the parameters of a statement.
+pub(super) struct Spending {
+    pub(super) payer: i64,
+    pub(super) cap: i64,
+    pub(super) names: Vec<String>,
+    pub(super) amounts: Vec<i64>,
+    pub(super) capacities: Vec<i64>,
+    pub(super) pool_rate: i64,
+    pub(super) share_rate: i64,
+    pub(super) late: i64,
+}
+
+impl Inner {
+    /// The most credit of a payer.
+    pub(super) fn cap(&self) -> i64 {
+        stored(self.options.credit_cap_micro_usd.min(HIGHEST))
+    }
+
+    pub(super) fn spending(&self, spent: Spent) -> Spending {
+        let (pool, share) = (self.options.pool, self.options.address_share);
+        // The pool first: whoever takes from both locks them in one order.
+        let mut rows = vec![(POOL.to_owned(), spent.pool, pool)];
+        if let Some((address, micro_usd)) = spent.address {
+            rows.push((address.to_string(), micro_usd, share));
+        }
+        Spending {
+            payer: stored(spent.payer),
+            cap: self.cap(),
+            amounts: rows.iter().map(|(_, amount, _)| bounded(*amount)).collect(),
+            capacities: rows.iter().map(|row| bounded(row.2.capacity)).collect(),
+            names: rows.into_iter().map(|(name, ..)| name).collect(),
+            pool_rate: rate(pool),
+            share_rate: rate(share),
+            late: stored(LATE_SECONDS),
+        }
+    }
+
+    pub(super) async fn credit(&self, payer: Address) -> Result<u64, LedgerError> {
+        let sql = "SELECT micro_usd FROM ledger_credit WHERE payer = $1";
+        let credit = number_of(&self.postgres, "credit", sql, payer).await?;
+        // It may have been earned under a higher cap.
+        Ok(credit.min(self.options.credit_cap_micro_usd.min(HIGHEST)))
+    }
+
+    /// Takes what was spent from whoever pays for it.
+    pub(super) async fn debit(
+        &self,
+        payer: Address,
+        spent: Spent,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        const SQL: &str = concat!(
+            "WITH debited AS (
+                 UPDATE ledger_credit SET micro_usd = greatest(least(micro_usd, $3) - $2::bigint, 0)
+                 WHERE $2::bigint > 0 AND payer = $1
+             )",
+            take_from_newcomers!("", "$10::bigint", "$4", "$5", "$6", "$7", "$8", "$9"),
+        );
+        if spent == Spent::NOTHING {
+            return Ok(());
+        }
+        let s = self.spending(spent);
+        let params: Params<'_> = &[
+            &payer.as_slice(),
+            &s.payer,
+            &s.cap,
+            &s.names,
+            &s.amounts,
+            &s.capacities,
+            &s.pool_rate,
+            &s.share_rate,
+            &s.late,
+            &stored(now),
+        ];
+        Ok(self.postgres.query("debit", SQL, params).await.map(drop)?)
+    }
+
+    pub(super) async fn missing(&self, now: u64) -> Result<Missing, LedgerError> {
+        const OPERATION: &str = "missing";
+        let sql = "SELECT name, missing, at FROM ledger_newcomer";
+        let mut missing = Missing::default();
+        for row in self.postgres.query(OPERATION, sql, &[]).await? {
+            let name: &str = get(&row, 0, OPERATION)?;
+            let was_missing = number(&row, 1, OPERATION)?;
+            let at = number(&row, 2, OPERATION)?;
+            let left =
+                |allowance: Allowance| allowance.missing_after(now.saturating_sub(at), was_missing);
+            if name == POOL {
+                missing.pool = left(self.options.pool);
+            } else if let Ok(address) = name.parse::<IpAddr>()
+                && let micro_usd @ 1.. = left(self.options.address_share)
+            {
+                missing.addresses.push((address, micro_usd));
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Deletes the rows of what is full again, and the oldest of too many.
+    pub(super) async fn prune_newcomers(&self, now: u64) -> Result<(), LedgerError> {
+        let sql = "WITH dropped AS (
+                       DELETE FROM ledger_newcomer WHERE missing <= greatest($1 - at, 0)::numeric
+                           * CASE WHEN name = '' THEN $2::bigint ELSE $3::bigint END
+                   )
+                   DELETE FROM ledger_newcomer WHERE name IN (
+                       SELECT name FROM ledger_newcomer WHERE name <> '' ORDER BY at DESC OFFSET $4
+                   )";
+        let (pool, share) = (self.options.pool, self.options.address_share);
+        let params: Params<'_> = &[&stored(now), &rate(pool), &rate(share), &MAX_SHARES];
+        Ok(self.postgres.query("prune", sql, params).await.map(drop)?)
+    }
+}
+
+/// The sum of a payer's settled payments, in micro-USD.
+pub(crate) async fn paid(postgres: &Postgres, payer: Address) -> Result<u64, LedgerError> {
+    let sql = "SELECT paid FROM ledger_credit WHERE payer = $1";
+    number_of(postgres, "paid", sql, payer).await
+}
+
+async fn number_of(
+    postgres: &Postgres,
+    operation: &'static str,
+    sql: &str,
+    payer: Address,
+) -> Result<u64, LedgerError> {
+    let params: Params<'_> = &[&payer.as_slice()];
+    let row = postgres.query_opt(operation, sql, params).await?;
+    Ok(match row {
+        Some(row) => number(&row, 0, operation)?,
+        None => 0,
+    })
+}
+
+/// An amount of which the database can add two.
+fn bounded(micro_usd: u64) -> i64 {
+    stored(micro_usd).min(1 << 61)
+}
+
+/// What comes back in a second.
+fn rate(allowance: Allowance) -> i64 {
+    stored(allowance.per_second).min(1 << 24)
+}

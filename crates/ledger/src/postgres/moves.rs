@@ -1,0 +1,338 @@
+//! The moves of an entry: each one conditional statement, with all that is written along with it.
+
+use std::time::Duration;
+
+use storage::postgres::{PostgresError, get};
+
+use super::{
+    Inner, Params, code,
+    credit::{Spending, take_from_newcomers},
+    state,
+};
+use crate::{
+    answer::{PendingSettlement, StoredReceipt},
+    column::stored,
+    error::LedgerError,
+    journal::Resolution,
+    spending::Spent,
+    state::{EntryId, Transition},
+};
+
+/// How long a move waits before it is sent again, while the database cannot be reached or has cut
+/// the connection. What it records has happened, so it is worth more patience than a claim.
+const AGAIN_AFTER: [Duration; 4] = [
+    Duration::from_millis(100),
+    Duration::from_millis(400),
+    Duration::from_millis(1_500),
+    Duration::from_millis(3_000),
+];
+
+/// The statement that ends an entry as charged. What the caller needs to move it comes in between.
+macro_rules! end_charged {
+    ($owner:expr, $alive:expr) => {
+        concat!(
+            "WITH moved AS (
+                 UPDATE ledger_entry SET state = $3, open = 0, changed_at = greatest(changed_at, $6),
+                     transaction_hash = $7, receipt = $8
+                 WHERE id = $2 AND state BETWEEN $4 AND $5",
+            $owner,
+            $alive,
+            " RETURNING payer, least(amount, 4611686018427387904)::bigint AS earned
+             ), credited AS (
+                 INSERT INTO ledger_credit AS c (payer, micro_usd, paid)
+                 SELECT payer, least(earned, $9::bigint), earned FROM moved WHERE earned > 0
+                 ON CONFLICT (payer) DO UPDATE SET
+                     micro_usd = CASE WHEN c.micro_usd < $9
+                         THEN least(c.micro_usd + excluded.micro_usd, $9) ELSE c.micro_usd END,
+                     paid = least(c.paid, 4611686018427387904 - excluded.paid) + excluded.paid
+             )
+             SELECT FROM moved"
+        )
+    };
+}
+
+/// The statement that ends an entry as not charged.
+macro_rules! end_uncharged {
+    ($owner:expr, $alive:expr) => {
+        concat!(
+            "WITH moved AS (
+                 UPDATE ledger_entry SET state = $3, open = 0, changed_at = greatest(changed_at, $6),
+                     attempted = attempted OR answered, answered = false, payment_id = NULL, cause = $7
+                 WHERE id = $2 AND state BETWEEN $4 AND $5",
+            $owner,
+            $alive,
+            " RETURNING id, payer
+             ), dropped AS (
+                 DELETE FROM ledger_answer WHERE entry IN (SELECT id FROM moved)
+             ), debited AS (
+                 UPDATE ledger_credit SET micro_usd = greatest(least(micro_usd, $9::bigint) - $8::bigint, 0)
+                 WHERE $8::bigint > 0 AND payer IN (SELECT payer FROM moved)
+             ), taken AS (",
+            take_from_newcomers!(
+                "moved, ", "$6::bigint", "$10", "$11", "$12", "$13", "$14", "$15"
+            ),
+            ")
+             SELECT FROM moved"
+        )
+    };
+}
+
+impl Inner {
+    pub(super) async fn begin_settlement(
+        &self,
+        entry: EntryId,
+        settlement: &PendingSettlement,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        const SQL: &str = concat!(
+            "WITH moved AS (
+                 UPDATE ledger_entry SET state = $3, changed_at = greatest(changed_at, $6), private = $7,
+                     answered = true
+                 WHERE id = $2 AND state BETWEEN $4 AND $5 AND owner = $1 AND ",
+            alive!(),
+            " RETURNING id
+             )
+             INSERT INTO ledger_answer (entry, payload, requirements, status, headers, body_digest, body)
+             SELECT id, $8, $9, $10, $11, $12, $13 FROM moved RETURNING entry"
+        );
+        let answer = &settlement.answer;
+        let headers = serde_json::to_string(answer.headers()).map_err(|_| LedgerError::Query {
+            operation: "begin_settlement",
+            sqlstate: None,
+        })?;
+        let status = i16::try_from(answer.status()).unwrap_or(i16::MAX);
+        let (payload, requirements) = (
+            settlement.payment.payload().raw(),
+            settlement.payment.requirements_json(),
+        );
+        let digest = answer.body_digest();
+        let params: [&(dyn storage::postgres::ToSql + Sync); 7] = [
+            &settlement.private,
+            &payload,
+            &requirements,
+            &status,
+            &headers,
+            &digest.as_slice(),
+            &&answer.body()[..],
+        ];
+        self.advance(entry, Transition::BeginSettlement, SQL, now, &params)
+            .await
+    }
+
+    /// Records that the payer was charged; the payer earns the amount.
+    pub(super) async fn end_charged(
+        &self,
+        entry: EntryId,
+        transition: Transition,
+        receipt: &StoredReceipt,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        const SETTLE: &str = end_charged!(" AND owner = $1 AND ", alive!());
+        const RESOLVE: &str = end_charged!("", " AND $1::bigint IS NOT NULL");
+        let sql = match transition {
+            Transition::ResolveSettled => RESOLVE,
+            _ => SETTLE,
+        };
+        let cap = self.cap();
+        let params: Params<'_> = &[&receipt.transaction, &receipt.header, &cap];
+        self.advance(entry, transition, sql, now, params).await
+    }
+
+    /// Records that the payer was not charged, drops the answer, and takes what was spent.
+    pub(super) async fn end_uncharged(
+        &self,
+        entry: EntryId,
+        transition: Transition,
+        reason: &str,
+        spent: Spent,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        const RELEASE: &str = end_uncharged!(" AND owner = $1 AND ", alive!());
+        const RESOLVE: &str = end_uncharged!("", " AND $1::bigint IS NOT NULL");
+        let sql = match transition {
+            Transition::ResolveReleased => RESOLVE,
+            _ => RELEASE,
+        };
+        let Spending {
+            payer,
+            cap,
+            names,
+            amounts,
+            capacities,
+            pool_rate,
+            share_rate,
+            late,
+        } = self.spending(spent);
+        let params: Params<'_> = &[
+            &reason,
+            &payer,
+            &cap,
+            &names,
+            &amounts,
+            &capacities,
+            &pool_rate,
+            &share_rate,
+            &late,
+        ];
+        self.advance(entry, transition, sql, now, params).await
+    }
+
+    pub(super) async fn resolve(
+        &self,
+        entry: EntryId,
+        resolution: &Resolution,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        match resolution {
+            Resolution::Settled(receipt) => {
+                let transition = Transition::ResolveSettled;
+                self.end_charged(entry, transition, receipt, now).await
+            }
+            Resolution::Released { reason } => {
+                let transition = Transition::ResolveReleased;
+                self.end_uncharged(entry, transition, reason, Spent::NOTHING, now)
+                    .await
+            }
+        }
+    }
+
+    pub(super) async fn mark_unknown(
+        &self,
+        entry: EntryId,
+        transaction: Option<&str>,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        const SQL: &str = concat!(
+            "UPDATE ledger_entry SET state = $3, open = 2, cause = $8,
+                 changed_at = CASE WHEN state = $3 THEN changed_at ELSE greatest(changed_at, $6) END,
+                 transaction_hash = coalesce($7, transaction_hash)
+             WHERE id = $2 AND state BETWEEN $4 AND $5 AND owner = $1 AND ",
+            alive!(),
+            " RETURNING id"
+        );
+        let params: Params<'_> = &[&transaction, &cause];
+        self.advance(entry, Transition::MarkUnknown, SQL, now, params)
+            .await
+    }
+
+    pub(super) async fn mark_undecidable(
+        &self,
+        entry: EntryId,
+        cause: &str,
+        now: u64,
+    ) -> Result<(), LedgerError> {
+        const SQL: &str = concat!(
+            "UPDATE ledger_entry SET state = $3, open = 3, cause = $7,
+                 changed_at = greatest(changed_at, $6)
+             WHERE id = $2 AND state BETWEEN $4 AND $5 AND owner = $1 AND ",
+            alive!(),
+            " RETURNING id"
+        );
+        self.advance(entry, Transition::MarkUndecidable, SQL, now, &[&cause])
+            .await
+    }
+
+    /// Runs a conditional statement until its outcome is known, and says what stood in its way if
+    /// it has moved nothing. Its first parameters are the instance, the entry, the new state, the
+    /// first and the last state from which the move is allowed, and the time; it returns a row when
+    /// it has moved the entry.
+    async fn advance(
+        &self,
+        entry: EntryId,
+        transition: Transition,
+        sql: &str,
+        now: u64,
+        params: Params<'_>,
+    ) -> Result<(), LedgerError> {
+        let instance = self.instance.id();
+        let (number, now) = (entry.number(), stored(now));
+        let (first, last) = (
+            code(*transition.from().start()),
+            code(*transition.from().end()),
+        );
+        let to = code(transition.to());
+        let common: Params<'_> = &[&instance, &number, &to, &first, &last, &now];
+        let all = [common, params].concat();
+        let mut waits = AGAIN_AFTER.iter();
+        // Whether an earlier try may have moved the entry.
+        let mut interrupted = false;
+        loop {
+            let outcome = match self
+                .postgres
+                .query_opt(transition.as_str(), sql, &all)
+                .await
+            {
+                Ok(Some(_)) => {
+                    self.working().remove(&number);
+                    return Ok(());
+                }
+                Ok(None) => match self.why_not(entry, transition, instance).await {
+                    // The only other way there is this move of this entry.
+                    Ok(LedgerError::WrongState { observed, .. })
+                        if interrupted && observed == transition.to() =>
+                    {
+                        return Ok(());
+                    }
+                    Ok(refusal) => return Err(refusal),
+                    Err(error) => error,
+                },
+                Err(error) => error,
+            };
+            interrupted |= matches!(outcome, PostgresError::Interrupted { .. });
+            let may_pass = matches!(
+                outcome,
+                PostgresError::Interrupted { .. } | PostgresError::Unavailable { .. }
+            );
+            match waits.next() {
+                Some(wait) if may_pass => tokio::time::sleep(*wait).await,
+                _ if interrupted => {
+                    return Err(LedgerError::Interrupted {
+                        operation: transition.as_str(),
+                    });
+                }
+                _ => return Err(outcome.into()),
+            }
+        }
+    }
+
+    /// Why a move found nothing to move.
+    async fn why_not(
+        &self,
+        entry: EntryId,
+        transition: Transition,
+        instance: i64,
+    ) -> Result<LedgerError, PostgresError> {
+        const SQL: &str = concat!(
+            "SELECT (SELECT state FROM ledger_entry WHERE id = $2), ",
+            alive!()
+        );
+        let operation = transition.as_str();
+        let params: Params<'_> = &[&instance, &entry.number()];
+        let row = self.postgres.query_one(operation, SQL, params).await?;
+        if get::<Option<i16>>(&row, 0, operation)?.is_none() {
+            return Ok(LedgerError::NoSuchEntry { entry });
+        }
+        let observed = self.with_note(entry, state(&row, 0, operation)?);
+        let expected = transition.from();
+        Ok(if !expected.contains(&observed) {
+            LedgerError::WrongState {
+                entry,
+                transition,
+                expected,
+                observed,
+            }
+        } else if get(&row, 1, operation)? {
+            LedgerError::TakenOver { entry }
+        } else {
+            LedgerError::LeaseLost
+        })
+    }
+
+    /// Whether an instance has its lease.
+    pub(super) async fn is_alive(&self, instance: i64) -> Result<bool, PostgresError> {
+        const SQL: &str = concat!("SELECT ", alive!());
+        let row = self.postgres.query_one("lease", SQL, &[&instance]).await?;
+        get(&row, 0, "lease")
+    }
+}

@@ -1,0 +1,212 @@
+//! Entries that are not decided: closing those whose call is gone, listing and counting the others.
+
+use std::sync::atomic::Ordering;
+
+use alloy_primitives::{Address, U256};
+use storage::postgres::{PostgresError, Row, get};
+
+use super::{Inner, Params, bytes, code, damaged, number};
+use crate::{
+    column::stored,
+    error::LedgerError,
+    journal::{OpenCounts, Recovery, Undecided},
+    state::{EntryId, State},
+};
+
+/// Entries that one statement closes.
+const SWEEP_BATCH: i64 = 256;
+
+/// Statements of one look for abandoned entries.
+const SWEEP_BATCHES: u32 = 64;
+
+/// Which of this instance's entries a sweep closes; those of instances that live no more it closes
+/// in any case.
+#[derive(Clone, Debug)]
+pub(super) struct Sweep {
+    pub(super) cause: &'static str,
+    /// Entries that have a live call.
+    pub(super) owned: Vec<i64>,
+    /// The last change of those that are given up.
+    pub(super) untouched_since: u64,
+}
+
+impl Inner {
+    /// Closes entries in flight, in batches: what has not come to settlement is released, the rest
+    /// becomes unknown and is this instance's to look after. An entry that another instance holds
+    /// locked at this moment is left for the next look.
+    pub(super) async fn sweep(&self, sweep: &Sweep, now: u64) -> Result<Recovery, LedgerError> {
+        let mut total = Recovery::default();
+        let mut after = self.abandon_after.load(Ordering::Relaxed);
+        for _ in 0..SWEEP_BATCHES {
+            let closed = self.close_batch(sweep, after, now).await?;
+            total.released = total.released.saturating_add(closed.recovery.released);
+            total.unknown = total.unknown.saturating_add(closed.recovery.unknown);
+            after = closed.last.unwrap_or(0);
+            if after == 0 {
+                break;
+            }
+        }
+        self.abandon_after.store(after, Ordering::Relaxed);
+        Ok(total)
+    }
+
+    async fn close_batch(
+        &self,
+        sweep: &Sweep,
+        after: i64,
+        now: u64,
+    ) -> Result<Closed, PostgresError> {
+        const SQL: &str = concat!(
+            "WITH looked_at AS (
+                 SELECT id, state, owner, changed_at FROM ledger_entry
+                 WHERE open = 1 AND id > $2 AND ",
+            alive!(),
+            " ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
+             ), closed AS (
+                 UPDATE ledger_entry AS e SET
+                     state = CASE WHEN e.state = $4 THEN $5::smallint ELSE $6::smallint END,
+                     open = CASE WHEN e.state = $4 THEN 2 ELSE 0 END,
+                     payment_id = CASE WHEN e.state = $4 THEN e.payment_id END,
+                     owner = $1, cause = $7, changed_at = greatest(e.changed_at, $8)
+                 FROM looked_at WHERE e.id = looked_at.id AND (
+                     (looked_at.owner = $1 AND looked_at.changed_at <= $9
+                         AND NOT looked_at.id = ANY ($10::bigint[]))
+                     OR NOT EXISTS (SELECT FROM instance AS i
+                         WHERE i.id = looked_at.owner AND i.lease_until > clock_timestamp())
+                 )
+                 RETURNING e.id, e.state
+             )
+             SELECT (SELECT count(*) FROM closed WHERE state = $6), (SELECT count(*) FROM closed WHERE state = $5),
+                 (SELECT max(id) FROM looked_at), (SELECT count(*) FROM looked_at),
+                 ARRAY(SELECT id FROM closed)"
+        );
+        const OPERATION: &str = "abandon";
+        let params: Params<'_> = &[
+            &self.instance.id(),
+            &after,
+            &SWEEP_BATCH,
+            &code(State::Settling),
+            &code(State::Unknown),
+            &code(State::Released),
+            &sweep.cause,
+            &stored(now),
+            &stored(sweep.untouched_since),
+            &sweep.owned,
+        ];
+        let row = self.postgres.query_one(OPERATION, SQL, params).await?;
+        let looked_at: i64 = get(&row, 3, OPERATION)?;
+        let closed: Vec<i64> = get(&row, 4, OPERATION)?;
+        self.working().retain(|entry| !closed.contains(entry));
+        let last: Option<i64> = get(&row, 2, OPERATION)?;
+        Ok(Closed {
+            recovery: Recovery {
+                released: number(&row, 0, OPERATION)?,
+                unknown: number(&row, 1, OPERATION)?,
+            },
+            last: last.filter(|_| looked_at == SWEEP_BATCH),
+        })
+    }
+
+    /// The unknown entries after `after` that are this instance's, or become it because the
+    /// instance that had them lives no more. Those that another instance is taking are passed over.
+    pub(super) async fn undecided(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        const SQL: &str = concat!(
+            "WITH mine AS (
+                 UPDATE ledger_entry SET owner = $1 WHERE id IN (
+                     SELECT id FROM ledger_entry
+                     WHERE open = 2 AND id > $2 AND ",
+            alive!(),
+            " AND (owner = $1 OR NOT EXISTS (SELECT FROM instance AS i
+                         WHERE i.id = ledger_entry.owner AND i.lease_until > clock_timestamp()))
+                     ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
+                 ) RETURNING *
+             )
+             SELECT e.id, a.payload, a.requirements, e.transaction_hash, e.changed_at, e.cause,
+                 e.amount::text, e.payer, e.method, e.path
+             FROM mine AS e JOIN ledger_answer AS a ON a.entry = e.id ORDER BY e.id"
+        );
+        let after = after.map_or(0, EntryId::number);
+        let params: Params<'_> = &[&self.instance.id(), &after, &i64::from(limit)];
+        self.listed("undecided", SQL, params).await
+    }
+
+    /// The undecidable entries after `after`.
+    pub(super) async fn undecidable(
+        &self,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        let sql =
+            "SELECT e.id, a.payload, a.requirements, e.transaction_hash, e.changed_at, e.cause,
+                       e.amount::text, e.payer, e.method, e.path
+                   FROM ledger_entry AS e JOIN ledger_answer AS a ON a.entry = e.id
+                   WHERE e.open = 3 AND e.id > $1 ORDER BY e.id LIMIT $2";
+        let after = after.map_or(0, EntryId::number);
+        let params: Params<'_> = &[&after, &i64::from(limit)];
+        self.listed("undecidable", sql, params).await
+    }
+
+    async fn listed(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Undecided>, LedgerError> {
+        let rows = self.postgres.query(operation, sql, params).await?;
+        let read = |row: &Row| {
+            let amount: &str = get(row, 6, operation)?;
+            Ok(Undecided {
+                entry: EntryId::new(get(row, 0, operation)?),
+                payload_json: get(row, 1, operation)?,
+                requirements_json: get(row, 2, operation)?,
+                transaction: get(row, 3, operation)?,
+                since: number(row, 4, operation)?,
+                cause: get(row, 5, operation)?,
+                amount: U256::from_str_radix(amount, 10)
+                    .map_err(|_| damaged(operation, "an amount is no number"))?,
+                payer: Address::from(bytes::<20>(row, 7, operation)?),
+                method: get(row, 8, operation)?,
+                path: get(row, 9, operation)?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// Counts open entries, and reads what the tables take on disk.
+    pub(super) async fn open_counts(&self) -> Result<OpenCounts, LedgerError> {
+        const OPERATION: &str = "open_counts";
+        let sql = "SELECT count(*) FILTER (WHERE open = 1), count(*) FILTER (WHERE open = 2),
+                       count(*) FILTER (WHERE open = 3), min(changed_at) FILTER (WHERE open = 2),
+                       (SELECT sum(pg_total_relation_size(t::regclass))::bigint FROM
+                        unnest(ARRAY['ledger_entry', 'ledger_answer', 'ledger_credit', 'ledger_newcomer']) AS t)
+                   FROM ledger_entry WHERE open <> 0";
+        let row = self.postgres.query_one(OPERATION, sql, &[]).await?;
+        let oldest: Option<i64> = get(&row, 3, OPERATION)?;
+        let size = number(&row, 4, OPERATION)?;
+        self.size_bytes.store(size, Ordering::Relaxed);
+        Ok(OpenCounts {
+            in_flight: number(&row, 0, OPERATION)?,
+            unknown: number(&row, 1, OPERATION)?,
+            undecidable: number(&row, 2, OPERATION)?,
+            oldest_unknown: oldest.map(|at| u64::try_from(at).unwrap_or_default()),
+        })
+    }
+
+    /// Makes sure that a durable write works.
+    pub(super) async fn probe(&self) -> Result<(), LedgerError> {
+        let sql = "INSERT INTO ledger_probe (instance, at) VALUES ($1, clock_timestamp())
+                   ON CONFLICT (instance) DO UPDATE SET at = excluded.at";
+        let params: Params<'_> = &[&self.instance.id()];
+        Ok(self.postgres.query("probe", sql, params).await.map(drop)?)
+    }
+}
+
+/// What one statement has closed, and the entry after which to go on.
+struct Closed {
+    recovery: Recovery,
+    last: Option<i64>,
+}

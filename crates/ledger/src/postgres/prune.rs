@@ -1,0 +1,90 @@
+//! Deleting what is no longer needed.
+
+use std::sync::atomic::Ordering;
+
+use storage::postgres::{PostgresError, Row, get};
+
+use super::{Inner, Params, number, state};
+use crate::{
+    error::LedgerError,
+    journal::Pruned,
+    retention::{Aged, Due},
+};
+
+/// Entries that one call looks at.
+const BATCH: i64 = 128;
+
+/// Batches of one run. The next one goes on where it has stopped.
+const BATCHES_OF_A_RUN: i64 = 64;
+
+const OPERATION: &str = "prune";
+
+impl Inner {
+    /// Looks at the next batch. Entries lie in the order of their numbers and not of their times: a
+    /// clock may have been wrong, so all of them are looked at in turn. Instances that prune at the
+    /// same time delete the same rows once.
+    pub(super) async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
+        let after = self.prune_after.load(Ordering::Relaxed);
+        let batches = self.prune_batches.load(Ordering::Relaxed);
+        if batches == 0 {
+            self.prune_newcomers(now).await?;
+        }
+        let sql = "SELECT id, state, valid_before, changed_at, attempted, private, answered
+                   FROM ledger_entry WHERE id > $1 ORDER BY id LIMIT $2";
+        let params: Params<'_> = &[&after, &BATCH];
+        let rows = self.postgres.query(OPERATION, sql, params).await?;
+        let (mut entries, mut answers) = (Vec::new(), Vec::new());
+        let mut last = 0;
+        for row in &rows {
+            last = get(row, 0, OPERATION)?;
+            match aged(row)?.due(&self.options, now) {
+                Due::Entry => entries.push(last),
+                Due::Answer if get(row, 6, OPERATION)? => answers.push(last),
+                Due::Answer | Due::Nothing => {}
+            }
+        }
+        let pruned = self.delete(&entries, &answers).await?;
+        let is_end = i64::try_from(rows.len()) != Ok(BATCH);
+        let batches = batches.saturating_add(1);
+        let more = !is_end && batches < BATCHES_OF_A_RUN;
+        self.prune_after
+            .store(if is_end { 0 } else { last }, Ordering::Relaxed);
+        self.prune_batches
+            .store(if more { batches } else { 0 }, Ordering::Relaxed);
+        Ok(Pruned { more, ..pruned })
+    }
+
+    /// Deletes entries with their answers, and the answers of other entries. A number is never used
+    /// again and a decided entry is never moved, so what was due when it was read is due now.
+    async fn delete(&self, entries: &[i64], answers: &[i64]) -> Result<Pruned, PostgresError> {
+        if entries.is_empty() && answers.is_empty() {
+            return Ok(Pruned::default());
+        }
+        let sql = "WITH gone AS (
+                       DELETE FROM ledger_entry WHERE id = ANY ($1::bigint[]) RETURNING id
+                   ), bare AS (
+                       UPDATE ledger_entry SET answered = false, receipt = NULL
+                       WHERE id = ANY ($2::bigint[]) AND answered RETURNING id
+                   ), dropped AS (
+                       DELETE FROM ledger_answer WHERE entry IN (SELECT id FROM gone UNION ALL SELECT id FROM bare)
+                   )
+                   SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM bare)";
+        let params: Params<'_> = &[&entries, &answers];
+        let row = self.postgres.query_one(OPERATION, sql, params).await?;
+        Ok(Pruned {
+            entries: number(&row, 0, OPERATION)?,
+            answers: number(&row, 1, OPERATION)?,
+            more: false,
+        })
+    }
+}
+
+fn aged(row: &Row) -> Result<Aged, PostgresError> {
+    Ok(Aged {
+        state: state(row, 1, OPERATION)?,
+        valid_before: number(row, 2, OPERATION)?,
+        changed_at: number(row, 3, OPERATION)?,
+        attempted: get(row, 4, OPERATION)?,
+        private: get(row, 5, OPERATION)?,
+    })
+}

@@ -1,0 +1,49 @@
+//! How long entries and their answers are kept.
+
+use crate::{options::Options, state::State};
+
+/// The part of an entry that decides whether it is still needed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Aged {
+    pub(crate) state: State,
+    pub(crate) valid_before: u64,
+    pub(crate) changed_at: u64,
+    /// It came to a settlement, so others may have seen the authorization.
+    pub(crate) attempted: bool,
+    pub(crate) private: bool,
+}
+
+/// What is past its retention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Nothing,
+    /// The answer, if it is still there.
+    Answer,
+    /// The whole entry.
+    Entry,
+}
+
+impl Aged {
+    pub(crate) fn due(&self, options: &Options, now: u64) -> Due {
+        let answers = options.retention_seconds;
+        let entries = match self.state {
+            State::Settled => options.entry_retention_seconds.max(answers),
+            // Its payer is told to sign anew only when it is known to be void.
+            State::Released if self.attempted => options.entry_retention_seconds.max(answers),
+            State::Released => answers,
+            _ => return Due::Nothing,
+        };
+        if self.valid_before <= now && self.is_past(entries, now) {
+            Due::Entry
+        } else if self.is_past(options.answer_retention(self.private), now) {
+            Due::Answer
+        } else {
+            Due::Nothing
+        }
+    }
+
+    /// Whether the last change is at least so long ago.
+    fn is_past(&self, retention_seconds: u64, now: u64) -> bool {
+        self.changed_at.saturating_add(retention_seconds) <= now
+    }
+}

@@ -1,0 +1,209 @@
+//! The pool, and statements on its connections.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
+use tokio::time::timeout;
+use tokio_postgres::{Row, types::ToSql};
+
+use super::{Address, PostgresError, tls};
+
+/// How often a statement is sent again that the database has undone in favour of another one.
+const UNDONE_MOST: u32 = 3;
+
+/// How a [`Postgres`] is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PostgresOptions {
+    /// The most connections.
+    pub connections: usize,
+    /// How long a statement waits for a connection, made or given back.
+    pub wait: Duration,
+    /// How long a statement may take. Beyond it the connection is closed, and the statement may
+    /// have taken effect.
+    pub statement: Duration,
+}
+
+impl Default for PostgresOptions {
+    /// 16 connections, two seconds for one, five for a statement.
+    fn default() -> Self {
+        Self {
+            connections: 16,
+            wait: Duration::from_secs(2),
+            statement: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A database, and the pool of connections to it. Cheap to clone; clones share the pool.
+#[derive(Clone)]
+pub struct Postgres {
+    pool: Pool,
+    address: Arc<Address>,
+    statement: Duration,
+}
+
+impl Postgres {
+    /// A pool for the database at `address`. Connects to nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Unavailable`](PostgresError::Unavailable) when the system's certificates cannot be read.
+    pub fn new(address: Address, options: PostgresOptions) -> Result<Self, PostgresError> {
+        let mut config = address.config().clone();
+        if config.get_application_name().is_none() {
+            config.application_name("svc");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(options.wait);
+        }
+        // Of several hosts, the one that takes writes.
+        config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);
+        config.tcp_user_timeout(options.statement);
+        let recycling = ManagerConfig {
+            recycling_method: RecyclingMethod::Fast,
+        };
+        let manager = Manager::from_config(config, tls::connector()?, recycling);
+        let pool = Pool::builder(manager)
+            .max_size(options.connections)
+            .timeouts(Timeouts {
+                wait: Some(options.wait),
+                create: Some(options.wait),
+                recycle: Some(options.wait),
+            })
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| PostgresError::Unavailable {
+                reason: error.to_string(),
+            })?;
+        Ok(Self {
+            pool,
+            address: Arc::new(address),
+            statement: options.statement,
+        })
+    }
+
+    /// The address, without user and password when printed.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Refuses a database whose settings let a commit be lost that was reported as done.
+    ///
+    /// # Errors
+    ///
+    /// [`NotDurable`](PostgresError::NotDurable), and what any statement may end in.
+    pub async fn check_durability(&self) -> Result<(), PostgresError> {
+        for (setting, sql) in [
+            ("fsync", "SELECT current_setting('fsync')"),
+            (
+                "full_page_writes",
+                "SELECT current_setting('full_page_writes')",
+            ),
+            (
+                "synchronous_commit",
+                "SELECT current_setting('synchronous_commit')",
+            ),
+        ] {
+            let row = self.query_one("check_durability", sql, &[]).await?;
+            let observed: String = get(&row, 0, "check_durability")?;
+            if observed == "off" {
+                return Err(PostgresError::NotDurable { setting, observed });
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one statement; the rows that it returns.
+    ///
+    /// # Errors
+    ///
+    /// Every [`PostgresError`] that its documentation describes for statements.
+    pub async fn query(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, PostgresError> {
+        let mut undone = 0;
+        loop {
+            let client = self.client().await?;
+            let statement = async {
+                let prepared = client.prepare_cached(sql).await?;
+                client.query(&prepared, params).await
+            };
+            match timeout(self.statement, statement).await {
+                Ok(Ok(rows)) => return Ok(rows),
+                Ok(Err(error)) if PostgresError::is_undone(&error) && undone < UNDONE_MOST => {
+                    undone += 1;
+                }
+                Ok(Err(error)) => return Err(PostgresError::of_statement(&error, operation)),
+                Err(_elapsed) => {
+                    // Whatever still comes over this connection belongs to nobody.
+                    drop(Object::take(client));
+                    return Err(PostgresError::Interrupted { operation });
+                }
+            }
+        }
+    }
+
+    /// Runs one statement that returns at most one row.
+    ///
+    /// # Errors
+    ///
+    /// As [`query`](Self::query).
+    pub async fn query_opt(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Option<Row>, PostgresError> {
+        Ok(self.query(operation, sql, params).await?.into_iter().next())
+    }
+
+    /// Runs one statement that returns a row.
+    ///
+    /// # Errors
+    ///
+    /// As [`query`](Self::query), and [`Damaged`](PostgresError::Damaged) when there is none.
+    pub async fn query_one(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, PostgresError> {
+        let row = self.query_opt(operation, sql, params).await?;
+        row.ok_or_else(|| PostgresError::Damaged {
+            operation,
+            reason: "a row was expected".to_owned(),
+        })
+    }
+
+    pub(super) async fn client(&self) -> Result<Object, PostgresError> {
+        let client = self.pool.get().await;
+        client.map_err(|error| PostgresError::of_connection(&error))
+    }
+}
+
+/// The value of a column.
+///
+/// # Errors
+///
+/// [`Damaged`](PostgresError::Damaged) when it is missing or of another type.
+pub fn get<'r, T: tokio_postgres::types::FromSql<'r>>(
+    row: &'r Row,
+    column: usize,
+    operation: &'static str,
+) -> Result<T, PostgresError> {
+    row.try_get(column)
+        .map_err(|error| PostgresError::of_column(&error, operation))
+}
+
+impl fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Postgres")
+            .field("address", &self.address)
+            .field("pool", &self.pool.status())
+            .finish_non_exhaustive()
+    }
+}
