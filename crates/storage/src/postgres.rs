@@ -18,6 +18,7 @@ mod instance;
 mod migrate;
 mod pool;
 mod tls;
+mod transaction;
 
 pub use address::Address;
 pub use error::PostgresError;
@@ -25,3 +26,4 @@ pub use instance::Instance;
 pub use migrate::{Component, Migration};
 pub use pool::{Postgres, PostgresOptions, get};
 pub use tokio_postgres::{Row, types::ToSql};
+pub use transaction::{Transaction, Work};

@@ -1,11 +1,13 @@
 //! The port to the durable records.
 
 mod memory;
+mod postgres;
 mod sqlite;
 
 use std::pin::Pin;
 
 pub use self::memory::MemoryStore;
+pub use self::postgres::PostgresStore;
 pub use self::sqlite::SqliteStore;
 use crate::{Lane, Record, StoreError};
 

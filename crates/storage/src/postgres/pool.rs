@@ -179,6 +179,10 @@ impl Postgres {
         })
     }
 
+    pub(super) fn statement_time(&self) -> Duration {
+        self.statement
+    }
+
     pub(super) async fn client(&self) -> Result<Object, PostgresError> {
         let client = self.pool.get().await;
         client.map_err(|error| PostgresError::of_connection(&error))

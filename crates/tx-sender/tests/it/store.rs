@@ -253,3 +253,77 @@ mod in_sqlite {
         assert_eq!(take(&three, "one", NOW).await, Some(fence));
     }
 }
+
+/// On the database that `TEST_POSTGRES_URL` names; without it there is nothing to run on.
+mod in_postgres {
+    use std::hash::{BuildHasher as _, RandomState};
+
+    use storage::postgres::{Postgres, PostgresOptions};
+
+    use super::*;
+
+    fn open(url: &str) -> Postgres {
+        Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap()
+    }
+
+    async fn stores<const N: usize>() -> Option<[Arc<dyn Store>; N]> {
+        let url = std::env::var("TEST_POSTGRES_URL").ok()?;
+        let name = format!("sender_{:x}", RandomState::new().hash_one(0));
+        let create = format!("CREATE SCHEMA {name}");
+        open(&url).query("create", &create, &[]).await.unwrap();
+        let separator = if url.contains('?') { '&' } else { '?' };
+        let url = format!("{url}{separator}options=-csearch_path%3D{name}");
+        let mut stores: Vec<Arc<dyn Store>> = Vec::new();
+        for _ in 0..N {
+            let store = tx_sender::PostgresStore::open(open(&url), "settlement").await;
+            stores.push(Arc::new(store.unwrap()));
+        }
+        stores.try_into().ok()
+    }
+
+    macro_rules! conforms {
+        ($($rule:ident),*) => {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $rule() {
+                    if let Some([store]) = stores().await {
+                        super::$rule(&*store).await;
+                    }
+                }
+            )*
+        };
+    }
+
+    conforms!(
+        a_key_has_one_record,
+        a_write_is_conditional_on_the_revision,
+        a_nonce_has_one_record,
+        a_lane_has_one_holder_and_a_later_one_a_higher_token,
+        final_records_are_pruned_and_open_ones_are_not
+    );
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn claims_race() {
+        if let Some([store]) = stores().await {
+            super::claims_race(store).await;
+        }
+    }
+
+    /// Two handles act as two processes on the database.
+    #[tokio::test]
+    async fn the_database_is_shared() {
+        let Some([one, two]) = stores().await else {
+            return;
+        };
+        let fence = take(&*one, "one", NOW).await.unwrap();
+        assert_eq!(take(&*two, "two", NOW).await, None);
+        let read = two.insert(record("a")).await.unwrap();
+        let written = one
+            .write(fence, vec![read.claim(1).unwrap()])
+            .await
+            .unwrap();
+        assert_eq!(two.get("a").await.unwrap().as_ref(), Some(&written[0]));
+        assert_eq!(two.live(LANE).await.unwrap(), written);
+        assert_eq!(take(&*two, "one", NOW).await, Some(fence));
+    }
+}

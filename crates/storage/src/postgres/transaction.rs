@@ -1,0 +1,153 @@
+//! Changes that need several statements.
+
+use std::{
+    pin::Pin,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use deadpool_postgres::Object;
+use tokio::time::timeout;
+use tokio_postgres::{IsolationLevel, Row, types::ToSql};
+
+use super::{Postgres, PostgresError};
+
+/// How often a transaction is run again that the database has undone in favour of another one.
+const UNDONE_MOST: u32 = 20;
+
+/// What a transaction does, as a pending answer.
+pub type Work<'t, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 't>>;
+
+/// A running transaction.
+///
+/// A transaction in which a statement has failed is never committed: the database would answer the
+/// `COMMIT` with a rollback, and the driver would call that a success.
+#[derive(Debug)]
+pub struct Transaction<'c> {
+    inner: deadpool_postgres::Transaction<'c>,
+    operation: &'static str,
+    failed: AtomicBool,
+    undone: AtomicBool,
+}
+
+impl Transaction<'_> {
+    /// Runs a statement; the rows that it returns.
+    ///
+    /// # Errors
+    ///
+    /// Every [`PostgresError`] that its documentation describes for statements.
+    pub async fn query(
+        &self,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, PostgresError> {
+        let statement = async {
+            let prepared = self.inner.prepare_cached(sql).await?;
+            self.inner.query(&prepared, params).await
+        };
+        statement.await.map_err(|error| {
+            self.failed.store(true, Ordering::Relaxed);
+            if PostgresError::is_undone(&error) {
+                self.undone.store(true, Ordering::Relaxed);
+            }
+            PostgresError::of_statement(&error, self.operation)
+        })
+    }
+
+    /// Runs a statement that returns at most one row.
+    ///
+    /// # Errors
+    ///
+    /// As [`query`](Self::query).
+    pub async fn query_opt(
+        &self,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Option<Row>, PostgresError> {
+        Ok(self.query(sql, params).await?.into_iter().next())
+    }
+}
+
+/// How one run of a transaction has ended.
+enum Ended<T, E> {
+    Done(T),
+    Refused(E),
+    Undone,
+}
+
+impl Postgres {
+    /// Runs `work` in a serializable transaction: as if no other ran at the same time. It commits
+    /// when `work` answers `Ok`, and undoes everything otherwise. Where the database undoes it in
+    /// favour of another one, `work` runs again, so it must change nothing but the database.
+    ///
+    /// # Errors
+    ///
+    /// The error of `work`, and every [`PostgresError`] of a statement.
+    /// [`Interrupted`](PostgresError::Interrupted) when the connection is lost during the commit.
+    pub async fn transaction<T, E, W>(&self, operation: &'static str, work: W) -> Result<T, E>
+    where
+        E: From<PostgresError>,
+        W: for<'t> Fn(&'t Transaction<'_>) -> Work<'t, T, E>,
+    {
+        let mut undone = 0;
+        loop {
+            let mut client = self.client().await?;
+            let once = run_once(&mut client, operation, &work);
+            match timeout(self.statement_time(), once).await {
+                Ok(Ok(Ended::Done(value))) => return Ok(value),
+                Ok(Ok(Ended::Refused(error))) => return Err(error),
+                Ok(Ok(Ended::Undone)) if undone < UNDONE_MOST => undone += 1,
+                Ok(Ok(Ended::Undone)) => {
+                    return Err(PostgresError::Query {
+                        operation,
+                        sqlstate: Some("40001".to_owned()),
+                    }
+                    .into());
+                }
+                Ok(Err(error)) => return Err(error.into()),
+                Err(_elapsed) => {
+                    // Whatever still comes over this connection belongs to nobody.
+                    drop(Object::take(client));
+                    return Err(PostgresError::Interrupted { operation }.into());
+                }
+            }
+        }
+    }
+}
+
+async fn run_once<T, E, W>(
+    client: &mut Object,
+    operation: &'static str,
+    work: &W,
+) -> Result<Ended<T, E>, PostgresError>
+where
+    W: for<'t> Fn(&'t Transaction<'_>) -> Work<'t, T, E>,
+{
+    let begun = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::Serializable)
+        .start()
+        .await;
+    let transaction = Transaction {
+        inner: begun.map_err(|error| PostgresError::of_statement(&error, operation))?,
+        operation,
+        failed: AtomicBool::new(false),
+        undone: AtomicBool::new(false),
+    };
+    let outcome = work(&transaction).await;
+    if transaction.undone.load(Ordering::Relaxed) {
+        return Ok(Ended::Undone);
+    }
+    let failed = transaction.failed.load(Ordering::Relaxed);
+    match outcome {
+        Err(error) => Ok(Ended::Refused(error)),
+        Ok(_) if failed => Err(PostgresError::Query {
+            operation,
+            sqlstate: None,
+        }),
+        Ok(value) => match transaction.inner.commit().await {
+            Ok(()) => Ok(Ended::Done(value)),
+            Err(error) if PostgresError::is_undone(&error) => Ok(Ended::Undone),
+            Err(error) => Err(PostgresError::of_statement(&error, operation)),
+        },
+    }
+}

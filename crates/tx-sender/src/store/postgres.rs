@@ -1,0 +1,311 @@
+//! The records in a PostgreSQL database.
+
+use std::sync::Arc;
+
+use storage::postgres::{Component, Postgres, PostgresError, Row, ToSql, Transaction, get};
+
+use super::{Fence, Store, StoreFuture, Takeover};
+use crate::{Lane, Record, StoreError};
+
+/// The tables of all books.
+const COMPONENT: Component = Component {
+    name: "sender",
+    migrations: &[include_str!("postgres/0001.sql")],
+};
+
+/// The constraint by which a lane uses a nonce for one record.
+const NONCE: &str = "sender_record_nonce";
+
+/// What a statement is run with.
+type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// Records in a PostgreSQL database, which any number of processes may open.
+///
+/// A database holds several books: each has its own keys and lanes, as one file of
+/// [`SqliteStore`](super::SqliteStore) has. A nonce of a lane has one record in all of them.
+#[derive(Debug, Clone)]
+pub struct PostgresStore {
+    postgres: Postgres,
+    book: &'static str,
+}
+
+impl PostgresStore {
+    /// Opens the book, and brings the tables up.
+    ///
+    /// # Errors
+    /// The defect of the database.
+    pub async fn open(postgres: Postgres, book: &'static str) -> Result<Self, PostgresError> {
+        postgres.migrate(&COMPONENT).await?;
+        Ok(Self { postgres, book })
+    }
+
+    async fn rows(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        Ok(self.postgres.query(operation, sql, params).await?)
+    }
+}
+
+impl From<PostgresError> for StoreError {
+    fn from(error: PostgresError) -> Self {
+        tracing::warn!(%error, "the sender's records cannot be used");
+        Self::Unavailable { code: error.code() }
+    }
+}
+
+/// A number in the database's form. No nonce, time or chain id is as large as the bound.
+fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn unsigned(row: &Row, column: usize) -> Result<u64, PostgresError> {
+    let value: i64 = get(row, column, "read")?;
+    u64::try_from(value).map_err(|_| damaged("a number is negative"))
+}
+
+fn damaged(reason: &str) -> PostgresError {
+    PostgresError::Damaged {
+        operation: "read",
+        reason: reason.to_owned(),
+    }
+}
+
+/// Reads the columns id, revision, `is_final` and body.
+fn read(row: &Row) -> Result<Record, StoreError> {
+    let body: &str = get(row, 3, "read")?;
+    let record: Record =
+        serde_json::from_str(body).map_err(|_| damaged("the body is no record"))?;
+    Ok(Record {
+        id: unsigned(row, 0)?,
+        revision: unsigned(row, 1)?,
+        is_final: get(row, 2, "read")?,
+        ..record
+    })
+}
+
+fn body(record: &Record) -> Result<String, StoreError> {
+    Ok(serde_json::to_string(record).map_err(|_| damaged("the record has no JSON form"))?)
+}
+
+async fn replace(
+    transaction: &Transaction<'_>,
+    book: &str,
+    record: &Record,
+) -> Result<Record, StoreError> {
+    let sql =
+        "UPDATE sender_record SET state = $1, nonce = $2, is_final = $3, revision = $4, body = $5
+               WHERE id = $6 AND revision = $7 AND key = $8 AND book = $9 RETURNING id";
+    let conflict = || StoreError::Conflict {
+        key: record.key.clone(),
+    };
+    let next = Record {
+        revision: record.revision.saturating_add(1),
+        ..record.clone()
+    };
+    let params: Params<'_> = &[
+        &next.state.as_str(),
+        &next.nonce.map(number),
+        &next.is_final,
+        &number(next.revision),
+        &body(&next)?,
+        &number(record.id),
+        &number(record.revision),
+        &record.key,
+        &book,
+    ];
+    match transaction.query_opt(sql, params).await {
+        Ok(Some(_)) => Ok(next),
+        Ok(None) => Err(conflict()),
+        Err(PostgresError::Constraint { constraint, .. }) if constraint == NONCE => Err(conflict()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Store for PostgresStore {
+    fn acquire(
+        &self,
+        lane: Lane,
+        holder: &str,
+        now: u64,
+        seconds: u64,
+        takeover: Takeover,
+    ) -> StoreFuture<'_, Option<Fence>> {
+        let holder = holder.to_owned();
+        let until = now.saturating_add(seconds);
+        let anyway = takeover == Takeover::AtOnce;
+        Box::pin(async move {
+            let sql = "INSERT INTO sender_lane AS l (chain_id, account, holder, token, until)
+                       VALUES ($1, $2, $3, 1, $4)
+                       ON CONFLICT (chain_id, account) DO UPDATE SET
+                           token = l.token + (l.holder <> excluded.holder)::int,
+                           holder = excluded.holder, until = excluded.until
+                       WHERE l.holder = excluded.holder OR l.until <= $5 OR l.until > excluded.until OR $6
+                       RETURNING token";
+            let params: Params<'_> = &[
+                &number(lane.chain_id),
+                &lane.account.to_string(),
+                &holder,
+                &number(until),
+                &number(now),
+                &anyway,
+            ];
+            let rows = self.rows("acquire", sql, params).await?;
+            let token = rows.first().map(|row| unsigned(row, 0)).transpose()?;
+            Ok(token.map(|token| Fence { lane, token }))
+        })
+    }
+
+    fn give_back(&self, fence: Fence, holder: &str) -> StoreFuture<'_, ()> {
+        let holder = holder.to_owned();
+        Box::pin(async move {
+            let sql = "UPDATE sender_lane SET until = 0, holder = ''
+                       WHERE chain_id = $1 AND account = $2 AND token = $3 AND holder = $4";
+            let Fence { lane, token } = fence;
+            let params: Params<'_> = &[
+                &number(lane.chain_id),
+                &lane.account.to_string(),
+                &number(token),
+                &holder,
+            ];
+            self.rows("give back", sql, params).await.map(drop)
+        })
+    }
+
+    fn insert(&self, record: Record) -> StoreFuture<'_, Record> {
+        Box::pin(async move {
+            let sql = "INSERT INTO sender_record
+                           (book, key, chain_id, account, state, nonce, is_final, revision, submitted_at, body)
+                       VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9)
+                       ON CONFLICT (book, key) DO NOTHING RETURNING id";
+            let params: Params<'_> = &[
+                &self.book,
+                &record.key,
+                &number(record.lane.chain_id),
+                &record.lane.account.to_string(),
+                &record.state.as_str(),
+                &record.nonce.map(number),
+                &record.is_final,
+                &number(record.submitted_at),
+                &body(&record)?,
+            ];
+            let rows = self.rows("insert", sql, params).await?;
+            if let Some(row) = rows.first() {
+                return Ok(Record {
+                    id: unsigned(row, 0)?,
+                    revision: 0,
+                    ..record
+                });
+            }
+            let known = self.get(&record.key).await?;
+            // Pruned in between, which happens to final records only.
+            known.ok_or(StoreError::Conflict { key: record.key })
+        })
+    }
+
+    fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>> {
+        let key = key.to_owned();
+        Box::pin(async move {
+            let sql = "SELECT id, revision, is_final, body FROM sender_record
+                       WHERE book = $1 AND key = $2";
+            let rows = self.rows("get", sql, &[&self.book, &key]).await?;
+            rows.first().map(read).transpose()
+        })
+    }
+
+    fn live(&self, lane: Lane) -> StoreFuture<'_, Vec<Record>> {
+        Box::pin(async move {
+            let sql = "SELECT id, revision, is_final, body FROM sender_record
+                       WHERE book = $1 AND chain_id = $2 AND account = $3 AND NOT is_final ORDER BY id";
+            let params: Params<'_> = &[
+                &self.book,
+                &number(lane.chain_id),
+                &lane.account.to_string(),
+            ];
+            self.rows("live", sql, params)
+                .await?
+                .iter()
+                .map(read)
+                .collect()
+        })
+    }
+
+    fn lanes(&self) -> StoreFuture<'_, Vec<Lane>> {
+        Box::pin(async move {
+            let sql = "SELECT DISTINCT chain_id, account FROM sender_record
+                       WHERE book = $1 AND NOT is_final";
+            let rows = self.rows("lanes", sql, &[&self.book]).await?;
+            let read = |row: &Row| {
+                let account: &str = get(row, 1, "read")?;
+                Ok(Lane {
+                    chain_id: unsigned(row, 0)?,
+                    account: account
+                        .parse()
+                        .map_err(|_| damaged("an account is no address"))?,
+                })
+            };
+            let lanes: Result<Vec<Lane>, PostgresError> = rows.iter().map(read).collect();
+            let mut lanes = lanes?;
+            lanes.sort_unstable();
+            Ok(lanes)
+        })
+    }
+
+    fn write(&self, fence: Fence, records: Vec<Record>) -> StoreFuture<'_, Vec<Record>> {
+        Box::pin(async move {
+            let lane = fence.lane;
+            if records.iter().any(|record| record.lane != lane) {
+                return Err(StoreError::Fenced { lane });
+            }
+            let (book, records) = (self.book, Arc::new(records));
+            self.postgres
+                .transaction("write", |transaction| {
+                    let records = Arc::clone(&records);
+                    Box::pin(async move {
+                        let sql = "SELECT token FROM sender_lane
+                                   WHERE chain_id = $1 AND account = $2";
+                        let params: Params<'_> =
+                            &[&number(lane.chain_id), &lane.account.to_string()];
+                        let newest = transaction.query_opt(sql, params).await?;
+                        let newest = newest.map(|row| unsigned(&row, 0)).transpose()?;
+                        if newest != Some(fence.token) {
+                            return Err(StoreError::Fenced { lane });
+                        }
+                        let mut written = Vec::with_capacity(records.len());
+                        for record in records.iter() {
+                            written.push(replace(transaction, book, record).await?);
+                        }
+                        Ok(written)
+                    })
+                })
+                .await
+        })
+    }
+
+    fn amend(&self, record: Record) -> StoreFuture<'_, Record> {
+        Box::pin(async move {
+            let (book, record) = (self.book, Arc::new(record));
+            self.postgres
+                .transaction("amend", |transaction| {
+                    let record = Arc::clone(&record);
+                    Box::pin(async move { replace(transaction, book, &record).await })
+                })
+                .await
+        })
+    }
+
+    fn prune(&self, submitted_before: u64) -> StoreFuture<'_, u64> {
+        Box::pin(async move {
+            let sql = "WITH gone AS (
+                           DELETE FROM sender_record
+                           WHERE is_final AND submitted_at < $1 AND book = $2 RETURNING 1
+                       )
+                       SELECT count(*) FROM gone";
+            let params: Params<'_> = &[&number(submitted_before), &self.book];
+            let rows = self.rows("prune", sql, params).await?;
+            Ok(rows.first().map_or(Ok(0), |row| unsigned(row, 0))?)
+        })
+    }
+}
