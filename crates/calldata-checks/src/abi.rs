@@ -7,7 +7,7 @@ use alloy_primitives::{Selector, hex};
 use alloy_sol_types::SolCall;
 
 /// Why calldata is not the canonical encoding of a call.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum AbiError {
     /// Another function, or none.
@@ -43,6 +43,22 @@ pub enum AbiError {
 ///
 /// # Errors
 /// [`AbiError`]
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{Address, U256};
+/// use alloy_sol_types::SolCall as _;
+/// use calldata_checks::{abi::{AbiError, decode_call}, step::approveCall};
+///
+/// let approve = approveCall { spender: Address::repeat_byte(7), amount: U256::from(1_000) };
+/// let mut data = approve.abi_encode();
+/// assert_eq!(decode_call::<approveCall>(&data)?.amount, U256::from(1_000));
+///
+/// data.push(0); // the token's contract would not mind
+/// let refused = decode_call::<approveCall>(&data).err();
+/// assert!(matches!(refused, Some(AbiError::NotCanonical { at: 68, length: 69, .. })));
+/// # Ok::<(), AbiError>(())
+/// ```
 pub fn decode_call<C: SolCall>(data: &[u8]) -> Result<C, AbiError> {
     let observed = data.first_chunk::<4>().map(|bytes| Selector::from(*bytes));
     let expected = Selector::from(C::SELECTOR);

@@ -25,6 +25,60 @@ use self::{
 use crate::{Commitment, Failure, Observed, Step, Steps, Verdict, Violation, fees::BridgeCaps};
 
 /// Everything that the checks of a bridge plan look at.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{U256, address};
+/// use calldata_checks::bridge::{
+///     AccountKind, Asked, BridgeFacts, Context, TransferSpeed,
+///     account::{AccountCode, DestinationControl},
+///     fees::RouteFees,
+/// };
+/// use calldata_checks::{Commitment, DigestStanding, UtcSeconds, fees::BridgeCaps, judge};
+///
+/// let asked = Asked {
+///     account: address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"),
+///     account_kind: AccountKind::Eoa,
+///     account_chain_id: 8453,
+///     source_chain_id: 8453,
+///     destination_chain_id: 42161,
+///     token: address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+///     amount: U256::from(1_234_567_890),
+///     speed: TransferSpeed::Fast,
+///     max_fee: None,
+///     min_amount_out: None,
+///     forward: false,
+/// };
+/// let fees = RouteFees {
+///     fast_bps: Some("1.3".parse()?),
+///     standard_bps: "0".parse()?,
+///     forward_fee: None,
+///     chain_min_fee: None,
+/// };
+/// let context = Context {
+///     asked,
+///     fees,
+///     fast_allowance: Some(U256::from(52_000_000_000_000_u64)),
+///     control: DestinationControl::Eoa { source_code: Some(AccountCode::Empty) },
+///     caps: BridgeCaps::DEFAULT,
+///     allow_unread_accounts: false,
+///     chain_id: 8453,
+///     commitment: Commitment {
+///         valid_until: UtcSeconds::from_unix(1_800_000_300),
+///         now: UtcSeconds::from_unix(1_800_000_000),
+///         digest: DigestStanding::Sealing,
+///     },
+/// };
+/// let mut burn = asked.burn(asked.max_fee_from(&fees)?).map_err(|refused| refused.message)?;
+/// let report = judge(&BridgeFacts::decode(context.clone(), &burn.steps())?)?;
+/// assert_eq!(report.assertions()[0].name, "bridge_route_enumerated");
+///
+/// // The same burn for somebody else.
+/// burn.mint_recipient = address!("3C44CdDdB6a900fa2b585dd299e03d12FA4293BC").into_word();
+/// let failure = judge(&BridgeFacts::decode(context, &burn.steps())?).unwrap_err();
+/// assert_eq!(failure.check, "bridge_recipient_account_bound");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeFacts {
     /// The context of the bytes.
@@ -79,7 +133,7 @@ impl BridgeFacts {
 }
 
 /// The transfer that was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Asked {
     /// The caller's account: who pays on the source chain and who receives on the destination
     /// chain.
@@ -128,6 +182,30 @@ impl Asked {
     /// # Errors
     /// `bridge_route_enumerated`, `bridge_amount_bound`, or `bridge_finality_exact` for a fast
     /// transfer from a chain that has none (and therefore no fee for one).
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::{U256, address};
+    /// use calldata_checks::bridge::{AccountKind, Asked, TransferSpeed};
+    ///
+    /// # let asked = Asked {
+    /// #     account: address!("70997970C51812dc3A010C7d01b50e0d17dc79C8"),
+    /// #     account_kind: AccountKind::Eoa,
+    /// #     account_chain_id: 8453,
+    /// #     source_chain_id: 8453,
+    /// #     destination_chain_id: 42161,
+    /// #     token: address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+    /// #     amount: U256::from(1_234_567_890),
+    /// #     speed: TransferSpeed::Fast,
+    /// #     max_fee: None,
+    /// #     min_amount_out: None,
+    /// #     forward: false,
+    /// # };
+    /// assert_eq!(asked.judge(), Ok(()));
+    ///
+    /// let back = Asked { destination_chain_id: asked.source_chain_id, ..asked };
+    /// assert_eq!(back.judge().unwrap_err().check, "bridge_route_enumerated");
+    /// ```
     pub fn judge(&self) -> Result<(), Failure> {
         let speed = |asked: &Self| asked.source()?.judge_speed(asked.speed);
         for (check, judged) in [

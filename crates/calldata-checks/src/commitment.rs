@@ -20,6 +20,25 @@ pub const MAX_LIFE_SECONDS: u64 = 600;
 pub const CLOCK_TOLERANCE_SECONDS: u64 = 60;
 
 /// The commitments of a plan about itself.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::B256;
+/// use calldata_checks::{Commitment, DigestStanding, UtcSeconds};
+///
+/// let commitment = Commitment {
+///     valid_until: "2026-09-21T14:18:20Z".parse()?,
+///     now: "2026-09-21T14:14:00Z".parse()?,
+///     digest: DigestStanding::Recomputed { claimed: B256::ZERO, computed: B256::repeat_byte(1) },
+/// };
+/// assert!(commitment.judge_expiry().is_ok());
+/// let violation = commitment.judge_digest().unwrap_err();
+/// assert_eq!(violation.message, "the plan is not the one that was sealed");
+///
+/// let late = Commitment { now: commitment.valid_until, ..commitment };
+/// assert_eq!(late.judge_expiry().unwrap_err().message, "the plan is no longer valid");
+/// # Ok::<(), calldata_checks::TimeError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Commitment {
     /// Until when it is current.

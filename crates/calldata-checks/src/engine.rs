@@ -21,6 +21,23 @@ pub struct Check<F> {
 pub type Verdict = Result<Observed, Violation>;
 
 /// The observation of a check that is not violated: a short text for people.
+///
+/// # Example
+/// ```
+/// use calldata_checks::{Observed, Verdict, Violation};
+///
+/// /// Whether a price is near enough to another one, where there is one.
+/// fn near(price: u64, other: Option<u64>) -> Verdict {
+///     match other {
+///         None => Ok(Observed::nothing_to_judge("no other price".to_owned())),
+///         Some(other) if price.abs_diff(other) <= 1 => Ok(Observed::from(other.to_string())),
+///         Some(other) => Err(Violation::new("the price is far off", other, price)),
+///     }
+/// }
+/// assert!(near(100, Some(99)).is_ok_and(|observed| observed.is_established()));
+/// assert!(near(100, None).is_ok_and(|observed| !observed.is_established()));
+/// assert_eq!(near(100, Some(90)).unwrap_err().expected, "90");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     text: Cow<'static, str>,
@@ -70,7 +87,7 @@ impl From<String> for Observed {
 }
 
 /// The way in which a check fails.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Violation {
     /// The fault, in one clause.
     pub message: Cow<'static, str>,
@@ -82,6 +99,7 @@ pub struct Violation {
 
 impl Violation {
     /// A violation with both sides shown.
+    #[must_use]
     pub fn new(
         message: impl Into<Cow<'static, str>>,
         expected: impl ToString,
@@ -96,7 +114,15 @@ impl Violation {
 }
 
 /// The check that does not hold: what a constructor refuses by.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+///
+/// # Example
+/// ```
+/// use calldata_checks::{Failure, Violation};
+///
+/// let failure = Failure::new("agg_receiver_bound", Violation::new("somebody else is paid", "0xa1", "0xb2"));
+/// assert_eq!(failure.to_string(), "agg_receiver_bound: somebody else is paid: expected 0xa1, observed 0xb2");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{check}: {}: expected {}, observed {}", violation.message, violation.expected, violation.observed)]
 pub struct Failure {
     /// The name of the first check that does not hold.
@@ -166,6 +192,24 @@ pub trait Facts: Sized + 'static {
 ///
 /// # Errors
 /// The first check that does not hold, by name.
+///
+/// # Example
+/// The table can also be listed, or run row by row to see everything that fails. [`BridgeFacts`]
+/// shows a whole judgement.
+/// ```
+/// use calldata_checks::{Facts, bridge::BridgeFacts};
+///
+/// for check in BridgeFacts::CHECKS {
+///     println!("{}: {}", check.name, check.establishes);
+/// }
+/// fn violated<F: Facts>(facts: &F) -> Vec<&'static str> {
+///     let failing = F::CHECKS.iter().filter(|check| (check.judge)(facts).is_err());
+///     failing.map(|check| check.name).collect()
+/// }
+/// # let _ = violated::<BridgeFacts>;
+/// ```
+///
+/// [`BridgeFacts`]: crate::bridge::BridgeFacts
 pub fn judge<F: Facts>(facts: &F) -> Result<CheckReport, Failure> {
     let mut assertions = Vec::with_capacity(F::CHECKS.len());
     let mut not_established = Vec::new();

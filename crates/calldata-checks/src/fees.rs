@@ -1,13 +1,66 @@
 //! The reviewed, versioned fee configuration, as typed values. Reading it from a file is the
 //! business of the embedder.
 
+mod basis_points;
 mod split;
 
 use alloy_primitives::{Address, B256, Selector, U256};
 
-pub use self::split::{FeeSplit, Rounding};
+pub use self::{
+    basis_points::BasisPoints,
+    split::{FeeSplit, Rounding},
+};
 
 /// The reviewed fees and swap contracts, as one version.
+///
+/// # Example
+/// `plan_builder::FeeDocument` reads one from a reviewed file. By hand:
+/// ```
+/// use alloy_primitives::{B256, Selector, U256, address};
+/// use calldata_checks::fees::{
+///     BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, ReviewedChain, ReviewedLeg,
+///     Rounding, SwapPricePolicy,
+/// };
+///
+/// let recipient = |role: &str, address, bps| FeeRecipient {
+///     role: role.to_owned(),
+///     address,
+///     bps: BasisPoints::new(bps).unwrap(),
+/// };
+/// let policy = FeePolicy {
+///     version: "2026-11-01".to_owned(),
+///     fee_model: FeeModel::ForwarderV2,
+///     integrator: "svc".to_owned(),
+///     aggregate_cap: BasisPoints::new(60).unwrap(),
+///     rounding: Rounding::Floor,
+///     recipients: vec![
+///         recipient("own", address!("00000000000000000000000000000000000fee01"), 30),
+///         recipient("aggregator", address!("C06ebbefD94032B85424D51906e2A335EFAe264B"), 25),
+///     ],
+///     chains: vec![ReviewedChain {
+///         chain_id: 8453,
+///         router: address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"),
+///         forwarder: address!("CE40449B773a3E6E5e769ADb4e567179d4828cbd"),
+///         selectors: vec![Selector::from([0x5f, 0xd9, 0xae, 0x2e])],
+///         legs: vec![ReviewedLeg::new(
+///             address!("AC4c6e212A361c968F1725b4d055b47E63F80b75"),
+///             vec![Selector::from([0x5f, 0x3b, 0xd1, 0xc8])],
+///         )],
+///     }],
+///     swap: SwapPricePolicy::default(),
+///     pm_builder_code: B256::ZERO,
+///     pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
+///     perp_builder: None,
+///     perp_max_trigger_slippage: BasisPoints::new(1_000).unwrap(),
+///     perp_price_band: FeePolicy::PERP_PRICE_BAND,
+///     perp_assets: Vec::new(),
+///     bridge_caps: BridgeCaps::DEFAULT,
+/// };
+/// let charge = policy.split(U256::from(1_000_000_007)).unwrap();
+/// assert_eq!(charge.parts, [U256::from(3_000_000), U256::from(2_500_000)]);
+/// assert_eq!(policy.own().map(|own| own.bps.get()), Some(30));
+/// assert!(policy.chain(1).is_none()); // not reviewed
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeePolicy {
     /// The version, shown in `fee_attribution`.
@@ -89,71 +142,6 @@ impl FeeModel {
         match self {
             Self::ForwarderV2 => "B/forwarder-v2",
         }
-    }
-}
-
-/// Hundredths of a percent, at most all of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BasisPoints(u16);
-
-impl BasisPoints {
-    /// Nothing of it.
-    pub const NONE: Self = Self(0);
-
-    /// All of it.
-    pub const MAX: Self = Self(10_000);
-
-    /// `None` above 10,000.
-    #[must_use]
-    pub const fn new(bps: u16) -> Option<Self> {
-        if bps <= Self::MAX.0 {
-            Some(Self(bps))
-        } else {
-            None
-        }
-    }
-
-    /// The number.
-    #[must_use]
-    pub const fn get(self) -> u16 {
-        self.0
-    }
-
-    /// The least whole number of basis points of `whole` that gives at least `part`: never less
-    /// than what was taken. All of it for what is more than the whole, and for what overflows.
-    #[must_use]
-    pub fn at_least_of(part: U256, whole: U256) -> Self {
-        let scale = U256::from(Self::MAX.0);
-        let bps = part
-            .checked_mul(scale)
-            .filter(|_| !whole.is_zero())
-            .map(|scaled| scaled.div_ceil(whole));
-        match bps {
-            _ if part.is_zero() => Self(0),
-            Some(bps) if bps < scale => Self(u16::try_from(bps).unwrap_or(Self::MAX.0)),
-            _ => Self::MAX,
-        }
-    }
-
-    /// `floor(amount * bps / 10000)`; `None` past 256 bits.
-    #[must_use]
-    pub fn floor_of(self, amount: U256) -> Option<U256> {
-        Some(amount.checked_mul(U256::from(self.0))? / U256::from(Self::MAX.0))
-    }
-
-    /// `ceil(amount * bps / 10000)`; `None` past 256 bits.
-    #[must_use]
-    pub fn ceil_of(self, amount: U256) -> Option<U256> {
-        let share = amount.checked_mul(U256::from(self.0))?;
-        Some(share.div_ceil(U256::from(Self::MAX.0)))
-    }
-
-    /// `floor(amount * (10000 - bps) / 10000)`: the least that a slippage of these basis points
-    /// allows, rounded as aggregators round it. `None` past 256 bits.
-    #[must_use]
-    pub fn floor_of_rest(self, amount: U256) -> Option<U256> {
-        let rest = Self::MAX.0.saturating_sub(self.0);
-        Self(rest).floor_of(amount)
     }
 }
 
@@ -344,42 +332,5 @@ mod tests {
         };
         let id = |coin| policy.perp_asset(coin).map(|reviewed| reviewed.asset_id);
         assert_eq!((id("BTC"), id("ETH"), id("eth")), (Some(0), Some(1), None));
-    }
-
-    #[test]
-    fn what_was_taken_in_basis_points_is_never_understated() {
-        let of = |part: u64, whole: u64| {
-            BasisPoints::at_least_of(U256::from(part), U256::from(whole)).get()
-        };
-        assert_eq!(of(2_500_000, 1_000_000_007), 25);
-        assert_eq!(of(2_500_001, 1_000_000_000), 26);
-        assert_eq!(
-            (of(0, 0), of(0, 7), of(7, 7), of(8, 7), of(1, 0)),
-            (0, 0, 10_000, 10_000, 10_000)
-        );
-        assert_eq!(of(1, 1_000_000_000), 1);
-        assert_eq!(
-            BasisPoints::at_least_of(U256::MAX, U256::MAX),
-            BasisPoints::MAX
-        );
-        let bps = BasisPoints::new(30).unwrap();
-        assert_eq!(bps.ceil_of(U256::from(999)), Some(U256::from(3)));
-        assert_eq!(bps.ceil_of(U256::from(10_000)), Some(U256::from(30)));
-        assert_eq!(bps.ceil_of(U256::MAX), None);
-    }
-
-    #[test]
-    fn the_least_that_a_slippage_allows() {
-        // A recorded quote: 2105433773 at 1 % gives 2084379435.
-        let one_percent = BasisPoints::new(100).unwrap();
-        assert_eq!(
-            one_percent.floor_of_rest(U256::from(2_105_433_773u64)),
-            Some(U256::from(2_084_379_435u64))
-        );
-        assert_eq!(
-            BasisPoints::MAX.floor_of_rest(U256::from(7)),
-            Some(U256::ZERO)
-        );
-        assert_eq!(one_percent.floor_of_rest(U256::MAX), None);
     }
 }

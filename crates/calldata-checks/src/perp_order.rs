@@ -102,6 +102,29 @@ impl PerpOrderFacts {
 ///
 /// # Errors
 /// `perp_action_canonical`
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{Bytes, hex};
+/// use calldata_checks::perp_order::{Side, decode_action, hash};
+///
+/// // Buys 0.00123 bitcoin at 123,456 dollars.
+/// let bytes = Bytes::from_static(&hex!("83a474797065a56f72646572a66f72646572739186a16100a162c3a170a6313233343536a173
+///     a7302e3030313233a172c2a17481a56c696d697481a3746966a3477463a867726f7570696e67
+///     a26e61"));
+/// let (_, action) = decode_action(&bytes)?;
+/// assert_eq!((action.entry.asset, action.entry.side), (0, Side::Buy));
+/// assert_eq!(action.entry.price.to_string(), "123456");
+///
+/// // What the account signs.
+/// let connection = hash::connection_id(&bytes, 1_768_146_914_155, None, None);
+/// let digest = hash::agent_digest(hash::MAINNET_SOURCE, connection);
+/// assert_eq!(digest.0, hex!("1f22b153b12cbd3ee6ae4103a164d70eb5b32baf50c77e22b038dafa4fe80e52"));
+///
+/// let longer = Bytes::from([&bytes[..], &[0xc0]].concat());
+/// assert_eq!(decode_action(&longer).unwrap_err().check, "perp_action_canonical");
+/// # Ok::<(), calldata_checks::Failure>(())
+/// ```
 pub fn decode_action(bytes: &Bytes) -> Result<(WireAction, Action), Failure> {
     let refuse = |violation| Failure::new(ACTION_CANONICAL, violation);
     let decoded = msgpack::decode(bytes).map_err(|error| {

@@ -86,7 +86,7 @@ pub struct PmOrderFacts {
 }
 
 /// The request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PmOrderRequest {
     /// The caller's account.
     pub account: Address,
@@ -160,6 +160,31 @@ pub struct PmBuilderFee {
 }
 
 /// An order as the exchange verifies it.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{B256, U256, address, b256};
+/// use calldata_checks::pm_order::{Exchange, Order, Side, domain};
+///
+/// // 100 shares at 0.5.
+/// let account = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+/// let order = Order {
+///     salt: U256::from(479249096354_u64),
+///     maker: account,
+///     signer: account,
+///     token_id: "68037499376105572055155402848342376736342093236553438132563031797889957479533".parse()?,
+///     maker_amount: U256::from(50_000_000),
+///     taker_amount: U256::from(100_000_000),
+///     side: Side::Buy,
+///     signature_type: 0,
+///     timestamp: U256::from(1_790_000_000_000_u64),
+///     metadata: B256::ZERO,
+///     builder: B256::ZERO,
+/// };
+/// let digest = order.hash(&domain(Exchange::Normal)); // what the account signs
+/// assert_eq!(digest, b256!("e0a9c4db47126f488712902874b5a2da5ad033bd515f143f9f8b281812ca6726"));
+/// # Ok::<(), alloy_primitives::ruint::ParseError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// Makes the order one of its kind.

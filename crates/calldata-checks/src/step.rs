@@ -11,7 +11,7 @@ sol! {
 }
 
 /// One transaction of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Step {
     /// Its purpose.
     pub kind: StepKind,
@@ -50,7 +50,7 @@ impl StepKind {
 }
 
 /// What an approval's bytes say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Allowance {
     /// The token: where the step is sent.
     pub token: Address,
@@ -82,6 +82,20 @@ impl Steps {
     ///
     /// # Errors
     /// `erc20_allowance_reset_ordered`
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::{U256, address};
+    /// use calldata_checks::{Step, StepKind, Steps, step::approval};
+    ///
+    /// let token = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+    /// let router = address!("1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE");
+    /// let call = Step { kind: StepKind::Call, to: router, value: U256::ZERO, data: [0x5f, 0xd9, 0xae, 0x2e].into() };
+    /// let approve = approval(StepKind::Approve, token, router, U256::from(1_000));
+    /// let refused = Steps::decode(&[approve, call]).unwrap_err();
+    /// assert_eq!(refused.check, "erc20_allowance_reset_ordered");
+    /// assert_eq!(refused.violation.message, "a plan has exactly three steps");
+    /// ```
     pub fn decode(steps: &[Step]) -> Result<Self, Failure> {
         let refuse = |violation| Failure::new(RESET_ORDER, violation);
         let [reset, approve, call] = steps else {

@@ -96,7 +96,7 @@ impl SwapFacts {
 }
 
 /// The request. Amounts are in the token's smallest unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SwapAsked {
     /// The caller's account: sender and receiver.
     pub account: Address,

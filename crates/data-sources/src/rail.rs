@@ -88,7 +88,7 @@ impl Source {
     /// `reason` with the name of this upstream.
     pub(crate) fn port_error(&self, reason: impl Into<PortErrorReason>) -> PortError {
         PortError {
-            source_name: self.spec().name,
+            source_name: self.spec().name.into(),
             reason: reason.into(),
         }
     }

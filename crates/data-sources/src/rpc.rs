@@ -198,7 +198,7 @@ impl RpcReader {
 
 fn port_error(reason: impl Into<PortErrorReason>) -> PortError {
     PortError {
-        source_name: NAME,
+        source_name: NAME.into(),
         reason: reason.into(),
     }
 }

@@ -7,7 +7,7 @@
 
 #![allow(clippy::print_stdout, reason = "the example prints what it does")]
 
-#[path = "../tests/vectors/recorded.rs"]
+#[path = "../tests/it/vectors/recorded.rs"]
 #[allow(dead_code, reason = "the example asks for a swap only")]
 mod recorded;
 

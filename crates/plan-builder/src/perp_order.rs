@@ -40,6 +40,67 @@ use crate::{
 ///
 /// # Errors
 /// The venue's failure, or the first check that does not hold.
+///
+/// # Example
+/// ```
+/// use plan_builder::perp_order::{self, PerpOrderRequest};
+/// use plan_builder::ports::{PerpAsset, PerpVenue, PortError};
+/// use plan_builder::{Moment, Refusal, Request, VerifiedPlan, verify};
+/// # use alloy_primitives::{Address, address};
+/// # use calldata_checks::perp_order::Side;
+/// # use plan_builder::{FeeDocument, Policy};
+///
+/// struct Venue;
+/// impl PerpVenue for Venue {
+///     async fn asset(&self, coin: &str) -> Result<PerpAsset, PortError> {
+///         Ok(PerpAsset {
+///             coin: coin.to_owned(),
+/// #           dex: String::new(),
+/// #           dex_index: 0,
+/// #           universe_index: 0,
+/// #           max_leverage: 40,
+/// #           delisted: false,
+/// #           collateral_token: 0,
+/// #           collateral: "USDC".to_owned(),
+///             asset_id: 0,
+///             size_decimals: 5,
+///             mark_price: Some("100000".parse().unwrap()),
+///             read_at: "2026-09-21T14:13:20Z".parse().unwrap(),
+///             // …
+///         })
+///     }
+///     async fn max_builder_fee(&self, _: Address, _: Address) -> Result<u64, PortError> {
+///         Ok(100)
+///     }
+/// }
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// # fn ready<T>(future: impl Future<Output = T>) -> T {
+/// #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// #     match std::pin::pin!(future).poll(&mut context) {
+/// #         std::task::Poll::Ready(output) => output,
+/// #         std::task::Poll::Pending => unreachable!("a port that answers from memory never waits"),
+/// #     }
+/// # }
+/// # let document: FeeDocument = toml::from_str(file!("fees.toml"))?;
+/// # let policy = Policy::new(document.review()?);
+/// # let account = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+/// let moment = Moment { now_millis: 1_790_000_000_000, entropy: [7; 32] };
+/// let buy_at = |price: &str| -> Result<_, Refusal> {
+///     let (price, size) = (price.parse().unwrap(), "0.001".parse().unwrap());
+///     let request = PerpOrderRequest::new(account, "BTC", Side::Buy, price, size)?;
+///     let plan = ready(perp_order::build(&request, &Venue, &policy, &moment))?;
+///     verify(&Request::PerpOrder(request), plan.json(), moment.now(), &policy)
+/// };
+/// let verified = buy_at("99000")?;
+/// let VerifiedPlan::PerpOrder(order) = verified.plan() else { return Err("no order".into()) };
+/// println!("sign {}", order.signing_digest(moment.now_millis));
+///
+/// // A slip of a digit.
+/// assert_eq!(buy_at("990000").unwrap_err().check, "perp_price_band");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub async fn build<V: PerpVenue + ?Sized>(
     request: &PerpOrderRequest,
     venue: &V,

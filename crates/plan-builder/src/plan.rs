@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A parsed request of any rail.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
     /// Of `prepare_swap`.
     Swap(SwapRequest),
@@ -35,6 +35,26 @@ impl Request {
     /// `input_invalid` with every problem (unknown and duplicate members, wrong types, missing
     /// members), or the named refusal of a chain, token, route or account kind that the rail does
     /// not serve.
+    ///
+    /// # Example
+    /// ```
+    /// use calldata_checks::Rail;
+    /// use plan_builder::{Refusal, Request};
+    ///
+    /// # macro_rules! file {
+    /// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+    /// # }
+    /// let request = Request::parse(Rail::Swap, file!("swap.request.json"))?;
+    /// assert_eq!(request.rail(), Rail::Swap);
+    ///
+    /// let refusal = Request::parse(Rail::Swap, r#"{"chainId": 8453, "fromAmount": -1}"#).unwrap_err();
+    /// assert_eq!(refusal.check, Refusal::INPUT_INVALID);
+    /// for problem in &refusal.problems {
+    ///     println!("{}: {} expected, {} observed", problem.path, problem.expected, problem.observed);
+    /// }
+    /// assert!(refusal.problems.iter().any(|problem| problem.path == "$.fromAmount"));
+    /// # Ok::<(), Refusal>(())
+    /// ```
     pub fn parse(rail: Rail, text: &str) -> Result<Self, Refusal> {
         let arguments = arguments::parse(text)?;
         Ok(match rail {
@@ -46,6 +66,15 @@ impl Request {
     }
 
     /// The JSON Schema (2020-12) of a constructor's arguments.
+    ///
+    /// # Example
+    /// ```
+    /// use calldata_checks::Rail;
+    /// use plan_builder::Request;
+    ///
+    /// let schema = Request::schema(Rail::PerpOrder);
+    /// assert_eq!(schema["properties"]["side"]["enum"][0], "buy");
+    /// ```
     #[must_use]
     pub fn schema(rail: Rail) -> Value {
         arguments::schema_of(match rail {
@@ -89,6 +118,33 @@ impl Request {
 ///
 /// # Errors
 /// The first thing that does not hold, by name.
+///
+/// # Example
+/// ```
+/// use plan_builder::{Request, rail_of_plan, verify};
+/// # use plan_builder::{FeeDocument, Policy};
+///
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// # let document: FeeDocument = toml::from_str(file!("fees.toml"))?;
+/// # let policy = Policy::new(document.review()?);
+/// let (arguments, plan) = (file!("swap.request.json"), file!("swap.plan.json"));
+/// let request = Request::parse(rail_of_plan(plan)?, arguments)?;
+/// let verified = verify(&request, plan, "2026-09-21T14:14:00Z".parse()?, &policy)?;
+/// assert_eq!(verified.steps().len(), 3);
+///
+/// // Later than the plan allows.
+/// let late = verify(&request, plan, verified.valid_until(), &policy).unwrap_err();
+/// assert_eq!(late.check, "artifact_expiry_committed");
+///
+/// // For somebody who asked for another amount.
+/// let other = arguments.replace("1000000000", "2000000000");
+/// let other = Request::parse(request.rail(), &other)?;
+/// let refusal = verify(&other, plan, "2026-09-21T14:14:00Z".parse()?, &policy).unwrap_err();
+/// assert_eq!(refusal.check, "agg_fee_amount_exact");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn verify(
     request: &Request,
     plan: &str,
@@ -107,6 +163,18 @@ pub fn verify(
 ///
 /// # Errors
 /// `plan_malformed`
+///
+/// # Example
+/// ```
+/// use calldata_checks::Rail;
+/// use plan_builder::{Refusal, rail_of_plan};
+///
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// assert_eq!(rail_of_plan(file!("swap.plan.json")), Ok(Rail::Swap));
+/// assert_eq!(rail_of_plan("{}").unwrap_err().check, Refusal::PLAN_MALFORMED);
+/// ```
 pub fn rail_of_plan(plan: &str) -> Result<Rail, Refusal> {
     #[derive(Deserialize)]
     struct Named {

@@ -32,6 +32,67 @@ use crate::{
 ///
 /// # Errors
 /// The venue's failure, or the first check that does not hold.
+///
+/// # Example
+/// ```
+/// use plan_builder::pm_order::{self, PmOrderRequest};
+/// use plan_builder::ports::{PmBuilderFee, PmMarket, PmToken, PmVenue, PortError};
+/// use plan_builder::{Moment, Refusal, Request, VerifiedPlan, verify};
+/// # use alloy_primitives::{B256, U256, address};
+/// # use calldata_checks::pm_order::Side;
+/// # use plan_builder::{FeeDocument, Policy};
+///
+/// struct Venue;
+/// impl PmVenue for Venue {
+///     async fn market(&self, token_id: U256) -> Result<PmMarket, PortError> {
+///         let token = |token_id, outcome: &str| PmToken { token_id, outcome: outcome.to_owned() };
+///         Ok(PmMarket {
+///             tokens: [token(token_id, "Yes"), token(U256::from(7), "No")],
+///             tick_size: "0.01".parse().unwrap(),
+///             min_order_size: "5".parse().unwrap(),
+///             read_at: "2026-09-21T14:13:20Z".parse().unwrap(),
+/// #           version: 2,
+/// #           condition_id: B256::repeat_byte(1),
+/// #           neg_risk: false,
+/// #           accepting_orders: true,
+/// #           order_book: true,
+/// #           active: true,
+/// #           closed: false,
+/// #           fee_rate: None,
+///             // …
+///         })
+///     }
+///     async fn builder_fee(&self, _: B256) -> Result<PmBuilderFee, PortError> {
+///         Ok(PmBuilderFee { maker_bps: "0".parse().unwrap(), taker_bps: "12.5".parse().unwrap() })
+///     }
+/// }
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// # fn ready<T>(future: impl Future<Output = T>) -> T {
+/// #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// #     match std::pin::pin!(future).poll(&mut context) {
+/// #         std::task::Poll::Ready(output) => output,
+/// #         std::task::Poll::Pending => unreachable!("a port that answers from memory never waits"),
+/// #     }
+/// # }
+/// # let document: FeeDocument = toml::from_str(file!("fees.toml"))?;
+/// # let policy = Policy::new(document.review()?);
+/// # let account = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+/// let moment = Moment { now_millis: 1_790_000_000_000, entropy: [7; 32] };
+/// let buy_at = |price: &str| -> Result<_, Refusal> {
+///     let (price, size) = (price.parse().unwrap(), "100".parse().unwrap());
+///     let request = PmOrderRequest::new(account, U256::from(9), Side::Buy, price, size)?;
+///     let plan = ready(pm_order::build(&request, &Venue, &policy, &moment))?;
+///     verify(&Request::PmOrder(request), plan.json(), moment.now(), &policy)
+/// };
+/// let verified = buy_at("0.5")?;
+/// let VerifiedPlan::PmOrder(order) = verified.plan() else { return Err("no order".into()) };
+/// println!("sign {}", order.order_hash);
+///
+/// assert_eq!(buy_at("0.505").unwrap_err().check, "pm_price_tick_aligned");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub async fn build<V: PmVenue + ?Sized>(
     request: &PmOrderRequest,
     venue: &V,

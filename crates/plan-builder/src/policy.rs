@@ -8,6 +8,20 @@ pub(crate) use self::fees::is_tool_key;
 pub use self::fees::{FeeConfigError, FeeDocument, FeeProblem};
 
 /// Everything versioned that a plan depends on.
+///
+/// # Example
+/// ```
+/// use plan_builder::{FeeDocument, LifeSeconds, Policy, SimulationMode};
+///
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// let document: FeeDocument = toml::from_str(file!("fees.toml"))?; // reviewed by the operator
+/// let mut policy = Policy::new(document.review()?);
+/// policy.simulation = SimulationMode::Required;
+/// policy.validity.swap = LifeSeconds::new(60).ok_or("30 to 600")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// The reviewed fee configuration.
@@ -70,7 +84,7 @@ impl SimulationMode {
 }
 
 /// Seconds from building to `valid_until`, per rail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Validity {
     /// Swap.
     pub swap: LifeSeconds,
@@ -93,7 +107,7 @@ impl Validity {
 }
 
 /// A life of 30 to 600 seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LifeSeconds(u64);
 
 impl LifeSeconds {
@@ -120,7 +134,22 @@ impl LifeSeconds {
 }
 
 /// The time and the random bytes of a constructor: nothing here reads a clock.
-#[derive(Debug, Clone, Copy)]
+///
+/// # Example
+/// ```
+/// use std::time::{SystemTime, UNIX_EPOCH};
+///
+/// use plan_builder::Moment;
+///
+/// let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+/// let moment = Moment {
+///     now_millis: u64::try_from(now.as_millis())?,
+///     entropy: [7; 32], // of the system's random generator
+/// };
+/// assert!(moment.now().unix() > 1_700_000_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Unix time in milliseconds.
     pub now_millis: u64,

@@ -23,9 +23,9 @@ mod orders;
 mod simulator;
 mod swap;
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
-pub use calldata_checks::pm_order::PmBuilderFee;
+use serde::{Deserialize, Serialize};
 
 pub use self::{
     accounts::{Accounts, NoAccounts},
@@ -34,25 +34,41 @@ pub use self::{
         PortFuture,
     },
     bridge::{BridgeFeeReading, BridgeFees},
-    orders::{PerpAsset, PerpVenue, PmMarket, PmToken, PmVenue},
+    orders::{PerpAsset, PerpVenue, PmBuilderFee, PmMarket, PmToken, PmVenue},
     simulator::{NoSimulator, SimulatedCall, SimulatedLog, Simulator},
     swap::{IndependentPrice, SwapAsk, SwapQuote, SwapQuotes},
 };
 
-/// The failure of a port.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// The failure of a port. It can be kept with the quotes, and refuses a plan as it is:
+///
+/// ```
+/// use plan_builder::{Refusal, ports::{PortError, PortErrorReason}};
+///
+/// let json = r#"{"source_name":"lifi","reason":{"kind":"rate_limited","retry_after":{"secs":3,"nanos":0}}}"#;
+/// let error: PortError = serde_json::from_str(json)?;
+/// assert_eq!(error.to_string(), "lifi: rate limited, retry in 3 s");
+/// assert_eq!(serde_json::to_string(&error)?, json);
+/// assert!(matches!(error.reason, PortErrorReason::RateLimited { .. }));
+///
+/// let refusal = Refusal::from(error);
+/// assert_eq!(refusal.check, Refusal::RATE_LIMITED);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[error("{source_name}: {reason}")]
 pub struct PortError {
     /// The upstream, by its name in a configuration (`lifi`, `circle`, `polymarket`,
     /// `hyperliquid`, `rpc`).
-    pub source_name: &'static str,
+    pub source_name: Cow<'static, str>,
     /// The reason.
     pub reason: PortErrorReason,
 }
 
 /// The kinds of failure at a port. Texts are for people, short, without control characters, URLs or
 /// keys.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum PortErrorReason {
     /// Nothing is configured that could answer.
@@ -71,6 +87,7 @@ pub enum PortErrorReason {
     #[error("rate limited{}", .retry_after.map(|d| format!(", retry in {} s", d.as_secs())).unwrap_or_default())]
     RateLimited {
         /// When the upstream says that it answers again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<Duration>,
     },
     /// Not JSON, cut off, a missing or mistyped member, a value out of range.

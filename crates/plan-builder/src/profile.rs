@@ -47,7 +47,7 @@ pub(crate) static PROFILE_WITHOUT_CHAIN: Object = Object {
 };
 
 /// The account that a plan is bound to, in normal form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountProfile {
     /// The address.

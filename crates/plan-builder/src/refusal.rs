@@ -16,7 +16,22 @@ const SPELLED_OUT: usize = 8;
 /// The reason why no plan is given, or why a plan is not accepted. Its JSON form is
 /// `{"refused": {"check", "message", "expected"?, "observed"?, "request_path"?, "retry_after"?,
 /// "problems"?}}`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+///
+/// # Example
+/// ```
+/// use plan_builder::Refusal;
+///
+/// let json = r#"{"refused":{"check":"rate_limited","message":"lifi: rate limited","retry_after":3}}"#;
+/// let refusal: Refusal = serde_json::from_str(json)?;
+/// assert_eq!(refusal.to_json(), json);
+/// match &*refusal.check {
+///     Refusal::RATE_LIMITED => println!("again in {:?} seconds", refusal.retry_after),
+///     Refusal::INPUT_INVALID => println!("{:?}", refusal.problems),
+///     check => println!("no plan: {check}"),
+/// }
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{check}: {message}")]
 pub struct Refusal {
     /// The name of the check that does not hold, or of the input or upstream refusal (the constants
@@ -133,6 +148,7 @@ impl Refusal {
     ];
 
     /// A refusal with a name and a message only.
+    #[must_use]
     pub fn new(check: &'static str, message: impl Into<String>) -> Self {
         Self {
             check: Cow::Borrowed(check),
@@ -352,7 +368,7 @@ mod tests {
             let reason = PortErrorReason::RateLimited { retry_after };
             let source_name = "circle";
             let refusal = Refusal::from(PortError {
-                source_name,
+                source_name: source_name.into(),
                 reason,
             });
             assert_eq!(refusal.retry_after.map(NonZeroU32::get), said);

@@ -36,6 +36,44 @@ use crate::{
 /// `chain_unsupported` for a chain without a review, before anything is asked; the quote's failure
 /// (`quote_unavailable`, `quote_malformed`, `rate_limited`, `route_unsupported`,
 /// `token_unsupported`); the first check that does not hold, by name; `simulation_as_planned`.
+///
+/// # Example
+/// `examples/agent.rs` makes a plan of a quote. Without a quote there is a refusal:
+/// ```
+/// use plan_builder::ports::{NoSimulator, PortError, PortErrorReason, SwapAsk, SwapQuote, SwapQuotes};
+/// use plan_builder::{Moment, Refusal, swap::{self, SwapRequest}};
+/// # use alloy_primitives::{U256, address};
+/// # use calldata_checks::BasisPoints;
+/// # use plan_builder::{AccountProfile, FeeDocument, Policy};
+///
+/// struct Nobody;
+/// impl SwapQuotes for Nobody {
+///     async fn quote(&self, _: &SwapAsk) -> Result<SwapQuote, PortError> {
+///         let reason = PortErrorReason::NoRoute { detail: "no pool".to_owned() };
+///         Err(PortError { source_name: "lifi".into(), reason })
+///     }
+/// }
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// # fn ready<T>(future: impl Future<Output = T>) -> T {
+/// #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// #     match std::pin::pin!(future).poll(&mut context) {
+/// #         std::task::Poll::Ready(output) => output,
+/// #         std::task::Poll::Pending => unreachable!("a port that answers from memory never waits"),
+/// #     }
+/// # }
+/// # let document: FeeDocument = toml::from_str(file!("fees.toml"))?;
+/// # let policy = Policy::new(document.review()?);
+/// # let account = AccountProfile::eoa(address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), 8453);
+/// # let usdc = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+/// # let weth = address!("4200000000000000000000000000000000000006");
+/// # let request = SwapRequest::new(account, usdc, weth, U256::from(1_000_000), BasisPoints::NONE)?;
+/// let moment = Moment { now_millis: 1_790_000_000_000, entropy: [7; 32] };
+/// let built = ready(swap::build(&request, &Nobody, &NoSimulator, &policy, &moment)); // or `.await`
+/// assert_eq!(built.unwrap_err().check, Refusal::ROUTE_UNSUPPORTED);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub async fn build<Q: SwapQuotes + ?Sized, S: Simulator + ?Sized>(
     request: &SwapRequest,
     quotes: &Q,

@@ -34,7 +34,7 @@ impl<T> Visitor<'_> for TextVisitor<T> {
 pub(crate) type Text = Cow<'static, str>;
 
 /// A number of up to 256 bits, written as decimal digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digits(pub U256);
 
 impl Serialize for Digits {
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for Digits {
 }
 
 /// Bytes, written as `0x` and lower-case hex.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Hex(pub Bytes);
 
 impl Serialize for Hex {
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Word {
 }
 
 /// A time, written as RFC 3339 in UTC with whole seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub UtcSeconds);
 
 impl Serialize for Time {
@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Time {
 }
 
 /// An exact decimal, written in canonical form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Exact(pub Decimal);
 
 impl Serialize for Exact {
@@ -156,7 +156,7 @@ impl<'de> Deserialize<'de> for Exact {
 
 /// A name that came from outside: at most 64 characters, none of them a control or a formatting
 /// character. It decides nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Label(Cow<'static, str>);
 
 impl Label {
@@ -204,6 +204,21 @@ pub(crate) fn is_plain(c: char) -> bool {
 }
 
 /// A step, as it stands in `payload.steps`.
+///
+/// # Example
+/// ```
+/// use calldata_checks::Step;
+/// use plan_builder::wire::StepRecord;
+///
+/// // As it stands in `payload.steps` of a plan.
+/// let record: StepRecord = serde_json::from_str(
+///     r#"{"data":"0x5fd9ae2e","kind":"call","to":"0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE","value":"0"}"#,
+/// )?;
+/// let step = Step::from(&record);
+/// assert_eq!((step.kind.as_str(), step.data.len()), ("call", 4));
+/// assert!(serde_json::from_str::<StepRecord>(r#"{"data":"0x5FD9AE2E"}"#).is_err()); // one spelling each
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecord {
@@ -218,7 +233,7 @@ pub struct StepRecord {
 }
 
 /// The kind of a step in its wire form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KindRecord {
     /// `approve_reset`

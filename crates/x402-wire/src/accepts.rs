@@ -19,6 +19,23 @@ use crate::{AssetName, HeaderError, Network, PaymentRequirements, Scheme, clip, 
 /// offer what a buyer cannot pay.
 ///
 /// Two entries are equal when their JSON texts are equal.
+///
+/// # Example
+/// ```
+/// use x402_wire::{PaymentRequired, UnknownOffer};
+///
+/// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+/// let challenge = PaymentRequired::from_json(json.as_bytes())?;
+/// for entry in &challenge.accepts {
+///     match (entry.known(), entry.unknown()) {
+///         (Some(offer), _) => println!("{} of {}", offer.amount, offer.asset),
+///         (None, Some(UnknownOffer::Network { observed })) => println!("not an EVM network: {observed}"),
+///         (None, why) => println!("skipped: {why:?}"),
+///     }
+/// }
+/// assert!(challenge.accepts[0].json().contains("feePayer"));
+/// # Ok::<(), x402_wire::HeaderError>(())
+/// ```
 #[derive(Clone)]
 pub struct AcceptsEntry {
     json: String,

@@ -9,6 +9,21 @@ use crate::{Network, strict};
 
 /// The message that a payer signs: EIP-3009 `TransferWithAuthorization`, as JSON in
 /// `payload.authorization` (x402 `exact` scheme on EVM).
+///
+/// # Example
+/// ```
+/// use alloy_primitives::U256;
+/// use x402_wire::Authorization;
+///
+/// let authorization: Authorization = serde_json::from_str(
+///     r#"{"from":"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+///         "to":"0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+///         "value":"2000","validAfter":"0","validBefore":"1795219500",
+///         "nonce":"0x000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"}"#,
+/// )?;
+/// assert_eq!(authorization.value, U256::from(2_000));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Authorization {

@@ -9,6 +9,19 @@ use crate::{
 };
 
 /// What is paid for: `resource` of a challenge (x402 v2 section 5.1.2).
+///
+/// # Example
+/// ```
+/// use x402_wire::Resource;
+///
+/// let mut resource = Resource::new("https://api.example/price");
+/// resource.mime_type = Some("application/json".to_owned());
+/// assert_eq!(
+///     serde_json::to_string(&resource)?,
+///     r#"{"url":"https://api.example/price","mimeType":"application/json"}"#
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -76,6 +89,28 @@ pub struct PaymentRequired {
 
 impl PaymentRequired {
     /// A challenge without text and extensions.
+    ///
+    /// # Example
+    /// ```
+    /// # use alloy_primitives::address;
+    /// # use x402_wire::{Asset, MicroUsd, Network, Terms};
+    /// use x402_wire::{PaymentRequired, Resource};
+    ///
+    /// # let terms = Terms {
+    /// #     network: Network::evm(196),
+    /// #     pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+    /// #     max_timeout_seconds: 300,
+    /// #     assets: Asset::chain_196().to_vec(),
+    /// # };
+    /// # let offer = terms.offer(MicroUsd::dollars("0.002"));
+    /// let resource = Resource::new("https://api.example/price");
+    /// let mut challenge = PaymentRequired::new(resource, offer.options().cloned());
+    /// challenge.error = Some("PAYMENT-SIGNATURE header is required".to_owned());
+    ///
+    /// let header = challenge.to_header(); // the value of PAYMENT-REQUIRED
+    /// assert_eq!(PaymentRequired::from_header(header.as_bytes())?, challenge);
+    /// # Ok::<(), x402_wire::HeaderError>(())
+    /// ```
     #[must_use]
     pub fn new(resource: Resource, options: impl IntoIterator<Item = PaymentRequirements>) -> Self {
         Self {
@@ -92,6 +127,24 @@ impl PaymentRequired {
     /// # Errors
     /// A [`HeaderError`]. Entries of unknown kinds are no error; a malformed entry of a known kind
     /// is [`HeaderError::Offer`], with its position and the member.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{HeaderError, PaymentRequired, encode_header};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// let header = encode_header(json);
+    /// assert_eq!(PaymentRequired::from_header(header.as_bytes())?.options().count(), 3);
+    ///
+    /// let other = encode_header(&json.replace("\"x402Version\": 2", "\"x402Version\": 1"));
+    /// let refused = PaymentRequired::from_header(other.as_bytes());
+    /// assert_eq!(refused, Err(HeaderError::Version { observed: 1 }));
+    ///
+    /// let malformed = encode_header(&json.replacen("\"maxTimeoutSeconds\": 86400", "\"maxTimeoutSeconds\": \"soon\"", 1));
+    /// let refused = PaymentRequired::from_header(malformed.as_bytes());
+    /// assert!(matches!(refused, Err(HeaderError::Offer { index: 3, member: "maxTimeoutSeconds", .. })));
+    /// # Ok::<(), HeaderError>(())
+    /// ```
     pub fn from_header(value: &[u8]) -> Result<Self, HeaderError> {
         Self::parse(&decode_header(value)?)
     }

@@ -17,7 +17,7 @@ use crate::X402_VERSION;
 pub const MAX_DEPTH: usize = 32;
 
 /// Why a header value is not the message that it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum HeaderError {
     /// Neither the standard nor the URL-safe alphabet, or a length that base64 cannot have.
@@ -58,6 +58,14 @@ pub enum HeaderError {
 
 impl HeaderError {
     /// The stable reason code of this error (x402 v2 section 9).
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{PaymentPayload, Reason};
+    ///
+    /// let refused = PaymentPayload::from_json(br#"{"x402Version":1}"#).unwrap_err();
+    /// assert_eq!(refused.reason(), Reason::InvalidX402Version);
+    /// ```
     #[must_use]
     pub fn reason(&self) -> crate::Reason {
         match self {
@@ -145,6 +153,14 @@ pub fn encode_header(json: &str) -> String {
 /// # Errors
 /// [`HeaderError::Base64`], [`HeaderError::Utf8`] or [`HeaderError::TooDeep`]. It does not check
 /// that the text is JSON.
+///
+/// # Example
+/// ```
+/// use x402_wire::{HeaderError, decode_header};
+///
+/// assert_eq!(decode_header(b"eyJ4NDAyVmVyc2lvbiI6Mn0=").as_deref(), Ok(r#"{"x402Version":2}"#));
+/// assert_eq!(decode_header(b"{}"), Err(HeaderError::Base64));
+/// ```
 pub fn decode_header(value: &[u8]) -> Result<String, HeaderError> {
     // Without a branch for each byte the compiler compares many at once.
     let url_safe = value

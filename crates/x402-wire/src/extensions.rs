@@ -39,6 +39,15 @@ impl Extensions {
     }
 
     /// Adds an extension, or replaces the one of that name.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::Extensions;
+    ///
+    /// let mut extensions = Extensions::default();
+    /// extensions.insert("payment-identifier", &serde_json::json!({"info": {"required": false}}));
+    /// assert_eq!(extensions.get("payment-identifier"), Some(r#"{"info":{"required":false}}"#));
+    /// ```
     pub fn insert(&mut self, name: impl Into<String>, value: &Value) {
         self.0.insert(name.into(), value.to_string());
     }

@@ -9,6 +9,17 @@ use crate::{Payment, Scheme, X402_VERSION};
 pub use crate::SettlementResponse as SettleResponse;
 
 /// The answer to `POST /verify`.
+///
+/// # Example
+/// ```
+/// use x402_wire::{Reason, facilitator::VerifyResponse};
+///
+/// let answer: VerifyResponse =
+///     serde_json::from_str(r#"{"isValid":false,"invalidReason":"insufficient_funds"}"#)?;
+/// let reason = answer.invalid_reason.as_deref().map(Reason::from);
+/// assert_eq!((answer.is_valid, reason), (false, Some(Reason::InsufficientFunds)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

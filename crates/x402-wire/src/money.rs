@@ -19,7 +19,7 @@ use thiserror::Error;
 pub struct MicroUsd(u64);
 
 /// A price text that is not an unsigned decimal with at most six fraction digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("expected dollars as a decimal with at most six fraction digits")]
 pub struct PriceError;
 
@@ -41,6 +41,15 @@ impl MicroUsd {
     ///
     /// # Errors
     /// [`PriceError`] for anything else, including signs, exponents, `"$1"`, `".5"` and overflow.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{MicroUsd, PriceError};
+    ///
+    /// assert_eq!(MicroUsd::parse("0.002")?.atomic(), 2_000);
+    /// assert_eq!(MicroUsd::parse("$0.002"), Err(PriceError));
+    /// # Ok::<(), PriceError>(())
+    /// ```
     #[expect(
         clippy::indexing_slicing,
         clippy::as_conversions,

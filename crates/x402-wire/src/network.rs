@@ -24,7 +24,7 @@ pub struct Network {
 }
 
 /// A network identifier that is not `eip155:` and a chain id.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[error("expected a CAIP-2 id eip155:<chain id>, observed `{observed}`")]
 #[non_exhaustive]
 pub struct NetworkError {
@@ -84,6 +84,14 @@ impl From<Network> for String {
 }
 
 /// How a payment is made: the schemes that this crate knows.
+///
+/// # Example
+/// ```
+/// use x402_wire::Scheme;
+///
+/// assert_eq!("exact".parse(), Ok(Scheme::Exact));
+/// assert_eq!("upto".parse::<Scheme>().unwrap_err().observed, "upto");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -96,7 +104,7 @@ pub enum Scheme {
 }
 
 /// The text of a scheme that [`Scheme`] does not have.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[error("expected the scheme `exact` or `aggr_deferred`, observed `{observed}`")]
 #[non_exhaustive]
 pub struct UnknownScheme {

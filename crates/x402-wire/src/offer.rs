@@ -35,7 +35,7 @@ pub struct Offer {
 }
 
 /// A payment option, with its JSON and its domain separator computed once.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentOption {
     requirements: PaymentRequirements,
     json: String,
@@ -72,7 +72,7 @@ impl PaymentOption {
 }
 
 /// The first member in which a caller's copy differs from every option.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum Mismatch {
     /// No option has this scheme.
@@ -219,6 +219,29 @@ impl Offer {
     /// # Errors
     /// The first member that differs. The order (scheme, network, asset, then the rest) finds the
     /// option that the caller meant.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{Mismatch, PaymentPayload};
+    /// # use alloy_primitives::address;
+    /// # use x402_wire::{Asset, MicroUsd, Network, Terms};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/payment.json"));
+    /// # let terms = Terms {
+    /// #     network: Network::evm(196),
+    /// #     pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+    /// #     max_timeout_seconds: 300,
+    /// #     assets: Asset::chain_196().to_vec(),
+    /// # };
+    /// # let offer = terms.offer(MicroUsd::dollars("0.002"));
+    /// let payload = PaymentPayload::from_json(json.as_bytes())?;
+    /// let option = offer.accept(payload.accepted())?;
+    /// assert_eq!(option.requirements().amount, MicroUsd::dollars("0.002").amount());
+    ///
+    /// let dearer = terms.offer(MicroUsd::dollars("0.003"));
+    /// assert!(matches!(dearer.accept(payload.accepted()), Err(Mismatch::Amount { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn accept(&self, accepted: &Accepted) -> Result<&Arc<PaymentOption>, Mismatch> {
         let scheme: Scheme = accepted.scheme.parse().map_err(|_| Mismatch::Scheme {
             observed: clip(&accepted.scheme),

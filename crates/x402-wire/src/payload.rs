@@ -13,6 +13,21 @@ use crate::{
 
 /// One decoded payment with its exact JSON text, so that a facilitator gets members that this crate
 /// does not know byte for byte. Two payments are equal when their texts are.
+///
+/// # Example
+/// ```
+/// use x402_wire::{HeaderError, PaymentPayload, encode_header};
+///
+/// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/payment.json"));
+/// let header = encode_header(json); // as PAYMENT-SIGNATURE carries it
+/// let payload = PaymentPayload::from_header(header.as_bytes())?;
+/// assert_eq!(payload.authorization().to, payload.accepted().pay_to);
+/// assert_eq!(payload.signature().to_bytes().map(|bytes| bytes.len()), Some(65));
+/// assert_eq!(payload.raw(), json);
+///
+/// assert_eq!(PaymentPayload::from_header(b"?"), Err(HeaderError::Base64));
+/// # Ok::<(), HeaderError>(())
+/// ```
 #[derive(Clone)]
 pub struct PaymentPayload {
     raw: String,

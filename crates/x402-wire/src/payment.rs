@@ -20,6 +20,30 @@ pub const MAX_WINDOW_SECONDS: u64 = 86_400;
 
 /// A payment bound to one of the seller's own options. The option decides amount, payee, asset and
 /// domain. The caller's copy equals it and is not read again.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::address;
+/// use x402_wire::{Asset, Invalid, MicroUsd, Network, Payment, PaymentPayload, Terms};
+///
+/// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/payment.json"));
+/// # let terms = Terms {
+/// #     network: Network::evm(196),
+/// #     pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+/// #     max_timeout_seconds: 300,
+/// #     assets: Asset::chain_196().to_vec(),
+/// # };
+/// # let offer = terms.offer(MicroUsd::dollars("0.002"));
+/// let payment = Payment::matching(&offer, PaymentPayload::from_json(json.as_bytes())?)?;
+/// payment.check_terms()?;
+/// payment.check_window(1_795_219_200, 10)?;
+/// assert_eq!(payment.payer(), address!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"));
+///
+/// // Eleven seconds before its end.
+/// let late = payment.check_window(1_795_219_489, 12);
+/// assert!(matches!(late, Err(Invalid::EndsTooSoon { required: 1_795_219_501, .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
     payload: Arc<PaymentPayload>,
@@ -27,7 +51,7 @@ pub struct Payment {
 }
 
 /// Why a payment is not good. Nothing has been charged.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum Invalid {
     /// The authorization pays another account.
@@ -119,7 +143,7 @@ impl Invalid {
 }
 
 /// A stored payment that cannot be read again.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The payload.
@@ -138,6 +162,27 @@ impl Payment {
     ///
     /// # Errors
     /// The first member of the claim that no option has.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{Mismatch, Payment, PaymentPayload, Reason};
+    /// # use alloy_primitives::address;
+    /// # use x402_wire::{Asset, MicroUsd, Network, Terms};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/payment.json"));
+    /// # let terms = Terms {
+    /// #     network: Network::evm(196),
+    /// #     pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+    /// #     max_timeout_seconds: 300,
+    /// #     assets: Asset::chain_196().to_vec(),
+    /// # };
+    /// # let offer = terms.offer(MicroUsd::dollars("0.002"));
+    /// let elsewhere = json.replace("eip155:196", "eip155:1");
+    /// let refused = Payment::matching(&offer, PaymentPayload::from_json(elsewhere.as_bytes())?);
+    /// assert!(matches!(&refused, Err(Mismatch::Network { observed, .. }) if observed == "eip155:1"));
+    /// assert_eq!(refused.unwrap_err().reason(), Reason::NetworkMismatch);
+    /// # Ok::<(), x402_wire::HeaderError>(())
+    /// ```
     pub fn matching(offer: &Offer, payload: PaymentPayload) -> Result<Self, Mismatch> {
         let option = offer.accept(payload.accepted())?.clone();
         Ok(Self {
@@ -151,6 +196,29 @@ impl Payment {
     ///
     /// # Errors
     /// When either text is damaged.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{Payment, RestoreError};
+    /// # use alloy_primitives::address;
+    /// # use x402_wire::{Asset, MicroUsd, Network, PaymentPayload, Terms};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/payment.json"));
+    /// # let terms = Terms {
+    /// #     network: Network::evm(196),
+    /// #     pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+    /// #     max_timeout_seconds: 300,
+    /// #     assets: Asset::chain_196().to_vec(),
+    /// # };
+    /// # let offer = terms.offer(MicroUsd::dollars("0.002"));
+    /// # let payment = Payment::matching(&offer, PaymentPayload::from_json(json.as_bytes())?)?;
+    /// let kept = (payment.payload().raw(), payment.requirements_json());
+    /// assert_eq!(Payment::restore(kept.0.as_bytes(), kept.1.as_bytes())?, payment);
+    ///
+    /// let damaged = Payment::restore(kept.0.as_bytes(), b"{");
+    /// assert!(matches!(damaged, Err(RestoreError::Requirements { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn restore(payload_json: &[u8], requirements_json: &[u8]) -> Result<Self, RestoreError> {
         let payload = PaymentPayload::from_json(payload_json)?;
         let requirements = serde_json::from_slice(requirements_json).map_err(|error| {

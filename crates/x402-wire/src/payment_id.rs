@@ -29,7 +29,14 @@ use thiserror::Error;
 pub struct PaymentId(String);
 
 /// A text that breaks the extension's rule for identifiers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+///
+/// # Example
+/// ```
+/// use x402_wire::{PaymentId, PaymentIdError};
+///
+/// assert_eq!("order 17".parse::<PaymentId>(), Err(PaymentIdError));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 #[error("a payment identifier is 16 to 128 characters of A-Z, a-z, 0-9, `_` and `-`")]
 pub struct PaymentIdError;
 

@@ -5,6 +5,16 @@ use std::fmt;
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $text:literal,)*) => {
         /// Why a payment was refused: a code that clients branch on.
+        ///
+        /// # Example
+        /// ```
+        /// use x402_wire::Reason;
+        ///
+        /// let reason = Reason::from("insufficient_funds"); // from a receipt or a facilitator
+        /// assert_eq!(reason, Reason::InsufficientFunds);
+        /// assert_eq!(reason.as_str(), "insufficient_funds");
+        /// assert!(matches!(Reason::from("risk_address"), Reason::Other(_)));
+        /// ```
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Reason {

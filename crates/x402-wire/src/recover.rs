@@ -29,6 +29,30 @@ impl Payment {
     /// One of the signature variants of [`Invalid`]. It is final for a payer without code. A
     /// contract may still accept the same bytes as its own signature: see
     /// [`Self::wallet_signature`].
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{Invalid, Payment, PaymentPayload, SignatureStanding};
+    /// # use alloy_primitives::address;
+    /// # use x402_wire::{Asset, MicroUsd, Network, Terms};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/payment.json"));
+    /// # let terms = Terms {
+    /// #     network: Network::evm(196),
+    /// #     pay_to: address!("0x90F79bf6EB2c4f870365E785982E1f101E93b906"),
+    /// #     max_timeout_seconds: 300,
+    /// #     assets: Asset::chain_196().to_vec(),
+    /// # };
+    /// # let offer = terms.offer(MicroUsd::dollars("0.002"));
+    /// # let payment = Payment::matching(&offer, PaymentPayload::from_json(json.as_bytes())?)?;
+    /// assert_eq!(payment.check_signature()?, SignatureStanding::Recovered);
+    ///
+    /// // Another amount under the same signature.
+    /// let other = json.replace("\"value\":\"2000\"", "\"value\":\"2001\"");
+    /// let other = Payment::matching(&offer, PaymentPayload::from_json(other.as_bytes())?)?;
+    /// assert!(matches!(other.check_signature(), Err(Invalid::Signer { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn check_signature(&self) -> Result<SignatureStanding, Invalid> {
         if self.scheme() == Scheme::AggrDeferred {
             return Ok(SignatureStanding::Session);

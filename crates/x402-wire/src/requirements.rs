@@ -7,6 +7,20 @@ use serde::{Deserialize, Serialize};
 use crate::{MicroUsd, Network, Offer, Scheme, ascii_json, strict};
 
 /// A token that pays for calls: an ERC-20 with EIP-3009 and six decimals.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::address;
+/// use x402_wire::{Asset, Network};
+///
+/// let usdc_on_base = Asset {
+///     address: address!("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+///     name: "USD Coin".to_owned(),
+///     version: "2".to_owned(),
+/// };
+/// // Compare it with the token's own DOMAIN_SEPARATOR().
+/// println!("{}", usdc_on_base.domain_separator(Network::evm(8453)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Asset {
     /// The token contract.
@@ -108,6 +122,18 @@ pub struct AssetName {
 }
 
 /// One payment option: a known entry of `accepts`, flat as x402 v2 section 5.1.2 has it.
+///
+/// # Example
+/// ```
+/// use x402_wire::{PaymentRequired, Scheme};
+///
+/// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+/// let challenge = PaymentRequired::from_json(json.as_bytes())?;
+/// let exact: Vec<_> = challenge.options().filter(|option| option.scheme == Scheme::Exact).collect();
+/// assert_eq!(exact[0].extra.name, "USD₮0");
+/// assert!(exact[0].to_json().is_ascii());
+/// # Ok::<(), x402_wire::HeaderError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentRequirements {

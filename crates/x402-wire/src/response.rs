@@ -62,6 +62,18 @@ impl Eq for SettlementResponse {}
 
 impl SettlementResponse {
     /// A settled payment.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::{Network, SettlementResponse};
+    ///
+    /// let transaction = "0xabababababababababababababababababababababababababababababababab";
+    /// let payer = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+    /// let header = SettlementResponse::settled(transaction, Network::evm(196), payer).to_header();
+    /// let receipt = SettlementResponse::from_header(header.as_bytes())?; // the value of PAYMENT-RESPONSE
+    /// assert!(receipt.success && receipt.transaction == transaction);
+    /// # Ok::<(), x402_wire::HeaderError>(())
+    /// ```
     #[must_use]
     pub fn settled(
         transaction: impl Into<String>,

@@ -23,7 +23,7 @@ mod served;
 mod dying;
 #[path = "../../../../crates/fence-server/tests/it/onchain.rs"]
 mod onchain;
-#[path = "../../../../crates/plan-builder/tests/swap/sample.rs"]
+#[path = "../../../../crates/plan-builder/tests/it/swap/sample.rs"]
 #[allow(dead_code, reason = "the tests of the constructor use all of it")]
 mod sample;
 #[path = "../../../../crates/fence-server/tests/it/stage.rs"]

@@ -54,7 +54,7 @@ fn absent<T>(source_name: &'static str) -> Result<T, PortError> {
         detail: "not measured".to_owned(),
     };
     Err(PortError {
-        source_name,
+        source_name: source_name.into(),
         reason,
     })
 }

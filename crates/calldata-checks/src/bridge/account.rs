@@ -40,6 +40,17 @@ pub enum AccountCode {
 
 impl AccountCode {
     /// What code is: `eth_getCode`.
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::hex;
+    /// use calldata_checks::bridge::account::AccountCode;
+    ///
+    /// assert_eq!(AccountCode::of(&[]), AccountCode::Empty);
+    /// let delegated = hex!("ef0100 7702cb554e6bfb442cb743a7df23154544a7176c");
+    /// assert_eq!(AccountCode::of(&delegated), AccountCode::Delegated);
+    /// assert_eq!(AccountCode::of(&hex!("6080")).as_str(), "contract");
+    /// ```
     #[must_use]
     pub fn of(code: &[u8]) -> Self {
         match code {
@@ -85,6 +96,14 @@ impl DestinationControl {
     ///
     /// # Errors
     /// What differs.
+    ///
+    /// # Example
+    /// ```
+    /// use calldata_checks::bridge::{AccountKind, account::{AccountCode, DestinationControl}};
+    ///
+    /// let contract = DestinationControl::Eoa { source_code: Some(AccountCode::of(&[0x60, 0x80])) };
+    /// assert_eq!(contract.judge(AccountKind::Eoa, false).unwrap_err().observed, "contract");
+    /// ```
     pub fn judge(&self, kind: AccountKind, allow_unread: bool) -> Verdict {
         match (kind, self) {
             (AccountKind::Eoa, Self::Eoa { source_code: None }) if !allow_unread => {

@@ -41,6 +41,29 @@ pub const FORWARD_HOOK: [u8; 32] =
     hex!("636374702d666f72776172640000000000000000000000000000000000000000");
 
 /// A decoded burn.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{U256, hex};
+/// use calldata_checks::bridge::calldata::Burn;
+///
+/// // 1,234.56789 USDC from Base to Arbitrum.
+/// let mut data = hex!("8e0250ee
+///     00000000000000000000000000000000000000000000000000000000499602d2
+///     0000000000000000000000000000000000000000000000000000000000000003
+///     00000000000000000000000070997970c51812dc3a010c7d01b50e0d17dc79c8
+///     000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda02913
+///     0000000000000000000000000000000000000000000000000000000000000000
+///     000000000000000000000000000000000000000000000000000000000002b1a0
+///     00000000000000000000000000000000000000000000000000000000000003e8").to_vec();
+/// let burn = Burn::decode(&data).map_err(|refused| refused.message)?;
+/// assert_eq!((burn.amount, burn.destination_domain), (U256::from(1_234_567_890), 3));
+/// assert_eq!(burn.encode(), data);
+///
+/// data.push(0);
+/// assert!(Burn::decode(&data).unwrap_err().message.contains("not a canonical burn"));
+/// # Ok::<(), std::borrow::Cow<'static, str>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Burn {
     /// The amount that is burned, in the smallest unit of USDC.

@@ -7,7 +7,7 @@ use super::kinds::TransferSpeed;
 use crate::Violation;
 
 /// One chain of the route set.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeChain {
     /// Its EIP-155 id.
     pub chain_id: u64,
@@ -26,7 +26,7 @@ pub struct BridgeChain {
 }
 
 /// A token that looks like native USDC and is not.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgedToken {
     /// Its usual name.
     pub symbol: &'static str,
@@ -110,6 +110,15 @@ pub static CHAINS: [BridgeChain; 5] = [
 ];
 
 /// The chain of this id, if it is in the route set.
+///
+/// # Example
+/// ```
+/// use calldata_checks::bridge::chains;
+///
+/// let arbitrum = chains::find(42161).unwrap();
+/// assert_eq!((arbitrum.name, arbitrum.domain), ("Arbitrum", 3));
+/// assert!(chains::find(10).is_none());
+/// ```
 #[must_use]
 pub fn find(chain_id: u64) -> Option<&'static BridgeChain> {
     CHAINS.iter().find(|chain| chain.chain_id == chain_id)

@@ -23,6 +23,24 @@ use super::kinds::TransferSpeed;
 use crate::Decimal;
 
 /// The fees of a directed route, as they were read.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::U256;
+/// use calldata_checks::bridge::{TransferSpeed, fees::{FeeError, RouteFees}};
+///
+/// let fees = RouteFees {
+///     fast_bps: Some("1.3".parse()?),
+///     standard_bps: "0".parse()?,
+///     forward_fee: None,
+///     chain_min_fee: None,
+/// };
+/// let amount = U256::from(1_234_567_890);
+/// assert_eq!(fees.needed(amount, TransferSpeed::Fast, false), Ok(U256::from(160_494)));
+/// assert_eq!(fees.by_rule(amount, TransferSpeed::Fast, false), Ok(U256::from(176_543)));
+/// assert_eq!(fees.by_rule(amount, TransferSpeed::Fast, true), Err(FeeError::NoForwardFee));
+/// # Ok::<(), calldata_checks::DecimalError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RouteFees {
     /// Basis points of a fast transfer, when the route has a fee for one.
@@ -38,7 +56,7 @@ pub struct RouteFees {
 }
 
 /// Why a fee cannot be computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FeeError {
     /// The reading has no fee of a fast transfer.

@@ -7,6 +7,14 @@ use super::{BasisPoints, FeePolicy};
 /// The rounding of the recipients' amounts. The aggregator has two kinds of contracts: each party
 /// has a rate of its own (FIXED), or the parties share one total (SHARED); of the latter two
 /// roundings are recorded.
+///
+/// # Example
+/// ```
+/// use calldata_checks::fees::Rounding;
+///
+/// assert_eq!(Rounding::from_name("shared-floor"), Some(Rounding::SharedFloor));
+/// assert_eq!(Rounding::from_name("nearest"), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// `floor(gross * bps / 10000)`, each recipient for itself; their sum leaves the input.

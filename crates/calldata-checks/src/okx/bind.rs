@@ -6,7 +6,7 @@ use super::{Receiver, Refusal, ReviewedContracts, SlippageTolerance, SwapFacts, 
 use crate::{abi, step::approveCall};
 
 /// A swap as it was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SwapAsked {
     /// The wallet that signs, sends and receives.
     pub account: Address,
@@ -177,6 +177,23 @@ pub struct OfferedApproval<'a> {
 ///
 /// # Errors
 /// [`Refusal::SpenderUnreviewed`], [`Refusal::ApprovalCalldata`] or [`Refusal::ApprovalAmount`].
+///
+/// # Example
+/// ```
+/// use alloy_primitives::U256;
+/// use alloy_sol_types::SolCall as _;
+/// use calldata_checks::okx::{OfferedApproval, Refusal, ReviewedContracts, judge_approval};
+/// use calldata_checks::step::approveCall;
+///
+/// let reviewed = ReviewedContracts::default();
+/// let amount = U256::from(12_500_000);
+/// let data = approveCall { spender: reviewed.spender, amount }.abi_encode();
+/// let offered = OfferedApproval { spender: reviewed.spender, data: &data };
+/// assert_eq!(judge_approval(&offered, amount, &reviewed), Ok(()));
+///
+/// let more = judge_approval(&offered, U256::from(1), &reviewed);
+/// assert!(matches!(more, Err(Refusal::ApprovalAmount { .. })));
+/// ```
 pub fn judge_approval(
     offered: &OfferedApproval<'_>,
     amount: U256,

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, FixedBytes, U256};
 
 /// The comparison that an answer of the aggregator fails. Such an answer is not passed on.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
     /// The calldata cannot be read.

@@ -28,7 +28,7 @@ const DIGITS: usize = 6;
 pub struct SlippageTolerance(u64);
 
 /// Text or a number that is no slippage tolerance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("not a percentage between 0.1 and 50 with at most 6 fraction digits")]
 pub struct SlippageError;
 

@@ -12,6 +12,16 @@ const FIRST_OUTCOME: u32 = 100_000_000;
 
 /// The asset id of a perpetual: its position in the universe of the first dex (`dex_index` 0), or
 /// `100000 + dex_index * 10000 + universe_index`. `None` for positions that no perpetual has.
+///
+/// # Example
+/// ```
+/// use calldata_checks::perp_order::{asset_id, is_perpetual};
+///
+/// assert_eq!(asset_id(0, 5), Some(5)); // the sixth asset of the first dex
+/// assert_eq!(asset_id(1, 5), Some(110_005));
+/// assert_eq!(asset_id(0, 10_000), None);
+/// assert!(!is_perpetual(10_107)); // a spot pair
+/// ```
 #[must_use]
 pub const fn asset_id(dex_index: u32, universe_index: u32) -> Option<u32> {
     if universe_index >= PERP_DEX_SIZE {

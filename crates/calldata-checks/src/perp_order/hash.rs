@@ -18,6 +18,20 @@ const AGENT_TYPE: &[u8] = b"Agent(string source,bytes32 connectionId)";
 
 /// `keccak256(action || u64be(nonce) || vault || expiry)`: the vault is `00`, or `01` and its 20
 /// bytes; the expiry is nothing, or `00` and 8 big-endian bytes.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{Address, b256, hex};
+/// use calldata_checks::perp_order::hash;
+///
+/// let action = hex!("83a474797065a56f72646572a66f72646572739186a16100a162c3a170a6313233343536a173
+///     a7302e3030313233a172c2a17481a56c696d697481a3746966a3477463a867726f7570696e67
+///     a26e61");
+/// let plain = hash::connection_id(&action, 1_768_146_914_155, None, None);
+/// assert_eq!(plain, b256!("b7a95c153a479cacb9c52da083a3bfd4545de1e3a1b1f629007c5492c16a797d"));
+/// let vault = Some(Address::repeat_byte(1));
+/// assert_ne!(plain, hash::connection_id(&action, 1_768_146_914_155, vault, None));
+/// ```
 #[must_use]
 pub fn connection_id(
     action: &[u8],

@@ -10,7 +10,8 @@ pub const MAX_ACTION_BYTES: usize = 4096;
 const MAX_TEXT_BYTES: usize = 64;
 
 /// Why bytes are not the canonical msgpack of an order action.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum MsgpackError {
     /// Longer than any action.
     #[error("{length} bytes where at most {MAX_ACTION_BYTES} are read")]
@@ -70,6 +71,14 @@ pub enum MsgpackError {
 ///
 /// # Errors
 /// [`MsgpackError`]
+///
+/// # Example
+/// ```
+/// use calldata_checks::perp_order::msgpack::{self, MsgpackError};
+///
+/// let nil = msgpack::decode(&[0xc0]);
+/// assert!(matches!(nil, Err(MsgpackError::Marker { at: 0, observed: 0xc0, .. })));
+/// ```
 pub fn decode(bytes: &[u8]) -> Result<WireAction, MsgpackError> {
     if bytes.len() > MAX_ACTION_BYTES {
         return Err(MsgpackError::TooLong {

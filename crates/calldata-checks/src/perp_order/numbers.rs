@@ -14,6 +14,16 @@ const PRICE_DECIMALS: u8 = 6;
 
 /// Whether a price is one that the venue takes: positive, and an integer, or of at most 5
 /// significant figures and at most `6 - size_decimals` decimals.
+///
+/// # Example
+/// ```
+/// use calldata_checks::perp_order::price_on_tick;
+///
+/// assert!(price_on_tick("3000.5".parse()?, 4));
+/// assert!(!price_on_tick("3000.55".parse()?, 4)); // six figures
+/// assert!(price_on_tick("123456".parse()?, 4)); // an integer may have more
+/// # Ok::<(), calldata_checks::DecimalError>(())
+/// ```
 #[must_use]
 pub fn price_on_tick(price: Decimal, size_decimals: u8) -> bool {
     let fraction = price.significant_figures() <= PRICE_FIGURES
@@ -22,6 +32,15 @@ pub fn price_on_tick(price: Decimal, size_decimals: u8) -> bool {
 }
 
 /// Whether a size is one that the venue takes: positive, of at most `size_decimals` decimals.
+///
+/// # Example
+/// ```
+/// use calldata_checks::perp_order::size_on_lot;
+///
+/// assert!(size_on_lot("0.00123".parse()?, 5));
+/// assert!(!size_on_lot("0.00123".parse()?, 4));
+/// # Ok::<(), calldata_checks::DecimalError>(())
+/// ```
 #[must_use]
 pub const fn size_on_lot(size: Decimal, size_decimals: u8) -> bool {
     !size.is_zero() && size.scale() <= size_decimals
@@ -30,6 +49,16 @@ pub const fn size_on_lot(size: Decimal, size_decimals: u8) -> bool {
 /// The worst price that a market trigger takes: the furthest from the trigger price that is on the
 /// tick and within `tolerance` of it, below it for a sell and above it for a buy. A nearer one may
 /// not fill when the market jumps. `None` past the digits of a decimal.
+///
+/// # Example
+/// ```
+/// use calldata_checks::{BasisPoints, perp_order::{Side, worst_price}};
+///
+/// let tolerance = BasisPoints::new(1_000).unwrap(); // 10 %
+/// let worst = worst_price(Side::Sell, "95000".parse()?, tolerance, 5);
+/// assert_eq!(worst, Some("85500".parse()?));
+/// # Ok::<(), calldata_checks::DecimalError>(())
+/// ```
 #[must_use]
 pub fn worst_price(
     side: Side,

@@ -9,7 +9,7 @@ use super::{
 use crate::{Decimal, UtcSeconds};
 
 /// The request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ask {
     /// The account that the order is for: a master account.
     pub account: Address,
@@ -36,7 +36,7 @@ pub struct Ask {
 }
 
 /// A take-profit or stop-loss that was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TriggerAsk {
     /// The mark price that fires it.
     pub trigger_price: Decimal,

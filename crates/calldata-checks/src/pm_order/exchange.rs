@@ -14,6 +14,16 @@ pub const CONDITIONAL_TOKENS: Address = address!("0x4D97DCd97eC945f40cF65F87097A
 
 /// A reviewed exchange contract of the second generation. There is no other: a second neg-risk
 /// address that circulates in community code is in no client of the venue.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::Address;
+/// use calldata_checks::pm_order::Exchange;
+///
+/// let exchange = Exchange::of_market(true);
+/// assert_eq!(Exchange::at(exchange.address()), Some(Exchange::NegRisk));
+/// assert_eq!(Exchange::at(Address::repeat_byte(1)), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exchange {
     /// Markets whose outcomes settle by themselves.

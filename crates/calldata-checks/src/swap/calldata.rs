@@ -79,7 +79,7 @@ mod interface {
 }
 
 /// Why calldata is not read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum CalldataError {
     /// Not the canonical encoding of the function.
@@ -111,6 +111,15 @@ pub const IMPLEMENTED: [Selector; 2] = [
 ];
 
 /// The outer call, of whichever function.
+///
+/// # Example
+/// ```
+/// use calldata_checks::{abi::AbiError, swap::calldata::{CalldataError, SwapCall}};
+///
+/// let transfer = [0xa9, 0x05, 0x9c, 0xbb];
+/// let refused = SwapCall::decode(&transfer).unwrap_err();
+/// assert!(matches!(refused, CalldataError::Abi(AbiError::Selector { .. })));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwapCall {
     /// `_integrator`.

@@ -12,6 +12,24 @@ type Wide = Uint<1024, 16>;
 
 /// The prices of a swap's two tokens by a source that is not the aggregator, each for a whole
 /// token.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::U256;
+/// use calldata_checks::{UtcSeconds, swap::PriceReading};
+///
+/// // USDC to WETH.
+/// let price = PriceReading {
+///     from_usd: "1".parse()?,
+///     from_decimals: 6,
+///     to_usd: "2500".parse()?,
+///     to_decimals: 18,
+///     as_of: UtcSeconds::from_unix(1_795_000_000),
+/// };
+/// let (input, output) = (U256::from(1_000_000_000), U256::from(398_000_000_000_000_000_u64));
+/// assert_eq!(price.deviation(input, output).map(|bps| bps.get()), Some(50)); // 995 of 1000 dollars
+/// # Ok::<(), calldata_checks::DecimalError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceReading {
     /// Of the input token, in US dollars.

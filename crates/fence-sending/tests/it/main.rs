@@ -22,6 +22,6 @@ mod together;
 #[allow(dead_code, reason = "the tests of wallet actions use all of it")]
 mod intents;
 
-#[path = "../../../plan-builder/tests/swap/sample.rs"]
+#[path = "../../../plan-builder/tests/it/swap/sample.rs"]
 #[allow(dead_code, reason = "the tests of the constructor use all of it")]
 mod sample;

@@ -20,6 +20,6 @@ mod stage;
 mod store;
 mod world;
 
-#[path = "../../../plan-builder/tests/swap/sample.rs"]
+#[path = "../../../plan-builder/tests/it/swap/sample.rs"]
 #[allow(dead_code, reason = "the tests of the constructor use all of it")]
 mod sample;

@@ -174,7 +174,7 @@ impl Simulator for Simulation<'_> {
             .call("eth_simulateV1", json!([payload, "latest"]))
             .await
             .map_err(|error: JudgeError| PortError {
-                source_name: "rpc",
+                source_name: "rpc".into(),
                 reason: PortErrorReason::Unavailable {
                     detail: error.to_string(),
                 },

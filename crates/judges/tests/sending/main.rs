@@ -18,7 +18,7 @@ mod delegated;
 #[path = "../onchain/install.rs"]
 #[allow(dead_code, reason = "the tests of contracts use all of it")]
 mod install;
-#[path = "../../../plan-builder/tests/swap/sample.rs"]
+#[path = "../../../plan-builder/tests/it/swap/sample.rs"]
 #[allow(dead_code, reason = "the tests of the constructor use all of it")]
 mod sample;
 mod stage;

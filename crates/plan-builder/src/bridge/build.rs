@@ -20,6 +20,60 @@ use crate::{
 /// # Errors
 /// The first check that does not hold, by name; `quote_unavailable`, `quote_malformed` or
 /// `rate_limited` when the fees cannot be read; `simulation_as_planned`.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{U256, address};
+/// use plan_builder::bridge::{self, BridgeRequest};
+/// use plan_builder::ports::{BridgeFeeReading, BridgeFees, NoSimulator, PortError};
+/// use plan_builder::{Moment, Refusal, Request, verify};
+/// # use alloy_primitives::{Address, Bytes};
+/// # use plan_builder::{AccountProfile, FeeDocument, Policy, ports::Accounts};
+///
+/// struct Fees;
+/// impl BridgeFees for Fees {
+///     async fn fees(&self, _: u32, _: u32, _: bool) -> Result<BridgeFeeReading, PortError> {
+///         Ok(BridgeFeeReading {
+///             fast_bps: Some("1.3".parse().unwrap()),
+///             standard_bps: "0".parse().unwrap(),
+///             forward_fee: None,
+///             read_at: "2026-09-21T14:13:20Z".parse().unwrap(),
+///         })
+///     }
+///     async fn fast_allowance(&self) -> Result<U256, PortError> {
+///         Ok(U256::from(52_000_000_000_000_u64))
+///     }
+/// }
+/// # struct Node;
+/// # impl Accounts for Node {
+/// #     async fn code(&self, _: u64, _: Address) -> Result<Bytes, PortError> {
+/// #         Ok(Bytes::new())
+/// #     }
+/// #     async fn call(&self, _: u64, _: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
+/// #         Ok(None)
+/// #     }
+/// # }
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// # fn ready<T>(future: impl Future<Output = T>) -> T {
+/// #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// #     match std::pin::pin!(future).poll(&mut context) {
+/// #         std::task::Poll::Ready(output) => output,
+/// #         std::task::Poll::Pending => unreachable!("a port that answers from memory never waits"),
+/// #     }
+/// # }
+/// # let document: FeeDocument = toml::from_str(file!("fees.toml"))?;
+/// # let policy = Policy::new(document.review()?);
+/// # let account = AccountProfile::eoa(address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), 8453);
+/// let request = BridgeRequest::new(account, 42161, U256::from(25_000_000))?; // 25 USDC to Arbitrum
+/// let moment = Moment { now_millis: 1_790_000_000_000, entropy: [7; 32] };
+/// let plan = ready(bridge::build(&request, &Fees, &Node, &NoSimulator, &policy, &moment))?;
+///
+/// let verified = verify(&Request::Bridge(request), plan.json(), moment.now(), &policy)?;
+/// assert_eq!(verified.payload_digest(), plan.payload_digest());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub async fn build<F: BridgeFees + ?Sized, A: Accounts + ?Sized, S: Simulator + ?Sized>(
     request: &BridgeRequest,
     fees: &F,

@@ -85,7 +85,7 @@ pub(crate) static PROPERTIES: &[Property] = &[
 
 /// A bridge request. Its serde form is the normal form: defaults written out, the token by its
 /// address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BridgeRequest {
     account_profile: AccountProfile,

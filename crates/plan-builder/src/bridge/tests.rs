@@ -102,7 +102,7 @@ impl Chains {
 
     fn account(&self, chain_id: u64) -> Result<&Account, PortError> {
         self.0.get(&chain_id).ok_or_else(|| PortError {
-            source_name: "rpc",
+            source_name: "rpc".into(),
             reason: PortErrorReason::NotConfigured {
                 detail: "no endpoint".to_owned(),
             },
@@ -161,7 +161,7 @@ impl Accounts for Chains {
 
 fn unavailable(source_name: &'static str) -> PortError {
     PortError {
-        source_name,
+        source_name: source_name.into(),
         reason: PortErrorReason::Unavailable {
             detail: "no answer within 2 s".to_owned(),
         },

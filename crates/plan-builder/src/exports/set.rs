@@ -1,7 +1,28 @@
 //! The choice of exports.
 
 /// The forms in which steps are given beside the plan's own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{U256, address};
+/// use calldata_checks::BasisPoints;
+/// use plan_builder::{AccountProfile, ExportSet, Refusal, swap::SwapRequest};
+///
+/// let batch = ExportSet { safe_tx_builder: true, ..ExportSet::default() };
+/// let request = |account| {
+///     let usdc = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
+///     let weth = address!("4200000000000000000000000000000000000006");
+///     SwapRequest::new(account, usdc, weth, U256::from(1_000_000), BasisPoints::NONE)
+/// };
+/// let holder = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+/// assert!(request(AccountProfile::safe(holder, 8453))?.with_exports(batch).is_ok());
+///
+/// // Only a Safe takes a Safe batch.
+/// let refusal = request(AccountProfile::eoa(holder, 8453))?.with_exports(batch).unwrap_err();
+/// assert_eq!(refusal.request_path.as_deref(), Some("$.exports"));
+/// # Ok::<(), Refusal>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct ExportSet {
     /// `wallet_sendCalls` (EIP-5792).
     pub eip5792: bool,

@@ -96,7 +96,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
 ];
 
 /// An order that is asked for, in normal form.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PerpOrderRequest {
     /// The caller's account at the venue: a master account.
@@ -130,7 +130,7 @@ pub struct PerpOrderRequest {
 }
 
 /// A take-profit or stop-loss that is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TriggerRequest {
     /// Its limit price in USD; without one it is a market trigger.

@@ -67,7 +67,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
 ];
 
 /// An order that is asked for, in normal form.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PmOrderRequest {
     /// The caller's account: an EOA on Polygon.

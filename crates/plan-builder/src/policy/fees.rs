@@ -66,7 +66,7 @@ struct BridgeTable {
 const MOST_ROWS: usize = 256;
 
 /// A fee configuration that cannot be used: every problem, each with its key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
 pub struct FeeConfigError {
     /// The problems.
     pub problems: Vec<FeeProblem>,
@@ -85,7 +85,7 @@ impl fmt::Display for FeeConfigError {
 }
 
 /// One problem of a fee configuration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FeeProblem {
     /// The key: `recipients[1].bps`.
     pub key: String,
@@ -100,6 +100,22 @@ impl FeeDocument {
     /// Every value that cannot be: an unknown fee model or rounding, no or two own recipients, a
     /// recipient twice, a sum above the cap, a chain twice, an empty list, a function that is not
     /// implemented, an address whose checksum does not hold.
+    ///
+    /// # Example
+    /// ```
+    /// use plan_builder::FeeDocument;
+    ///
+    /// # macro_rules! file {
+    /// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+    /// # }
+    /// let document: FeeDocument = toml::from_str(file!("fees.toml"))?;
+    /// assert_eq!(document.review()?.recipients.len(), 2);
+    ///
+    /// let unknown = file!("fees.toml").replace("rounding = \"floor\"", "rounding = \"nearest\"");
+    /// let error = toml::from_str::<FeeDocument>(&unknown)?.review().unwrap_err();
+    /// assert_eq!(error.problems[0].key, "rounding");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn review(self) -> Result<FeePolicy, FeeConfigError> {
         let mut problems = Problems::default();
         let policy = self.policy(&mut problems);

@@ -32,13 +32,13 @@ pub trait Accounts: Send + Sync {
 
 /// No reads of accounts: nothing is configured. For embedders without an endpoint; a Safe-type
 /// account then gets no bridge plan.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct NoAccounts;
 
 impl NoAccounts {
-    const fn error(detail: String) -> PortError {
+    fn error(detail: String) -> PortError {
         PortError {
-            source_name: "rpc",
+            source_name: "rpc".into(),
             reason: PortErrorReason::NotConfigured { detail },
         }
     }

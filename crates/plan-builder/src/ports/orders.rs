@@ -6,7 +6,7 @@ use alloy_primitives::{Address, B256, U256};
 use calldata_checks::{Decimal, UtcSeconds};
 use serde::{Deserialize, Serialize};
 
-use super::{PmBuilderFee, PortError};
+use super::PortError;
 use crate::wire::{As, Digits, Exact, Time, Word};
 
 /// The prediction market's venue.
@@ -75,6 +75,18 @@ pub struct PmToken {
     pub token_id: U256,
     /// Its outcome, untrusted text without control characters.
     pub outcome: String,
+}
+
+/// The venue's fee for an attribution code, in basis points of the order's worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PmBuilderFee {
+    /// The fee when another order matches this one.
+    #[serde(with = "As::<Exact>")]
+    pub maker_bps: Decimal,
+    /// The fee when this order matches another one.
+    #[serde(with = "As::<Exact>")]
+    pub taker_bps: Decimal,
 }
 
 /// The perpetuals venue.

@@ -61,7 +61,7 @@ pub struct SimulatedLog {
 }
 
 /// No simulation: for embedders without an endpoint.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct NoSimulator;
 
 impl Simulator for NoSimulator {

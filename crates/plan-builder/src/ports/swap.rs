@@ -39,7 +39,7 @@ pub struct IndependentPrice {
 }
 
 /// A question to the aggregator.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SwapAsk {
     /// The chain, of both tokens.
     pub chain_id: u64,

@@ -68,7 +68,7 @@ pub(crate) const PROPERTIES: &[Property] = &[
 ];
 
 /// A swap that is asked for, in normal form.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SwapRequest {
     /// The caller's account: sender and receiver.
@@ -95,7 +95,7 @@ pub struct SwapRequest {
 }
 
 /// The most that the output may fall below the quoted one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Slippage {
     /// In basis points.

@@ -34,6 +34,40 @@ pub struct Listing {
 
 /// Asks the router of one chain about everything that is reviewed there. A node that fails is not
 /// asked further.
+///
+/// # Example
+/// ```
+/// use plan_builder::ports::{NoAccounts, PortErrorReason};
+/// use plan_builder::swap::whitelist;
+/// # use plan_builder::{FeeDocument, Policy};
+///
+/// # macro_rules! file {
+/// #     ($name:literal) => { include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/", $name)) };
+/// # }
+/// # fn ready<T>(future: impl Future<Output = T>) -> T {
+/// #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// #     match std::pin::pin!(future).poll(&mut context) {
+/// #         std::task::Poll::Ready(output) => output,
+/// #         std::task::Poll::Pending => unreachable!("a port that answers from memory never waits"),
+/// #     }
+/// # }
+/// # let document: FeeDocument = toml::from_str(file!("fees.toml"))?;
+/// # let policy = Policy::new(document.review()?);
+/// let chain = &policy.fees.chains[0];
+/// let listings = ready(whitelist::of_chain(&NoAccounts, &policy.fees, chain)); // or `.await`
+/// for listing in &listings {
+///     match &listing.listed {
+///         Ok(true) => println!("{}: listed", listing.key),
+///         Ok(false) => println!("{}: a plan over it would revert", listing.key),
+///         Err(error) => println!("{}: nobody knows: {error}", listing.key),
+///     }
+/// }
+/// assert!(matches!(
+///     listings[0].listed.as_ref().map_err(|error| &error.reason),
+///     Err(PortErrorReason::NotConfigured { .. })
+/// ));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub async fn of_chain<A: Accounts + ?Sized>(
     accounts: &A,
     policy: &FeePolicy,

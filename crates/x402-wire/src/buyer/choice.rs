@@ -11,6 +11,23 @@ use crate::{
 };
 
 /// The offer that a [`SpendPolicy`](super::SpendPolicy) chose.
+///
+/// # Example
+/// ```
+/// # use alloy_primitives::U256;
+/// # use x402_wire::buyer::{Allowance, Budget, SpendPolicy};
+/// # use x402_wire::{Asset, Network, PaymentRequired};
+/// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+/// # let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+/// # let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(20_000))]);
+/// # let budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+/// # let choice = policy.choose(&PaymentRequired::from_json(json.as_bytes())?, &budget)?;
+/// assert_eq!((choice.index(), choice.offer().amount), (3, U256::from(2_000)));
+/// for other in choice.not_chosen() {
+///     println!("{} ({other})", other.refusal.code());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     index: usize,
@@ -23,6 +40,20 @@ pub struct Choice {
 }
 
 /// What the caller adds to an offer to pay it.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::{B256, address};
+/// use x402_wire::{PaymentId, buyer::Purchase};
+///
+/// let payer = address!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+/// let (now, random) = (1_795_219_200, [7; 48]); // from the clock and the system's random generator
+/// let (nonce, id) = random.split_at(32);
+/// let purchase = Purchase::new(payer, now, B256::from_slice(nonce))
+///     .with_id(PaymentId::from_random(id.try_into()?));
+/// assert_eq!(purchase.nonce, B256::repeat_byte(7));
+/// # Ok::<(), std::array::TryFromSliceError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Purchase {
@@ -166,6 +197,30 @@ impl Choice {
     ///
     /// # Errors
     /// [`AuthorizeError`]; the budget is unchanged.
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::{B256, U256, address};
+    /// use x402_wire::buyer::{AuthorizeError, Purchase};
+    /// # use x402_wire::buyer::{Allowance, Budget, SpendPolicy};
+    /// # use x402_wire::{Asset, Network, PaymentRequired};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// # let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+    /// # let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(20_000))]);
+    /// # let mut budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+    /// # let choice = policy.choose(&PaymentRequired::from_json(json.as_bytes())?, &budget)?;
+    /// # let payer = address!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// let purchase = Purchase::new(payer, 1_795_219_200, B256::repeat_byte(7));
+    /// let unsigned = choice.authorize(purchase.clone(), &mut budget)?;
+    /// assert_eq!(unsigned.authorization().valid_before, U256::from(1_795_219_800));
+    /// assert_eq!(budget.left(xlayer, usdt0.address), U256::from(998_000));
+    ///
+    /// budget.take(xlayer, usdt0.address, U256::from(997_000))?;
+    /// let refused = choice.authorize(purchase, &mut budget);
+    /// assert!(matches!(refused, Err(AuthorizeError::Budget(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn authorize(
         &self,
         purchase: Purchase,

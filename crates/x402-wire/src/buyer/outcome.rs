@@ -29,7 +29,7 @@ pub enum Outcome {
 }
 
 /// Why a `PAYMENT-RESPONSE` is not the outcome of a payment.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum OutcomeError {
     /// It cannot be read.

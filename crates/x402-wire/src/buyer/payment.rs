@@ -101,6 +101,31 @@ impl UnsignedPayment {
     ///
     /// # Errors
     /// [`Invalid::RecoveryValue`] or [`Invalid::HighS`]: token contracts refuse such a signature.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::Invalid;
+    /// # use alloy_primitives::{B256, U256, address};
+    /// # use x402_wire::buyer::{Allowance, Budget, Purchase, SpendPolicy};
+    /// # use x402_wire::{Asset, Network, PaymentRequired};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// # let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+    /// # let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(20_000))]);
+    /// # let mut budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+    /// # let choice = policy.choose(&PaymentRequired::from_json(json.as_bytes())?, &budget)?;
+    /// # let payer = address!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// # let purchase = Purchase::new(payer, 1_795_219_200, B256::repeat_byte(7));
+    /// # let unsigned = choice.authorize(purchase, &mut budget)?;
+    /// # let mut signature = [1; 65];
+    /// # signature[64] = 27;
+    /// let payment = unsigned.sign(signature)?; // of `unsigned.digest()`
+    /// assert_eq!(payment.payload()?.authorization(), unsigned.authorization());
+    ///
+    /// signature[64] = 29;
+    /// assert_eq!(unsigned.sign(signature), Err(Invalid::RecoveryValue { observed: 29 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sign(&self, signature: [u8; 65]) -> Result<SignedPayment, Invalid> {
         let signature = key_signature(&signature)?;
         Ok(SignedPayment::new(self, &signature.as_bytes()))
@@ -210,6 +235,36 @@ impl SignedPayment {
     /// # Errors
     /// [`OutcomeError`] when it cannot be read, contradicts itself, or is about another payment.
     /// The outcome is unknown then.
+    ///
+    /// # Example
+    /// ```
+    /// use x402_wire::buyer::{Outcome, OutcomeError};
+    /// use x402_wire::{Reason, SettlementResponse};
+    /// # use alloy_primitives::{B256, U256, address};
+    /// # use x402_wire::buyer::{Allowance, Budget, Purchase, SpendPolicy};
+    /// # use x402_wire::{Asset, Network, PaymentRequired};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// # let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+    /// # let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(20_000))]);
+    /// # let mut budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+    /// # let choice = policy.choose(&PaymentRequired::from_json(json.as_bytes())?, &budget)?;
+    /// # let payer = address!("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
+    /// # let purchase = Purchase::new(payer, 1_795_219_200, B256::repeat_byte(7));
+    /// # let unsigned = choice.authorize(purchase, &mut budget)?;
+    /// # let mut signature = [1; 65];
+    /// # signature[64] = 27;
+    /// # let payment = unsigned.sign(signature)?;
+    /// let receipt = SettlementResponse::failed(&Reason::InsufficientFunds, "", xlayer, payer).to_header();
+    /// match payment.outcome(receipt.as_bytes()) {
+    ///     Ok(Outcome::Settled { transaction }) => println!("paid in {transaction}"),
+    ///     Ok(Outcome::Pending { .. }) => println!("send the same header again later"),
+    ///     Ok(Outcome::NotSettled { reason }) => assert_eq!(reason, Reason::InsufficientFunds),
+    ///     Ok(_) | Err(OutcomeError::Header(_)) => println!("unknown: keep the amount out of the budget"),
+    ///     Err(other) => return Err(other.into()),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn outcome(&self, value: &[u8]) -> Result<Outcome, OutcomeError> {
         let response = SettlementResponse::from_header(value)?;
         Outcome::read(self, response)

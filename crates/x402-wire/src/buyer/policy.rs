@@ -103,6 +103,21 @@ impl Allowance {
 
 /// What a buyer is willing to sign: allowances in the order of preference, and the longest life of
 /// an authorization.
+///
+/// # Example
+/// ```
+/// use alloy_primitives::U256;
+/// use x402_wire::{Asset, Network, buyer::{Allowance, SpendPolicy}};
+///
+/// // USD Coin is preferred. An authorization lives for two minutes at most.
+/// let ([usdt0, usdc, _], xlayer) = (Asset::chain_196(), Network::evm(196));
+/// let policy = SpendPolicy::new([
+///     Allowance::of(&usdc, xlayer, U256::from(20_000)),
+///     Allowance::of(&usdt0, xlayer, U256::from(20_000)),
+/// ])
+/// .with_window(120);
+/// # let _ = policy;
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SpendPolicy {
     allowances: Vec<Allowance>,
@@ -142,6 +157,26 @@ impl SpendPolicy {
     /// # Errors
     /// [`NoOffer`] with the refusal of each offer. Where several allowances name the asset, the
     /// refusal is that of the last one.
+    ///
+    /// # Example
+    /// ```
+    /// use alloy_primitives::U256;
+    /// use x402_wire::buyer::{Allowance, Budget, Refusal, SpendPolicy};
+    /// use x402_wire::{Asset, Network, PaymentRequired};
+    ///
+    /// # let json = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/challenge.json"));
+    /// let challenge = PaymentRequired::from_json(json.as_bytes())?; // USD₮0 for 2000
+    /// let ([usdt0, ..], xlayer) = (Asset::chain_196(), Network::evm(196));
+    /// let budget = Budget::new().with(xlayer, usdt0.address, U256::from(1_000_000));
+    ///
+    /// let policy = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(2_000))]);
+    /// assert_eq!(policy.choose(&challenge, &budget)?.index(), 3);
+    ///
+    /// let tight = SpendPolicy::new([Allowance::of(&usdt0, xlayer, U256::from(1_999))]);
+    /// let none = tight.choose(&challenge, &budget).unwrap_err();
+    /// assert!(matches!(none.refusals[3].refusal, Refusal::AboveCap { .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn choose(&self, challenge: &PaymentRequired, budget: &Budget) -> Result<Choice, NoOffer> {
         let mut allowed = Vec::new();
         let mut others = Vec::new();

@@ -29,7 +29,7 @@ pub(super) struct EmbeddedQuotes<'a> {
 impl SwapQuotes for EmbeddedQuotes<'_> {
     async fn quote(&self, ask: &SwapAsk) -> Result<SwapQuote, PortError> {
         self.compose(ask).ok_or_else(|| PortError {
-            source_name: "lifi",
+            source_name: "lifi".into(),
             reason: PortErrorReason::NoRoute {
                 detail: "the embedded exchange sells WETH for USDC".to_owned(),
             },

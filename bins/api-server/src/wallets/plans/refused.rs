@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn each_kind_of_refusal_has_its_cause_and_keeps_its_name() {
         let of = |reason| PortError {
-            source_name: "lifi",
+            source_name: "lifi".into(),
             reason,
         };
         let detail = || "no connection".to_owned();

@@ -20,7 +20,7 @@ impl Accounts for Failing {
     async fn code(&self, chain_id: u64, account: Address) -> Result<Bytes, PortError> {
         assert_eq!((chain_id, account), (8453, ACCOUNT));
         Err(PortError {
-            source_name: "rpc",
+            source_name: "rpc".into(),
             reason: self.0.clone(),
         })
     }
@@ -28,7 +28,7 @@ impl Accounts for Failing {
     async fn call(&self, _: u64, to: Address, _: Bytes) -> Result<Option<Bytes>, PortError> {
         assert_eq!(to, TOKEN_MESSENGER, "an account with a key is not called");
         Err(PortError {
-            source_name: "rpc",
+            source_name: "rpc".into(),
             reason: self.0.clone(),
         })
     }

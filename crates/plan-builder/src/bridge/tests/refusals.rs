@@ -24,7 +24,7 @@ fn reading(change: impl FnOnce(&mut BridgeFeeReading)) -> Fees {
 fn an_upstream_that_gives_nothing_gives_no_plan() {
     let fast = || json!({"transferSpeed": "fast"});
     let failing = |reason| PortError {
-        source_name: "circle",
+        source_name: "circle".into(),
         reason,
     };
     for (reason, name) in [

@@ -2,12 +2,12 @@
 
 use calldata_checks::{
     UtcSeconds,
-    pm_order::{PmBuilderFee, PmMarketFacts},
+    pm_order::{self as checks, PmMarketFacts},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ports::{PmMarket, PmToken},
+    ports::{PmBuilderFee, PmMarket, PmToken},
     wire::{Digits, Exact, Label, Time, Word},
 };
 
@@ -48,8 +48,8 @@ pub(crate) struct BuilderFee {
 
 impl BuilderFee {
     /// As the checks read it.
-    pub(in crate::pm_order) const fn as_read(self) -> PmBuilderFee {
-        PmBuilderFee {
+    pub(in crate::pm_order) const fn as_read(self) -> checks::PmBuilderFee {
+        checks::PmBuilderFee {
             maker_bps: self.maker_bps.0,
             taker_bps: self.taker_bps.0,
         }

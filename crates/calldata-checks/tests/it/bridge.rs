@@ -1,0 +1,10 @@
+//! The bridge rail through its public interface: recorded plans, every route, and every way to be
+//! wrong.
+
+mod accounts;
+mod attacks;
+mod bytes;
+mod fee_attacks;
+mod plan;
+mod routes;
+mod vectors;

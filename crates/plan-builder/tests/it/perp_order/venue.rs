@@ -1,0 +1,181 @@
+//! A venue that answers what a test says, and what is built from it.
+
+use std::{
+    pin::pin,
+    sync::Mutex,
+    task::{Context, Poll, Waker},
+};
+
+use alloy_primitives::{Address, B256, address, keccak256};
+use calldata_checks::{
+    BasisPoints, FeePolicy, Rail, UtcSeconds,
+    fees::{BridgeCaps, FeeModel, PerpBuilder, Rounding, SwapPricePolicy},
+};
+use plan_builder::{
+    Moment, Policy, Refusal, Request, Sealed, Verified, perp_order,
+    ports::{PerpAsset, PerpVenue, PortError, PortErrorReason},
+    verify,
+};
+use serde_json::{Value, json};
+
+pub(crate) const ACCOUNT: &str = "0x14791697260E4c9A71f18484C9f997B308e59325";
+pub(crate) const BUILDER: Address = address!("1922810825c90f4270048b96da7b1803cd8609ef");
+pub(crate) const NOW_MILLIS: u64 = 1_768_146_914_155;
+
+pub(crate) fn now() -> UtcSeconds {
+    UtcSeconds::from_unix(NOW_MILLIS / 1000)
+}
+
+/// The venue.
+pub(crate) struct Venue {
+    pub(crate) asset: PerpAsset,
+    pub(crate) approved: u64,
+    /// Whose approval of whom was asked for.
+    pub(crate) asked: Mutex<Vec<(Address, Address)>>,
+    pub(crate) failure: Option<PortErrorReason>,
+}
+
+impl Venue {
+    pub(crate) fn bitcoin() -> Self {
+        Self {
+            asset: PerpAsset {
+                coin: "BTC".to_owned(),
+                dex: String::new(),
+                dex_index: 0,
+                universe_index: 0,
+                asset_id: 0,
+                size_decimals: 5,
+                max_leverage: 40,
+                delisted: false,
+                collateral_token: 0,
+                collateral: "USDC".to_owned(),
+                mark_price: Some("100200.5".parse().unwrap()),
+                read_at: now(),
+            },
+            approved: 0,
+            asked: Mutex::default(),
+            failure: None,
+        }
+    }
+
+    fn fail(&self) -> Result<(), PortError> {
+        match self.failure.clone() {
+            Some(reason) => Err(PortError {
+                source_name: "hyperliquid".into(),
+                reason,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl PerpVenue for Venue {
+    async fn asset(&self, coin: &str) -> Result<PerpAsset, PortError> {
+        self.fail()?;
+        if coin == self.asset.coin {
+            return Ok(self.asset.clone());
+        }
+        let reason = PortErrorReason::Unknown {
+            subject: "coin".to_owned(),
+        };
+        Err(PortError {
+            source_name: "hyperliquid".into(),
+            reason,
+        })
+    }
+
+    async fn max_builder_fee(&self, user: Address, builder: Address) -> Result<u64, PortError> {
+        self.asked.lock().unwrap().push((user, builder));
+        Ok(self.approved)
+    }
+}
+
+pub(crate) fn policy() -> Policy {
+    Policy::new(FeePolicy {
+        version: "2026-11-01".to_owned(),
+        fee_model: FeeModel::ForwarderV2,
+        integrator: "svc".to_owned(),
+        aggregate_cap: BasisPoints::new(60).unwrap(),
+        rounding: Rounding::Floor,
+        recipients: Vec::new(),
+        chains: Vec::new(),
+        swap: SwapPricePolicy::default(),
+        pm_builder_code: B256::ZERO,
+        pm_max_builder_fee: FeePolicy::PM_MAX_BUILDER_FEE,
+        perp_builder: None,
+        perp_max_trigger_slippage: BasisPoints::new(1000).unwrap(),
+        perp_price_band: FeePolicy::PERP_PRICE_BAND,
+        perp_assets: Vec::new(),
+        bridge_caps: BridgeCaps::DEFAULT,
+    })
+}
+
+pub(crate) fn policy_with_builder() -> Policy {
+    let mut policy = policy();
+    policy.fees.perp_builder = Some(PerpBuilder {
+        address: BUILDER,
+        fee_tenth_bps: 10,
+    });
+    policy
+}
+
+/// The arguments of a plain order, with some members replaced; `null` takes one away.
+pub(crate) fn arguments(changes: Value) -> Value {
+    let mut arguments = json!({
+        "accountProfile": {"kind": "eoa", "address": ACCOUNT},
+        "coin": "BTC", "side": "buy", "price": "100000", "size": "0.001",
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        arguments[name] = value.clone();
+    }
+    arguments
+}
+
+/// A long with both protections.
+pub(crate) fn protected() -> Value {
+    arguments(json!({
+        "takeProfit": {"triggerPrice": "110000", "limitPrice": "109500"},
+        "stopLoss": {"triggerPrice": "95000"},
+    }))
+}
+
+pub(crate) fn parse(arguments: &Value) -> Result<Request, Refusal> {
+    Request::parse(Rail::PerpOrder, &arguments.to_string())
+}
+
+pub(crate) fn build(arguments: &Value, venue: &Venue, policy: &Policy) -> Result<Sealed, Refusal> {
+    let Request::PerpOrder(request) = parse(arguments)? else {
+        panic!("a request of another rail");
+    };
+    let moment = Moment {
+        now_millis: NOW_MILLIS,
+        entropy: [7; 32],
+    };
+    ready(perp_order::build(&request, venue, policy, &moment))
+}
+
+pub(crate) fn plan(arguments: &Value) -> Sealed {
+    build(arguments, &Venue::bitcoin(), &policy()).unwrap()
+}
+
+pub(crate) fn check(arguments: &Value, plan: &str) -> Result<Verified, Refusal> {
+    verify(&parse(arguments).unwrap(), plan, now(), &policy())
+}
+
+/// The digest of a plan, computed again over what it says now.
+pub(crate) fn reseal(plan: &mut Value) {
+    plan["submission"]
+        .as_object_mut()
+        .unwrap()
+        .remove("payload_digest");
+    let canonical = serde_json_canonicalizer::to_vec(plan).unwrap();
+    plan["submission"]["payload_digest"] = json!(keccak256(canonical).to_string());
+}
+
+/// Nothing here waits: the answer is there at the first poll.
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the venue of a test waits for nothing"),
+    }
+}

@@ -1,0 +1,7 @@
+//! The prediction-market rail from arguments to verified plan.
+
+mod arguments;
+mod forgeries;
+mod plans;
+mod refusals;
+mod stage;

@@ -1,0 +1,11 @@
+//! The swap constructor and its verifier, through the public interface.
+
+mod arguments;
+mod building;
+mod market;
+mod quotes;
+mod sample;
+mod simulation;
+mod tampering;
+mod transfer_fees;
+mod vector;

@@ -1,0 +1,420 @@
+//! Payments that must not be taken, each made from a good one and refused by name.
+
+use alloy_primitives::{Address, U256};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use x402_wire::{
+    Asset, HeaderError, Invalid, MicroUsd, Mismatch, Network, Offer, Payment, PaymentPayload,
+    Reason, SignatureStanding, Terms, encode_header,
+};
+
+const NOW: u64 = 1_795_219_200;
+
+fn offer() -> Offer {
+    Terms {
+        network: Network::evm(196),
+        pay_to: "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
+            .parse()
+            .unwrap(),
+        max_timeout_seconds: 300,
+        assets: Asset::chain_196().to_vec(),
+    }
+    .offer(MicroUsd::dollars("0.002"))
+}
+
+/// The signed payment of the published vectors.
+fn good() -> Value {
+    let vectors: Value =
+        serde_json::from_str(include_str!("../../../../fixtures/vectors/payments.json")).unwrap();
+    serde_json::from_str(
+        vectors["payment_signature_example"]["json"]
+            .as_str()
+            .unwrap(),
+    )
+    .unwrap()
+}
+
+/// The good payment with one member set.
+fn with(pointer: &str, value: Value) -> Value {
+    let mut payment = good();
+    *payment
+        .pointer_mut(pointer)
+        .unwrap_or_else(|| panic!("{pointer}")) = value;
+    payment
+}
+
+fn read(payment: &Value) -> Result<PaymentPayload, HeaderError> {
+    PaymentPayload::from_header(encode_header(&payment.to_string()).as_bytes())
+}
+
+fn matching(payment: &Value) -> Result<Payment, Mismatch> {
+    Payment::matching(&offer(), read(payment).unwrap())
+}
+
+#[test]
+fn a_tampered_claim_is_a_mismatch_of_that_member() {
+    let other = "0x00000000000000000000000000000000000000AA";
+    let cases = [
+        ("/accepted/scheme", json!("upto"), "accepted.scheme"),
+        ("/accepted/network", json!("eip155:1"), "accepted.network"),
+        ("/accepted/network", json!("xlayer"), "accepted.network"),
+        ("/accepted/asset", json!(other), "accepted.asset"),
+        ("/accepted/amount", json!("1999"), "accepted.amount"),
+        ("/accepted/amount", json!("2001"), "accepted.amount"),
+        ("/accepted/payTo", json!(other), "accepted.payTo"),
+        (
+            "/accepted/maxTimeoutSeconds",
+            json!(301),
+            "accepted.maxTimeoutSeconds",
+        ),
+        (
+            "/accepted/extra/name",
+            json!("USD\u{e2}\u{82}\u{ae}0"),
+            "accepted.extra.name",
+        ),
+        (
+            "/accepted/extra/version",
+            json!("2"),
+            "accepted.extra.version",
+        ),
+        ("/accepted/extra", json!({}), "accepted.extra.name"),
+    ];
+    for (pointer, value, named) in cases {
+        let mismatch = matching(&with(pointer, value.clone())).expect_err(pointer);
+        assert!(
+            mismatch.to_string().starts_with(named),
+            "{pointer} {value}: {mismatch}"
+        );
+    }
+    // One asset's address with another asset's name is no option either.
+    let mismatch = matching(&with(
+        "/accepted/asset",
+        json!("0xB6CEceAB302E2E4948951eE7843FC24E92933061"),
+    ));
+    assert!(matches!(mismatch, Err(Mismatch::ExtraName { .. })));
+}
+
+#[test]
+fn case_of_addresses_and_further_members_do_not_matter() {
+    let mut payment = good();
+    for pointer in [
+        "/accepted/asset",
+        "/accepted/payTo",
+        "/payload/authorization/from",
+        "/payload/authorization/to",
+    ] {
+        let member = payment.pointer_mut(pointer).unwrap();
+        *member = json!(member.as_str().unwrap().to_lowercase());
+    }
+    payment["accepted"]["extra"]["sessionCert"] = json!("Y2VydA==");
+    payment["accepted"]["future"] = json!({ "a": [1, 2] });
+    let payment = matching(&payment).unwrap();
+    payment.check_terms().unwrap();
+    assert_eq!(payment.check_signature(), Ok(SignatureStanding::Recovered));
+}
+
+#[test]
+fn the_signed_terms_are_checked_against_our_own_option() {
+    let to = with(
+        "/payload/authorization/to",
+        json!("0x00000000000000000000000000000000000000AA"),
+    );
+    assert!(matches!(
+        matching(&to).unwrap().check_terms(),
+        Err(Invalid::Recipient { .. })
+    ));
+    for value in ["1999", "2001", "0"] {
+        let value = with("/payload/authorization/value", json!(value));
+        assert!(matches!(
+            matching(&value).unwrap().check_terms(),
+            Err(Invalid::Value { .. })
+        ));
+    }
+}
+
+#[test]
+fn any_signed_member_that_changes_changes_the_signer() {
+    let changes = [
+        ("/payload/authorization/value", json!("2001")),
+        (
+            "/payload/authorization/to",
+            json!("0x00000000000000000000000000000000000000AA"),
+        ),
+        ("/payload/authorization/validAfter", json!("1")),
+        ("/payload/authorization/validBefore", json!("1795219501")),
+        (
+            "/payload/authorization/nonce",
+            json!(format!("0x{}", "11".repeat(32))),
+        ),
+        (
+            "/payload/authorization/from",
+            json!("0x00000000000000000000000000000000000000AA"),
+        ),
+    ];
+    for (pointer, value) in changes {
+        let invalid = matching(&with(pointer, value)).unwrap().check_signature();
+        assert!(
+            matches!(invalid, Err(Invalid::Signer { .. })),
+            "{pointer}: {invalid:?}"
+        );
+    }
+}
+
+#[test]
+fn the_window_is_strict_at_both_ends() {
+    let payment = matching(&good()).unwrap();
+    let end = 1_795_219_500;
+    assert!(payment.check_window(NOW, 300).is_ok());
+    assert!(matches!(
+        payment.check_window(NOW, 301),
+        Err(Invalid::EndsTooSoon { .. })
+    ));
+    // Never less than the head-room, whatever the caller of the check asks for.
+    assert!(payment.check_window(end - 6, 0).is_ok());
+    assert!(matches!(
+        payment.check_window(end - 5, 0),
+        Err(Invalid::EndsTooSoon { .. })
+    ));
+
+    let later = with(
+        "/payload/authorization/validAfter",
+        json!((NOW + 1).to_string()),
+    );
+    let later = matching(&later).unwrap();
+    assert!(matches!(
+        later.check_window(NOW, 6),
+        Err(Invalid::NotYetValid { .. })
+    ));
+    assert!(later.check_window(NOW + 1, 6).is_ok());
+
+    let endless = with(
+        "/payload/authorization/validBefore",
+        json!(U256::MAX.to_string()),
+    );
+    let endless = matching(&endless).unwrap();
+    assert!(matches!(
+        endless.check_window(NOW, 6),
+        Err(Invalid::EndsTooLate { .. })
+    ));
+}
+
+#[test]
+fn signatures_of_other_forms_are_judged_by_their_form() {
+    let signature = good()["payload"]["signature"].as_str().unwrap().to_owned();
+    let judged = |signature: &str| {
+        matching(&with("/payload/signature", json!(signature)))
+            .unwrap()
+            .check_signature()
+    };
+    let body = &signature[..130];
+    assert_eq!(
+        judged(&format!("{body}01")),
+        Ok(SignatureStanding::Recovered),
+        "v 1 stands for 28"
+    );
+    assert!(matches!(
+        judged(&format!("{body}1b")),
+        Err(Invalid::Signer { .. })
+    ));
+    for v in ["02", "1d", "ff", "25"] {
+        let judged = judged(&format!("{body}{v}"));
+        assert!(
+            matches!(judged, Err(Invalid::RecoveryValue { .. })),
+            "{v}: {judged:?}"
+        );
+    }
+    assert!(matches!(
+        judged(body),
+        Err(Invalid::SignatureLength { observed: 64 })
+    ));
+    assert!(matches!(
+        judged("0x"),
+        Err(Invalid::SignatureLength { observed: 0 })
+    ));
+    assert!(matches!(
+        judged(&signature[2..]),
+        Err(Invalid::SignatureText)
+    ));
+    assert!(matches!(
+        judged("c2lnbmF0dXJl"),
+        Err(Invalid::SignatureText)
+    ));
+    assert!(matches!(
+        judged(&format!("0x0x{}", &signature[2..])),
+        Err(Invalid::SignatureText)
+    ));
+    // Only a chain can judge a contract wallet's.
+    assert!(
+        matches!(judged(&format!("{signature}00")), Ok(SignatureStanding::Contract(b)) if b.len() == 66)
+    );
+    let zero = format!("0x{}1b", "00".repeat(64));
+    assert!(matches!(
+        judged(&zero),
+        Err(Invalid::Signer { observed: None, .. })
+    ));
+}
+
+#[test]
+fn a_session_signature_is_left_to_the_facilitator() {
+    let mut payment = with("/accepted/scheme", json!("aggr_deferred"));
+    payment["payload"]["signature"] = json!("c2Vzc2lvbiBzaWduYXR1cmU=");
+    payment["accepted"]["extra"]["sessionCert"] = json!("Y2VydA==");
+    let payment = matching(&payment).unwrap();
+    assert_eq!(payment.check_signature(), Ok(SignatureStanding::Session));
+    let body = x402_wire::facilitator::request_body(&payment, None);
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(
+        body["paymentPayload"]["accepted"]["extra"]["sessionCert"],
+        "Y2VydA=="
+    );
+    assert!(
+        body["paymentRequirements"]["extra"]
+            .get("sessionCert")
+            .is_none()
+    );
+}
+
+#[test]
+fn malformed_messages_are_named() {
+    let schema = |payment: Value| match read(&payment) {
+        Err(HeaderError::Schema { detail }) => detail,
+        other => panic!("{other:?}"),
+    };
+    for (pointer, value) in [
+        ("/accepted/amount", json!(2000)),
+        ("/accepted/amount", json!("2e3")),
+        ("/accepted/amount", json!("0x7d0")),
+        ("/accepted/amount", json!("02000")),
+        ("/accepted/amount", json!(" 2000")),
+        ("/accepted/amount", json!("+2000")),
+        ("/accepted/maxTimeoutSeconds", json!("300")),
+        ("/accepted/asset", json!("0x123")),
+        ("/payload/authorization/value", json!("-1")),
+        ("/payload/authorization/nonce", json!("0x00")),
+        ("/payload/authorization/from", json!(null)),
+        ("/payload/signature", json!(7)),
+        ("/payload", json!({})),
+        ("/resource", json!("https://api.example.test/price")),
+    ] {
+        assert!(!schema(with(pointer, value)).is_empty(), "{pointer}");
+    }
+    let duplicate =
+        good()
+            .to_string()
+            .replacen("\"accepted\":", "\"accepted\":{},\"accepted\":", 1);
+    assert!(PaymentPayload::from_json(duplicate.as_bytes()).is_err());
+    let trailing = format!("{} {{}}", good());
+    assert!(PaymentPayload::from_json(trailing.as_bytes()).is_err());
+
+    assert!(matches!(
+        read(&with("/x402Version", json!(1))),
+        Err(HeaderError::Version { observed: 1 })
+    ));
+    let v1 = json!({"x402Version":1,"scheme":"exact","network":"base","payload":{}});
+    assert!(matches!(
+        read(&v1),
+        Err(HeaderError::Version { observed: 1 })
+    ));
+
+    let deep = format!(
+        "{{\"x402Version\":2,\"a\":{}{}}}",
+        "[".repeat(5000),
+        "]".repeat(5000)
+    );
+    let deep = PaymentPayload::from_header(encode_header(&deep).as_bytes());
+    assert_eq!(deep.unwrap_err(), HeaderError::TooDeep);
+
+    for (id, good_id) in [
+        ("a".repeat(16), true),
+        ("a".repeat(15), false),
+        ("a b".repeat(8), false),
+    ] {
+        let mut payment = good();
+        payment["extensions"] = json!({"payment-identifier":{"info":{"required":false,"id":id}}});
+        match read(&payment) {
+            Ok(payload) => assert!(good_id && payload.payment_id() == Some(id.as_str())),
+            Err(error) => assert!(!good_id && error == HeaderError::PaymentId),
+        }
+    }
+}
+
+#[test]
+fn a_stored_payment_is_the_same_payment() {
+    let payment = matching(&good()).unwrap();
+    let restored = Payment::restore(
+        payment.payload().raw().as_bytes(),
+        payment.requirements_json().as_bytes(),
+    )
+    .unwrap();
+    assert_eq!(restored.key(), payment.key());
+    assert_eq!(restored.digest(), payment.digest());
+    assert_eq!(restored.requirements(), payment.requirements());
+    assert_eq!(
+        payment.requirements_json(),
+        payment.requirements().to_json()
+    );
+    assert!(Payment::restore(b"{", b"{}").is_err());
+    assert!(Payment::restore(payment.payload().raw().as_bytes(), b"{}").is_err());
+}
+
+#[test]
+fn nothing_prints_a_signature() {
+    let payment = matching(&good()).unwrap();
+    let signature = payment.payload().signature().as_str().to_owned();
+    assert!(
+        !format!("{payment:?} {:?}", payment.payload().signature()).contains(&signature[2..20])
+    );
+}
+
+#[test]
+fn every_mismatch_and_fault_has_a_reason_code() {
+    let reasons = [
+        matching(&with("/accepted/scheme", json!("upto")))
+            .unwrap_err()
+            .reason(),
+        matching(&with("/accepted/network", json!("eip155:1")))
+            .unwrap_err()
+            .reason(),
+        matching(&with("/accepted/amount", json!("1")))
+            .unwrap_err()
+            .reason(),
+        read(&with("/x402Version", json!(1))).unwrap_err().reason(),
+    ];
+    assert_eq!(
+        reasons.map(|reason| reason.as_str().to_owned()),
+        [
+            "unsupported_scheme",
+            "network_mismatch",
+            "invalid_payment_requirements",
+            "invalid_x402_version"
+        ]
+    );
+    assert_eq!(HeaderError::Base64.reason(), Reason::InvalidPayload);
+}
+
+proptest! {
+    #[test]
+    fn a_header_of_any_bytes_is_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let _ = PaymentPayload::from_header(&bytes);
+        let _ = PaymentPayload::from_json(&bytes);
+    }
+
+    /// Flip any byte of a good payment: it is refused, or it is still a payment of the same payer
+    /// for the same price to the same payee.
+    #[test]
+    fn a_flipped_byte_never_changes_what_is_paid(position in any::<proptest::sample::Index>(), bit in 0u8..8) {
+        let mut bytes = good().to_string().into_bytes();
+        let index = position.index(bytes.len());
+        bytes[index] ^= 1 << bit;
+        let payer: Address = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266".parse().unwrap();
+        if let Ok(payload) = PaymentPayload::from_json(&bytes)
+            && let Ok(payment) = Payment::matching(&offer(), payload)
+            && payment.check_terms().is_ok()
+            && payment.check_window(NOW, 10).is_ok()
+            && payment.check_signature() == Ok(SignatureStanding::Recovered)
+        {
+            prop_assert_eq!(payment.payer(), payer);
+            prop_assert_eq!(payment.authorization().value, U256::from(2000));
+        }
+    }
+}

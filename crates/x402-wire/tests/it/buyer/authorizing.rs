@@ -1,0 +1,80 @@
+//! What a payment authorizes: its window, its place in the budget, its identifier.
+
+use alloy_primitives::{B256, U256};
+use serde_json::{Value, json};
+use x402_wire::{
+    PaymentId,
+    buyer::{Allowance, AuthorizeError, Budget, Purchase, SpendPolicy},
+};
+
+use super::{NOW, PAYER, XLAYER, budget, challenge, policy, purchase, read, sign, usdc, usdt0};
+
+#[test]
+fn the_window_is_the_shorter_of_the_offers_and_the_policys() {
+    let ends = |policy: SpendPolicy, now: u64| {
+        let choice = policy.choose(&read(&challenge()), &budget()).unwrap();
+        let purchase = Purchase::new(PAYER, now, B256::ZERO);
+        let unsigned = choice.authorize(purchase, &mut budget()).unwrap();
+        assert_eq!(unsigned.authorization().valid_after, U256::ZERO);
+        unsigned.authorization().valid_before
+    };
+    assert_eq!(ends(policy(), NOW), U256::from(NOW + 600));
+    assert_eq!(ends(policy().with_window(90), NOW), U256::from(NOW + 90));
+    assert_eq!(ends(policy().with_window(0), NOW), U256::from(NOW + 6));
+    assert_eq!(
+        ends(policy().with_window(u64::MAX), NOW),
+        U256::from(NOW + 86_400)
+    );
+    assert_eq!(ends(policy(), u64::MAX), U256::from(u64::MAX));
+    let dollars = SpendPolicy::new([Allowance::of(&usdc(), XLAYER, U256::from(20_000))]);
+    assert_eq!(ends(dollars, NOW), U256::from(NOW + 120));
+}
+
+#[test]
+fn what_the_budget_lacks_is_not_authorized() {
+    let choice = policy().choose(&read(&challenge()), &budget()).unwrap();
+    let asset = usdt0().address;
+    let mut rest = Budget::new().with(XLAYER, asset, U256::from(3_999));
+    assert!(choice.authorize(purchase(), &mut rest).is_ok());
+    let refused = choice.authorize(purchase(), &mut rest).unwrap_err();
+    assert!(matches!(refused, AuthorizeError::Budget(_)), "{refused}");
+    assert_eq!(rest.left(XLAYER, asset), U256::from(1_999));
+    rest.give_back(XLAYER, asset, U256::from(2_000));
+    assert_eq!(rest.left(XLAYER, asset), U256::from(3_999));
+    rest.give_back(XLAYER, asset, U256::MAX);
+    assert_eq!(rest.left(XLAYER, asset), U256::MAX);
+}
+
+#[test]
+fn the_identifier_is_the_callers_and_is_sent_to_those_who_take_one() {
+    let id = PaymentId::from_random([5; 16]);
+    let pay = |challenge: &Value, purchase: Purchase| {
+        let choice = policy().choose(&read(challenge), &budget()).unwrap();
+        let unsigned = choice.authorize(purchase, &mut budget())?;
+        Ok::<_, AuthorizeError>(unsigned.sign(sign(unsigned.digest())).unwrap())
+    };
+    let first = pay(&challenge(), purchase().with_id(id.clone())).unwrap();
+    assert_eq!(first.payload().unwrap().payment_id(), Some(id.as_str()));
+    let mut expected = challenge()["extensions"].clone();
+    expected["payment-identifier"]["info"]["id"] = json!(id);
+    let sent: Value = serde_json::from_str(first.payload().unwrap().raw()).unwrap();
+    assert_eq!(sent["extensions"], expected);
+
+    // The same purchase with a fresh signature carries the same identifier.
+    let fresh = Purchase::new(PAYER, NOW + 900, B256::repeat_byte(8)).with_id(id.clone());
+    let second = pay(&challenge(), fresh).unwrap();
+    assert_ne!(second.header(), first.header());
+    assert_eq!(second.payload().unwrap().payment_id(), Some(id.as_str()));
+
+    let mut required = challenge();
+    required["extensions"]["payment-identifier"]["info"]["required"] = json!(true);
+    let refused = pay(&required, purchase()).unwrap_err();
+    assert_eq!(refused, AuthorizeError::PaymentIdRequired);
+    assert!(pay(&required, purchase().with_id(id.clone())).is_ok());
+
+    let mut none = challenge();
+    none["extensions"] = json!({});
+    let payment = pay(&none, purchase().with_id(id)).unwrap();
+    assert_eq!(payment.payment_id(), None);
+    assert_eq!(payment.payload().unwrap().payment_id(), None);
+}
