@@ -12,7 +12,6 @@ pub mod perp_order;
 pub mod pm_order;
 pub mod step;
 pub mod swap;
-mod utc;
 
 pub use self::{
     block::Block,
@@ -23,5 +22,5 @@ pub use self::{
     },
     fees::{BasisPoints, FeePolicy},
     step::{Step, StepKind, Steps},
-    utc::{TimeError, UtcSeconds},
 };
+pub use exact::{TimeError, UtcSeconds};

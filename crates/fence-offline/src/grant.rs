@@ -47,7 +47,7 @@ pub struct Sign {
     #[command(flatten)]
     pub chain: Chain,
     /// Judge as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Where the signed grant goes
     #[command(flatten)]

@@ -36,7 +36,7 @@ pub struct New {
     #[arg(long = "outflow-24h", value_name = "AMOUNT")]
     pub outflow_24h: Option<String>,
     /// Issue as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Where the limit goes
     #[command(flatten)]

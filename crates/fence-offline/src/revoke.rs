@@ -36,7 +36,7 @@ pub struct New {
     pub chain_id: u64,
     /// Revoke as of this time; the service takes at most 300 seconds from its own clock [default:
     /// now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Where the revocation goes
     #[command(flatten)]

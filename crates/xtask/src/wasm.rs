@@ -8,9 +8,10 @@ use crate::{XtaskError, command};
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The crates that build for [`TARGET`]. None of them has C code.
-pub const CRATES: [&str; 6] = [
+pub const CRATES: [&str; 7] = [
     "addresses",
     "credit",
+    "exact",
     "plan-builder",
     "calldata-checks",
     "route-catalog",

@@ -46,13 +46,13 @@ pub struct New {
     #[arg(long, value_name = "SPAN|RFC3339", value_parser = now::parse_when)]
     pub expires: Option<When>,
     /// The beginning [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub not_before: Option<UtcSeconds>,
     /// The grant's id [default: 32 random bytes]
     #[arg(long, value_name = "HEX")]
     pub grant_id: Option<B256>,
     /// Issue as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Where the grant goes
     #[command(flatten)]

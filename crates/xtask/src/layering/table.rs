@@ -13,6 +13,14 @@ pub struct Member {
     pub must_not_reach: &'static [&'static [&'static str]],
 }
 
+impl Member {
+    /// Whether it has no clock, no I/O, no randomness and no runtime.
+    #[must_use]
+    pub fn is_pure(&self) -> bool {
+        self.must_not_reach == IMPURE
+    }
+}
+
 /// Runtimes and everything that opens a socket.
 const NETWORK: &[&str] = &[
     "async-io",
@@ -68,10 +76,11 @@ const STORAGE: &[&str] = &[
     "tokio-postgres",
 ];
 
-/// Files, clocks and the environment of the process.
+/// Files, clocks and the environment of the process. `jiff` has a clock only with its feature
+/// `std`, which a pure crate does not ask for.
 const MACHINE: &[&str] = &[
-    "chrono", "dirs", "dotenvy", "fs-err", "instant", "jiff", "memmap2", "notify", "quanta",
-    "tempfile", "time", "walkdir", "web-time",
+    "chrono", "dirs", "dotenvy", "fs-err", "instant", "memmap2", "notify", "quanta", "tempfile",
+    "time", "walkdir", "web-time",
 ];
 
 /// Servers, clients and stores that this workspace has itself.
@@ -87,14 +96,20 @@ const EFFECTS: &[&str] = &[
     "tx-sender",
 ];
 
-/// Packages that no pure crate may reach.
+/// What no pure crate may reach: pure means no clock, no I/O, no randomness and no runtime.
 const IMPURE: &[&[&str]] = &[NETWORK, STORAGE, MACHINE, EFFECTS];
 
 /// Every crate of the workspace. A missing crate is refused, and so is a row without a crate.
 pub const MEMBERS: &[Member] = &[
     Member {
-        name: "x402-wire",
+        name: "exact",
         layer: 0,
+        may_use: &[],
+        must_not_reach: IMPURE,
+    },
+    Member {
+        name: "x402-wire",
+        layer: 1,
         may_use: &[],
         must_not_reach: IMPURE,
     },
@@ -106,8 +121,8 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "calldata-checks",
-        layer: 0,
-        may_use: &[],
+        layer: 1,
+        may_use: &["exact"],
         must_not_reach: IMPURE,
     },
     Member {
@@ -125,22 +140,21 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "plan-builder",
-        layer: 1,
-        may_use: &["addresses", "calldata-checks"],
+        layer: 2,
+        may_use: &["addresses", "calldata-checks", "exact"],
         must_not_reach: IMPURE,
     },
     Member {
         name: "route-catalog",
-        layer: 1,
-        may_use: &["x402-wire"],
+        layer: 2,
+        may_use: &["exact", "x402-wire"],
         must_not_reach: IMPURE,
     },
-    // It computes with times from its caller, in `jiff`'s types.
     Member {
         name: "readings",
         layer: 1,
         may_use: &[],
-        must_not_reach: &[NETWORK, STORAGE, EFFECTS],
+        must_not_reach: IMPURE,
     },
     Member {
         name: "storage",
@@ -150,16 +164,15 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "delegation-fence",
-        layer: 2,
-        may_use: &["addresses", "calldata-checks", "plan-builder"],
+        layer: 3,
+        may_use: &["addresses", "calldata-checks", "exact", "plan-builder"],
         must_not_reach: IMPURE,
     },
-    // Like `readings`, it computes with times from its caller.
     Member {
         name: "yield-watch",
         layer: 2,
         may_use: &["readings"],
-        must_not_reach: &[NETWORK, STORAGE, EFFECTS],
+        must_not_reach: IMPURE,
     },
     Member {
         name: "http-edge",
@@ -373,11 +386,12 @@ pub const MEMBERS: &[Member] = &[
     // The signing tool opens no socket; the commands that ask a server are in a separate crate.
     Member {
         name: "fence-offline",
-        layer: 3,
+        layer: 4,
         may_use: &[
             "addresses",
             "calldata-checks",
             "delegation-fence",
+            "exact",
             "keystore",
             "plan-builder",
         ],
@@ -385,13 +399,13 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "fence-online",
-        layer: 4,
+        layer: 5,
         may_use: &["addresses", "delegation-fence", "fence-offline"],
         must_not_reach: &[RUNTIMES, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
     Member {
         name: "fence-cli",
-        layer: 5,
+        layer: 6,
         may_use: &["fence-offline", "fence-online"],
         must_not_reach: &[RUNTIMES, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
