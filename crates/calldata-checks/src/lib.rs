@@ -4,7 +4,6 @@ pub mod abi;
 mod block;
 pub mod bridge;
 pub mod commitment;
-mod decimal;
 mod engine;
 pub mod fees;
 pub mod okx;
@@ -16,11 +15,10 @@ pub mod swap;
 pub use self::{
     block::Block,
     commitment::{Commitment, DigestStanding},
-    decimal::{Decimal, DecimalError},
     engine::{
         Assertion, Check, CheckReport, Facts, Failure, Observed, Rail, Verdict, Violation, judge,
     },
     fees::{BasisPoints, FeePolicy},
     step::{Step, StepKind, Steps},
 };
-pub use exact::{TimeError, UtcSeconds};
+pub use exact::{Decimal, DecimalError, TimeError, UtcSeconds};

@@ -150,9 +150,9 @@ fn offset(zone: &str) -> Option<SignedDuration> {
     };
     let (hours, minutes) = digits.split_once(':')?;
     match (two_digits(hours)?, two_digits(minutes)?) {
-        (hours @ 0..24, minutes @ 0..60) => {
-            Some(SignedDuration::from_secs(sign * (hours * 3600 + minutes * 60)))
-        }
+        (hours @ 0..24, minutes @ 0..60) => Some(SignedDuration::from_secs(
+            sign * (hours * 3600 + minutes * 60),
+        )),
         _ => None,
     }
 }
@@ -230,7 +230,11 @@ mod tests {
             ("2026-11-21T07:30:00-08:00", 0),
         ] {
             let since = parse_rfc3339(text).unwrap();
-            assert_eq!(since.as_millis(), 1_795_275_000_000 + milliseconds, "{text}");
+            assert_eq!(
+                since.as_millis(),
+                1_795_275_000_000 + milliseconds,
+                "{text}"
+            );
             let second = UtcSeconds::parse_rfc3339(text).unwrap().to_string();
             assert_eq!(second, "2026-11-21T15:30:00Z", "{text}");
         }

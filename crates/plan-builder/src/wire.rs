@@ -49,18 +49,7 @@ impl Serialize for Digits {
 impl<'de> Deserialize<'de> for Digits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(TextVisitor(
-            |text| {
-                let canonical = text == "0" || !text.starts_with('0');
-                let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-                if !canonical || !digits || text.len() > 78 {
-                    return None;
-                }
-                let value = match text.parse() {
-                    Ok(small) => U256::from_limbs([small, 0, 0, 0]),
-                    Err(_) => U256::from_str_radix(text, 10).ok()?,
-                };
-                Some(Self(value))
-            },
+            |text| exact::parse_uint(text).map(Self),
             "decimal digits without leading zeros",
         ))
     }

@@ -6,7 +6,6 @@ mod catalog;
 mod chain;
 mod challenge;
 mod config;
-mod decimal;
 mod discovery;
 mod error_code;
 mod example;

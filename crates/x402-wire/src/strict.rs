@@ -7,23 +7,6 @@ use alloy_primitives::{Address, B256, U256};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::borrow::Cow;
 
-/// Reads an unsigned integer written in decimal digits, without sign, spaces or leading zeros.
-pub(crate) fn parse_decimal(text: &str) -> Option<U256> {
-    let digits = text.as_bytes();
-    let canonical = !digits.is_empty()
-        && digits.len() <= 78
-        && digits.iter().all(u8::is_ascii_digit)
-        && (digits.len() == 1 || digits.first() != Some(&b'0'));
-    if !canonical {
-        return None;
-    }
-    // Nearly every number on this wire is a price or a time and fits a machine word.
-    if digits.len() <= 19 {
-        return text.parse::<u64>().ok().map(U256::from);
-    }
-    U256::from_str_radix(text, 10).ok()
-}
-
 /// Reads `0x` and 40 hexadecimal digits of any case.
 pub(crate) fn parse_address(text: &str) -> Option<Address> {
     parse_fixed::<20>(text).map(Address::from)
@@ -64,7 +47,7 @@ pub(crate) mod decimal {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<U256, D::Error> {
         let text = text(d)?;
-        parse_decimal(&text).ok_or_else(|| {
+        exact::parse_uint(&text).ok_or_else(|| {
             D::Error::custom(format_args!(
                 "expected an unsigned decimal integer string below 2^256, observed `{}`",
                 clip(&text)
@@ -114,23 +97,6 @@ pub(crate) mod word {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_canonical_decimals_are_numbers() {
-        let max = U256::MAX.to_string();
-        assert_eq!(parse_decimal("0"), Some(U256::ZERO));
-        assert_eq!(parse_decimal(&max), Some(U256::MAX));
-        assert_eq!(
-            parse_decimal("18446744073709551616"),
-            Some(U256::from(1u128 << 64))
-        );
-        let above = format!("{}6", &max[..max.len() - 1]);
-        for refused in [
-            "", "00", "01", "1e3", " 1", "1 ", "+1", "-1", "0x10", "1.0", "1_0", "١", &above,
-        ] {
-            assert_eq!(parse_decimal(refused), None, "{refused}");
-        }
-    }
 
     #[test]
     fn only_prefixed_full_length_hex_is_an_address_or_word() {

@@ -15,12 +15,8 @@ pub(super) fn number(
     member: &'static str,
     text: &str,
 ) -> Result<U256, Failure> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let canonical = digits && (text == "0" || !text.starts_with('0'));
-    let value = canonical
-        .then(|| U256::from_str_radix(text, 10).ok())
-        .flatten();
-    value.ok_or_else(|| malformed(check, member, "a uint256 in canonical digits", text))
+    exact::parse_uint(text)
+        .ok_or_else(|| malformed(check, member, "a uint256 in canonical digits", text))
 }
 
 /// `0x` and 40 hexadecimal digits, in lower case or with the EIP-55 checksum.

@@ -4,6 +4,7 @@ use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
 use clap::{Args, ValueEnum};
 use delegation_fence::{AccountKind, Domain, Grant, Name, Policy, TypedData};
+use exact::DecimalText;
 
 use super::require_signable;
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
     now::{self, When},
     policy::{PolicyArguments, compared},
     settings::{self, Settings},
-    summary, units,
+    summary,
 };
 
 /// `grant new`.
@@ -150,7 +151,8 @@ fn cap(text: Option<&str>, policy: &Policy) -> Result<U256, Failure> {
         return Ok(policy.per_swap_cap());
     };
     let decimals = policy.input_decimals();
-    units::atoms(text, decimals).ok_or_else(|| {
+    let amount = DecimalText::parse(text).and_then(|amount| amount.to_atoms(decimals));
+    amount.map_err(|_| {
         Failure::usage(format!(
             "--cap is not an amount with at most {decimals} decimals, like 1000 or 0.5"
         ))

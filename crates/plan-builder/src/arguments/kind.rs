@@ -29,9 +29,6 @@ pub(super) enum Kind {
     },
 }
 
-/// The digits of 2^256 - 1.
-const MOST_DIGITS: usize = 78;
-
 impl Kind {
     /// What is expected, for a problem.
     pub(super) fn expectation(&self) -> String {
@@ -100,16 +97,7 @@ pub(super) fn address(json: &Value) -> Option<Address> {
 }
 
 pub(super) fn digits(json: &Value) -> Option<U256> {
-    let text = json.as_str()?;
-    let canonical = text == "0" || !text.starts_with('0');
-    if !canonical
-        || text.is_empty()
-        || text.len() > MOST_DIGITS
-        || !text.bytes().all(|b| b.is_ascii_digit())
-    {
-        return None;
-    }
-    U256::from_str_radix(text, 10).ok()
+    exact::parse_uint(json.as_str()?)
 }
 
 pub(super) fn amount(json: &Value) -> Option<U256> {

@@ -123,7 +123,7 @@ fn same_payment(
         return other("payer", payment.payer().to_string(), payer);
     }
     let amount = response.amount.as_deref().unwrap_or_default();
-    if !amount.is_empty() && strict::parse_decimal(amount) != Some(offer.amount) {
+    if !amount.is_empty() && exact::parse_uint(amount) != Some(offer.amount) {
         return other("amount", offer.amount.to_string(), amount);
     }
     Ok(())

@@ -110,7 +110,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "x402-wire",
         layer: 1,
-        may_use: &[],
+        may_use: &["exact"],
         must_not_reach: IMPURE,
     },
     Member {
@@ -153,7 +153,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "readings",
         layer: 1,
-        may_use: &[],
+        may_use: &["exact"],
         must_not_reach: IMPURE,
     },
     Member {
@@ -239,6 +239,7 @@ pub const MEMBERS: &[Member] = &[
             "addresses",
             "calldata-checks",
             "credit",
+            "exact",
             "plan-builder",
             "readings",
         ],
@@ -318,6 +319,7 @@ pub const MEMBERS: &[Member] = &[
             "calldata-checks",
             "chain-reader",
             "custody",
+            "exact",
             "gas-funding",
             "storage",
             "tx-sender",
@@ -336,6 +338,7 @@ pub const MEMBERS: &[Member] = &[
             "data-sources",
             "delegation-fence",
             "dev-chain",
+            "exact",
             "fence-sending",
             "fence-server",
             "gas-funding",
@@ -400,7 +403,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "fence-online",
         layer: 5,
-        may_use: &["addresses", "delegation-fence", "fence-offline"],
+        may_use: &["addresses", "delegation-fence", "exact", "fence-offline"],
         must_not_reach: &[RUNTIMES, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
     Member {

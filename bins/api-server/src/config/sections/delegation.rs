@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use alloy_primitives::{Address, B256};
 use calldata_checks::BasisPoints;
 use delegation_fence::Name;
+use exact::DecimalText;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
@@ -212,17 +213,8 @@ impl Usd {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        if !digits(whole) || !digits(fraction) || fraction.len() > 6 {
-            return None;
-        }
-        let whole: u64 = whole.parse().ok()?;
-        let fraction: u64 = format!("{fraction:0<6}").parse().ok()?;
-        whole
-            .checked_mul(1_000_000)?
-            .checked_add(fraction)
-            .map(Self)
+        let micro = DecimalText::parse(text).ok()?.to_atoms(6).ok()?;
+        u64::try_from(micro).ok().map(Self)
     }
 }
 
