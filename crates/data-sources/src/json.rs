@@ -253,8 +253,7 @@ impl<'a> Json<'a> {
     }
 
     fn hexadecimal(&self) -> Option<Vec<u8>> {
-        let text = self.text().ok()?;
-        alloy_primitives::hex::decode(text.strip_prefix("0x").filter(|hex| is_hex(hex))?).ok()
+        exact::parse_hex(&self.text().ok()?)
     }
 
     pub(crate) fn malformed(&self, expected: &'static str) -> SourceErrorKind {
@@ -339,10 +338,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
-}
-
-fn is_hex(text: &str) -> bool {
-    text.len().is_multiple_of(2) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// The exact value of a JSON number: serialisers write small ones as `1e-7`.

@@ -101,7 +101,7 @@ pub(crate) mod address {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Address, D::Error> {
         let text = Cow::<'de, str>::deserialize(d)?;
-        addresses::parse(&text).map_err(D::Error::custom)
+        exact::address::parse(&text).map_err(D::Error::custom)
     }
 }
 

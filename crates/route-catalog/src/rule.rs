@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, B256, Bytes, hex};
-use exact::{DecimalText, MAX_UINT_DIGITS};
+use alloy_primitives::{Address, B256, Bytes};
+use exact::{DecimalText, MAX_UINT_DIGITS, parse_hex, parse_hex_array};
 
 use crate::{
     Chain, Parameter, Value,
@@ -93,8 +93,8 @@ impl Rule {
     /// Reads a value from its text form, as it stands in a decoded query or in a JSON string.
     pub(crate) fn read_text(&self, text: &str) -> Result<Value, ParameterFault> {
         let value = match *self {
-            Self::Address => hex_bytes(text).map(Address::from).map(Value::Address),
-            Self::Hash => hex_bytes(text).map(B256::from).map(Value::Hash),
+            Self::Address => parse_hex_array(text).map(Address::new).map(Value::Address),
+            Self::Hash => parse_hex_array(text).map(B256::new).map(Value::Hash),
             Self::Bytes { min, max } => byte_string(text, min, max).map(Value::Bytes),
             Self::Uint256 => exact::parse_digits(text).map(Value::Uint),
             Self::Amount => amount(text).map(Value::Text),
@@ -191,24 +191,12 @@ pub(crate) fn chain_list(set: &[Chain]) -> String {
     names.join(", ")
 }
 
-fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    hex::decode_to_slice(hex_digits(text)?, &mut bytes).ok()?;
-    Some(bytes)
-}
-
 fn byte_string(text: &str, min: usize, max: usize) -> Option<Bytes> {
-    let digits = hex_digits(text).filter(|digits| digits.len() <= max.saturating_mul(2))?;
-    hex::decode(digits)
-        .ok()
+    let is_short = text.len() <= max.saturating_mul(2).saturating_add(2);
+    is_short
+        .then(|| parse_hex(text))?
         .filter(|bytes| bytes.len() >= min)
         .map(Bytes::from)
-}
-
-/// The digits after exactly one `0x`.
-fn hex_digits(text: &str) -> Option<&str> {
-    text.strip_prefix("0x")
-        .filter(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// A whole number of digits alone, from `min` to `max`.

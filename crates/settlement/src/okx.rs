@@ -366,8 +366,7 @@ fn malformed(call: RemoteCall) -> Cause {
 }
 
 fn is_hash(text: &str) -> bool {
-    text.strip_prefix("0x")
-        .is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+    exact::parse_hex_array::<32>(text).is_some()
 }
 
 /// The present time in the broker's form: ISO 8601 in UTC with milliseconds.

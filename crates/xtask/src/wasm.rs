@@ -8,8 +8,7 @@ use crate::{XtaskError, command};
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The crates that build for [`TARGET`]. None of them has C code.
-pub const CRATES: [&str; 7] = [
-    "addresses",
+pub const CRATES: [&str; 6] = [
     "credit",
     "exact",
     "plan-builder",

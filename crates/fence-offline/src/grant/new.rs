@@ -23,10 +23,10 @@ pub struct New {
     #[command(flatten)]
     pub policy: PolicyArguments,
     /// The account whose tokens may be swapped
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub account: Address,
     /// Who may order swaps: an agent's own key, never a key of the service
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub delegate: Address,
     /// The service's public project id
     #[arg(long, value_name = "ID", env = "SVC_FENCE_PROJECT_ID")]
@@ -38,7 +38,7 @@ pub struct New {
     #[arg(long, value_name = "KIND", default_value = "eoa7702")]
     pub kind: Kind,
     /// Whose key signs for a sub-wallet
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// The most of one swap in whole tokens, like 1000 or 0.5 [default: the policy's]
     #[arg(long, value_name = "AMOUNT")]

@@ -125,12 +125,6 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["exact"],
         must_not_reach: IMPURE,
     },
-    Member {
-        name: "addresses",
-        layer: 0,
-        may_use: &[],
-        must_not_reach: IMPURE,
-    },
     // It asks the machine for randomness only.
     Member {
         name: "keystore",
@@ -141,7 +135,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "plan-builder",
         layer: 2,
-        may_use: &["addresses", "calldata-checks", "exact"],
+        may_use: &["calldata-checks", "exact"],
         must_not_reach: IMPURE,
     },
     Member {
@@ -165,7 +159,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "delegation-fence",
         layer: 3,
-        may_use: &["addresses", "calldata-checks", "exact", "plan-builder"],
+        may_use: &["calldata-checks", "exact", "plan-builder"],
         must_not_reach: IMPURE,
     },
     Member {
@@ -190,7 +184,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "custody",
         layer: 4,
-        may_use: &["addresses", "keystore", "tx-sender"],
+        may_use: &["exact", "keystore", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // A provider of custody, with keys behind a service.
@@ -204,7 +198,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "settlement",
         layer: 4,
-        may_use: &["tx-sender", "x402-wire"],
+        may_use: &["exact", "tx-sender", "x402-wire"],
         must_not_reach: &[&["revm"]],
     },
     // A server's records and work for the fence. Sending is a port.
@@ -236,7 +230,6 @@ pub const MEMBERS: &[Member] = &[
         name: "data-sources",
         layer: 3,
         may_use: &[
-            "addresses",
             "calldata-checks",
             "credit",
             "exact",
@@ -260,7 +253,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "server-config",
         layer: 3,
-        may_use: &["addresses"],
+        may_use: &[],
         must_not_reach: &[STORAGE, &["hyper", "reqwest"]],
     },
     Member {
@@ -369,6 +362,7 @@ pub const MEMBERS: &[Member] = &[
             "credit",
             "data-sources",
             "dev-chain",
+            "exact",
             "http-edge",
             "plan-builder",
             "recorder",
@@ -391,7 +385,6 @@ pub const MEMBERS: &[Member] = &[
         name: "fence-offline",
         layer: 4,
         may_use: &[
-            "addresses",
             "calldata-checks",
             "delegation-fence",
             "exact",
@@ -403,7 +396,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "fence-online",
         layer: 5,
-        may_use: &["addresses", "delegation-fence", "exact", "fence-offline"],
+        may_use: &["delegation-fence", "exact", "fence-offline"],
         must_not_reach: &[RUNTIMES, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
     Member {

@@ -7,10 +7,10 @@ use alloy_primitives::{Address, B256};
 use calldata_checks::BasisPoints;
 use delegation_fence::Name;
 use exact::DecimalText;
+use exact::address::ConfiguredAddress;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
-use server_config::addresses::ConfiguredAddress;
 use server_config::{Problem, lenient, read_secret_file};
 use tx_sender::TransactionSigner as _;
 
@@ -116,9 +116,7 @@ impl DelegationSection {
 
     /// The 32 bytes of a key, in their one spelling.
     pub(crate) fn word(text: &str) -> Option<B256> {
-        let digits = text.strip_prefix("0x")?;
-        let is_canonical = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit());
-        is_canonical.then(|| digits.parse().ok())?
+        exact::parse_hex_array(text).map(B256::new)
     }
 
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
