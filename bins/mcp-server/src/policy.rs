@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use calldata_checks::FeePolicy;
+use exact::address::check_payee;
 use plan_builder::{FeeConfigError, FeeDocument, LifeSeconds, Policy, Validity};
 use server_config::Problem;
-use server_config::addresses::check_payee;
 use thiserror::Error;
 
 use crate::config::PlansSection;

@@ -4,7 +4,6 @@ pub mod abi;
 mod block;
 pub mod bridge;
 pub mod commitment;
-mod decimal;
 mod engine;
 pub mod fees;
 pub mod okx;
@@ -12,16 +11,14 @@ pub mod perp_order;
 pub mod pm_order;
 pub mod step;
 pub mod swap;
-mod utc;
 
 pub use self::{
     block::Block,
     commitment::{Commitment, DigestStanding},
-    decimal::{Decimal, DecimalError},
     engine::{
         Assertion, Check, CheckReport, Facts, Failure, Observed, Rail, Verdict, Violation, judge,
     },
     fees::{BasisPoints, FeePolicy},
     step::{Step, StepKind, Steps},
-    utc::{TimeError, UtcSeconds},
 };
+pub use exact::{Decimal, DecimalError, TimeError, UtcSeconds};

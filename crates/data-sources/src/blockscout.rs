@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::Address;
 use readings::{
     Figure,
     portfolio::{Asset, Holding, Risk},
@@ -223,11 +223,7 @@ struct Token {
 
 impl Row {
     fn holding(self) -> Result<Holding, SourceErrorKind> {
-        let digits = self.value.len() <= 78 && self.value.bytes().all(|byte| byte.is_ascii_digit());
-        let raw = digits
-            .then(|| U256::from_str_radix(&self.value, 10).ok())
-            .flatten();
-        let raw = raw.ok_or_else(|| SourceErrorKind::Malformed {
+        let raw = exact::parse_digits(&self.value).ok_or_else(|| SourceErrorKind::Malformed {
             path: "$[].value".to_owned(),
             expected: "a string of decimal digits",
             observed: clean(&self.value, 40),

@@ -3,7 +3,9 @@
 use alloy_primitives::Address;
 use calldata_checks::okx::Refusal;
 
-use crate::decimal::DecimalError;
+use exact::DecimalError;
+
+use crate::slippage::SlippageError;
 
 /// Why an operation gave no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,7 +102,7 @@ pub enum RequestError {
     ZeroAmount,
     /// The slippage is not usable.
     #[error("slippage: {0}")]
-    Slippage(DecimalError),
+    Slippage(SlippageError),
 }
 
 impl RequestError {

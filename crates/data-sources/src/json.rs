@@ -6,7 +6,7 @@ mod typed;
 use std::{collections::BTreeMap, fmt};
 
 use alloy_primitives::{Address, B256, Bytes, U256};
-use calldata_checks::Decimal;
+use exact::{Decimal, DecimalText};
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, Visitor},
@@ -14,7 +14,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 pub(crate) use self::typed::read_json;
-use crate::{decimal, error::SourceErrorKind, text::clean, transport::not_json};
+use crate::{error::SourceErrorKind, text::clean, transport::not_json};
 
 /// Text quoted in an error is cut to this many characters.
 const QUOTED_CHARS: usize = 80;
@@ -192,10 +192,10 @@ impl<'a> Json<'a> {
     }
 
     /// A string with a plain decimal number of any length, as it was written.
-    pub(crate) fn decimal_text(&self) -> Read<decimal::Decimal> {
+    pub(crate) fn decimal_text(&self) -> Read<DecimalText> {
         self.text()
             .ok()
-            .and_then(|text| decimal::Decimal::parse(&text).ok())
+            .and_then(|text| DecimalText::parse(&text).ok())
             .ok_or_else(|| self.malformed("a string with a plain decimal number"))
     }
 
@@ -214,7 +214,7 @@ impl<'a> Json<'a> {
     pub(crate) fn digits(&self) -> Read<U256> {
         self.text()
             .ok()
-            .and_then(|text| decimal_digits(&text))
+            .and_then(|text| exact::parse_digits(&text))
             .ok_or_else(|| self.malformed("a string of decimal digits"))
     }
 
@@ -226,7 +226,7 @@ impl<'a> Json<'a> {
                     && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
                 plain.then(|| U256::from_str_radix(hex, 16).ok()).flatten()
             }
-            None => decimal_digits(&text),
+            None => exact::parse_digits(&text),
         };
         self.text()
             .ok()
@@ -253,8 +253,7 @@ impl<'a> Json<'a> {
     }
 
     fn hexadecimal(&self) -> Option<Vec<u8>> {
-        let text = self.text().ok()?;
-        alloy_primitives::hex::decode(text.strip_prefix("0x").filter(|hex| is_hex(hex))?).ok()
+        exact::parse_hex(&self.text().ok()?)
     }
 
     pub(crate) fn malformed(&self, expected: &'static str) -> SourceErrorKind {
@@ -339,16 +338,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
-}
-
-fn is_hex(text: &str) -> bool {
-    text.len().is_multiple_of(2) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
-}
-
-fn decimal_digits(text: &str) -> Option<U256> {
-    (is_digits(text) && text.len() <= 78)
-        .then(|| U256::from_str_radix(text, 10).ok())
-        .flatten()
 }
 
 /// The exact value of a JSON number: serialisers write small ones as `1e-7`.

@@ -15,7 +15,6 @@ pub mod coindesk;
 pub mod coingecko;
 pub mod coinpaprika;
 pub mod cryptopanic;
-mod decimal;
 pub mod defillama;
 pub mod dexscreener;
 mod error;
@@ -49,6 +48,7 @@ mod rail;
 mod recent;
 pub mod rpc;
 pub mod rss;
+mod slippage;
 mod source;
 pub mod sourcify;
 pub mod transport;
@@ -69,7 +69,6 @@ pub use self::{
         Stored,
     },
     cached::{Ages, Cached, Failure},
-    decimal::{Decimal, DecimalError, SlippagePercent},
     error::{Error, RequestError, SourceError, SourceErrorKind},
     meter::{Meter, Usage},
     ports::{
@@ -78,5 +77,6 @@ pub use self::{
     },
     provenance::{Clock, ClockFrom, Mode, Provenance, SourceStatus, Sourced, SystemClock},
     rail::VenueConfig,
+    slippage::{SlippageError, SlippagePercent},
     source::{Conduct, KeyRule, Source, SourceConfig, UpstreamSpec},
 };

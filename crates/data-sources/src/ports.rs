@@ -4,12 +4,13 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use alloy_primitives::{Address, Bytes, U256};
 use calldata_checks::okx::{NATIVE_COIN, ReviewedContracts, SwapAsked, Trim};
+use exact::DecimalText;
 use jiff::Timestamp;
 
 use crate::{
-    decimal::{Decimal, SlippagePercent},
     error::{Error, RequestError},
     provenance::Sourced,
+    slippage::SlippagePercent,
 };
 
 /// Dollar prices of tokens.
@@ -34,7 +35,7 @@ pub struct TokenPrice {
     /// Its chain.
     pub chain_id: u64,
     /// Dollars for one whole token, greater than zero, in the source's own digits.
-    pub price_usd: Decimal,
+    pub price_usd: DecimalText,
     /// When the source observed it.
     pub as_of: Timestamp,
 }
@@ -182,7 +183,7 @@ impl SwapRequest {
                 return Err(RequestError::ZeroAddress { field });
             }
         }
-        let amount = Decimal::parse(amount)
+        let amount = DecimalText::parse(amount)
             .and_then(|amount| amount.to_atoms(source.decimals))
             .map_err(RequestError::Amount)?;
         if amount.is_zero() {
@@ -270,5 +271,5 @@ pub struct TokenStanding {
     /// Whether it can be bought but not sold.
     pub is_honeypot: Option<bool>,
     /// Tax on transfers, in the aggregator's own digits and unit.
-    pub tax_rate: Option<Decimal>,
+    pub tax_rate: Option<DecimalText>,
 }

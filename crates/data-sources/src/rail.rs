@@ -95,7 +95,7 @@ impl Source {
 
     /// The present time, as plans write it.
     pub(crate) fn now_utc(&self) -> UtcSeconds {
-        UtcSeconds::from_unix(u64::try_from(self.now().as_second()).unwrap_or(0))
+        UtcSeconds::from_timestamp(self.now())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads documents: a text has exactly one meaning, or a refusal names the place of its defect.
 
 use alloy_primitives::{B256, keccak256};
-use plan_builder::parse_strict_json;
+use exact::parse_json;
 use serde::{Deserialize as _, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -23,12 +23,12 @@ pub(crate) fn parse(rule: Rule, text: &str) -> Result<Value, Refusal> {
             text.len(),
         ));
     }
-    parse_strict_json(text).map_err(|problems| match problems.into_iter().next() {
-        Some(problem) => Refusal::new(
+    parse_json(text).map_err(|defects| match defects.into_iter().next() {
+        Some(defect) => Refusal::new(
             rule,
-            format!("at {}", crate::refusal::shown(&problem.path)),
-            problem.expected,
-            problem.observed,
+            format!("at {}", crate::refusal::shown(&defect.path)),
+            defect.expected,
+            defect.observed,
         ),
         None => Refusal::new(rule, "not JSON", "JSON", "another text"),
     })
@@ -101,7 +101,7 @@ pub(crate) mod address {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Address, D::Error> {
         let text = Cow::<'de, str>::deserialize(d)?;
-        addresses::parse(&text).map_err(D::Error::custom)
+        exact::address::parse(&text).map_err(D::Error::custom)
     }
 }
 

@@ -42,19 +42,15 @@ impl Signature {
     /// `signature_length`, `signature_compact`, `signature_wrapped`, `signature_recovery_id`,
     /// `signature_high_s`, `signature_zero`
     pub fn parse(text: &str) -> Result<Self, Refusal> {
-        let bytes = text
-            .strip_prefix("0x")
-            .filter(|digits| !digits.starts_with("0x"))
-            .and_then(|digits| hex::decode(digits).ok())
-            .ok_or_else(|| {
-                let observed = format!("another text of {} characters", text.chars().count());
-                Refusal::new(
-                    Rule::SignatureLength,
-                    "the signature is not hexadecimal",
-                    "0x and 130 hexadecimal digits",
-                    observed,
-                )
-            })?;
+        let bytes = exact::parse_hex(text).ok_or_else(|| {
+            let observed = format!("another text of {} characters", text.chars().count());
+            Refusal::new(
+                Rule::SignatureLength,
+                "the signature is not hexadecimal",
+                "0x and 130 hexadecimal digits",
+                observed,
+            )
+        })?;
         Self::from_bytes(&bytes)
     }
 

@@ -41,13 +41,13 @@ pub struct Sign {
     #[command(flatten)]
     pub signing: Signing,
     /// Whose key has to sign for a sub-wallet
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// For eoa7702: with a redeemer the delegations on the chain are signed as well
     #[command(flatten)]
     pub chain: Chain,
     /// Judge as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Where the signed grant goes
     #[command(flatten)]
@@ -110,7 +110,7 @@ pub struct Attach {
     #[arg(long, value_name = "HEX")]
     pub signature: String,
     /// Whose key has to have signed for a sub-wallet
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// Where the signed grant goes
     #[command(flatten)]

@@ -6,6 +6,7 @@ use alloy_primitives::U256;
 use calldata_checks::UtcSeconds;
 use clap::Args;
 use delegation_fence::{Grant, Limit, TypedData};
+use exact::DecimalText;
 
 pub use crate::signing::Attach;
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     now,
     policy::PolicyArguments,
     settings::Settings,
-    signing, summary, units,
+    signing, summary,
 };
 
 /// `limit new`.
@@ -36,7 +37,7 @@ pub struct New {
     #[arg(long = "outflow-24h", value_name = "AMOUNT")]
     pub outflow_24h: Option<String>,
     /// Issue as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Where the limit goes
     #[command(flatten)]
@@ -66,7 +67,9 @@ pub fn new(arguments: &New) -> Result<CommandOutcome, Failure> {
     }
     let amount = |flag: &str, text: &Option<String>| {
         text.as_deref().map_or(Ok(U256::ZERO), |text| {
-            units::atoms(text, policy.input_decimals())
+            DecimalText::parse(text)
+                .and_then(|amount| amount.to_atoms(policy.input_decimals()))
+                .ok()
                 .filter(|atoms| !atoms.is_zero())
                 .ok_or_else(|| {
                     Failure::usage(format!(

@@ -35,10 +35,10 @@ use crate::{
 #[derive(Debug, Args)]
 pub struct Chain {
     /// The service's key that redeems the delegations; the service publishes it
-    #[arg(long, value_name = "ADDRESS", env = "SVC_FENCE_REDEEMER", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", env = "SVC_FENCE_REDEEMER", value_parser = exact::address::parse)]
     pub redeemer: Option<Address>,
     /// The project's own enforcer at this address; not audited [default: the framework's enforcers]
-    #[arg(long, value_name = "ADDRESS", env = "SVC_FENCE_ENFORCER", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", env = "SVC_FENCE_ENFORCER", value_parser = exact::address::parse)]
     pub enforcer: Option<Address>,
     /// The account's number at the framework's NonceEnforcer, which is 0 unless it was counted up
     #[arg(long, value_name = "NUMBER", default_value = "0")]

@@ -40,10 +40,10 @@ pub struct New {
     #[arg(long, value_name = "AMOUNT")]
     pub min_amount_out: Option<U256>,
     /// Until when the first step may begin [default: 30 seconds before the plan's end]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub deadline: Option<UtcSeconds>,
     /// Judge as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Where the order goes
     #[command(flatten)]

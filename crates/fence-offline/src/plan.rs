@@ -67,8 +67,8 @@ pub fn envelope(path: &Path) -> Result<String, Failure> {
 }
 
 fn parse(plan: &str) -> Result<Value, Refused> {
-    plan_builder::parse_strict_json(plan).map_err(|problems| {
-        let first = problems.first().map(ToString::to_string);
+    exact::parse_json(plan).map_err(|defects| {
+        let first = defects.first().map(ToString::to_string);
         Refused::new("plan_malformed", first.unwrap_or_default())
     })
 }

@@ -183,7 +183,7 @@ pub fn lint(arguments: &OfPolicy) -> Result<CommandOutcome, Failure> {
 
 fn describe(policy: &Policy) -> String {
     const DAY: u64 = 86_400;
-    let cap = units::decimal(policy.per_swap_cap(), policy.input_decimals());
+    let cap = exact::format_units(policy.per_swap_cap(), policy.input_decimals());
     let symbol = Printable(policy.input_symbol());
     let mut said = format!(
         "policy            {}\n\

@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub struct New {
     /// The account of the grant
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub account: Address,
     /// The grant's id; 32 zero bytes end every grant of the account
     #[arg(long, value_name = "HEX")]
@@ -36,7 +36,7 @@ pub struct New {
     pub chain_id: u64,
     /// Revoke as of this time; the service takes at most 300 seconds from its own clock [default:
     /// now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Where the revocation goes
     #[command(flatten)]
@@ -86,7 +86,7 @@ pub struct Sign {
     #[command(flatten)]
     pub signing: Signing,
     /// Whose key has to sign: the owner of a sub-wallet [default: whoever's key file it is]
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// Where the signed revocation goes
     #[command(flatten)]
@@ -122,7 +122,7 @@ pub struct Attach {
     #[arg(long, value_name = "HEX")]
     pub signature: String,
     /// Whose key has to have signed: the owner of a sub-wallet [default: any key]
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// Where the signed revocation goes
     #[command(flatten)]

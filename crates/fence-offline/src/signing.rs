@@ -24,7 +24,7 @@ pub struct Sign {
     #[command(flatten)]
     pub signing: Signing,
     /// Whose key has to sign [default: whoever's key file it is]
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub signer: Option<Address>,
     /// Where the signed message goes
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub struct Attach {
     #[arg(long, value_name = "HEX")]
     pub signature: String,
     /// Whose key has to have signed [default: any key]
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub signer: Option<Address>,
     /// Where the signed message goes
     #[command(flatten)]

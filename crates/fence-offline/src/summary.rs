@@ -212,7 +212,7 @@ pub fn in_token(policy: Option<&Policy>, amount: U256) -> String {
     match policy {
         Some(policy) => format!(
             "{} {}",
-            units::decimal(amount, policy.input_decimals()),
+            exact::format_units(amount, policy.input_decimals()),
             Printable(policy.input_symbol())
         ),
         None => format!("{amount} of the input token's smallest unit"),

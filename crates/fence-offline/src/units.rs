@@ -2,6 +2,7 @@
 
 use alloy_primitives::{Address, U256, address};
 use calldata_checks::bridge::chains::CHAINS;
+use exact::format_units;
 
 /// Tokens whose decimals and names are certain: native USDC of each bridge chain, and the wrapped
 /// coin of Base.
@@ -13,40 +14,9 @@ const BASE: u64 = 8453;
 #[must_use]
 pub fn amount(chain_id: Option<u64>, token: Address, amount: U256) -> String {
     match known(chain_id, token) {
-        Some((symbol, decimals)) => format!("{} {symbol}", decimal(amount, decimals)),
+        Some((symbol, decimals)) => format!("{} {symbol}", format_units(amount, decimals)),
         None => format!("{amount} of the smallest unit of token {token}"),
     }
-}
-
-/// A whole number of the smallest unit as a decimal number, without trailing zeros.
-#[must_use]
-pub fn decimal(amount: U256, decimals: u8) -> String {
-    let digits = amount.to_string();
-    let places = usize::from(decimals);
-    let padded = format!("{digits:0>width$}", width = places.saturating_add(1));
-    let (whole, fraction) = padded.split_at(padded.len().saturating_sub(places));
-    match fraction.trim_end_matches('0') {
-        "" => whole.to_owned(),
-        fraction => format!("{whole}.{fraction}"),
-    }
-}
-
-/// An amount in whole tokens, like 1000 or 0.5, as a number of the smallest unit. `None` for an
-/// invalid text.
-#[must_use]
-pub fn atoms(text: &str, decimals: u8) -> Option<U256> {
-    let places = usize::from(decimals);
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || fraction.len() > places.max(1) {
-        return None;
-    }
-    let atoms = match places {
-        0 if fraction == "0" => whole.to_owned(),
-        0 => return None,
-        _ => format!("{whole}{fraction:0<places$}"),
-    };
-    U256::from_str_radix(&atoms, 10).ok()
 }
 
 /// A chain's name with its number.
@@ -94,22 +64,6 @@ fn known(chain_id: Option<u64>, token: Address) -> Option<(&'static str, u8)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_are_exact() {
-        for (atoms, decimals, text) in [
-            ("0", 6, "0"),
-            ("1", 6, "0.000001"),
-            ("5000000000", 6, "5000"),
-            ("1234500", 6, "1.2345"),
-            ("7", 0, "7"),
-            ("70", 0, "70"),
-            ("395811000000000000", 18, "0.395811"),
-        ] {
-            assert_eq!(decimal(atoms.parse().unwrap(), decimals), text);
-        }
-        assert!(decimal(U256::MAX, 18).ends_with(".584007913129639935"));
-    }
 
     #[test]
     fn a_token_that_is_not_known_shows_its_address() {

@@ -33,7 +33,7 @@ pub struct RevokeNow {
     #[command(flatten)]
     pub signing: Signing,
     /// Whose key has to sign for a sub-wallet
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// How the chain is read, for eoa7702
     #[command(flatten)]

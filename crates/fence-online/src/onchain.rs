@@ -9,7 +9,6 @@ use fence_offline::{
     onchain::{of_file, transaction},
     policy::PolicyArguments,
     settings::Settings,
-    units,
 };
 use serde_json::json;
 
@@ -163,7 +162,7 @@ fn words(grant: &ChainGrant, policy: &Policy, state: &ChainState) -> String {
 fn amount(policy: &Policy, state: &ChainState) -> String {
     format!(
         "{} {}",
-        units::decimal(state.allowance, policy.input_decimals()),
+        exact::format_units(state.allowance, policy.input_decimals()),
         Printable(policy.input_symbol())
     )
 }

@@ -8,11 +8,12 @@ use std::fmt;
 
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::Decimal;
+use exact::JsonDefect;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::kind::Kind;
-pub(crate) use self::reader::{Outcome, Reader, parse, shortened};
+pub(crate) use self::reader::{Outcome, Reader, parse};
 
 /// Most problems that are listed of one set of arguments.
 pub(crate) const MOST_PROBLEMS: usize = 32;
@@ -27,6 +28,16 @@ pub struct Problem {
     pub expected: String,
     /// What is there.
     pub observed: String,
+}
+
+impl From<JsonDefect> for Problem {
+    fn from(defect: JsonDefect) -> Self {
+        Self {
+            path: defect.path,
+            expected: defect.expected.to_owned(),
+            observed: defect.observed,
+        }
+    }
 }
 
 impl fmt::Display for Problem {

@@ -19,7 +19,6 @@ mod refusal;
 mod seal;
 mod signing;
 mod simulation;
-mod strict;
 pub mod swap;
 mod verified;
 mod verify;
@@ -37,7 +36,6 @@ pub use self::{
     profile::AccountProfile,
     refusal::Refusal,
     seal::Sealed,
-    strict::parse as parse_strict_json,
     verified::{
         Verified, VerifiedBridge, VerifiedPerpOrder, VerifiedPlan, VerifiedPmOrder, VerifiedSwap,
     },

@@ -16,7 +16,6 @@ use crate::{
     rail::{RailPlan, Terms, rail_of},
     seal::{self, Labels, intent_digest, unwritable},
     simulation::Simulation,
-    strict,
 };
 
 /// Verifies a plan of one rail.
@@ -204,8 +203,8 @@ fn parse<R: serde::de::DeserializeOwned>(text: &str) -> Result<R, Refusal> {
 /// The digest of a text that is not spelled as this crate spells it: any JSON with the same
 /// canonical form is the same plan.
 fn foreign_digest(text: &str) -> Result<B256, Refusal> {
-    let mut value = strict::parse(text).map_err(|problems| {
-        let first = problems
+    let mut value = exact::parse_json(text).map_err(|defects| {
+        let first = defects
             .first()
             .map_or_else(String::new, ToString::to_string);
         malformed(&first)

@@ -49,18 +49,7 @@ impl Serialize for Digits {
 impl<'de> Deserialize<'de> for Digits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(TextVisitor(
-            |text| {
-                let canonical = text == "0" || !text.starts_with('0');
-                let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-                if !canonical || !digits || text.len() > 78 {
-                    return None;
-                }
-                let value = match text.parse() {
-                    Ok(small) => U256::from_limbs([small, 0, 0, 0]),
-                    Err(_) => U256::from_str_radix(text, 10).ok()?,
-                };
-                Some(Self(value))
-            },
+            |text| exact::parse_uint(text).map(Self),
             "decimal digits without leading zeros",
         ))
     }
@@ -79,11 +68,7 @@ impl Serialize for Hex {
 impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(TextVisitor(
-            |text| {
-                lower_hex(text)
-                    .and_then(|t| hex::decode(t).ok())
-                    .map(|b| Self(b.into()))
-            },
+            |text| exact::parse_lower_hex(text).map(|bytes| Self(bytes.into())),
             "0x and lower-case hex",
         ))
     }
@@ -102,12 +87,7 @@ impl Serialize for Word {
 impl<'de> Deserialize<'de> for Word {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(TextVisitor(
-            |text| {
-                let digits = lower_hex(text)?;
-                (digits.len() == 64)
-                    .then(|| digits.parse().ok().map(Self))
-                    .flatten()
-            },
+            |text| exact::parse_lower_hex_array(text).map(|word| Self(word.into())),
             "0x and 64 lower-case hex digits",
         ))
     }
@@ -296,17 +276,6 @@ pub fn steps(records: &[StepRecord]) -> Vec<Step> {
 pub(crate) fn three_steps(records: &[StepRecord]) -> Option<[Step; 3]> {
     let records: &[StepRecord; 3] = records.try_into().ok()?;
     Some(records.each_ref().map(Step::from))
-}
-
-/// The digits after `0x`, as far as they have no upper case; whether they are digits is for the
-/// decoder to say.
-fn lower_hex(text: &str) -> Option<&str> {
-    let digits = text.strip_prefix("0x")?;
-    // Without an early end, so that many bytes are looked at in one instruction.
-    let upper = digits
-        .bytes()
-        .fold(false, |seen, byte| seen | byte.is_ascii_uppercase());
-    (!upper && !digits.starts_with("0x")).then_some(digits)
 }
 
 #[cfg(test)]

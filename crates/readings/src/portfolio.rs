@@ -5,10 +5,11 @@ mod known;
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, U256};
+use exact::format_units;
 use serde::{Serialize, Serializer};
 
 pub use self::known::tokens as known_tokens;
-use crate::{Decimal, Figure, chain::amount::units, symbol::SymbolKey};
+use crate::{Decimal, Figure, symbol::SymbolKey};
 
 /// Most tokens of a chain that are shown.
 const MAX_SHOWN: usize = 300;
@@ -227,7 +228,7 @@ pub fn decimals_of(raw: U256, balance: Figure) -> Option<u8> {
         return None;
     }
     let text = balance.to_string();
-    (0..=MAX_DECIMALS).find(|decimals| units(raw, *decimals) == text)
+    (0..=MAX_DECIMALS).find(|decimals| format_units(raw, *decimals) == text)
 }
 
 fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances {
@@ -332,7 +333,7 @@ fn chain(reading: ChainReading, flagged: &mut Option<Decimal>) -> ChainBalances 
 
 fn balance(holding: Holding) -> Balance {
     let amount = match holding.raw {
-        Some(raw) => holding.decimals.map(|decimals| units(raw, decimals)),
+        Some(raw) => holding.decimals.map(|decimals| format_units(raw, decimals)),
         None => holding.amount.map(|amount| amount.to_string()),
     };
     let value = amount

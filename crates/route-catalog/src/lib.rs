@@ -7,7 +7,6 @@ mod chain;
 mod challenge;
 mod common_query;
 mod config;
-mod decimal;
 mod discovery;
 mod error_code;
 mod example;

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, B256, Bytes, U256, hex};
+use alloy_primitives::{Address, B256, Bytes};
+use exact::{DecimalText, MAX_UINT_DIGITS, parse_hex, parse_hex_array};
 
 use crate::{
     Chain, Parameter, Value,
-    decimal::{Decimal, MAX_DECIMAL_BYTES},
     problem::{ParameterFault, shown},
     timestamp,
 };
@@ -88,17 +88,15 @@ const MAX_CURSOR_BYTES: usize = 512;
 pub(crate) const MAX_LINE_ENTRY_CHARS: usize = 64;
 /// The longest symbol, in characters.
 pub(crate) const MAX_SYMBOL_CHARS: usize = 64;
-/// The digits of 2^256 − 1.
-pub(crate) const MAX_UINT256_DIGITS: usize = 78;
 
 impl Rule {
     /// Reads a value from its text form, as it stands in a decoded query or in a JSON string.
     pub(crate) fn read_text(&self, text: &str) -> Result<Value, ParameterFault> {
         let value = match *self {
-            Self::Address => hex_bytes(text).map(Address::from).map(Value::Address),
-            Self::Hash => hex_bytes(text).map(B256::from).map(Value::Hash),
+            Self::Address => parse_hex_array(text).map(Address::new).map(Value::Address),
+            Self::Hash => parse_hex_array(text).map(B256::new).map(Value::Hash),
             Self::Bytes { min, max } => byte_string(text, min, max).map(Value::Bytes),
-            Self::Uint256 => uint256(text).map(Value::Uint),
+            Self::Uint256 => exact::parse_digits(text).map(Value::Uint),
             Self::Amount => amount(text).map(Value::Text),
             Self::AmountOr(word) if text == word => Some(Value::Text(word.to_owned())),
             Self::AmountOr(_) => amount(text).map(Value::Text),
@@ -193,30 +191,12 @@ pub(crate) fn chain_list(set: &[Chain]) -> String {
     names.join(", ")
 }
 
-fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    hex::decode_to_slice(hex_digits(text)?, &mut bytes).ok()?;
-    Some(bytes)
-}
-
 fn byte_string(text: &str, min: usize, max: usize) -> Option<Bytes> {
-    let digits = hex_digits(text).filter(|digits| digits.len() <= max.saturating_mul(2))?;
-    hex::decode(digits)
-        .ok()
+    let is_short = text.len() <= max.saturating_mul(2).saturating_add(2);
+    is_short
+        .then(|| parse_hex(text))?
         .filter(|bytes| bytes.len() >= min)
         .map(Bytes::from)
-}
-
-/// The digits after exactly one `0x`.
-fn hex_digits(text: &str) -> Option<&str> {
-    text.strip_prefix("0x")
-        .filter(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
-fn uint256(text: &str) -> Option<U256> {
-    let plain = (1..=MAX_UINT256_DIGITS).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| U256::from_str_radix(text, 10).ok()).flatten()
 }
 
 /// A whole number of digits alone, from `min` to `max`.
@@ -227,15 +207,16 @@ pub(crate) fn integer(text: &str, min: u64, max: u64) -> Option<u64> {
 }
 
 fn amount(text: &str) -> Option<String> {
-    Decimal::parse(text)
+    DecimalText::parse(text)
+        .ok()
         .filter(|decimal| !decimal.is_zero())
         .map(|decimal| decimal.canonical())
 }
 
 fn decimal_between(text: &str, min: &str, max: &str) -> Option<String> {
-    let decimal = Decimal::parse(text)?;
-    (Decimal::parse(min)? <= decimal && decimal <= Decimal::parse(max)?)
-        .then(|| decimal.canonical())
+    let read = |text| DecimalText::parse(text).ok();
+    let decimal = read(text)?;
+    (read(min)? <= decimal && decimal <= read(max)?).then(|| decimal.canonical())
 }
 
 fn symbol(text: &str) -> Option<String> {
@@ -290,7 +271,7 @@ pub(crate) fn line_entry(text: &str) -> Option<String> {
     line(text, MAX_LINE_ENTRY_CHARS)
 }
 
-const _: () = assert!(MAX_UINT256_DIGITS < MAX_DECIMAL_BYTES);
+const _: () = assert!(MAX_UINT_DIGITS < DecimalText::MAX_LEN);
 
 #[cfg(test)]
 mod tests;

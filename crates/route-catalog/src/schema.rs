@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{
     Constraint, Parameter, Rule,
-    rule::{MAX_LINE_ENTRY_CHARS, MAX_SYMBOL_CHARS, MAX_UINT256_DIGITS, chain_list},
+    rule::{MAX_LINE_ENTRY_CHARS, MAX_SYMBOL_CHARS, chain_list},
 };
 
 /// The detail of a schema.
@@ -89,7 +89,7 @@ fn of_rule(rule: &Rule, detail: Detail) -> Json {
         Rule::Hash => text_pattern("^0x[a-fA-F0-9]{64}$"),
         Rule::Bytes { .. } => text_pattern("^0x([a-fA-F0-9]{2})+$"),
         Rule::Uint256 => {
-            json!({"type": "string", "pattern": "^\\d+$", "maxLength": MAX_UINT256_DIGITS})
+            json!({"type": "string", "pattern": "^\\d+$", "maxLength": exact::MAX_UINT_DIGITS})
         }
         Rule::Amount | Rule::Decimal { .. } => text_pattern("^\\d+(\\.\\d+)?$"),
         Rule::AmountOr(word) => text_pattern(&format!("^({word}|\\d+(\\.\\d+)?)$")),

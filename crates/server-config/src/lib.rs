@@ -9,7 +9,6 @@ mod secrets;
 mod sections;
 mod source;
 
-pub use addresses;
 pub use error::{ConfigError, Problem};
 pub use finding::{Finding, Verdict, exit_code};
 pub use load::{Configuration, environment, load, parse};

@@ -1,25 +1,12 @@
 //! Converts amounts between decimal text in whole tokens and a token's smallest unit.
 
 use alloy_primitives::U256;
-use calldata_checks::Decimal;
+use exact::Decimal;
 
 /// Parses an amount of whole tokens into the token's smallest unit. Returns `None` when the text
 /// has more digits than the token, or the amount is out of range.
 pub(crate) fn atoms(text: &str, decimals: u8) -> Option<U256> {
     text.parse::<Decimal>().ok()?.atoms(decimals)
-}
-
-/// Formats an amount of the smallest unit in whole tokens, without trailing zeros.
-#[must_use]
-pub fn whole(atoms: U256, decimals: u8) -> String {
-    let digits = atoms.to_string();
-    let places = usize::from(decimals);
-    let padded = format!("{digits:0>width$}", width = places.saturating_add(1));
-    let (units, fraction) = padded.split_at(padded.len().saturating_sub(places));
-    match fraction.trim_end_matches('0') {
-        "" => units.to_owned(),
-        fraction => format!("{units}.{fraction}"),
-    }
 }
 
 /// Returns `bps` parts per ten thousand of an amount, rounded down.
@@ -33,6 +20,8 @@ pub(crate) fn less_bps(amount: U256, bps: u64) -> U256 {
 
 #[cfg(test)]
 mod tests {
+    use exact::format_units;
+
     use super::*;
 
     #[test]
@@ -45,10 +34,10 @@ mod tests {
         ] {
             let amount = atoms(text, decimals).unwrap();
             assert_eq!(amount, U256::from(expected));
-            assert_eq!(whole(amount, decimals), text);
+            assert_eq!(format_units(amount, decimals), text);
         }
         assert_eq!(atoms("0.0000001", 6), None);
-        assert_eq!(whole(U256::ZERO, 6), "0");
+        assert_eq!(format_units(U256::ZERO, 6), "0");
         assert_eq!(less_bps(U256::from(10_000), 10), U256::from(9_990));
         assert_eq!(less_bps(U256::from(99), 10), U256::from(98));
         assert!(less_bps(U256::MAX, 10) < U256::MAX);

@@ -16,7 +16,6 @@ mod step;
 mod store;
 mod wallet_actions;
 
-pub use amount::whole;
 pub use gas_funding::GasFunding;
 pub use id::{IntentId, InvalidIntentId};
 pub use intent::{

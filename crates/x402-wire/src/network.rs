@@ -60,7 +60,7 @@ impl FromStr for Network {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.strip_prefix(Self::NAMESPACE)
-            .and_then(crate::strict::parse_decimal)
+            .and_then(exact::parse_uint)
             .and_then(|id| u64::try_from(id).ok())
             .map(Self::evm)
             .ok_or_else(|| NetworkError {

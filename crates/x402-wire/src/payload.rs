@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, Bytes, U256, hex};
+use alloy_primitives::{Address, Bytes, U256};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -222,11 +222,7 @@ impl PaymentSignature {
     /// The bytes of a `0x` hexadecimal signature; `None` when it is anything else.
     #[must_use]
     pub fn to_bytes(&self) -> Option<Bytes> {
-        let digits = self
-            .0
-            .strip_prefix("0x")
-            .filter(|digits| !digits.starts_with("0x"))?;
-        hex::decode(digits).ok().map(Bytes::from)
+        exact::parse_hex(&self.0).map(Bytes::from)
     }
 }
 

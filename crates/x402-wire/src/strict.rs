@@ -4,43 +4,9 @@
 //! `"0x10"` and leading zeros differently, so these forms are refused.
 
 use alloy_primitives::{Address, B256, U256};
+use exact::parse_hex_array;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::borrow::Cow;
-
-/// Reads an unsigned integer written in decimal digits, without sign, spaces or leading zeros.
-pub(crate) fn parse_decimal(text: &str) -> Option<U256> {
-    let digits = text.as_bytes();
-    let canonical = !digits.is_empty()
-        && digits.len() <= 78
-        && digits.iter().all(u8::is_ascii_digit)
-        && (digits.len() == 1 || digits.first() != Some(&b'0'));
-    if !canonical {
-        return None;
-    }
-    // Nearly every number on this wire is a price or a time and fits a machine word.
-    if digits.len() <= 19 {
-        return text.parse::<u64>().ok().map(U256::from);
-    }
-    U256::from_str_radix(text, 10).ok()
-}
-
-/// Reads `0x` and 40 hexadecimal digits of any case.
-pub(crate) fn parse_address(text: &str) -> Option<Address> {
-    parse_fixed::<20>(text).map(Address::from)
-}
-
-/// Reads `0x` and 64 hexadecimal digits of any case.
-pub(crate) fn parse_word(text: &str) -> Option<B256> {
-    parse_fixed::<32>(text).map(B256::from)
-}
-
-fn parse_fixed<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digits = text.strip_prefix("0x")?;
-    let mut out = [0u8; N];
-    alloy_primitives::hex::decode_to_slice(digits, &mut out).ok()?;
-    // `hex` skips a prefix of its own, so `0x0x…` would pass with fewer digits.
-    (digits.len() == N * 2 && !digits.starts_with("0x")).then_some(out)
-}
 
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     #[derive(Deserialize)]
@@ -64,7 +30,7 @@ pub(crate) mod decimal {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<U256, D::Error> {
         let text = text(d)?;
-        parse_decimal(&text).ok_or_else(|| {
+        exact::parse_uint(&text).ok_or_else(|| {
             D::Error::custom(format_args!(
                 "expected an unsigned decimal integer string below 2^256, observed `{}`",
                 clip(&text)
@@ -83,7 +49,7 @@ pub(crate) mod address {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Address, D::Error> {
         let text = text(d)?;
-        parse_address(&text).ok_or_else(|| {
+        parse_hex_array(&text).map(Address::new).ok_or_else(|| {
             D::Error::custom(format_args!(
                 "expected 0x and 40 hexadecimal digits, observed `{}`",
                 clip(&text)
@@ -102,54 +68,11 @@ pub(crate) mod word {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<B256, D::Error> {
         let text = text(d)?;
-        parse_word(&text).ok_or_else(|| {
+        parse_hex_array(&text).map(B256::new).ok_or_else(|| {
             D::Error::custom(format_args!(
                 "expected 0x and 64 hexadecimal digits, observed `{}`",
                 clip(&text)
             ))
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_canonical_decimals_are_numbers() {
-        let max = U256::MAX.to_string();
-        assert_eq!(parse_decimal("0"), Some(U256::ZERO));
-        assert_eq!(parse_decimal(&max), Some(U256::MAX));
-        assert_eq!(
-            parse_decimal("18446744073709551616"),
-            Some(U256::from(1u128 << 64))
-        );
-        let above = format!("{}6", &max[..max.len() - 1]);
-        for refused in [
-            "", "00", "01", "1e3", " 1", "1 ", "+1", "-1", "0x10", "1.0", "1_0", "١", &above,
-        ] {
-            assert_eq!(parse_decimal(refused), None, "{refused}");
-        }
-    }
-
-    #[test]
-    fn only_prefixed_full_length_hex_is_an_address_or_word() {
-        let body = "779Ded0c9e1022225f8E0630b35a9b54bE713736";
-        assert!(parse_address(&format!("0x{body}")).is_some());
-        assert!(parse_address(&format!("0x{}", body.to_lowercase())).is_some());
-        for refused in [
-            body.to_owned(),
-            format!("0X{body}"),
-            format!("0x{body}0"),
-            format!("0x0x{}", &body[..38]),
-            format!("0x0x{body}"),
-            format!(" 0x{body}"),
-            format!("0x{}g", &body[..39]),
-        ] {
-            assert_eq!(parse_address(&refused), None, "{refused}");
-        }
-        assert!(parse_word(&format!("0x{}", "ab".repeat(32))).is_some());
-        assert!(parse_word(&format!("0x{}", "ab".repeat(31))).is_none());
-        assert!(parse_word(&format!("0x{}", "ab".repeat(33))).is_none());
     }
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::XtaskError;
 
 /// The crates whose interface is kept, and the file that keeps it.
-pub const CRATES: [&str; 3] = ["plan-builder", "calldata-checks", "x402-wire"];
+pub const CRATES: [&str; 4] = ["exact", "plan-builder", "calldata-checks", "x402-wire"];
 
 /// The name of the file that keeps a crate's interface.
 pub const FILE: &str = "public-api.txt";

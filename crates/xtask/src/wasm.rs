@@ -9,8 +9,8 @@ pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The crates that build for [`TARGET`]. None of them has C code.
 pub const CRATES: [&str; 6] = [
-    "addresses",
     "credit",
+    "exact",
     "plan-builder",
     "calldata-checks",
     "route-catalog",

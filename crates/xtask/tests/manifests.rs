@@ -79,6 +79,30 @@ fn members_take_every_version_from_the_workspace() {
 }
 
 #[test]
+fn pure_crates_ask_for_calendars_without_a_clock() {
+    let mut users = 0;
+    for path in manifests() {
+        let manifest = read(&path);
+        let name = manifest["package"]["name"].as_str().unwrap();
+        let is_pure = table::MEMBERS
+            .iter()
+            .any(|row| row.name == name && row.is_pure());
+        let Some(jiff) = manifest["dependencies"].get("jiff").filter(|_| is_pure) else {
+            continue;
+        };
+        users += 1;
+        let features = jiff.get("features").and_then(Value::as_array);
+        let allowed = |feature: &Value| matches!(feature.as_str(), Some("alloc" | "serde"));
+        assert!(features.into_iter().flatten().all(allowed), "{name}");
+    }
+    assert!(users > 1);
+    let workspace = read(&root().join("Cargo.toml"));
+    let jiff = &workspace["workspace"]["dependencies"]["jiff"];
+    assert_eq!(jiff["default-features"].as_bool(), Some(false));
+    assert_eq!(jiff["features"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn every_member_has_a_readme_that_is_its_documentation() {
     for path in manifests() {
         let folder = path.parent().unwrap();

@@ -1,6 +1,7 @@
 //! The paths of the delegation endpoints.
 
-use alloy_primitives::{Address, B256, hex};
+use alloy_primitives::{Address, B256};
+use exact::parse_hex_array;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -80,7 +81,7 @@ pub(super) fn read(path: &str) -> Result<Route, Unroutable> {
         ["revocations"] => Ok(Route::Revocations),
         ["limits"] => Ok(Route::Limits),
         ["submissions"] => Ok(Route::Submissions),
-        ["submissions", plan] => match hex_of::<32>(plan) {
+        ["submissions", plan] => match parse_hex_array::<32>(plan) {
             Some(plan) => Ok(Route::Submission(plan.into())),
             None => Err(Unroutable::Parts(vec![problem(
                 "payload_digest",
@@ -117,7 +118,10 @@ const ADDRESS: &str = "0x and 40 hexadecimal digits";
 const WORD: &str = "0x and 64 hexadecimal digits";
 
 fn grant(account: &str, grant_id: &str) -> Result<(Address, B256), Unroutable> {
-    match (hex_of::<20>(account), hex_of::<32>(grant_id)) {
+    match (
+        parse_hex_array::<20>(account),
+        parse_hex_array::<32>(grant_id),
+    ) {
         (Some(account), Some(grant_id)) => Ok((account.into(), grant_id.into())),
         (read_account, read_id) => {
             let account = read_account
@@ -145,15 +149,6 @@ fn problem_at(path: &str, expected: &str, observed: &str) -> Value {
         "expected": expected,
         "observed": observed.chars().take(80).collect::<String>(),
     })
-}
-
-/// Accepts only the full length with the prefix, in any case.
-fn hex_of<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digits = text.strip_prefix("0x")?;
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    hex::decode_to_array(digits).ok()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `POST /swap`.
 
 use data_sources::okx::Okx;
-use data_sources::{Decimal, SwapRequest, Swaps, Trim};
+use data_sources::{SwapRequest, Swaps, Trim};
 use serde_json::{Value, json};
 
 use super::fault;
@@ -96,7 +96,7 @@ pub(super) async fn answer(
             },
             "to_token_checks": {
                 "is_honeypot": quote.to_token.is_honeypot,
-                "tax_rate": quote.to_token.tax_rate.as_ref().map(Decimal::to_string),
+                "tax_rate": quote.to_token.tax_rate.as_ref().map(ToString::to_string),
             },
             "slippage_pct": quote.request.slippage.to_string(),
             "broadcast": false,

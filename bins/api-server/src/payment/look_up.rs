@@ -2,6 +2,7 @@
 //! bought.
 
 use alloy_primitives::{Address, B256};
+use exact::parse_hex_array;
 use http::StatusCode;
 use http::header;
 use http::request::Parts;
@@ -88,9 +89,9 @@ fn read(path: &str) -> Result<(Address, Address, B256), Unreadable> {
         }));
     };
     // Strictly in full length and with its prefix, in any case.
-    let parsed_asset = hex_of::<20>(asset).map(Address::from);
-    let parsed_payer = hex_of::<20>(payer).map(Address::from);
-    let parsed_nonce = hex_of::<32>(nonce).map(B256::from);
+    let parsed_asset = parse_hex_array::<20>(asset).map(Address::from);
+    let parsed_payer = parse_hex_array::<20>(payer).map(Address::from);
+    let parsed_nonce = parse_hex_array::<32>(nonce).map(B256::from);
     if parsed_asset.is_none() {
         problem("asset", "0x and 40 hexadecimal digits", asset);
     }
@@ -104,14 +105,6 @@ fn read(path: &str) -> Result<(Address, Address, B256), Unreadable> {
         (Some(asset), Some(payer), Some(nonce)) => Ok((asset, payer, nonce)),
         _ => Err(Unreadable::Parts(problems)),
     }
-}
-
-fn hex_of<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digits = text.strip_prefix("0x")?;
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    alloy_primitives::hex::decode_to_array(digits).ok()
 }
 
 fn state(record: Option<PaymentRecord>) -> Value {

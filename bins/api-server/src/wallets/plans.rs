@@ -58,8 +58,7 @@ impl WalletPlans {
     }
 
     fn now(&self) -> UtcSeconds {
-        let unix = u64::try_from(self.clock.now().as_second());
-        UtcSeconds::from_unix(unix.unwrap_or_default())
+        UtcSeconds::from_timestamp(self.clock.now())
     }
 
     fn moment(&self) -> Result<Moment, Refusal> {

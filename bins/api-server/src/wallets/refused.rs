@@ -1,8 +1,9 @@
 //! Errors of actions that were not begun or had no effect.
 
+use exact::format_units;
 use route_catalog::ErrorCode;
 use serde_json::json;
-use wallet_actions::{FundsRequired, Intent, PlanCause, PlanRefused, Refused, whole};
+use wallet_actions::{FundsRequired, Intent, PlanCause, PlanRefused, Refused};
 
 use crate::reply::ErrorReply;
 
@@ -66,7 +67,7 @@ fn funds_required(required: &FundsRequired) -> ErrorReply {
         .detail("sub_wallet", wallet.to_string())
         .detail("chain_id", *chain_id)
         .detail("token", token.to_string())
-        .detail("amount", whole(*missing, *decimals))
+        .detail("amount", format_units(*missing, *decimals))
         .detail("amount_atoms", missing.to_string())
         .detail("principal_auth", principal_auth.clone().unwrap_or_default())
 }

@@ -1,11 +1,12 @@
 //! Renders an intent for answers.
 
 use alloy_primitives::U256;
+use exact::format_units;
 use jiff::Timestamp;
 use readings::defi::realised::{Move, MoveKind};
 use readings::{Decimal, Figure};
 use serde_json::{Map, Value, json};
-use wallet_actions::{Intent, Operation, State, Status, Step, StepKind, whole};
+use wallet_actions::{Intent, Operation, State, Status, Step, StepKind};
 
 use crate::answer::seconds;
 
@@ -106,7 +107,7 @@ fn result(intent: &Intent) -> Value {
             expected.at_least.to_string().into(),
         );
         if let Some(decimals) = decimals {
-            result.insert(name.to_owned(), whole(received, decimals).into());
+            result.insert(name.to_owned(), format_units(received, decimals).into());
         }
     }
     if let Some(bridge) = &intent.bridge
@@ -195,7 +196,7 @@ fn brought(intent: &Intent) -> Option<String> {
     let mut received = intent.received();
     let (_, _, received) = received.find(|(step, _, _)| step.kind == StepKind::Call)?;
     let decimals = intent.plan.get("decimals").and_then(Value::as_u64)?;
-    Some(whole(received, u8::try_from(decimals).ok()?))
+    Some(format_units(received, u8::try_from(decimals).ok()?))
 }
 
 fn decimal(text: &str) -> Option<Decimal> {

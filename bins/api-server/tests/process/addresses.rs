@@ -43,7 +43,7 @@ fn accounts_that_everybody_owns_are_not_paid() {
             assert_refused(&paid_to(&spelling), &[], &says);
         }
     }
-    let placeholder = server_config::addresses::PLACEHOLDER;
+    let placeholder = exact::address::PLACEHOLDER;
     let says = ["payment.pay_to: expected an address of your own"];
     assert_refused(&paid_to(placeholder), &[], &says);
 }

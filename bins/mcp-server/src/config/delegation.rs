@@ -70,7 +70,5 @@ impl DelegationSection {
 }
 
 fn is_word(text: &str) -> bool {
-    let digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let digits = text.strip_prefix("0x").unwrap_or_default();
-    digits.len() == 64 && digits.bytes().all(digit)
+    exact::parse_lower_hex_array::<32>(text).is_some()
 }

@@ -301,7 +301,7 @@ fn judge_refusal(result: &Value) -> Result<Value, Broken> {
 }
 
 fn now() -> UtcSeconds {
-    UtcSeconds::from_unix(u64::try_from(Timestamp::now().as_second()).unwrap_or_default())
+    UtcSeconds::from_timestamp(Timestamp::now())
 }
 
 #[cfg(test)]

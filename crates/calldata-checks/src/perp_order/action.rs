@@ -266,8 +266,8 @@ pub struct Builder {
 impl Builder {
     fn parse(wire: &WireBuilder) -> Result<Self, Violation> {
         // The address is hashed as text: another case is another signer.
-        let address = lower_hex(&wire.address)
-            .and_then(|text| Address::from_str(text).ok())
+        let address = exact::parse_lower_hex_array(&wire.address)
+            .map(Address::new)
             .ok_or_else(|| {
                 unknown(
                     "the builder",
@@ -284,8 +284,8 @@ impl Builder {
 
 /// A client order id: 16 bytes, hashed as text.
 fn cloid(text: &str) -> Result<B128, Violation> {
-    lower_hex(text)
-        .and_then(|text| B128::from_str(text).ok())
+    exact::parse_lower_hex_array(text)
+        .map(B128::new)
         .ok_or_else(|| {
             unknown(
                 "the client order id",
@@ -293,13 +293,6 @@ fn cloid(text: &str) -> Result<B128, Violation> {
                 text,
             )
         })
-}
-
-/// Text of the form `0x` and lower-case hex digits.
-fn lower_hex(text: &str) -> Option<&str> {
-    let digits = text.strip_prefix("0x")?;
-    let lower = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    digits.bytes().all(lower).then_some(text)
 }
 
 fn decimal(what: &'static str, text: &str) -> Result<Decimal, Violation> {

@@ -1,8 +1,6 @@
 //! The canonical text of single members; any other text of the same value is refused.
 
-use std::str::FromStr;
-
-use alloy_primitives::{Address, B256, U256, hex};
+use alloy_primitives::{Address, B256, U256};
 
 use crate::{Failure, Violation};
 
@@ -15,12 +13,8 @@ pub(super) fn number(
     member: &'static str,
     text: &str,
 ) -> Result<U256, Failure> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let canonical = digits && (text == "0" || !text.starts_with('0'));
-    let value = canonical
-        .then(|| U256::from_str_radix(text, 10).ok())
-        .flatten();
-    value.ok_or_else(|| malformed(check, member, "a uint256 in canonical digits", text))
+    exact::parse_uint(text)
+        .ok_or_else(|| malformed(check, member, "a uint256 in canonical digits", text))
 }
 
 /// `0x` and 40 hexadecimal digits, in lower case or with the EIP-55 checksum.
@@ -29,19 +23,16 @@ pub(super) fn address(
     member: &'static str,
     text: &str,
 ) -> Result<Address, Failure> {
-    let lower = || {
-        let plain = lower_hex(text).and_then(|digits| hex::decode_to_array(digits).ok());
-        plain.map(Address::new)
-    };
-    lower()
+    exact::parse_lower_hex_array(text)
+        .map(Address::new)
         .or_else(|| Address::parse_checksummed(text, None).ok())
         .ok_or_else(|| malformed(check, member, "an address, lower case or EIP-55", text))
 }
 
 /// `0x` and 64 hexadecimal digits in lower case.
 pub(super) fn word(check: &'static str, member: &'static str, text: &str) -> Result<B256, Failure> {
-    lower_hex(text)
-        .and_then(|digits| B256::from_str(digits).ok())
+    exact::parse_lower_hex_array(text)
+        .map(B256::new)
         .ok_or_else(|| malformed(check, member, "32 bytes in lower-case hex", text))
 }
 
@@ -68,14 +59,6 @@ pub(super) fn shown(text: &str) -> String {
         .filter(|c| !c.is_control())
         .take(SHOWN)
         .collect()
-}
-
-fn lower_hex(text: &str) -> Option<&str> {
-    let digits = text.strip_prefix("0x")?;
-    let lower = digits
-        .bytes()
-        .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    lower.then_some(digits)
 }
 
 fn malformed(check: &'static str, member: &str, expected: &str, text: &str) -> Failure {

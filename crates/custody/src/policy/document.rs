@@ -1,6 +1,6 @@
 //! The file of reviewed targets.
 
-use alloy_primitives::{Address, Selector, hex};
+use alloy_primitives::{Address, Selector};
 use serde::Deserialize;
 
 use super::{SigningPolicy, Target, TargetsFault, Vault};
@@ -95,7 +95,7 @@ impl Record {
 
 fn address(index: usize, key: &'static str, text: &str) -> Result<Address, TargetsFault> {
     let address =
-        addresses::parse(text).map_err(|cause| TargetsFault::Address { index, key, cause })?;
+        exact::address::parse(text).map_err(|cause| TargetsFault::Address { index, key, cause })?;
     if address.is_zero() {
         return Err(TargetsFault::AddressZero { index, key });
     }
@@ -103,12 +103,7 @@ fn address(index: usize, key: &'static str, text: &str) -> Result<Address, Targe
 }
 
 fn selector(index: usize, text: &str) -> Result<Selector, TargetsFault> {
-    let bytes = text
-        .strip_prefix("0x")
-        .and_then(|digits| hex::decode_to_array(digits).ok());
-    // A second prefix would be read as none.
-    let bytes = bytes.filter(|_| text.len() == 10);
-    bytes
+    exact::parse_hex_array(text)
         .map(Selector::new)
         .ok_or(TargetsFault::SelectorMalformed {
             index,

@@ -1,7 +1,7 @@
 //! Why a list of targets is refused.
 
-use addresses::AddressFault;
 use alloy_primitives::{Address, Selector};
+use exact::address::AddressFault;
 use thiserror::Error;
 
 /// Why a list of reviewed targets is refused. It is used as a whole or not at all.

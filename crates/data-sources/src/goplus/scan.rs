@@ -239,9 +239,7 @@ fn text(row: &Row, key: &str, max_chars: usize) -> Option<String> {
 }
 
 fn address(value: Option<&Value>) -> Option<Address> {
-    let text = value?.as_str()?;
-    let hex = text.strip_prefix("0x").filter(|hex| hex.len() == 40);
-    hex.and_then(|_| text.parse().ok())
+    exact::parse_hex_array(value?.as_str()?).map(Address::new)
 }
 
 #[cfg(test)]

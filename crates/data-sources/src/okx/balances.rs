@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::Address;
 use readings::{
     Decimal, Figure,
     portfolio::{Asset, Holding, Risk, decimals_of},
@@ -213,19 +213,13 @@ impl Row {
         };
         let raw = match self.raw_balance.as_deref() {
             None | Some("") => None,
-            Some(text) => {
-                let digits = text.len() <= 78 && text.bytes().all(|byte| byte.is_ascii_digit());
-                let raw = digits
-                    .then(|| U256::from_str_radix(text, 10).ok())
-                    .flatten();
-                Some(raw.ok_or_else(|| {
-                    malformed(
-                        "$.data[].tokenAssets[].rawBalance",
-                        "a string of decimal digits",
-                        text,
-                    )
-                })?)
-            }
+            Some(text) => Some(exact::parse_digits(text).ok_or_else(|| {
+                malformed(
+                    "$.data[].tokenAssets[].rawBalance",
+                    "a string of decimal digits",
+                    text,
+                )
+            })?),
         };
         // The interface gives no decimals: the two spellings of the balance imply them.
         let decimals = match asset {
@@ -262,6 +256,7 @@ fn malformed(path: &str, expected: &'static str, observed: &str) -> SourceErrorK
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::U256;
     use serde_json::{Value, json};
 
     use super::*;

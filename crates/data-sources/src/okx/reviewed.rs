@@ -69,11 +69,11 @@ impl ReviewedDocument {
 /// another contract.
 fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
     let text = String::deserialize(deserializer)?;
-    addresses::parse(&text).map_err(D::Error::custom)
+    exact::address::parse(&text).map_err(D::Error::custom)
 }
 
 fn all_checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Address>, D::Error> {
     let texts: Vec<String> = Vec::deserialize(deserializer)?;
-    let read = |text: &String| addresses::parse(text).map_err(D::Error::custom);
+    let read = |text: &String| exact::address::parse(text).map_err(D::Error::custom);
     texts.iter().map(read).collect()
 }

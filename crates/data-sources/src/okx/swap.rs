@@ -198,7 +198,7 @@ impl QuotedToken {
 /// it.
 fn signed_decimal(json: &Json<'_>) -> Option<String> {
     let text = json.text().ok()?;
-    crate::Decimal::parse(text.strip_prefix('-').unwrap_or(&text)).ok()?;
+    exact::DecimalText::parse(text.strip_prefix('-').unwrap_or(&text)).ok()?;
     Some(text)
 }
 

@@ -4,6 +4,7 @@ use alloy_primitives::{Address, B256, U256};
 use calldata_checks::UtcSeconds;
 use clap::{Args, ValueEnum};
 use delegation_fence::{AccountKind, Domain, Grant, Name, Policy, TypedData};
+use exact::DecimalText;
 
 use super::require_signable;
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
     now::{self, When},
     policy::{PolicyArguments, compared},
     settings::{self, Settings},
-    summary, units,
+    summary,
 };
 
 /// `grant new`.
@@ -22,10 +23,10 @@ pub struct New {
     #[command(flatten)]
     pub policy: PolicyArguments,
     /// The account whose tokens may be swapped
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub account: Address,
     /// Who may order swaps: an agent's own key, never a key of the service
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub delegate: Address,
     /// The service's public project id
     #[arg(long, value_name = "ID", env = "SVC_FENCE_PROJECT_ID")]
@@ -37,7 +38,7 @@ pub struct New {
     #[arg(long, value_name = "KIND", default_value = "eoa7702")]
     pub kind: Kind,
     /// Whose key signs for a sub-wallet
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// The most of one swap in whole tokens, like 1000 or 0.5 [default: the policy's]
     #[arg(long, value_name = "AMOUNT")]
@@ -46,13 +47,13 @@ pub struct New {
     #[arg(long, value_name = "SPAN|RFC3339", value_parser = now::parse_when)]
     pub expires: Option<When>,
     /// The beginning [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub not_before: Option<UtcSeconds>,
     /// The grant's id [default: 32 random bytes]
     #[arg(long, value_name = "HEX")]
     pub grant_id: Option<B256>,
     /// Issue as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Where the grant goes
     #[command(flatten)]
@@ -150,7 +151,8 @@ fn cap(text: Option<&str>, policy: &Policy) -> Result<U256, Failure> {
         return Ok(policy.per_swap_cap());
     };
     let decimals = policy.input_decimals();
-    units::atoms(text, decimals).ok_or_else(|| {
+    let amount = DecimalText::parse(text).and_then(|amount| amount.to_atoms(decimals));
+    amount.map_err(|_| {
         Failure::usage(format!(
             "--cap is not an amount with at most {decimals} decimals, like 1000 or 0.5"
         ))

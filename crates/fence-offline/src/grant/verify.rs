@@ -39,13 +39,13 @@ pub struct Verify {
     #[arg(long, value_name = "KIND")]
     pub kind: Option<Kind>,
     /// Whose key signs for a sub-wallet
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub owner: Option<Address>,
     /// Judge as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// The end of a plan that the grant has to outlive
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub valid_until: Option<UtcSeconds>,
     /// Print JSON
     #[arg(long)]

@@ -25,10 +25,10 @@ pub struct Auth7702 {
     #[arg(long)]
     pub clear: bool,
     /// The code: MetaMask's EIP7702StatelessDeleGator 1.3.0 and no other
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse, conflicts_with = "clear")]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse, conflicts_with = "clear")]
     pub implementation: Option<Address>,
     /// Whose key has to sign [default: whoever's key file it is]
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::parse)]
+    #[arg(long, value_name = "ADDRESS", value_parser = exact::address::parse)]
     pub account: Option<Address>,
     /// The account's key, and the consent to it
     #[command(flatten)]

@@ -8,7 +8,7 @@ use delegation_fence::{
     onchain::{ChainTerms, Delegation, Level, Purpose},
 };
 
-use crate::{Printable, units};
+use crate::Printable;
 
 /// The permission of each delegation, the rules that the chain enforces and those that it does not,
 /// and the hashes that a hardware wallet shows.
@@ -68,7 +68,7 @@ pub fn of_delegations(terms: &ChainTerms<'_>, delegations: &[(Purpose, Delegatio
 fn amount(policy: &Policy, atoms: U256) -> String {
     format!(
         "{} {}",
-        units::decimal(atoms, policy.input_decimals()),
+        exact::format_units(atoms, policy.input_decimals()),
         Printable(policy.input_symbol())
     )
 }

@@ -39,7 +39,7 @@ pub struct Verify {
     #[arg(long)]
     pub require_simulation: bool,
     /// Judge as if it were this time [default: now]
-    #[arg(long, value_name = "RFC3339", value_parser = now::parse)]
+    #[arg(long, value_name = "RFC3339", value_parser = UtcSeconds::parse_rfc3339)]
     pub now: Option<UtcSeconds>,
     /// Print nothing but the verified bytes, in this form; everything else goes to standard error
     #[arg(long, value_name = "FORM", conflicts_with = "json")]

@@ -3,9 +3,6 @@
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::Decimal;
 use serde_json::{Value, json};
-
-use crate::wire::Eip55;
-
 /// The form of an argument.
 #[derive(Debug)]
 pub(super) enum Kind {
@@ -28,9 +25,6 @@ pub(super) enum Kind {
         accepts: fn(&str) -> bool,
     },
 }
-
-/// The digits of 2^256 - 1.
-const MOST_DIGITS: usize = 78;
 
 impl Kind {
     /// What is expected, for a problem.
@@ -84,32 +78,12 @@ impl Kind {
 }
 
 pub(super) fn address(json: &Value) -> Option<Address> {
-    let text = json.as_str()?;
-    let digits = text.strip_prefix("0x")?;
-    if digits.len() != 40 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    let one_case = !digits.bytes().any(|b| b.is_ascii_uppercase())
-        || !digits.bytes().any(|b| b.is_ascii_lowercase());
-    let address = if one_case {
-        text.to_ascii_lowercase().parse().ok()?
-    } else {
-        Eip55::read(text)?.address()
-    };
-    (address != Address::ZERO).then_some(address)
+    let address = exact::address::parse(json.as_str()?).ok();
+    address.filter(|address| !address.is_zero())
 }
 
 pub(super) fn digits(json: &Value) -> Option<U256> {
-    let text = json.as_str()?;
-    let canonical = text == "0" || !text.starts_with('0');
-    if !canonical
-        || text.is_empty()
-        || text.len() > MOST_DIGITS
-        || !text.bytes().all(|b| b.is_ascii_digit())
-    {
-        return None;
-    }
-    U256::from_str_radix(text, 10).ok()
+    exact::parse_uint(json.as_str()?)
 }
 
 pub(super) fn amount(json: &Value) -> Option<U256> {
@@ -162,11 +136,7 @@ pub(super) fn choices(kind: &Kind, json: &Value) -> Option<Vec<&'static str>> {
 }
 
 pub(super) fn word(json: &Value) -> Option<B256> {
-    let text = json.as_str()?;
-    if text.len() != 66 || !text.starts_with("0x") {
-        return None;
-    }
-    text.parse().ok()
+    exact::parse_hex_array(json.as_str()?).map(B256::new)
 }
 
 pub(super) fn text(kind: &Kind, json: &Value) -> Option<String> {

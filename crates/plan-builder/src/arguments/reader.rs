@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde_json::{Map, Value};
 
 use super::{Argument, MOST_PROBLEMS, Member, Object, Problem, Property};
-use crate::{Refusal, strict};
+use crate::Refusal;
 
 /// Most characters of a foreign value that a problem repeats.
 const SHOWN: usize = 80;
@@ -61,7 +61,8 @@ pub(crate) struct Reader<'a> {
 /// # Errors
 /// `input_invalid`
 pub(crate) fn parse(text: &str) -> Result<Value, Refusal> {
-    strict::parse(text).map_err(Refusal::of_input)
+    exact::parse_json(text)
+        .map_err(|defects| Refusal::of_input(defects.into_iter().map(Problem::from).collect()))
 }
 
 impl<'a> Reader<'a> {
@@ -179,7 +180,7 @@ fn shown(json: &Value) -> String {
     }
 }
 
-pub(crate) fn shortened(text: &str) -> String {
+fn shortened(text: &str) -> String {
     let mut short: String = text
         .chars()
         .filter(|c| !c.is_control())

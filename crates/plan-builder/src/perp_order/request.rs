@@ -50,10 +50,7 @@ static CLOID: Argument<String> = Argument::text(
     "client order id: 16 bytes in hex",
     "^0x[0-9a-fA-F]{32}$",
     34,
-    |text| {
-        let digits = text.strip_prefix("0x").unwrap_or_default();
-        digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit())
-    },
+    |text| exact::parse_hex_array::<16>(text).is_some(),
 );
 static VAULT_ADDRESS: Argument<Address> = Argument::address(
     "vaultAddress",

@@ -5,9 +5,9 @@ mod swap;
 
 use std::{borrow::Cow, collections::BTreeSet, fmt};
 
-use addresses::ConfiguredAddress;
 use alloy_primitives::{Address, B256, U256};
 use calldata_checks::fees::{BasisPoints, BridgeCaps, FeeModel, FeePolicy, FeeRecipient, Rounding};
+use exact::address::ConfiguredAddress;
 use serde::Deserialize;
 
 pub(crate) use self::swap::is_tool_key;

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, fmt};
 
-use alloy_primitives::{Address, hex};
+use alloy_primitives::Address;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::TextVisitor;
@@ -34,8 +34,7 @@ impl Eip55 {
             if known.is_some() {
                 return known;
             }
-            let digits = text.strip_prefix("0x")?;
-            let read = Self::spell(Address::new(hex::decode_to_array(digits).ok()?));
+            let read = Self::spell(Address::new(exact::parse_hex_array(text)?));
             (read.spelling == text.as_bytes()).then(|| spelt.keep(read))
         })
     }

@@ -272,7 +272,7 @@ fn read(path: &str) -> String {
 /// The example configuration with an address put in.
 fn policy() -> FeePolicy {
     let text = read("docs/fees.example.toml").replace(
-        addresses::PLACEHOLDER,
+        exact::address::PLACEHOLDER,
         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     );
     reviewed(&text)

@@ -65,7 +65,7 @@ fn the_example_configuration_is_one() {
     assert_eq!(problems[0].key, "recipients[0].address");
     assert!(problems[0].expected.contains("an address of your own"));
     let own = text.replace(
-        addresses::PLACEHOLDER,
+        exact::address::PLACEHOLDER,
         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     );
     let reviewed = review(&own).unwrap();

@@ -1,21 +1,6 @@
-//! Amounts in whole units, exact, without a float.
+//! Sums of gains and losses, exact, without a float.
 
 use alloy_primitives::U256;
-
-/// `raw` atoms of an asset with `decimals`, as a plain decimal number without trailing zeros.
-#[must_use]
-pub fn units(raw: U256, decimals: u8) -> String {
-    let digits = raw.to_string();
-    let places = usize::from(decimals);
-    let padded = format!("{digits:0>width$}", width = places.saturating_add(1));
-    let (whole, fraction) = padded.split_at(padded.len().saturating_sub(places));
-    let fraction = fraction.trim_end_matches('0');
-    if fraction.is_empty() {
-        whole.to_owned()
-    } else {
-        format!("{whole}.{fraction}")
-    }
-}
 
 /// A sum of gains and losses that never wraps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,19 +54,6 @@ pub fn with_sign(negative: bool, digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_digit_stays() {
-        let of = |raw: u128, decimals| units(U256::from(raw), decimals);
-        assert_eq!(of(42_500_000, 6), "42.5");
-        assert_eq!(of(0, 18), "0");
-        assert_eq!(of(1, 18), "0.000000000000000001");
-        assert_eq!(of(1_000_000, 6), "1");
-        assert_eq!(of(7, 0), "7");
-        assert_eq!(of(100, 0), "100");
-        assert_eq!(units(U256::MAX, 255).len(), 257);
-        assert!(units(U256::MAX, 18).ends_with(".584007913129639935"));
-    }
 
     #[test]
     fn sums_that_cannot_be_held_are_unknown() {

@@ -7,6 +7,7 @@ mod warnings;
 use std::collections::BTreeSet;
 
 use alloy_primitives::Address;
+use exact::format_units;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
@@ -16,7 +17,6 @@ pub use self::{
     warnings::Warning,
 };
 use super::{
-    amount::units,
     balances,
     builtin::{self, calls},
     events::{self, Events},
@@ -246,7 +246,7 @@ pub fn explain(record: &Record, known: &Knowledge) -> Explanation {
         timestamp: record.time,
         from: transaction.from.to_checksum(None),
         to: transaction.to.map(|to| to.to_checksum(None)),
-        value: units(transaction.value, NATIVE_DECIMALS),
+        value: format_units(transaction.value, NATIVE_DECIMALS),
         native_symbol: record.network.native_symbol,
         fee: fee.ok(),
         action,

@@ -1,10 +1,10 @@
 //! The fee of a transaction.
 
 use alloy_primitives::U256;
+use exact::format_units;
 use serde::Serialize;
 
 use super::{
-    amount::units,
     network::NATIVE_DECIMALS,
     record::{DEPOSIT_KIND, Receipt, Record},
 };
@@ -52,7 +52,7 @@ pub fn fee(record: &Record) -> Result<Fee, &'static str> {
     }
     let (total, blobs) = sum(receipt, price).ok_or("fee_out_of_range")?;
     Ok(Fee {
-        native: units(total, NATIVE_DECIMALS),
+        native: format_units(total, NATIVE_DECIMALS),
         wei: total.to_string(),
         gas_used: receipt.gas_used.to_string(),
         gas_price_wei: price.to_string(),

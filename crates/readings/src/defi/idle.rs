@@ -187,9 +187,7 @@ pub(super) fn has_room(market: &Market, usd: Decimal) -> bool {
 }
 
 fn is_zero(address: &str) -> bool {
-    address
-        .strip_prefix("0x")
-        .is_some_and(|digits| digits.len() == 40 && digits.bytes().all(|byte| byte == b'0'))
+    exact::parse_hex_array(address) == Some([0; 20])
 }
 
 #[cfg(test)]

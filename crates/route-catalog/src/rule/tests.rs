@@ -1,3 +1,4 @@
+use alloy_primitives::{U256, hex};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,9 +1,9 @@
 //! Plans a bridge of native USDC to another chain.
 
+use exact::format_units;
 use serde_json::json;
 
 use super::{Draft, Planner, amount_of, planned};
-use crate::amount::whole;
 use crate::intent::{Allowance, Bridge, Operation};
 use crate::{BridgeAsk, BridgeOrder, Order, Refused};
 
@@ -85,8 +85,8 @@ impl Planner<'_> {
                 "minted_token": bridge.minted_token.to_string(),
                 "decimals": held.decimals,
                 "recipient": forward_to.unwrap_or(wallet).to_string(),
-                "amount": whole(wanted, held.decimals),
-                "max_fee": whole(planned_bridge.max_fee, held.decimals),
+                "amount": format_units(wanted, held.decimals),
+                "max_fee": format_units(planned_bridge.max_fee, held.decimals),
                 "judged": planned_bridge.evidence,
             }),
         })

@@ -2,12 +2,13 @@
 //! Sub-wallets and callers with their own keys get the same transactions.
 
 use alloy_primitives::{Address, U256};
+use exact::format_units;
 
 use super::account::Account;
 use super::product::Protocol;
 use super::{Held, Product, amount_of, approve, step};
 use crate::abi::{pool, vault};
-use crate::amount::{less_bps, whole};
+use crate::amount::less_bps;
 use crate::intent::{Expected, Step};
 use crate::{Refused, StepKind};
 
@@ -107,7 +108,7 @@ impl Account<'_> {
             let unit = U256::from(10).saturating_pow(U256::from(held.decimals));
             let cap = U256::from(reserve.supply_cap).saturating_mul(unit);
             if supplied.saturating_add(amount) > cap {
-                let left = whole(cap.saturating_sub(supplied), held.decimals);
+                let left = format_units(cap.saturating_sub(supplied), held.decimals);
                 return refuse("product_at_cap", &format!("at its cap: {left} are left"));
             }
         }

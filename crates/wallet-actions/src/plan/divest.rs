@@ -1,12 +1,13 @@
 //! Plans the withdrawal of a deposit, whole or in part, to the wallet.
 
 use alloy_primitives::{Address, U256};
+use exact::format_units;
 use serde_json::json;
 
 use super::product::Protocol;
 use super::{Draft, Planner, Product, amount_of, step};
 use crate::abi::{pool, vault};
-use crate::amount::{atoms, less_bps, whole};
+use crate::amount::{atoms, less_bps};
 use crate::intent::{Expected, Operation, Step};
 use crate::{DivestOrder, Refused, Size, StepKind};
 
@@ -56,7 +57,7 @@ impl Planner<'_> {
                 "shares": shares.to_string(),
                 "shares_before_atoms": balance.to_string(),
                 "takes_all": part == Part::All,
-                "min_out": whole(at_least, decimals),
+                "min_out": format_units(at_least, decimals),
             }),
         })
     }

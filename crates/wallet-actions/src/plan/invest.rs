@@ -1,9 +1,9 @@
 //! Plans a deposit into a reviewed product.
 
+use exact::format_units;
 use serde_json::json;
 
 use super::{Draft, Planner};
-use crate::amount::whole;
 use crate::intent::{Allowance, Operation};
 use crate::{InvestOrder, Order, Refused};
 
@@ -59,7 +59,7 @@ impl Planner<'_> {
                 "product_id": product.id,
                 "contract": product.contract.to_string(),
                 "asset": product.asset.to_string(),
-                "amount": whole(wanted, held.decimals),
+                "amount": format_units(wanted, held.decimals),
                 "shares": deposit.shares.to_string(),
                 "shares_before_atoms": shares.balance.to_string(),
                 "decimals": shares.decimals,

@@ -1,9 +1,10 @@
 //! Plans a swap on one chain.
 
+use exact::format_units;
 use serde_json::json;
 
 use super::{Draft, Planner, amount_of, planned, transfer};
-use crate::amount::{atoms, whole};
+use crate::amount::atoms;
 use crate::intent::{Allowance, Expected, Operation};
 use crate::{Order, Refused, SwapAsk, SwapOrder};
 
@@ -82,9 +83,9 @@ impl Planner<'_> {
                 "from_token": from_token.to_string(),
                 "to_token": to_token.to_string(),
                 "decimals": bought.decimals,
-                "amount": whole(wanted, held.decimals),
-                "quoted_out": whole(swap.quoted, bought.decimals),
-                "min_out": whole(swap.at_least, bought.decimals),
+                "amount": format_units(wanted, held.decimals),
+                "quoted_out": format_units(swap.quoted, bought.decimals),
+                "min_out": format_units(swap.at_least, bought.decimals),
                 "judged": swap.evidence,
             }),
         })

@@ -1,10 +1,10 @@
 //! Plans a transfer of tokens to the owner.
 
 use alloy_primitives::U256;
+use exact::format_units;
 use serde_json::json;
 
 use super::{Draft, Planner, amount_of, transfer};
-use crate::amount::whole;
 use crate::intent::{Expected, Operation};
 use crate::refused::FundsRequired;
 use crate::{Refused, WithdrawOrder};
@@ -57,8 +57,8 @@ impl Planner<'_> {
                 "token": token.to_string(),
                 "decimals": held.decimals,
                 "recipient": owner.to_string(),
-                "amount": whole(amount, held.decimals),
-                "leaves": whole(held.balance.checked_sub(amount).unwrap_or(U256::ZERO), held.decimals),
+                "amount": format_units(amount, held.decimals),
+                "leaves": format_units(held.balance.checked_sub(amount).unwrap_or(U256::ZERO), held.decimals),
             }),
         })
     }

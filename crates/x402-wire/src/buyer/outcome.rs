@@ -1,10 +1,10 @@
 //! What became of a payment, as the seller says.
 
-use alloy_primitives::B256;
+use alloy_primitives::{Address, B256};
 use thiserror::Error;
 
 use super::SignedPayment;
-use crate::{HeaderError, Network, Reason, SettlementResponse, clip, strict};
+use crate::{HeaderError, Network, Reason, SettlementResponse, clip};
 
 /// What became of a payment, as the seller says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -119,11 +119,12 @@ fn same_payment(
         return other("network", offer.network.to_string(), network);
     }
     let payer = response.payer.as_deref().unwrap_or_default();
-    if !payer.is_empty() && strict::parse_address(payer) != Some(payment.payer()) {
+    if !payer.is_empty() && exact::parse_hex_array(payer).map(Address::new) != Some(payment.payer())
+    {
         return other("payer", payment.payer().to_string(), payer);
     }
     let amount = response.amount.as_deref().unwrap_or_default();
-    if !amount.is_empty() && strict::parse_decimal(amount) != Some(offer.amount) {
+    if !amount.is_empty() && exact::parse_uint(amount) != Some(offer.amount) {
         return other("amount", offer.amount.to_string(), amount);
     }
     Ok(())

@@ -21,12 +21,26 @@ pub struct Member {
     pub must_not_reach: &'static [&'static [&'static str]],
 }
 
+impl Member {
+    /// Whether it has no clock, no I/O, no randomness and no runtime.
+    #[must_use]
+    pub fn is_pure(&self) -> bool {
+        self.must_not_reach == IMPURE
+    }
+}
+
 /// Every crate of the workspace. A missing crate is refused, and so is a row without a crate.
 pub const MEMBERS: &[Member] = &[
     Member {
-        name: "x402-wire",
+        name: "exact",
         layer: 0,
         may_use: &[],
+        must_not_reach: IMPURE,
+    },
+    Member {
+        name: "x402-wire",
+        layer: 1,
+        may_use: &["exact"],
         must_not_reach: IMPURE,
     },
     Member {
@@ -37,14 +51,8 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "calldata-checks",
-        layer: 0,
-        may_use: &[],
-        must_not_reach: IMPURE,
-    },
-    Member {
-        name: "addresses",
-        layer: 0,
-        may_use: &[],
+        layer: 1,
+        may_use: &["exact"],
         must_not_reach: IMPURE,
     },
     // It asks the machine for randomness only.
@@ -56,22 +64,21 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "plan-builder",
-        layer: 1,
-        may_use: &["addresses", "calldata-checks"],
+        layer: 2,
+        may_use: &["calldata-checks", "exact"],
         must_not_reach: IMPURE,
     },
     Member {
         name: "route-catalog",
-        layer: 1,
-        may_use: &["x402-wire"],
+        layer: 2,
+        may_use: &["exact", "x402-wire"],
         must_not_reach: IMPURE,
     },
-    // It computes with times from its caller, in `jiff`'s types.
     Member {
         name: "readings",
         layer: 1,
-        may_use: &[],
-        must_not_reach: &[NETWORK, STORAGE, EFFECTS],
+        may_use: &["exact"],
+        must_not_reach: IMPURE,
     },
     Member {
         name: "storage",
@@ -81,16 +88,15 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "delegation-fence",
-        layer: 2,
-        may_use: &["addresses", "calldata-checks", "plan-builder"],
+        layer: 3,
+        may_use: &["calldata-checks", "exact", "plan-builder"],
         must_not_reach: IMPURE,
     },
-    // Like `readings`, it computes with times from its caller.
     Member {
         name: "yield-watch",
         layer: 2,
         may_use: &["readings"],
-        must_not_reach: &[NETWORK, STORAGE, EFFECTS],
+        must_not_reach: IMPURE,
     },
     Member {
         name: "http-edge",
@@ -108,7 +114,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "custody",
         layer: 4,
-        may_use: &["addresses", "keystore", "tx-sender"],
+        may_use: &["exact", "keystore", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     // A provider of custody, with keys behind a service.
@@ -122,7 +128,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "settlement",
         layer: 4,
-        may_use: &["tx-sender", "x402-wire"],
+        may_use: &["exact", "tx-sender", "x402-wire"],
         must_not_reach: &[&["revm"]],
     },
     // A server's records and work for the fence. Sending is a port.
@@ -154,9 +160,9 @@ pub const MEMBERS: &[Member] = &[
         name: "data-sources",
         layer: 3,
         may_use: &[
-            "addresses",
             "calldata-checks",
             "credit",
+            "exact",
             "plan-builder",
             "readings",
         ],
@@ -177,7 +183,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "server-config",
         layer: 3,
-        may_use: &["addresses"],
+        may_use: &[],
         must_not_reach: &[STORAGE, &["hyper", "reqwest"]],
     },
     Member {
@@ -236,6 +242,7 @@ pub const MEMBERS: &[Member] = &[
             "calldata-checks",
             "chain-reader",
             "custody",
+            "exact",
             "gas-funding",
             "storage",
             "tx-sender",
@@ -254,6 +261,7 @@ pub const MEMBERS: &[Member] = &[
             "data-sources",
             "delegation-fence",
             "dev-chain",
+            "exact",
             "fence-sending",
             "fence-server",
             "gas-funding",
@@ -284,6 +292,7 @@ pub const MEMBERS: &[Member] = &[
             "credit",
             "data-sources",
             "dev-chain",
+            "exact",
             "http-edge",
             "plan-builder",
             "recorder",
@@ -304,11 +313,11 @@ pub const MEMBERS: &[Member] = &[
     // The signing tool opens no socket; the commands that ask a server are in a separate crate.
     Member {
         name: "fence-offline",
-        layer: 3,
+        layer: 4,
         may_use: &[
-            "addresses",
             "calldata-checks",
             "delegation-fence",
+            "exact",
             "keystore",
             "plan-builder",
         ],
@@ -316,13 +325,13 @@ pub const MEMBERS: &[Member] = &[
     },
     Member {
         name: "fence-online",
-        layer: 4,
-        may_use: &["addresses", "delegation-fence", "fence-offline"],
+        layer: 5,
+        may_use: &["delegation-fence", "exact", "fence-offline"],
         must_not_reach: &[RUNTIMES, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },
     Member {
         name: "fence-cli",
-        layer: 5,
+        layer: 6,
         may_use: &["fence-offline", "fence-online"],
         must_not_reach: &[RUNTIMES, STORAGE, EFFECTS, &["x402-wire", "route-catalog"]],
     },

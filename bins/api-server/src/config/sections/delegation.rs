@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use alloy_primitives::{Address, B256};
 use calldata_checks::BasisPoints;
 use delegation_fence::Name;
+use exact::DecimalText;
+use exact::address::ConfiguredAddress;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
-use server_config::addresses::ConfiguredAddress;
 use server_config::{Problem, lenient, read_secret_file};
 use tx_sender::TransactionSigner as _;
 
@@ -116,9 +117,7 @@ impl DelegationSection {
 
     /// Reads the 32 bytes of a key. Only one spelling is accepted.
     pub(crate) fn word(text: &str) -> Option<B256> {
-        let digits = text.strip_prefix("0x")?;
-        let is_canonical = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit());
-        is_canonical.then(|| digits.parse().ok())?
+        exact::parse_hex_array(text).map(B256::new)
     }
 
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
@@ -214,17 +213,8 @@ impl Usd {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        if !digits(whole) || !digits(fraction) || fraction.len() > 6 {
-            return None;
-        }
-        let whole: u64 = whole.parse().ok()?;
-        let fraction: u64 = format!("{fraction:0<6}").parse().ok()?;
-        whole
-            .checked_mul(1_000_000)?
-            .checked_add(fraction)
-            .map(Self)
+        let micro = DecimalText::parse(text).ok()?.to_atoms(6).ok()?;
+        u64::try_from(micro).ok().map(Self)
     }
 }
 

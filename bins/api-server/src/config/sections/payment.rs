@@ -1,8 +1,8 @@
 //! `[payment]`: the payee and the assets of payments.
 
+use exact::address::{ConfiguredAddress, check_payee};
 use route_catalog::Operation;
 use serde::Deserialize;
-use server_config::addresses::{ConfiguredAddress, check_payee};
 use server_config::lenient;
 use x402_wire::{Asset, CHAIN_ID, Network, Terms};
 

@@ -1,9 +1,8 @@
 //! Converts between dollars and tokens.
 
 use alloy_primitives::U256;
-use calldata_checks::Decimal as Exact;
+use exact::{Decimal as Exact, format_units};
 use readings::{Decimal, Figure};
-use wallet_actions::whole;
 
 /// Decimal places of an amount of dollars.
 const USD_DIGITS: u32 = 6;
@@ -11,7 +10,7 @@ const USD_DIGITS: u32 = 6;
 /// The worth of an amount of a token, cut after six decimal places; `None` when it cannot be
 /// computed.
 pub(super) fn usd(atoms: U256, decimals: u8, price_usd: Decimal) -> Option<Decimal> {
-    let tokens: Figure = whole(atoms, decimals).parse().ok()?;
+    let tokens: Figure = format_units(atoms, decimals).parse().ok()?;
     let worth = tokens.0.checked_mul(price_usd)?;
     Some(worth.trunc_with_scale(USD_DIGITS).normalize())
 }
@@ -22,7 +21,7 @@ pub(super) fn most_atoms(max_usd: Decimal, decimals: u8, price_usd: Decimal) -> 
     let tokens = tokens.trunc_with_scale(u32::from(decimals)).normalize();
     let atoms = tokens.to_string().parse::<Exact>().ok()?.atoms(decimals)?;
     // The quotient has 28 digits, and its last digit may be rounded up.
-    let worth: Figure = whole(atoms, decimals).parse().ok()?;
+    let worth: Figure = format_units(atoms, decimals).parse().ok()?;
     match worth.0.checked_mul(price_usd)? > max_usd {
         true => Some(atoms.saturating_sub(U256::from(1))),
         false => Some(atoms),
@@ -51,7 +50,7 @@ mod tests {
             assert!(usd(most, decimals, dollars(price)).unwrap() <= dollars(max));
         }
         let most = most_atoms(dollars("1000"), 18, dollars("0.7")).unwrap();
-        assert_eq!(whole(most, 18), "1428.571428571428571428");
+        assert_eq!(format_units(most, 18), "1428.571428571428571428");
         assert!(usd(most, 18, dollars("0.7")).unwrap() <= dollars("1000"));
         assert_eq!(most_atoms(dollars("1"), 6, Decimal::ZERO), None);
     }

@@ -2,10 +2,11 @@
 
 use alloy_primitives::U256;
 use custody::Owner;
+use exact::format_units;
 use readings::Figure;
 use readings::defi::market::Market;
 use readings::defi::placement::market_of;
-use wallet_actions::{Action, DivestOrder, InvestOrder, ListedProduct, Order, Size, whole};
+use wallet_actions::{Action, DivestOrder, InvestOrder, ListedProduct, Order, Size};
 use watch_server::MoverError;
 use yield_watch::Proposal;
 
@@ -71,7 +72,7 @@ impl WalletMover {
                 product: from.product_id,
                 size: match held.saturating_add(held / U256::from(SPARE)) <= most {
                     true => Size::Ratio("1".to_owned()),
-                    false => Size::Amount(whole(amount, decimals)),
+                    false => Size::Amount(format_units(amount, decimals)),
                 },
             }),
             None => record.invest(amount),
@@ -116,7 +117,7 @@ impl MoveRecord {
             chain_id: self.chain_id,
             protocol: self.protocol.clone(),
             asset: self.asset.to_string(),
-            amount: whole(amount, self.decimals),
+            amount: format_units(amount, self.decimals),
             product_id: Some(self.product_id.clone()),
             min_shares: None,
         })

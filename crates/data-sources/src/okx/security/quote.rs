@@ -121,7 +121,7 @@ impl Asked {
 /// it.
 fn signed(json: &Json<'_>) -> Option<Figure> {
     let text = json.text().ok()?;
-    crate::Decimal::parse(text.strip_prefix('-').unwrap_or(&text)).ok()?;
+    exact::DecimalText::parse(text.strip_prefix('-').unwrap_or(&text)).ok()?;
     text.parse().ok()
 }
 

@@ -5,7 +5,6 @@ use alloy_primitives::U256;
 use serde_json::Value;
 
 use super::{UNREADABLE, Words, amount, text};
-use crate::units;
 
 /// Decimals of outcome tokens and of the collateral.
 const PREDICTION_DECIMALS: u8 = 6;
@@ -95,6 +94,6 @@ fn perpetual(order: &Value, coin: &str) -> String {
 fn decimal(amount: Option<U256>) -> String {
     amount.map_or_else(
         || UNREADABLE.to_owned(),
-        |amount| units::decimal(amount, PREDICTION_DECIMALS),
+        |amount| exact::format_units(amount, PREDICTION_DECIMALS),
     )
 }

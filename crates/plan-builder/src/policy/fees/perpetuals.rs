@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use addresses::ConfiguredAddress;
 use alloy_primitives::Address;
 use calldata_checks::{
     fees::{BasisPoints, FeePolicy, PerpBuilder, ReviewedPerpAsset},
     perp_order::{PERP_DEX_SIZE, is_perpetual},
 };
+use exact::address::ConfiguredAddress;
 use serde::Deserialize;
 
 use super::{MOST_ROWS, Problems};

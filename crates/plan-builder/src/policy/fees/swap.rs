@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use addresses::ConfiguredAddress;
 use alloy_primitives::{Address, Selector};
 use calldata_checks::{
     fees::{ReviewedChain, ReviewedLeg, SwapPricePolicy},
     swap::calldata::IMPLEMENTED,
 };
+use exact::address::ConfiguredAddress;
 use serde::Deserialize;
 
 use super::{MOST_ROWS, Problems};

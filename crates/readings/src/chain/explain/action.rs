@@ -6,11 +6,11 @@ mod tokens;
 
 use alloy_dyn_abi::DynSolValue;
 use alloy_primitives::{Address, U256};
+use exact::format_units;
 use serde::Serialize;
 
 use super::{Status, View, warnings::Warning};
 use crate::chain::{
-    amount::units,
     builtin::{Role, calls::DecodedCall, well_known},
     events::{Grant, Standard},
     network::NATIVE_DECIMALS,
@@ -309,7 +309,7 @@ impl View<'_> {
     fn native(&self, amount: U256) -> String {
         format!(
             "{} {}",
-            units(amount, NATIVE_DECIMALS),
+            format_units(amount, NATIVE_DECIMALS),
             self.record.network.native_symbol
         )
     }
@@ -330,7 +330,7 @@ impl View<'_> {
             (Standard::Erc721, Some(id)) => format!("number {id} of {name}"),
             (Standard::Erc1155, Some(id)) => format!("{amount} of number {id} of {name}"),
             _ => match self.facts(token).and_then(|facts| facts.decimals) {
-                Some(decimals) => format!("{} {name}", units(amount, decimals)),
+                Some(decimals) => format!("{} {name}", format_units(amount, decimals)),
                 None => format!("{amount} atoms of {name}"),
             },
         }

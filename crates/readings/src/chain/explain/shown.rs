@@ -1,12 +1,13 @@
 //! Calls, transfers, approvals and changes in the form of an answer.
 
 use alloy_primitives::{Address, U256};
+use exact::format_units;
 use serde::Serialize;
 
 use super::{MAX_SHOWN, View};
 use crate::chain::{
     abi::{Argument, Budget},
-    amount::{units, with_sign},
+    amount::with_sign,
     balances,
     builtin::{Role, calls::DecodedCall, commands},
     events::{Grant, Standard},
@@ -157,7 +158,7 @@ fn inner(call: &DecodedCall, root: bool, budget: &mut Budget) -> ShownCall {
     let value = call.value.filter(|value| !root && !value.is_zero());
     ShownCall {
         to: call.to.filter(|_| !root).map(|to| to.to_checksum(None)),
-        value: value.map(|value| units(value, NATIVE_DECIMALS)),
+        value: value.map(|value| format_units(value, NATIVE_DECIMALS)),
         function: reading.map(|reading| reading.signature.text().to_owned()),
         selector: call.selector().map(|selector| selector.to_string()),
         standard: reading
@@ -228,7 +229,7 @@ pub(super) fn approvals(view: &View<'_>) -> Vec<ShownApproval> {
                 raw: raw.map(|raw| raw.to_string()),
                 amount: raw
                     .zip(decimals)
-                    .map(|(raw, decimals)| units(raw, decimals)),
+                    .map(|(raw, decimals)| format_units(raw, decimals)),
                 token_id: token_id.map(|id| id.to_string()),
                 expires,
                 unlimited: approval.grant.is_unlimited(),
@@ -279,7 +280,7 @@ impl View<'_> {
         };
         let amount = match standard {
             Standard::Erc721 | Standard::Erc1155 => Some(raw.to_string()),
-            _ => decimals.map(|decimals| units(raw, decimals)),
+            _ => decimals.map(|decimals| format_units(raw, decimals)),
         };
         let symbol = match standard {
             Standard::Native => Some(self.record.network.native_symbol.to_owned()),

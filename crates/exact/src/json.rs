@@ -5,7 +5,23 @@ use std::{cell::RefCell, fmt};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::arguments::{MOST_PROBLEMS, Problem, shortened};
+/// Most defects that are listed of one text.
+const MOST_DEFECTS: usize = 32;
+
+/// Most characters of a foreign name that a path repeats.
+const SHOWN: usize = 80;
+
+/// One thing that is wrong with a JSON text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: expected {expected}, got {observed}")]
+pub struct JsonDefect {
+    /// Where: `$.slippage.maxBps`. Foreign names are shortened, without control characters.
+    pub path: String,
+    /// What was expected there.
+    pub expected: &'static str,
+    /// What is there.
+    pub observed: String,
+}
 
 /// Parses JSON text. Numbers that are not exact 64-bit integers stay floats; who reads them refuses
 /// them.
@@ -13,23 +29,29 @@ use crate::arguments::{MOST_PROBLEMS, Problem, shortened};
 /// # Errors
 /// Every duplicate member with its path, or one problem at `$` for text that is not JSON (or nested
 /// deeper than 128).
-pub fn parse(text: &str) -> Result<Value, Vec<Problem>> {
-    let problems = RefCell::new(Vec::new());
+///
+/// ```
+/// assert!(exact::parse_json(r#"{"a":1}"#).is_ok());
+/// let defects = exact::parse_json(r#"{"a":1,"\u0061":2}"#).unwrap_err();
+/// assert_eq!(defects[0].to_string(), "$.a: expected each member once, got a duplicate member");
+/// ```
+pub fn parse_json(text: &str) -> Result<Value, Vec<JsonDefect>> {
+    let defects = RefCell::new(Vec::new());
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let seed = Node {
         path: Path::Root,
-        problems: &problems,
+        defects: &defects,
     };
     let parsed = seed
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value));
-    let problems_found = problems.into_inner();
+    let found = defects.into_inner();
     match parsed {
-        Ok(value) if problems_found.is_empty() => Ok(value),
-        Ok(_) => Err(problems_found),
-        Err(error) => Err(vec![Problem {
+        Ok(value) if found.is_empty() => Ok(value),
+        Ok(_) => Err(found),
+        Err(error) => Err(vec![JsonDefect {
             path: "$".to_owned(),
-            expected: "JSON".to_owned(),
+            expected: "JSON",
             observed: format!(
                 "an error at line {} column {}",
                 error.line(),
@@ -59,7 +81,7 @@ impl fmt::Display for Path<'_> {
 
 struct Node<'a> {
     path: Path<'a>,
-    problems: &'a RefCell<Vec<Problem>>,
+    defects: &'a RefCell<Vec<JsonDefect>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Node<'_> {
@@ -111,7 +133,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut items = Vec::new();
         while let Some(item) = access.next_element_seed(Node {
             path: Path::Item(&self.path, items.len()),
-            problems: self.problems,
+            defects: self.defects,
         })? {
             items.push(item);
         }
@@ -124,16 +146,16 @@ impl<'de> Visitor<'de> for Node<'_> {
             let path = Path::Member(&self.path, &name);
             let value = access.next_value_seed(Node {
                 path,
-                problems: self.problems,
+                defects: self.defects,
             })?;
             if members.contains_key(&name) {
-                let mut problems = self.problems.borrow_mut();
-                if problems.len() >= MOST_PROBLEMS {
+                let mut defects = self.defects.borrow_mut();
+                if defects.len() >= MOST_DEFECTS {
                     return Err(A::Error::custom("too many duplicate members"));
                 }
-                problems.push(Problem {
+                defects.push(JsonDefect {
                     path: path.to_string(),
-                    expected: "each member once".to_owned(),
+                    expected: "each member once",
                     observed: "a duplicate member".to_owned(),
                 });
             }
@@ -143,20 +165,35 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
+fn shortened(text: &str) -> String {
+    let mut short: String = text
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(SHOWN)
+        .collect();
+    if text.chars().nth(SHOWN).is_some() {
+        short.push('…');
+    }
+    short
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn duplicates_are_named_at_every_depth() {
-        let problems = parse(r#"{"a":1,"b":{"c":1,"c":2},"a":[{"d":1,"d":1}]}"#).unwrap_err();
-        let paths: Vec<_> = problems.iter().map(|p| p.path.as_str()).collect();
+        let defects = parse_json(r#"{"a":1,"b":{"c":1,"c":2},"a":[{"d":1,"d":1}]}"#).unwrap_err();
+        let paths: Vec<_> = defects.iter().map(|p| p.path.as_str()).collect();
         assert_eq!(paths, ["$.b.c", "$.a[0].d", "$.a"]);
     }
 
     #[test]
     fn an_escaped_name_is_the_same_name() {
-        assert_eq!(parse(r#"{"a":1,"\u0061":2}"#).unwrap_err()[0].path, "$.a");
+        assert_eq!(
+            parse_json(r#"{"a":1,"\u0061":2}"#).unwrap_err()[0].path,
+            "$.a"
+        );
     }
 
     #[test]
@@ -170,8 +207,8 @@ mod tests {
             "1e999",
             &"[".repeat(200),
         ] {
-            let problems = parse(text).unwrap_err();
-            assert_eq!(problems[0].path, "$", "{text}");
+            let defects = parse_json(text).unwrap_err();
+            assert_eq!(defects[0].path, "$", "{text}");
         }
     }
 
@@ -179,7 +216,7 @@ mod tests {
     fn values_are_kept() {
         let text = r#"{"a":[1,-2,18446744073709551615,"x",null,true],"b":{}}"#;
         assert_eq!(
-            parse(text).unwrap(),
+            parse_json(text).unwrap(),
             serde_json::from_str::<Value>(text).unwrap()
         );
     }

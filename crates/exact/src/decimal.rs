@@ -1,8 +1,16 @@
 //! Exact, unsigned decimals: what a price or a size is made of. No float anywhere.
 
+mod error;
+mod text;
+
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 use alloy_primitives::U256;
+
+pub use self::{
+    error::DecimalError,
+    text::{DecimalText, format_units},
+};
 
 /// Most digits a decimal may have, so that the product of two never overflows 256 bits.
 const MAX_DIGITS: usize = 36;
@@ -14,18 +22,6 @@ const MAX_DIGITS: usize = 36;
 pub struct Decimal {
     mantissa: u128,
     scale: u8,
-}
-
-/// Text that is not a decimal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DecimalError {
-    /// Something else than digits with at most one point between them.
-    #[error("not a plain decimal number (digits, with an optional fraction after one point)")]
-    Form,
-    /// More digits than any price or size has.
-    #[error("more than 36 digits")]
-    TooLong,
 }
 
 impl Decimal {
@@ -41,7 +37,7 @@ impl Decimal {
     /// More than 36 digits or decimals.
     pub const fn new(mantissa: u128, scale: u8) -> Result<Self, DecimalError> {
         if scale > 36 || mantissa >= 10u128.pow(36) {
-            return Err(DecimalError::TooLong);
+            return Err(DecimalError::TooManyDigits);
         }
         let (mut mantissa, mut scale) = (mantissa, scale);
         while scale > 0 && mantissa.is_multiple_of(10) {
@@ -112,7 +108,7 @@ impl Decimal {
             product /= ten;
             scale -= 1;
         }
-        let mantissa = u128::try_from(product).map_err(|_| DecimalError::TooLong)?;
+        let mantissa = u128::try_from(product).map_err(|_| DecimalError::TooManyDigits)?;
         Self::new(mantissa, scale)
     }
 
@@ -164,25 +160,19 @@ impl FromStr for Decimal {
     /// Digits with an optional fraction. Trailing zeros of the fraction are dropped; leading zeros,
     /// signs, exponents, separators and blanks are refused.
     fn from_str(text: &str) -> Result<Self, DecimalError> {
-        let (whole, fraction) = match text.split_once('.') {
-            Some((whole, fraction)) if !fraction.is_empty() => (whole, fraction),
-            Some(_) => return Err(DecimalError::Form),
-            None => (text, ""),
-        };
-        let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
-        let leading_zero = whole.len() > 1 && whole.starts_with('0');
-        if whole.is_empty() || leading_zero || !digits(whole) || !digits(fraction) {
-            return Err(DecimalError::Form);
+        let (whole, fraction) = text::split(text)?;
+        if whole.len() > 1 && whole.starts_with('0') {
+            return Err(DecimalError::Format);
         }
         let fraction = fraction.trim_end_matches('0');
         if whole.len() + fraction.len() > MAX_DIGITS {
-            return Err(DecimalError::TooLong);
+            return Err(DecimalError::TooManyDigits);
         }
         let mantissa = whole
             .bytes()
             .chain(fraction.bytes())
             .fold(0u128, |value, digit| value * 10 + u128::from(digit - b'0'));
-        let scale = u8::try_from(fraction.len()).map_err(|_| DecimalError::TooLong)?;
+        let scale = u8::try_from(fraction.len()).map_err(|_| DecimalError::TooManyDigits)?;
         Self::new(mantissa, scale)
     }
 }
@@ -218,21 +208,24 @@ mod tests {
     #[test]
     fn other_forms_are_refused() {
         for text in [
-            "", ".", ".5", "5.", "00", "01", "+1", "-1", "1e3", " 1", "1 ", "1,5", "1_000", "0x1",
+            ".", ".5", "5.", "00", "01", "+1", "-1", "1e3", " 1", "1 ", "1,5", "1_000", "0x1",
             "1.2.3", "٣", "NaN",
         ] {
-            assert_eq!(text.parse::<Decimal>(), Err(DecimalError::Form), "{text}");
+            assert_eq!(text.parse::<Decimal>(), Err(DecimalError::Format), "{text}");
         }
         assert_eq!(
             "1".repeat(37).parse::<Decimal>(),
-            Err(DecimalError::TooLong)
+            Err(DecimalError::TooManyDigits)
         );
         assert_eq!(
             format!("0.{}1", "0".repeat(35)).parse::<Decimal>(),
-            Err(DecimalError::TooLong)
+            Err(DecimalError::TooManyDigits)
         );
-        assert_eq!(Decimal::new(10u128.pow(36), 0), Err(DecimalError::TooLong));
-        assert_eq!(Decimal::new(1, 37), Err(DecimalError::TooLong));
+        assert_eq!(
+            Decimal::new(10u128.pow(36), 0),
+            Err(DecimalError::TooManyDigits)
+        );
+        assert_eq!(Decimal::new(1, 37), Err(DecimalError::TooManyDigits));
         assert!("9".repeat(36).parse::<Decimal>().is_ok());
     }
 
@@ -251,7 +244,7 @@ mod tests {
         );
         assert_eq!(
             largest.checked_mul(decimal("2")),
-            Err(DecimalError::TooLong)
+            Err(DecimalError::TooManyDigits)
         );
         assert_eq!(decimal("0.1").atoms(6), Some(U256::from(100_000)));
         assert_eq!(decimal("0.1234567").atoms(6), None);
@@ -264,7 +257,7 @@ mod tests {
         assert_eq!(Decimal::ZERO.significant_figures(), 0);
         assert!(decimal("0.99") < decimal("1") && decimal("10") > decimal("9.999"));
         let wide = "9".repeat(36).parse::<Decimal>().unwrap();
-        assert_eq!(wide.checked_mul(wide), Err(DecimalError::TooLong));
+        assert_eq!(wide.checked_mul(wide), Err(DecimalError::TooManyDigits));
     }
 
     proptest! {

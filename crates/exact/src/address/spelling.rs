@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use alloy_primitives::{Address, hex};
+use alloy_primitives::Address;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use thiserror::Error;
 
@@ -56,11 +56,11 @@ pub fn parse(text: &str) -> Result<Address, AddressFault> {
     if text == PLACEHOLDER {
         return Err(AddressFault::Placeholder);
     }
-    let form = || AddressFault::Form {
+    let bytes = crate::parse_hex_array(text).ok_or_else(|| AddressFault::Form {
         length: text.chars().count(),
-    };
-    let digits = text.strip_prefix("0x").ok_or_else(form)?;
-    let address = Address::new(hex::decode_to_array(digits).map_err(|_| form())?);
+    })?;
+    let address = Address::new(bytes);
+    let digits = text.trim_start_matches("0x");
     let is_one_case = !digits.contains(|digit: char| digit.is_ascii_lowercase())
         || !digits.contains(|digit: char| digit.is_ascii_uppercase());
     if is_one_case || Address::parse_checksummed(text, None).is_ok() {

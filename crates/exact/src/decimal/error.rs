@@ -1,0 +1,50 @@
+//! Why decimal text was not accepted.
+
+/// Why decimal text was not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecimalError {
+    /// No text at all.
+    #[error("empty where a decimal number is expected")]
+    Empty,
+    /// Longer than any number that is read.
+    #[error("decimal text of {observed} characters, at most {max} are read")]
+    TooLong {
+        /// Longest text that is read.
+        max: usize,
+        /// Length observed.
+        observed: usize,
+    },
+    /// Something else than digits with at most one point between them.
+    #[error("not a plain decimal number (digits, with an optional fraction after one point)")]
+    Format,
+    /// More digits than any price or size has.
+    #[error("more than 36 digits")]
+    TooManyDigits,
+    /// More fraction digits than the unit has.
+    #[error("{observed} fraction digits where at most {allowed} are exact")]
+    ExcessDigits {
+        /// Fraction digits of the unit.
+        allowed: usize,
+        /// Fraction digits observed.
+        observed: usize,
+    },
+    /// Above 2^256 − 1.
+    #[error("number too large")]
+    Overflow,
+}
+
+impl DecimalError {
+    /// Stable code of this refusal.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Empty => "decimal_empty",
+            Self::TooLong { .. } => "decimal_too_long",
+            Self::Format => "decimal_format",
+            Self::TooManyDigits => "decimal_too_many_digits",
+            Self::ExcessDigits { .. } => "decimal_excess_digits",
+            Self::Overflow => "decimal_overflow",
+        }
+    }
+}
