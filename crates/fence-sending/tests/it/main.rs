@@ -18,7 +18,7 @@ mod sending;
 mod stage;
 mod together;
 
-#[path = "../../../wallet-actions/tests/actions/memory.rs"]
+#[path = "../../../wallet-actions/tests/it/memory.rs"]
 #[allow(dead_code, reason = "the tests of wallet actions use all of it")]
 mod intents;
 
