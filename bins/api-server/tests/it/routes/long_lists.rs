@@ -23,7 +23,7 @@ async fn a_coin_of_one_venue_that_cannot_be_ranked_is_named() {
 }
 
 /// A body with long lists, by the address that was asked for.
-pub fn lengthen(target: &str, mut body: Value) -> Value {
+pub(crate) fn lengthen(target: &str, mut body: Value) -> Value {
     if target.contains("/token_security/") {
         for token in body["result"].as_object_mut().into_iter().flatten() {
             let pair = |at: usize, row: &mut Value| row["pair"] = json!(format!("0x{at:040x}"));

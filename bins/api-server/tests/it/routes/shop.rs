@@ -15,30 +15,30 @@ use serde_json::Value;
 use crate::support::World;
 
 /// A server that sells, and its buyer.
-pub struct Shop {
+pub(crate) struct Shop {
     pub world: World,
 }
 
 impl Shop {
     /// With the recordings as they are.
-    pub async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         Self::changed(|_config, _replay| {}).await
     }
 
     /// With the recordings as they are, and time standing still.
-    pub async fn at_the_recording() -> Self {
+    pub(crate) async fn at_the_recording() -> Self {
         Self::by_the_clock(Arc::new(recorded_at())).await
     }
 
     /// With the recordings as they are, and data that ages by a clock of a test's choice.
-    pub async fn by_the_clock(clock: Arc<dyn Clock>) -> Self {
+    pub(crate) async fn by_the_clock(clock: Arc<dyn Clock>) -> Self {
         let recordings = Recordings::embedded().unwrap();
         let world = Box::pin(World::at(clock, recordings, |_config, _replay| {})).await;
         Self { world }
     }
 
     /// [`Self::by_the_clock`] with a configuration that a test changes first.
-    pub async fn changed_by_the_clock(
+    pub(crate) async fn changed_by_the_clock(
         clock: Arc<dyn Clock>,
         change: impl FnOnce(&mut Config, &ReplayServer),
     ) -> Self {
@@ -48,21 +48,21 @@ impl Shop {
     }
 
     /// With the recordings of a scenario before the others.
-    pub async fn in_scenario(scenario: &str) -> Self {
+    pub(crate) async fn in_scenario(scenario: &str) -> Self {
         let recordings = Recordings::embedded().unwrap().with_scenario(scenario);
         let world = Box::pin(World::replaying(recordings, |_config, _replay| {})).await;
         Self { world }
     }
 
     /// With a configuration that a test changes first.
-    pub async fn changed(change: impl FnOnce(&mut Config, &ReplayServer)) -> Self {
+    pub(crate) async fn changed(change: impl FnOnce(&mut Config, &ReplayServer)) -> Self {
         let recordings = Recordings::embedded().unwrap();
         let world = Box::pin(World::replaying(recordings, change)).await;
         Self { world }
     }
 
     /// With some upstreams out of reach: nothing listens where they should be.
-    pub async fn without(upstreams: &[&str]) -> Self {
+    pub(crate) async fn without(upstreams: &[&str]) -> Self {
         Self::changed(|config, _replay| {
             for name in upstreams {
                 let table = config.upstreams.0.get_mut(*name).expect("an upstream");
@@ -76,7 +76,7 @@ impl Shop {
     }
 
     /// Buys an answer: 200, charged, and in the form that every answer has.
-    pub async fn buy<'a>(&'a self, target: &'a str) -> Value {
+    pub(crate) async fn buy<'a>(&'a self, target: &'a str) -> Value {
         let before = self.world.paid();
         let payment = self.world.buyer.payment(target).await;
         let answer = self.world.buyer.get_paid(target, &payment).await;
@@ -89,7 +89,7 @@ impl Shop {
     }
 
     /// Asks for an answer that is refused: nothing is charged. Gives the error.
-    pub async fn refused(&self, target: &str, status: u16, code: &str) -> Value {
+    pub(crate) async fn refused(&self, target: &str, status: u16, code: &str) -> Value {
         let before = self.world.paid();
         let payment = self.world.buyer.payment(target).await;
         let answer = self.world.buyer.get_paid(target, &payment).await;
@@ -101,15 +101,15 @@ impl Shop {
 
 /// A clock of the data that a test moves, in seconds from the time of the recordings.
 #[derive(Default)]
-pub struct Moving(AtomicI64);
+pub(crate) struct Moving(AtomicI64);
 
 impl Moving {
     /// So many seconds after the recordings, or before them.
-    pub fn at(seconds: i64) -> Arc<Self> {
+    pub(crate) fn at(seconds: i64) -> Arc<Self> {
         Arc::new(Self(AtomicI64::new(seconds)))
     }
 
-    pub fn set(&self, seconds: i64) {
+    pub(crate) fn set(&self, seconds: i64) {
         self.0.store(seconds, Ordering::Relaxed);
     }
 }
@@ -121,7 +121,7 @@ impl Clock for Moving {
 }
 
 /// What holds for the answer of every route.
-pub fn well_formed(target: &str, body: &Value) {
+pub(crate) fn well_formed(target: &str, body: &Value) {
     let meta = &body["meta"];
     let path = target.split('?').next().unwrap();
     assert_eq!(meta["route"], path, "{target}");
@@ -176,7 +176,7 @@ fn no_floats(target: &str, value: &Value, path: &str) {
 }
 
 /// The source of an answer with this id.
-pub fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
+pub(crate) fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
     let sources = body["meta"]["sources"].as_array().unwrap();
     sources
         .iter()
@@ -185,7 +185,7 @@ pub fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
 }
 
 /// What an answer says of a member that could not be had.
-pub fn gap<'a>(body: &'a Value, field: &str) -> &'a Value {
+pub(crate) fn gap<'a>(body: &'a Value, field: &str) -> &'a Value {
     let gaps = body["meta"]["unavailable"].as_array().unwrap();
     gaps.iter()
         .find(|gap| gap["field"] == field)
@@ -193,7 +193,7 @@ pub fn gap<'a>(body: &'a Value, field: &str) -> &'a Value {
 }
 
 /// The codes of an answer's warnings.
-pub fn codes(body: &Value) -> Vec<&str> {
+pub(crate) fn codes(body: &Value) -> Vec<&str> {
     let warnings = body["meta"]["warnings"].as_array();
     let codes = warnings
         .into_iter()
@@ -204,7 +204,7 @@ pub fn codes(body: &Value) -> Vec<&str> {
 
 /// For how many seconds more an answer counts as fresh: of several sections, the one that goes
 /// stale first.
-pub fn left(body: &Value) -> i64 {
+pub(crate) fn left(body: &Value) -> i64 {
     let left =
         |of: &Value| of["max_age_seconds"].as_i64().unwrap() - of["age_seconds"].as_i64().unwrap();
     let sections = body["meta"]["sections"].as_array();
@@ -213,7 +213,7 @@ pub fn left(body: &Value) -> i64 {
 }
 
 /// The section of an answer with this name.
-pub fn section<'a>(body: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn section<'a>(body: &'a Value, name: &str) -> &'a Value {
     let sections = body["meta"]["sections"].as_array();
     let mut sections = sections.into_iter().flatten();
     sections
@@ -222,11 +222,11 @@ pub fn section<'a>(body: &'a Value, name: &str) -> &'a Value {
 }
 
 /// The time of the recordings.
-pub fn recorded_at() -> Timestamp {
+pub(crate) fn recorded_at() -> Timestamp {
     Timestamp::from_second(i64::try_from(RECORDED_AT).unwrap()).unwrap()
 }
 
 /// Whether a reason says that nothing listens there; after a few tries the source is left alone.
-pub fn unreachable(reason: &str) -> bool {
+pub(crate) fn unreachable(reason: &str) -> bool {
     matches!(reason, "upstream_unreachable" | "upstream_circuit_open")
 }

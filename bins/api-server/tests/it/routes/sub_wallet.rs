@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::routes::shop::{Shop, gap};
 use crate::support::World;
 
-pub fn custody(config: &mut Config, folder: &Path, secret: &str) {
+pub(crate) fn custody(config: &mut Config, folder: &Path, secret: &str) {
     config.custody = Some(CustodySection::local(folder.join("wallets"), secret.into()));
 }
 
 /// A server with sub-wallets, and its buyer; the home chain is the embedded one.
-pub async fn shop(folder: &Path) -> Shop {
+pub(crate) async fn shop(folder: &Path) -> Shop {
     let chain = dev_chain::DevChain::with_chain_196_assets().unwrap();
     let world = World::on(chain, |config, rpc| {
         custody(config, folder, "the operator's secret");
