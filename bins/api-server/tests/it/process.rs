@@ -24,26 +24,10 @@ mod tripwire;
 mod wallets;
 mod world;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use test_support::eventually;
 
 /// The longest that anything here is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(10);
-
-/// Waits until `look` sees something, by looking again and again.
-async fn eventually<T, F: Future<Output = Option<T>>>(
-    what: &str,
-    mut look: impl FnMut() -> F,
-) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(seen) = look().await {
-            return seen;
-        }
-        assert!(
-            started.elapsed() < PATIENCE,
-            "not within {PATIENCE:?}: {what}"
-        );
-        tokio::time::sleep(POLL).await;
-    }
-}

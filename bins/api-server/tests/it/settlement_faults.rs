@@ -1,8 +1,8 @@
 //! Facilitators that fail in every way: nothing is served unpaid, nothing is charged twice, and an
 //! unknown outcome stays unknown until it is decided.
 
-use crate::support::{self, World};
 use crate::support::facilitator::{Facilitator, Say, success, valid};
+use crate::support::{self, World};
 use api_server::config::SettlementMode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -8,6 +8,7 @@ use api_server::config::SettlementMode;
 use api_server::{ServeError, Service};
 use dev_chain::{DEV_ACCOUNTS, DevAccount, GAS_PAYER};
 use serde_json::{Value, json};
+use test_support::eventually;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tx_sender::{Fees, LocalKey, TransactionSigner, Unsigned};
@@ -135,13 +136,11 @@ async fn an_instance_of_web3signer_signs_the_settlements() {
     assert_eq!(world.paid(), 2_000);
     // The same payment goes on when the instance answers.
     status.store(200, Ordering::Relaxed);
-    for _ in 0..100 {
-        let paid = world.buyer.get_paid(&world.price(), &payment).await;
-        if paid.status == 200 {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
+    let paid = async || {
+        let answer = world.buyer.get_paid(&world.price(), &payment).await;
+        (answer.status == 200).then_some(())
+    };
+    eventually("the payment is settled", paid).await;
     assert_eq!(world.paid(), 4_000);
     assert_eq!(world.chain.transactions().len(), 2);
 }

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dev_chain::xlayer;
+use test_support::Fuse;
 use tx_sender::{Sender, State as SenderState};
 use wallet_actions::{Action, GivenUp, Intent, State, Status, WithdrawOrder};
 
-use crate::mortal::Fuse;
 use crate::stage::{Process, World, balance, order, steps, wallet};
 use crate::withdrawals::give;
 

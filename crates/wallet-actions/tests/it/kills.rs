@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use dev_chain::{arbitrum, base, xlayer};
+use test_support::Fuse;
 use wallet_actions::{Action, Intent, Refused, State};
 
 use crate::bridges::bridge;
 use crate::deposits::vault;
 use crate::funds::invest;
-use crate::mortal::Fuse;
 use crate::stage::{World, balance, move_tokens, order, owner, wallet};
 use crate::swaps::swap;
 

@@ -9,12 +9,12 @@ use std::time::Duration;
 use dev_chain::{Fate, arbitrum, base, xlayer};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
+use test_support::Fuse;
 use wallet_actions::{Action, Refused, Size, State, WithdrawOrder};
 
 use crate::bridges::bridge;
 use crate::deposits::{divest, vault};
 use crate::funds::invest;
-use crate::mortal::Fuse;
 use crate::stage::{World, balance, move_tokens, order, owner, wallet};
 use crate::swaps::swap;
 

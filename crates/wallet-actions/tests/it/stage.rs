@@ -21,6 +21,7 @@ use dev_chain::iris::Iris;
 use dev_chain::{DevChain, GAS_PAYER, Mining, arbitrum, base, xlayer};
 use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
 use serde_json::{Value, json};
+use test_support::{Fuse, MortalBook, MortalNode, MortalRecords};
 use tokio::time::Instant;
 use tx_sender::{
     Chain, Clock, HashSigner, MemoryStore, Options, Policy, RpcNode, Sender, Takeover,
@@ -33,7 +34,7 @@ use wallet_actions::{
 };
 
 use crate::memory::Memory;
-use crate::mortal::{Fuse, MortalBook, MortalIntents, MortalNode, MortalRecords, payment};
+use crate::mortal::{InProcess, MortalIntents, payment};
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 pub(crate) const PRICE: u64 = 50_000;
@@ -444,9 +445,12 @@ impl World {
             (42_161, &self.arbitrum),
         ];
         let node = |chain: &DevChain| -> Arc<dyn Transport> {
-            Arc::new(MortalNode {
+            let node = InProcess {
                 chain: chain.clone(),
                 up: Arc::clone(&self.up),
+            };
+            Arc::new(MortalNode {
+                node: Arc::new(node),
                 fuse: Arc::clone(&fuse),
             })
         };
@@ -465,7 +469,7 @@ impl World {
         let start = self.start;
         let sender = Sender::new(
             Arc::new(MortalRecords {
-                store: Arc::clone(&self.records),
+                store: self.records.clone(),
                 fuse: Arc::clone(&fuse),
             }),
             networks.into(),

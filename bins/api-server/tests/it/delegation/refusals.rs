@@ -8,6 +8,7 @@ use delegation_fence::{
     AccountKind, Domain, Grant, Limit, Message, Order, Revocation, Signature, Signed, TypedData,
 };
 use serde_json::{Value, json};
+use test_support::eventually;
 
 use crate::delegation::dying::Dying;
 use crate::delegation::sample::{ACCOUNT, NOW, STRANGER};
@@ -546,13 +547,11 @@ async fn records_and_custody_that_are_away() {
         false
     );
     // What a server depends on is looked at every two seconds at most.
-    for _ in 0..100 {
-        if unready(&served).await.contains(&"fence".to_owned()) {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("a server without its records says that it is ready");
+    let says = async || {
+        let unready = unready(&served).await;
+        unready.contains(&"fence".to_owned()).then_some(())
+    };
+    eventually("a server without its records is not ready", says).await;
 }
 
 /// What keeps a server from being ready.

@@ -2,7 +2,6 @@
 //! steps on the embedded chain, and the end.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes, U256, address, keccak256};
 use alloy_signer::SignerSync as _;
@@ -20,6 +19,7 @@ use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, Reply, RpcServer, base};
 use plan_builder::{FeeDocument, Moment, Request, ports::NoSimulator, swap};
 use replay::Recordings;
 use serde_json::{Value, json};
+use test_support::eventually;
 
 use crate::delegation::sample::{Aggregator, BASE, Draft, USDC, WETH};
 use crate::delegation::stage::{GRANT_ID, PROJECT};
@@ -270,16 +270,13 @@ impl Round {
     }
 
     pub(crate) async fn ended(&self, digest: &str) -> Value {
-        for _ in 0..600 {
+        let ended = async || {
             let said = self.get(&format!("/delegation/submissions/{digest}")).await;
             let said: Value = serde_json::from_str(&said).unwrap();
             let state = said["state"].as_str().unwrap();
-            if matches!(state, "done" | "halted_clean" | "halted_dirty") {
-                return said;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        panic!("no end")
+            matches!(state, "done" | "halted_clean" | "halted_dirty").then_some(said)
+        };
+        eventually(&format!("the end of {digest}"), ended).await
     }
 }
 
@@ -329,9 +326,8 @@ async fn a_plan_is_sent_for_a_sub_wallet_until_its_owner_ends_it() {
         .post("/delegation/submissions", body.to_string())
         .await;
     assert_eq!(status, 202, "{said}");
-    while round.base.transactions().len() == before {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let sent = async || (round.base.transactions().len() > before).then_some(());
+    eventually("the first transaction of the second plan", sent).await;
     let revocation = Revocation {
         account: round.wallet,
         chain_id: BASE,

@@ -1,9 +1,8 @@
 //! Processes that end in the middle of a move, and second halves that cannot go on.
 
-use std::time::Duration;
-
 use dev_chain::abi::TokenVault;
 use dev_chain::xlayer::{A_USDG, STATA_USDG, USDG};
+use test_support::eventually;
 use watch_server::{MoveState, Mover as _, Stop};
 use yield_watch::{Mandate, MoveOutcome, Position, Proposal};
 
@@ -22,23 +21,19 @@ async fn invested(world: &World, mandate: &Mandate) -> (Process, Proposal) {
 
 /// Waits until the money has left the market, and its half is over.
 async fn first_half(world: &World, process: &Process) {
-    let left = async {
-        while world.balance(USDG) == 0 || world.balance(A_USDG) > 1 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        while process
+    let left = async || (world.balance(USDG) > 0 && world.balance(A_USDG) <= 1).then_some(());
+    eventually("the money leaves the market", left).await;
+    let owner = crate::moves::stage::OWNER;
+    let over = async || {
+        process
             .actions
-            .busy(crate::moves::stage::OWNER)
+            .busy(owner)
             .await
             .unwrap()
-            .is_some()
-        {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+            .is_none()
+            .then_some(())
     };
-    tokio::time::timeout(Duration::from_secs(60), left)
-        .await
-        .unwrap();
+    eventually("the half is over", over).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

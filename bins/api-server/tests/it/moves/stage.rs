@@ -17,6 +17,7 @@ use readings::Decimal;
 use readings::defi::grade::Grade;
 use readings::defi::market::Market;
 use tempfile::TempDir;
+use test_support::eventually;
 use tx_sender::{
     Chain, Clock, HttpTransport, Options, Policy, RpcNode, Sender, SqliteStore as Records,
     Takeover, Transport,
@@ -267,16 +268,11 @@ impl World {
 impl Process {
     /// Where a move ends.
     pub(crate) async fn end(&self, key: &MoveKey) -> MoveOutcome {
-        let ended = async {
-            loop {
-                if let Ok(Some(MoveState::Ended(outcome))) = self.mover.state(key).await {
-                    return outcome;
-                }
-                tokio::time::sleep(Duration::from_millis(30)).await;
-            }
+        let ended = async || match self.mover.state(key).await {
+            Ok(Some(MoveState::Ended(outcome))) => Some(outcome),
+            _ => None,
         };
-        let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
-        ended.expect("the move does not end")
+        eventually("the end of the move", ended).await
     }
 
     /// Asks for a move, and waits for its end.

@@ -279,6 +279,7 @@ async fn while_transactions_wait_for_a_block() {
 
 async fn make_blocks(world: &World) {
     loop {
+        // Blocks come as time passes.
         tokio::time::sleep(POLL).await;
         world.chain.mine();
     }

@@ -103,6 +103,7 @@ impl Tripwire {
                 ..
             }) => {
                 tokio::spawn(async move {
+                    // A real pause: the process is killed at any moment of its work.
                     tokio::time::sleep(pause).await;
                     victim.kill();
                 });

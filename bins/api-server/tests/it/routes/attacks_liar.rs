@@ -104,6 +104,7 @@ async fn answer(
         Lie::Huge => return endless(stream).await,
         Lie::SilenceOn(part) if target.contains(part) => std::future::pending().await,
         Lie::Silence => {
+            // Longer than anybody waits.
             tokio::time::sleep(Duration::from_secs(600)).await;
             return None;
         }

@@ -5,7 +5,6 @@ mod bounds;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use alloy_primitives::{Address, B256, U256};
 use dev_chain::{DEV_ACCOUNTS, DevChain, USDT0};
@@ -13,6 +12,7 @@ use replay::Recordings;
 use reqwest::Method;
 use route_catalog::{Operation, Route};
 use serde_json::{Value, json};
+use test_support::eventually;
 use watch_server::{Clock, Mandates, SqliteStore, Store, Terms, mandate_id};
 use x402_wire::PaymentPayload;
 use yield_watch::{Mode, Record, verify};
@@ -114,17 +114,11 @@ fn file(folder: &Path) -> SqliteStore {
 /// Waits until a mandate has so many records: checks are made in the background.
 async fn recorded(world: &World, id: &str, count: usize) -> Vec<Record> {
     let store = file(world.folder());
-    let waiting = async {
-        loop {
-            let records = store.records(id, 0, 999).await.unwrap();
-            if records.len() >= count {
-                return records;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+    let recorded = async || {
+        let records = store.records(id, 0, 999).await.unwrap();
+        (records.len() >= count).then_some(records)
     };
-    let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
-    waited.unwrap_or_else(|_| panic!("fewer than {count} records"))
+    eventually(&format!("{count} records"), recorded).await
 }
 
 fn owner(payer: Address) -> String {

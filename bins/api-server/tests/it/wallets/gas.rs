@@ -64,7 +64,7 @@ async fn no_more_is_given_for_one_action_than_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_more_is_given_to_an_owner_than_its_budget() {
+async fn without_a_price_of_the_coin_nothing_is_given_and_own_coins_go_on() {
     let open = Stage::open_with(|config| {
         config.wallets.gas_topup_budget_usd = Usd::micro(1);
     });

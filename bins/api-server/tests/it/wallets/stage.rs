@@ -1,7 +1,6 @@
 //! A server with custody on three embedded chains, and the buyer's sub-wallet.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use alloy_dyn_abi::TypedData;
 use alloy_primitives::{Address, U256};
@@ -19,6 +18,7 @@ use dev_chain::{
 use replay::{Recordings, ReplayServer};
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::eventually;
 
 use crate::support::World;
 use crate::support::buyer::{Answer, header_of};
@@ -251,16 +251,12 @@ impl Stage {
     /// The intent, as it is shown free of charge when it has come to its end.
     pub(crate) async fn ended(&self, intent: &Value) -> Value {
         let target = format!("/intents/{}", intent["intent_id"].as_str().unwrap());
-        for _ in 0..120 {
+        let ended = async || {
             let answer = self.world.buyer.get(&target).await;
             assert_eq!(answer.status, 200, "{}", answer.text);
-            let shown = answer.body();
-            if shown["status"] != "in_progress" {
-                return shown;
-            }
-            tokio::time::sleep(Duration::from_millis(250)).await;
-        }
-        panic!("an intent does not end: {intent}");
+            Some(answer.body()).filter(|shown| shown["status"] != "in_progress")
+        };
+        eventually(&format!("the end of {intent}"), ended).await
     }
 
     /// A token of an account.

@@ -5,11 +5,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::{Duration, Instant, UNIX_EPOCH},
+    time::{Duration, UNIX_EPOCH},
 };
 
 use api_server::FenceStage;
 use serde_json::{Value, json};
+use test_support::eventually;
 
 use crate::fence::desk::{Desk, root_file};
 
@@ -61,14 +62,11 @@ const SAFE: &str = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 
 /// The text of a file, as soon as it has one.
 async fn appears(path: &Path) -> String {
-    let begun = Instant::now();
-    loop {
-        match fs::read_to_string(path) {
-            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
-            _ => tokio::time::sleep(Duration::from_millis(20)).await,
-        }
-        assert!(begun.elapsed() < Duration::from_secs(120), "{path:?}");
-    }
+    let whole = async || {
+        let text = fs::read_to_string(path).ok()?;
+        Some(text.strip_suffix('\n')?.trim().to_owned())
+    };
+    eventually(&path.display().to_string(), whole).await
 }
 
 /// Plays the other parties while a person works through the page: the service gives the owner a
@@ -88,9 +86,8 @@ async fn around(stage: &FenceStage, folder: &Path) {
         .as_str()
         .unwrap();
     let begins = Duration::from_secs(begins.parse().unwrap());
-    while UNIX_EPOCH.elapsed().unwrap() < begins {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let begun = async || (UNIX_EPOCH.elapsed().unwrap() >= begins).then_some(());
+    eventually("the begin of the grant", begun).await;
     // The grant has to count by the time of a sealed block as well, and this chain makes a new
     // block only on request.
     for _ in 0..2 {

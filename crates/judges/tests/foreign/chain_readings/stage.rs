@@ -17,6 +17,7 @@ use judges::{
 };
 use readings::chain::{Explanation, Knowledge, Needs, Record, explain};
 use serde_json::{Value, json};
+use test_support::eventually;
 
 pub(crate) const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 pub(crate) const NOBODY: Address = address!("3333333333333333333333333333333333333333");
@@ -69,16 +70,13 @@ impl Stage {
     /// A transaction with its receipt, read until the node knows its block too: for a moment the
     /// node still shows it as waiting.
     pub(crate) async fn record(&self, hash: B256) -> Record {
-        for _ in 0..100 {
+        let included = async || {
             let anew = Some(Duration::ZERO);
             let found = self.reader.transaction(196, hash, anew).await.unwrap();
             let record = found.value.expect("a transaction of this chain");
-            if record.receipt.is_some() {
-                return record;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("{hash} waits for its block");
+            record.receipt.is_some().then_some(record)
+        };
+        eventually(&format!("the block of {hash}"), included).await
     }
 
     /// The explanation from the chain alone.

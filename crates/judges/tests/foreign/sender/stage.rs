@@ -9,7 +9,7 @@ use judges::{Account, Anvil, Toolchain};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::time::Instant;
+use test_support::eventually;
 use tx_sender::{
     Chain, HttpTransport, Lane, LocalKey, Options, Policy, Record, Request, RpcNode, Sender,
     SqliteStore, Store as _, Takeover,
@@ -18,9 +18,6 @@ use tx_sender::{
 /// What each request transfers, in wei.
 pub(crate) const EFFECT: u64 = 7;
 pub(crate) const GWEI: u64 = 1_000_000_000;
-
-/// The limit of every wait.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Stage {
     anvil: Anvil,
@@ -149,15 +146,8 @@ impl Stage {
     }
 
     pub(crate) async fn until(&self, number: u64, is: impl Fn(&Record) -> bool) -> Record {
-        let began = Instant::now();
-        loop {
-            let record = self.record(number).await;
-            if is(&record) {
-                return record;
-            }
-            assert!(began.elapsed() < PATIENCE, "{record:?}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let record = async || Some(self.record(number).await).filter(&is);
+        eventually(&format!("the record of request {number}"), record).await
     }
 
     pub(crate) async fn sealed(&self, number: u64) -> Record {
@@ -167,15 +157,11 @@ impl Stage {
     }
 
     pub(crate) async fn held(&self, cause: Option<&str>) {
-        let began = Instant::now();
-        loop {
+        let held = async || {
             let hold = self.sender.status(self.lane).hold;
-            if hold.as_ref().map(tx_sender::Hold::code) == cause {
-                return;
-            }
-            assert!(began.elapsed() < PATIENCE, "{hold:?}, expected {cause:?}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+            (hold.as_ref().map(tx_sender::Hold::code) == cause).then_some(())
+        };
+        eventually(&format!("the hold {cause:?}"), held).await;
     }
 
     /// Waits until the node has the newest transaction of the request.
@@ -187,15 +173,11 @@ impl Stage {
     }
 
     pub(crate) async fn in_pool_as(&self, hash: B256) {
-        let began = Instant::now();
-        loop {
+        let waits = async || {
             let known: Value = self.call("eth_getTransactionByHash", json!([hash])).await;
-            if known["blockHash"].is_null() && !known.is_null() {
-                return;
-            }
-            assert!(began.elapsed() < PATIENCE, "{hash}: {known}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+            (known["blockHash"].is_null() && !known.is_null()).then_some(())
+        };
+        eventually(&format!("{hash} in the pool"), waits).await;
     }
 
     /// Sends a transaction of the lane's account that the sender does not know of.

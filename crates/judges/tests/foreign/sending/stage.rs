@@ -22,6 +22,7 @@ use plan_builder::{Moment, Request, ports::NoSimulator, swap};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use test_support::eventually;
 use tx_sender::{
     Chain, HttpTransport, LocalKey, Options, RpcNode, Sender, SqliteStore, TransactionSigner,
     Transport,
@@ -39,8 +40,6 @@ sol! {
 const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json");
 const GRANT_ID: B256 = B256::repeat_byte(0x22);
 const SALT: B256 = B256::repeat_byte(0x11);
-const PATIENCE: Duration = Duration::from_secs(60);
-
 pub(crate) struct Stage {
     anvil: Anvil,
     owner: keystore::Key,
@@ -382,11 +381,8 @@ impl Stage {
 
     /// Waits until a block counts as sealed.
     pub(crate) async fn sealed_above(&self, number: u64) {
-        let began = std::time::Instant::now();
-        while self.head().await <= number {
-            assert!(began.elapsed() < PATIENCE);
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let above = async || (self.head().await > number).then_some(());
+        eventually("a block above the given one", above).await;
     }
 
     pub(crate) async fn mine(&self) {
@@ -408,54 +404,32 @@ impl Stage {
 
     /// Waits for a state that is not an end.
     pub(crate) async fn rests_in(&self, plan: B256, state: State) {
-        let began = std::time::Instant::now();
-        loop {
-            let report = self.report(plan).await;
-            if report.state == state {
-                return;
-            }
-            assert!(began.elapsed() < PATIENCE, "{report:?}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let rests = async || (self.report(plan).await.state == state).then_some(());
+        eventually(&format!("{state:?} of {plan}"), rests).await;
     }
 
     pub(crate) async fn ended(&self, plan: B256) -> State {
-        let began = std::time::Instant::now();
-        loop {
-            let report = self.report(plan).await;
-            if report.state.is_final() {
-                return report.state;
-            }
-            assert!(began.elapsed() < PATIENCE * 2, "{report:?}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let end = async || Some(self.report(plan).await.state).filter(|state| state.is_final());
+        eventually(&format!("the end of {plan}"), end).await
     }
 
     pub(crate) async fn until(&self, plan: B256, is: impl Fn(&Event) -> bool) {
-        let began = std::time::Instant::now();
-        loop {
+        let happened = async || {
             let kept = self.store.submission(plan).await.unwrap().unwrap();
-            if kept.events.iter().any(&is) {
-                return;
-            }
-            assert!(began.elapsed() < PATIENCE, "{:?}", kept.events);
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+            kept.events.iter().any(&is).then_some(())
+        };
+        eventually(&format!("an event of {plan}"), happened).await;
     }
 
     /// The account's transaction in the node's pool.
     pub(crate) async fn in_pool(&self) -> B256 {
-        let began = std::time::Instant::now();
-        loop {
-            let block: Value = self
-                .call("eth_getBlockByNumber", json!(["pending", false]))
-                .await;
-            if let Some(hash) = block["transactions"].get(0).and_then(Value::as_str) {
-                return hash.parse().unwrap();
-            }
-            assert!(began.elapsed() < PATIENCE);
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let pending = async || {
+            let asked = json!(["pending", false]);
+            let block: Value = self.call("eth_getBlockByNumber", asked).await;
+            let hash = block["transactions"].get(0)?.as_str()?;
+            Some(hash.parse().unwrap())
+        };
+        eventually("a transaction in the pool", pending).await
     }
 
     pub(crate) async fn allowance(&self) -> U256 {
