@@ -9,8 +9,8 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Looks again and again until `look` sees something, and returns it. In paused time the pauses cost
-/// no real time.
+/// Looks again and again until `look` sees something, and returns it. In paused time the pauses
+/// cost no real time.
 ///
 /// # Panics
 /// With `what` was awaited, when `look` has seen nothing within [`PATIENCE`].

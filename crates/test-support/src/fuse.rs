@@ -24,7 +24,8 @@ pub struct Fuse {
 }
 
 impl Fuse {
-    /// A process that has `effects` effects and ends at the next one, which still happens if `after`.
+    /// A process that has `effects` effects and ends at the next one, which still happens if
+    /// `after`.
     #[must_use]
     pub fn new(effects: i64, after: bool) -> Arc<Self> {
         Arc::new(Self {
@@ -96,7 +97,8 @@ impl Fuse {
         std::future::pending().await
     }
 
-    /// Returns while the process runs, waits while it is held up, and never returns once it has ended.
+    /// Returns while the process runs, waits while it is held up, and never returns once it has
+    /// ended.
     pub async fn alive(&self) {
         loop {
             let woken = self.woken.notified();
