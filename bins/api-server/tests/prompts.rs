@@ -12,9 +12,9 @@
     reason = "test code"
 )]
 
-#[path = "routes/shop.rs"]
+#[path = "it/routes/shop.rs"]
 mod shop;
-#[path = "support/mod.rs"]
+#[path = "it/support.rs"]
 mod support;
 
 use std::io;

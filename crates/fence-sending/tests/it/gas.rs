@@ -11,8 +11,8 @@ use dev_chain::{DEV_ACCOUNTS, base};
 use fence_server::{PortError, PortFuture, Prices};
 use gas_funding::Funder;
 use serde_json::json;
+use test_support::Fuse;
 
-use crate::mortal::Fuse;
 use crate::sample::USDC;
 use crate::stage::{AMOUNT, World, wallet};
 

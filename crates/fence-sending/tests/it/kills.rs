@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use delegation_fence::State;
+use test_support::Fuse;
 use tx_sender::Takeover;
 
-use crate::mortal::Fuse;
 use crate::stage::World;
 
 /// What happens while the plan is sent.

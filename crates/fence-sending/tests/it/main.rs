@@ -1,4 +1,5 @@
-//! Plans that are sent on an embedded chain, in simulated time.
+//! Plans that are sent on an embedded chain, in simulated time: a `sleep` passes that time on
+//! purpose, and costs no real time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,7 +19,7 @@ mod sending;
 mod stage;
 mod together;
 
-#[path = "../../../wallet-actions/tests/actions/memory.rs"]
+#[path = "../../../wallet-actions/tests/it/memory.rs"]
 #[allow(dead_code, reason = "the tests of wallet actions use all of it")]
 mod intents;
 

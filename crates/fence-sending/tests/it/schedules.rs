@@ -10,9 +10,9 @@ use std::time::Duration;
 use delegation_fence::ClearObstacle;
 use dev_chain::Fate;
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
+use test_support::Fuse;
 use tx_sender::Takeover;
 
-use crate::mortal::Fuse;
 use crate::stage::{Process, World, edited_policy, fence_policy};
 
 /// Seeds that found something: a plan that halted while the clearing of the plan before it was in

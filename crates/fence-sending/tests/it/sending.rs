@@ -7,8 +7,8 @@ use alloy_primitives::U256;
 use calldata_checks::StepKind;
 use delegation_fence::{ClearObstacle, Event, Rule, State, Transaction};
 use serde_json::json;
+use test_support::Fuse;
 
-use crate::mortal::Fuse;
 use crate::stage::{AMOUNT, World, edited_policy, reverts, wallet};
 
 #[tokio::test(start_paused = true)]

@@ -24,6 +24,7 @@ use fence_sending::{
 use fence_server::{Acceptance, Change, Delegations, KeptSubmission, Prices, Store as _};
 use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
 use serde_json::{Value, json};
+use test_support::{Fuse, MortalBook, MortalNode, MortalRecords};
 use tokio::time::Instant;
 use tx_sender::{
     Chain, Clock, HashSigner, MemoryStore, NodeFault, Options, RpcNode, Sender, Takeover,
@@ -31,7 +32,7 @@ use tx_sender::{
 };
 
 use crate::memory::Memory;
-use crate::mortal::{Fuse, MortalBook, MortalFence, MortalNode, MortalRecords};
+use crate::mortal::MortalFence;
 use crate::sample::{BASE, Draft, NOW, USDC, WETH, build, policy};
 
 sol! {
@@ -477,7 +478,7 @@ impl World {
     /// The chain's node as one process sees it.
     pub(crate) fn node(&self, fuse: &Arc<Fuse>) -> Arc<dyn Transport> {
         Arc::new(MortalNode {
-            node: self.node.clone(),
+            node: Arc::new(self.node.clone()),
             fuse: Arc::clone(fuse),
         })
     }
@@ -498,7 +499,7 @@ impl World {
             },
         };
         let records = MortalRecords {
-            store: Arc::clone(&self.records),
+            store: self.records.clone(),
             fuse: Arc::clone(&fuse),
         };
         let options = Options {

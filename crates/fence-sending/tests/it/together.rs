@@ -14,6 +14,7 @@ use custody::{
 use delegation_fence::State;
 use dev_chain::base;
 use serde_json::json;
+use test_support::Fuse;
 use wallet_actions::{
     Action, Attested, BridgeAsk, BridgePlan, Burn, Intent, Order, PlanRefused, Plans, PortFuture,
     SwapAsk, SwapPlan, WalletActions, WithdrawOrder,
@@ -21,7 +22,6 @@ use wallet_actions::{
 
 use crate::gas::{empty, funder};
 use crate::intents::Memory;
-use crate::mortal::Fuse;
 use crate::sample::{BASE, USDC};
 use crate::stage::{Process, World, owner, wallet};
 

@@ -16,7 +16,7 @@ use fence_server::{
 };
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     sample::{BASE, USDC, WETH, build, policy},
     stage::{BUDGET, fence, fence_policy, grant, order, owner, sign},
     world::{Clock, Custody},
@@ -213,6 +213,6 @@ pub(crate) fn delegated_order(amount: u64, grant_id: B256) -> Ordered {
         grant_id,
         request: arguments.to_string(),
         envelope,
-        order: sign(message, &crate::stage::delegate()),
+        order: sign(message, &super::stage::delegate()),
     }
 }

@@ -12,7 +12,7 @@ use delegation_fence::{
 use fence_server::{Acceptance, SqliteStore, Store, View, Write};
 use serde_json::{Value, json};
 
-use crate::sample::{ACCOUNT, BASE, NOW, USDC, WETH, build, policy};
+use super::sample::{ACCOUNT, BASE, NOW, USDC, WETH, build, policy};
 
 pub(crate) const GRANT_ID: B256 = B256::repeat_byte(0x22);
 pub(crate) const PROJECT: &str = "3f2c9b1e-5a44-4d0a-9a52-0c6f3a9b7e11";

@@ -13,7 +13,7 @@ use fence_server::{
     Prices, SqliteStore, Store,
 };
 
-use crate::{
+use super::{
     sample::{ACCOUNT, NOW, policy},
     stage::{BUDGET, Shelf, at, fence_policy, instance, order, owner, plan},
 };

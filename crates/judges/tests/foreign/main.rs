@@ -12,29 +12,32 @@
 mod actions;
 mod base_chain;
 mod calldata;
+mod chain_readings;
 mod chains;
 mod contracts;
 mod discovery;
-#[path = "../oracle/ethers.rs"]
+#[path = "../it/ethers.rs"]
 mod ethers;
 mod execution;
 mod facilitator;
-#[path = "../rails/facts.rs"]
+#[path = "../it/facts.rs"]
 mod facts;
 mod fence;
-#[path = "../fence/messages.rs"]
 mod fence_messages;
 mod figures;
 mod mcp;
+mod onchain;
 mod openapi;
 mod payments;
 mod perp_orders;
 mod plan_digest;
 mod pm_orders;
-#[path = "../rails/rails.rs"]
+#[path = "../it/rails/rails.rs"]
 mod rails;
 mod readme;
 mod safes;
+mod sender;
+mod sending;
 mod spend_controls;
 mod watch_audit;
 mod world;

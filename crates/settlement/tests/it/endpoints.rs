@@ -8,6 +8,7 @@ use settlement::{
     AnySettler, Cause, ChainReader, Finding, GasPolicy, Mode, OnchainSettler, Settlement,
     SettlementConfig, SettlementError, Settler,
 };
+use test_support::eventually;
 use tokio::time::Instant;
 
 use crate::calls::transfer;
@@ -237,15 +238,9 @@ async fn old_transactions_are_forgotten() {
     settles(&chain, &settler, 2).await;
     let is_final = async || {
         let record = settler.sender().find(&key).await.unwrap();
-        record.is_some_and(|record| record.is_final)
+        record.filter(|record| record.is_final).map(drop)
     };
-    for _ in 0..500 {
-        if is_final().await {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    assert!(is_final().await);
+    eventually("the final record", is_final).await;
     settler.forget(1).await;
     assert!(settler.sender().find(&key).await.unwrap().is_some());
     settler.forget(u64::MAX).await;

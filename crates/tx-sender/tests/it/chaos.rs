@@ -6,9 +6,10 @@ use alloy_primitives::U256;
 use dev_chain::{BadAnswer, Fate, InjectedFault};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use test_support::Fuse;
 use tx_sender::Sender;
 
-use crate::kills::{Fuse, process};
+use crate::kills::process;
 use crate::support::{BASE_FEE, CAP, World, name, recipient, submit};
 
 /// The number of schedules of an ordinary run; `TX_SENDER_SCHEDULES` and `TX_SENDER_FIRST_SEED` ask

@@ -1,58 +1,14 @@
 //! A process that ends before or after any of its writes and sends, and the next process that finds
 //! its records.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use alloy_primitives::U256;
-use tokio::sync::Notify;
-use tx_sender::{
-    Fence, Lane, NodeFault, Record, RpcNode, Sender, Store, StoreFuture, Takeover, Transport,
-};
+use test_support::{Fuse, MortalNode};
+use tx_sender::{Fence, Lane, Record, RpcNode, Sender, Store, StoreFuture, Takeover};
 
-use crate::support::{InProcess, World, at_once, key, name, recipient, submit};
-
-/// Ends a process at its n-th effect: nothing that the process does later happens.
-#[derive(Default)]
-pub(crate) struct Fuse {
-    left: AtomicI64,
-    /// Whether the effect at which the process ends still happens.
-    after: bool,
-    dead: AtomicBool,
-    pub(crate) died: Notify,
-}
-
-impl Fuse {
-    pub(crate) fn new(effects: i64, after: bool) -> Arc<Self> {
-        Arc::new(Self {
-            left: AtomicI64::new(effects),
-            after,
-            ..Self::default()
-        })
-    }
-
-    /// An effect that leaves a trace.
-    async fn guard<T>(&self, effect: impl Future<Output = T>) -> T {
-        self.alive().await;
-        if self.left.fetch_sub(1, Ordering::SeqCst) > 0 {
-            return effect.await;
-        }
-        self.dead.store(true, Ordering::SeqCst);
-        if self.after {
-            effect.await;
-        }
-        self.died.notify_one();
-        std::future::pending().await
-    }
-
-    async fn alive(&self) {
-        if self.dead.load(Ordering::SeqCst) {
-            std::future::pending::<()>().await;
-        }
-    }
-}
+use crate::support::{World, at_once, key, name, recipient, submit};
 
 /// The records as one process sees them.
 pub(crate) struct Mortal {
@@ -128,31 +84,6 @@ impl Store for Mortal {
     }
 }
 
-/// The node as one process sees it: a transaction that is sent leaves a trace.
-#[derive(Clone)]
-pub(crate) struct MortalNode {
-    pub(crate) node: InProcess,
-    pub(crate) fuse: Arc<Fuse>,
-}
-
-impl Transport for MortalNode {
-    fn exchange(
-        &self,
-        method: &'static str,
-        body: Vec<u8>,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
-        Box::pin(async move {
-            let exchange = self.node.exchange(method, body);
-            if method == "eth_sendRawTransaction" {
-                self.fuse.guard(exchange).await
-            } else {
-                self.fuse.alive().await;
-                exchange.await
-            }
-        })
-    }
-}
-
 /// A process with this fuse.
 pub(crate) async fn process(world: &World, fuse: &Arc<Fuse>) -> Sender {
     let store = Mortal {
@@ -160,7 +91,7 @@ pub(crate) async fn process(world: &World, fuse: &Arc<Fuse>) -> Sender {
         fuse: Arc::clone(fuse),
     };
     let node = MortalNode {
-        node: world.node.clone(),
+        node: Arc::new(world.node.clone()),
         fuse: Arc::clone(fuse),
     };
     let node = Arc::new(RpcNode::new(Arc::new(node)));

@@ -1,4 +1,5 @@
-//! The sender against an EVM in this process, in simulated time.
+//! The sender against an EVM in this process, in simulated time: a `sleep` passes that time on
+//! purpose, and costs no real time.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

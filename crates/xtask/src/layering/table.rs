@@ -382,6 +382,13 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["data-sources", "http-edge"],
         must_not_reach: &[STORAGE, &["revm"]],
     },
+    // Only tests depend on it: no other row names it.
+    Member {
+        name: "test-support",
+        layer: 6,
+        may_use: &["gas-funding", "tx-sender"],
+        must_not_reach: &[&["revm", "x402-wire"]],
+    },
     Member {
         name: "xtask",
         layer: 7,

@@ -1,0 +1,9 @@
+//! What must not pass as a paid call, each refused by name and free of charge.
+
+mod credit;
+mod hanging_up;
+mod look_up;
+mod payments;
+mod private_answers;
+mod recognition;
+mod requests;

@@ -1,0 +1,26 @@
+//! The endpoints below `/delegation/`, on a server that listens, with a clock and a custody that
+//! the tests direct.
+
+mod cli;
+mod delegated;
+mod limits;
+mod market;
+mod redeemed;
+mod refusals;
+mod requests;
+mod sending;
+mod served;
+
+#[path = "../../../../crates/fence-server/tests/it/dying.rs"]
+mod dying;
+#[path = "../../../../crates/fence-server/tests/it/onchain.rs"]
+mod onchain;
+#[path = "../../../../crates/plan-builder/tests/it/swap/sample.rs"]
+#[allow(dead_code, reason = "the tests of the constructor use all of it")]
+mod sample;
+#[path = "../../../../crates/fence-server/tests/it/stage.rs"]
+#[allow(dead_code, reason = "the tests of the records use all of it")]
+mod stage;
+#[path = "../../../../crates/fence-server/tests/it/world.rs"]
+#[allow(dead_code, reason = "the tests of the operations use all of it")]
+mod world;

@@ -1,0 +1,229 @@
+//! What a plan is held against when it is submitted: prices, the chain's time, what the account
+//! holds. A refused try leaves no record.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use alloy_signer_local::PrivateKeySigner;
+use api_server::config::{Config, Usd};
+use dev_chain::BUYER;
+use serde_json::{Value, json};
+
+use crate::delegation::sample::{USDC, WETH};
+use crate::delegation::sending::{AMOUNT, Round, now, sign};
+use crate::delegation::stage::GRANT_ID;
+
+/// A source of prices: a dollar for USDC, and for WETH what a test says, or silence.
+#[derive(Clone)]
+struct Source {
+    url: String,
+    weth: Arc<Mutex<Option<f64>>>,
+}
+
+impl Source {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let weth: Arc<Mutex<Option<f64>>> = Arc::default();
+        let said = Arc::clone(&weth);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut head = Vec::new();
+                let mut byte = [0];
+                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) > 0 {
+                    head.push(byte[0]);
+                }
+                let asked = String::from_utf8_lossy(&head).to_lowercase();
+                let coin = |token: Address, price: f64| {
+                    let key = format!("base:{token:#x}");
+                    asked.contains(&format!("{token:#x}")).then(|| {
+                        json!({ key: { "price": price, "timestamp": now(), "confidence": 0.99, "symbol": "T", "decimals": 18 } })
+                    })
+                };
+                let coins = match *said.lock().unwrap() {
+                    Some(price) => coin(USDC, 1.0).or_else(|| coin(WETH, price)),
+                    None => None,
+                };
+                let body = json!({ "coins": coins.unwrap_or(json!({})) }).to_string();
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                    body.len()
+                );
+                drop(stream.write_all(answer.as_bytes()));
+            }
+        });
+        Self { url, weth }
+    }
+
+    fn say(&self, weth: Option<f64>) {
+        *self.weth.lock().unwrap() = weth;
+    }
+}
+
+/// What a dry run answers: `admitted`, the rule that refuses, or the code of an error.
+fn said(answer: &(u16, Value)) -> String {
+    let (status, body) = answer;
+    let text = |value: &Value| value.as_str().unwrap_or("nothing").to_owned();
+    match (*status, body["admitted"].as_bool()) {
+        (200, Some(true)) => "admitted".to_owned(),
+        (200, _) => text(&body["refused_by"]),
+        _ => text(&body["error"]["code"]),
+    }
+}
+
+/// A round with a grant.
+async fn granted(change: impl FnOnce(&mut Config)) -> (Round, PrivateKeySigner) {
+    granted_with(5 * AMOUNT, change).await
+}
+
+async fn granted_with(tokens: u64, change: impl FnOnce(&mut Config)) -> (Round, PrivateKeySigner) {
+    let round = Box::pin(Round::open_with(tokens, change)).await;
+    let owner = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
+    let delegate = PrivateKeySigner::random();
+    let grant = sign(round.grant(delegate.address()), &owner);
+    let (status, said) = round.post("/delegation/grants", grant.to_json()).await;
+    assert_eq!(status, 201, "{said}");
+    (round, delegate)
+}
+
+async fn tried(round: &Round, body: &Value) -> String {
+    let mut body = body.clone();
+    body["dry_run"] = true.into();
+    let answer = round.post("/delegation/submissions", body.to_string());
+    said(&answer.await)
+}
+
+async fn submitted(round: &Round, body: &Value) -> (u16, String) {
+    let answer = round
+        .post("/delegation/submissions", body.to_string())
+        .await;
+    (answer.0, said(&answer))
+}
+
+async fn log(round: &Round) -> String {
+    let path = format!("/delegation/grants/{}/{GRANT_ID}/log", round.wallet);
+    round.get(&path).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_is_held_against_the_prices_of_the_market() {
+    let source = Source::start();
+    let url = source.url.clone();
+    let (mut round, delegate) = granted(move |config| {
+        config.delegation.as_mut().unwrap().max_deviation_bps = 200;
+        let table = config.upstreams.0.get_mut("defillama").unwrap();
+        assert!(table.set_url("coins_url", url));
+        table.mode = None;
+    })
+    .await;
+    let (plan, _) = round.ordered(1, &delegate).await;
+    let least = plan["envelope"]["payload"]["quote"]["to_amount_min"].as_str();
+    let least: f64 = least.unwrap().parse().unwrap();
+    // At this price the plan promises exactly what its input is worth.
+    let amount = f64::from(u32::try_from(AMOUNT).unwrap());
+    let fair = amount / 1e6 / (least / 1e18);
+    let before = log(&round).await;
+
+    for (number, price, tells) in [
+        (2, None, "prices_unavailable"),
+        // A coin that is worth less: more of it is due.
+        (3, Some(fair * 0.9), "fence_price"),
+        (4, Some(fair), "admitted"),
+    ] {
+        source.say(price);
+        // A new process knows no earlier price.
+        round.restart(|_| {}).await;
+        let (plan, digest) = round.ordered(number, &delegate).await;
+        assert_eq!(tried(&round, &plan).await, tells, "{price:?}");
+        assert_eq!(log(&round).await, before, "{price:?}");
+        let path = format!("/delegation/submissions/{digest}");
+        let unknown = round.get(&path).await;
+        assert!(unknown.contains("submission_not_found"), "{unknown}");
+    }
+    source.say(Some(fair * 0.9));
+    round.restart(|_| {}).await;
+    let (plan, _) = round.ordered(5, &delegate).await;
+    let refused = submitted(&round, &plan).await;
+    assert_eq!(refused, (403, "fence_price".to_owned()));
+
+    // Its gas counts at the price of the chain's coin, and the plan goes its way.
+    source.say(Some(fair));
+    round.restart(|_| {}).await;
+    let (plan, digest) = round.ordered(6, &delegate).await;
+    assert_eq!(submitted(&round, &plan).await.0, 202);
+    assert_eq!(round.ended(&digest).await["state"], "done");
+}
+
+/// The machine's clock may be behind, by mistake or by attack: the worse of the two clocks counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_by_the_chains_time_is_over() {
+    let (round, delegate) = granted(|_| {}).await;
+    let (plan, _) = round.ordered(1, &delegate).await;
+    assert_eq!(tried(&round, &plan).await, "admitted");
+    for (seconds, refused_by) in [(55, "order_deadline_passed"), (2 * 86_400, "grant_expired")] {
+        round.base.advance_time(seconds);
+        for _ in 0..2 {
+            round.base.mine();
+        }
+        let mut tells = String::new();
+        for _ in 0..100 {
+            tells = tried(&round, &plan).await;
+            if tells == refused_by {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(tells, refused_by);
+        assert_eq!(submitted(&round, &plan).await, (403, refused_by.to_owned()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_is_held_against_the_least_amount_and_the_gas_budget() {
+    let (mut round, delegate) = granted(|config| {
+        let section = config.delegation.as_mut().unwrap();
+        section.min_order_usd = Usd::micro(AMOUNT + 1);
+    })
+    .await;
+    let (plan, _) = round.ordered(1, &delegate).await;
+    assert_eq!(tried(&round, &plan).await, "order_too_small");
+    assert_eq!(
+        submitted(&round, &plan).await,
+        (403, "order_too_small".to_owned())
+    );
+
+    // The budget covers one plan of the day.
+    let change = |config: &mut Config| {
+        let section = config.delegation.as_mut().unwrap();
+        section.min_order_usd = Usd::micro(0);
+        section.gas_budget_usd_per_account = section.gas_estimate_usd;
+    };
+    round.restart(change).await;
+    let (plan, digest) = round.ordered(2, &delegate).await;
+    assert_eq!(submitted(&round, &plan).await.0, 202);
+    assert_eq!(round.ended(&digest).await["state"], "done");
+    let (plan, _) = round.ordered(3, &delegate).await;
+    assert_eq!(tried(&round, &plan).await, "gas_budget_exhausted");
+    assert_eq!(
+        submitted(&round, &plan).await,
+        (403, "gas_budget_exhausted".to_owned())
+    );
+}
+
+/// Gas is not spent on what cannot end well.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_of_tokens_that_are_not_there_is_refused() {
+    let (round, delegate) = granted_with(AMOUNT - 1, |_| {}).await;
+    let (plan, _) = round.ordered(1, &delegate).await;
+    let before = (log(&round).await, round.base.transactions().len());
+    assert_eq!(tried(&round, &plan).await, "balance_too_low");
+    assert_eq!((log(&round).await, round.base.transactions().len()), before);
+    assert_eq!(
+        submitted(&round, &plan).await,
+        (403, "balance_too_low".to_owned())
+    );
+}

@@ -1,0 +1,8 @@
+//! Moves of mandates, over the real actions of a real wallet on an embedded chain.
+
+mod bounds;
+mod cancelled;
+mod ports;
+mod restarts;
+mod stage;
+mod watched;

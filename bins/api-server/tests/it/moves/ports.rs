@@ -1,0 +1,99 @@
+//! Yields, prices and other ports that a test directs.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::Address;
+use api_server::TokenPrices;
+use jiff::Timestamp;
+use readings::defi::market::Market;
+use readings::{Decimal, Figure};
+use wallet_actions::{
+    Attested, BridgeAsk, BridgePlan, Burn, PlanCause, PlanRefused, Plans, PortFuture, SwapAsk,
+    SwapPlan,
+};
+use watch_server::{Edition, EditionFuture, Yields};
+use yield_watch::Snapshot;
+
+use crate::moves::stage::FRESH;
+
+/// Yields that a test sets.
+pub(crate) struct TestYields(pub(crate) Mutex<Vec<Market>>);
+
+impl TestYields {
+    pub(crate) fn set(&self, pool: &str, apy: &str) {
+        let mut markets = self.0.lock().unwrap();
+        let market = markets.iter_mut().find(|market| market.pool == pool);
+        market.unwrap().apy_pct = apy.parse().unwrap();
+    }
+
+    pub(crate) fn edition(&self, taken_at: Timestamp) -> Edition {
+        Edition {
+            snapshot: Snapshot {
+                id: "s".to_owned(),
+                taken_at,
+                max_age_seconds: FRESH,
+            },
+            markets: Arc::new(self.0.lock().unwrap().clone()),
+        }
+    }
+}
+
+impl Yields for TestYields {
+    fn latest(&self) -> EditionFuture<'_> {
+        Box::pin(async { Some(self.edition(Timestamp::UNIX_EPOCH)) })
+    }
+}
+
+/// The same yields, gathered at the time of the world.
+pub(crate) struct Gathered(pub(crate) Arc<TestYields>, pub(crate) Arc<AtomicU64>);
+
+impl Yields for Gathered {
+    fn latest(&self) -> EditionFuture<'_> {
+        let now = i64::try_from(self.1.load(Ordering::SeqCst)).unwrap();
+        let taken_at = Timestamp::from_second(now).unwrap();
+        Box::pin(async move { Some(self.0.edition(taken_at)) })
+    }
+}
+
+/// One price of every token, that a test sets.
+pub(crate) struct TestPrices(pub(crate) Mutex<Option<Decimal>>);
+
+impl TestPrices {
+    pub(crate) fn set(&self, price: Option<&str>) {
+        let price = price.map(|price| price.parse::<Figure>().unwrap().0);
+        *self.0.lock().unwrap() = price;
+    }
+}
+
+impl TokenPrices for TestPrices {
+    fn usd(&self, _: u64, _: Address) -> PortFuture<'_, Option<Decimal>> {
+        Box::pin(std::future::ready(*self.0.lock().unwrap()))
+    }
+}
+
+/// No swaps and no bridges.
+pub(crate) struct Nothing;
+
+fn no_plan<T>() -> Result<T, PlanRefused> {
+    Err(PlanRefused {
+        cause: PlanCause::NoRoute,
+        check: "no_route".to_owned(),
+        message: "none".to_owned(),
+        retry_after: None,
+    })
+}
+
+impl Plans for Nothing {
+    fn swap(&self, _: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>> {
+        Box::pin(async { no_plan() })
+    }
+
+    fn bridge(&self, _: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>> {
+        Box::pin(async { no_plan() })
+    }
+
+    fn attestation(&self, _: Burn) -> PortFuture<'_, Result<Option<Attested>, PlanRefused>> {
+        Box::pin(async { no_plan() })
+    }
+}

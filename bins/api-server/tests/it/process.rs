@@ -1,0 +1,33 @@
+//! The server as operators run it: the real binary, configured, killed, filled up and shut down.
+
+#![cfg(unix)]
+
+mod actions;
+mod addresses;
+mod buyer;
+mod commands;
+mod config;
+mod crash;
+mod delegation;
+mod disk_full;
+mod facilitator;
+mod keystore;
+mod ledger;
+mod lifecycle;
+mod limits;
+mod mandates;
+mod observation;
+mod online;
+mod probing;
+mod server;
+mod tripwire;
+mod wallets;
+mod world;
+
+use std::time::Duration;
+
+use test_support::eventually;
+
+/// The longest that anything here is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(10);

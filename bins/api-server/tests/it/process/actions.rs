@@ -1,0 +1,230 @@
+//! SIGKILL at any moment of a sub-wallet's action. After the restart on the same files the server
+//! goes on by itself: the action is done once and as a whole, it is paid for once, and the same
+//! payment gets the one answer.
+//!
+//! `KILL_AT_EVERY_REQUEST` strikes at each request of an action, not only at those that matter.
+
+mod desk;
+
+use dev_chain::{BadAnswer, InjectedFault};
+
+use self::desk::{Act, Desk, invest, swap, withdraw};
+use crate::process::buyer::Payment;
+use crate::process::eventually;
+use crate::process::server::Server;
+use crate::process::tripwire::{At, Moment};
+
+const SEND: &str = "eth_sendRawTransaction";
+const RECEIPT: &str = "eth_getTransactionReceipt";
+const VERIFY: &str = "facilitator/verify";
+const SETTLE: &str = "facilitator/settle";
+const BOTH: [Moment; 2] = [Moment::Before, Moment::After];
+
+/// From now on the server dies at this request.
+fn strike_at(desk: &Desk, server: &Server, (name, moment): (&'static str, Moment)) {
+    let wire = &desk.world.wire;
+    wire.arm(At::Name(name), moment, server.killer());
+}
+
+/// Buys an action on a server that is to die; gives the next one, which has done everything, and
+/// whether the first one has died of it.
+async fn strike(desk: &Desk, server: Server, act: &Act, at: At, moment: Moment) -> (Server, bool) {
+    let act = &desk.funded(&server, act).await;
+    let before = desk.standing(act);
+    let payment = desk.pay(&server, act).await;
+    desk.world.wire.arm(at, moment, server.killer());
+    let answer = desk.send(&server, act, &payment).await;
+    let struck = !desk.world.wire.disarm();
+    assert_eq!(struck, answer.is_none(), "{at:?} {moment:?}: {answer:?}");
+    server.killer().kill();
+    desk.assert_paid_only_for_effect(act, &before);
+    let server = recover(desk, act, &payment).await;
+    let again = desk.answer(&server, act, &payment).await;
+    if let Some(answer) = answer {
+        assert_eq!(again.text, answer.text, "{at:?} {moment:?}");
+    }
+    desk.assert_done_once(act, &before, &again);
+    (server, struck)
+}
+
+/// Starts the next server. What an earlier one has begun goes on, and is charged, without anybody
+/// asking for it; what was not begun is not charged.
+async fn recover(desk: &Desk, act: &Act, payment: &Payment) -> Server {
+    let known = desk.intent(payment).await;
+    let server = desk.start().await;
+    let Some(known) = known else {
+        assert!(!desk.world.is_settled(payment));
+        return server;
+    };
+    let shown = desk.ended(&server, known.id.as_str()).await;
+    assert_eq!(shown["status"], "completed", "{shown}\n{}", server.log());
+    eventually("the charge", async || {
+        desk.world.is_settled(payment).then_some(())
+    })
+    .await;
+    let again = desk.answer(&server, act, payment).await;
+    assert_eq!(again.body()["data"]["intent_id"], known.id.as_str());
+    assert_eq!(again.body()["data"]["steps"], shown["steps"]);
+    server
+}
+
+/// Strikes before and after each of the requests that `at` counts, until an action has no further
+/// ones; how many it has.
+async fn strike_each(
+    desk: &Desk,
+    mut server: Server,
+    act: &Act,
+    at: impl Fn(u64) -> At,
+) -> (Server, u64) {
+    let mut number = 1;
+    loop {
+        for moment in BOTH {
+            let struck;
+            (server, struck) = strike(desk, server, act, at(number), moment).await;
+            if !struck {
+                return (server, number - 1);
+            }
+        }
+        number += 1;
+    }
+}
+
+/// Strikes at each transaction that is sent, and wherever else something has just become durable or
+/// is about to.
+async fn strike_where_it_matters(
+    desk: Desk,
+    mut server: Server,
+    act: Act,
+    least: u64,
+    others: &[(&'static str, Moment)],
+) {
+    let sends;
+    (server, sends) = strike_each(&desk, server, &act, |number| At::Nth(SEND, number)).await;
+    assert!(sends >= least, "{sends} transactions were struck");
+    for &(name, moment) in others {
+        let struck;
+        (server, struck) = strike(&desk, server, &act, At::Name(name), moment).await;
+        assert!(struck, "no crash at {name}");
+    }
+    if std::env::var_os("KILL_AT_EVERY_REQUEST").is_some() {
+        (server, _) = strike_each(&desk, server, &act, At::Number).await;
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wherever_a_deposit_is_cut_off_it_is_done_once() {
+    let (desk, server) = Desk::open().await;
+    desk.earn_gas(&server).await;
+    let others = [
+        // Before the intent is written, and after.
+        ("eth_simulateV1", Moment::Before),
+        ("eth_estimateGas", Moment::Before),
+        (RECEIPT, Moment::After),
+        (VERIFY, Moment::After),
+        // Between the last block and the settlement, and between that and the answer.
+        (SETTLE, Moment::Before),
+        (SETTLE, Moment::After),
+    ];
+    // Coins for gas, the principal, the approval, the deposit.
+    strike_where_it_matters(desk, server, invest(), 4, &others).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wherever_a_swap_is_cut_off_it_is_done_once() {
+    let (desk, server) = Desk::open().await;
+    desk.endow();
+    let others = BOTH.map(|moment| (SETTLE, moment));
+    // The reset, the approval, the swap.
+    strike_where_it_matters(desk, server, swap(), 3, &others).await;
+}
+
+/// The one that recovers dies as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
+    let (desk, mut server) = Desk::open().await;
+    desk.endow();
+    let act = withdraw();
+    for (first, second) in [
+        ((SEND, Moment::Before), (SEND, Moment::After)),
+        ((SEND, Moment::After), (RECEIPT, Moment::Before)),
+        ((SEND, Moment::After), (SETTLE, Moment::Before)),
+        ((SEND, Moment::After), (VERIFY, Moment::After)),
+        ((SETTLE, Moment::Before), (SETTLE, Moment::After)),
+    ] {
+        let before = desk.standing(&act);
+        let payment = desk.pay(&server, &act).await;
+        strike_at(&desk, &server, first);
+        let answer = desk.send(&server, &act, &payment).await;
+        assert!(answer.is_none(), "{first:?}: {answer:?}");
+        let recovering = desk.spawn();
+        strike_at(&desk, &recovering, second);
+        recovering.ended().await;
+        assert!(!desk.world.wire.disarm(), "no crash at {second:?}");
+        server = recover(&desk, &act, &payment).await;
+        let again = desk.answer(&server, &act, &payment).await;
+        desk.assert_done_once(&act, &before, &again);
+    }
+    server.stop().await;
+}
+
+/// An action that came to nothing was answered as such: no restart takes it up again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_came_to_nothing_is_not_taken_up_again() {
+    let (desk, server) = Desk::open().await;
+    server.stop().await;
+    desk.give_usdg();
+    let act = withdraw();
+    let before = desk.standing(&act);
+    let server = desk.start_without_gas().await;
+    let refused = desk.pay(&server, &act).await;
+    let answer = desk.send(&server, &act, &refused).await.unwrap();
+    assert_eq!(answer.status, 409, "{}", answer.text);
+    assert_eq!(answer.error("reason"), "coin_price_unavailable");
+    answer.assert_uncharged();
+
+    // Another one, made later, is done, cut off before its charge, and taken up.
+    desk.give_coins();
+    let other = desk.pay(&server, &act).await;
+    strike_at(&desk, &server, (SETTLE, Moment::Before));
+    assert!(desk.send(&server, &act, &other).await.is_none());
+    let server = recover(&desk, &act, &other).await;
+    let again = desk.answer(&server, &act, &other).await;
+    desk.assert_done_once(&act, &before, &again);
+    assert!(!desk.world.is_settled(&refused), "{}", server.log());
+    let id = answer.error("intent_id");
+    assert!(
+        !server.log().contains(id.as_str().unwrap()),
+        "{}",
+        server.log()
+    );
+
+    // Its owner may want it again, with the same payment.
+    let before = desk.standing(&act);
+    let again = desk.answer(&server, &act, &refused).await;
+    desk.assert_done_once(&act, &before, &again);
+    server.stop().await;
+}
+
+/// What stands is charged even when the first try cannot settle it and its caller never comes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_charge_that_fails_at_first_is_tried_again() {
+    let (desk, server) = Desk::open().await;
+    let act = withdraw();
+    desk.endow();
+    let before = desk.standing(&act);
+    let payment = desk.pay(&server, &act).await;
+    strike_at(&desk, &server, (RECEIPT, Moment::After));
+    assert!(desk.send(&server, &act, &payment).await.is_none());
+    let reverted = BadAnswer::Error {
+        code: 3,
+        message: "execution reverted".to_owned(),
+    };
+    // The facilitator asks the chain whether the payment would settle.
+    let chain = &desk.world.chain;
+    chain.inject(InjectedFault::new("eth_estimateGas", reverted));
+    let server = recover(&desk, &act, &payment).await;
+    let again = desk.answer(&server, &act, &payment).await;
+    desk.assert_done_once(&act, &before, &again);
+    server.stop().await;
+}

@@ -1,0 +1,354 @@
+//! An owner with a sub-wallet, and the money of both, in a world whose servers are killed.
+
+use alloy_dyn_abi::TypedData;
+use alloy_primitives::{Address, FixedBytes, U256, fixed_bytes, hex};
+use alloy_signer::SignerSync as _;
+use alloy_signer_local::PrivateKeySigner;
+use alloy_sol_types::sol;
+use dev_chain::{BUYER, DEV_ACCOUNTS, xlayer};
+use serde_json::{Value, json};
+use wallet_actions::{Intent, SqliteStore, Store as _};
+use x402_wire::{AuthorizationKey, Network};
+
+use crate::process::buyer::{Answer, Payment};
+use crate::process::eventually;
+use crate::process::server::Server;
+use crate::process::world::World;
+
+sol! {
+    function transfer(address to, uint256 amount) external returns (bool);
+}
+
+const TARGETS: &str = include_str!("../../../../../../docs/wallet-targets.example.toml");
+
+/// The price of an action, in atoms.
+const PRICE: u64 = 50_000;
+
+/// What the sub-wallet has of USDG when everything begins.
+const FUNDS: u64 = 500_000_000;
+
+pub(crate) struct Desk {
+    pub(crate) world: World,
+    pub(crate) wallet: Address,
+    further: String,
+}
+
+/// An action to buy, and what it does on the chain.
+#[derive(Debug, Clone)]
+pub(crate) struct Act {
+    pub(crate) route: &'static str,
+    pub(crate) body: Value,
+    /// What the decisive transaction calls.
+    pub(crate) calls: (Address, FixedBytes<4>),
+    /// The USDG that it takes.
+    pub(crate) takes: u64,
+    /// Whether the owner brings them, and not the wallet.
+    pub(crate) is_brought: bool,
+}
+
+/// A deposit of 0.7 USDG of the owner into the market.
+pub(crate) fn invest() -> Act {
+    Act {
+        route: "/auto-defi-invest",
+        body: json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": "0.7" }),
+        calls: (xlayer::AAVE_POOL, fixed_bytes!("617ba037")),
+        takes: 700_000,
+        is_brought: true,
+    }
+}
+
+/// A swap of 0.3 USDG for USD₮0.
+pub(crate) fn swap() -> Act {
+    let (from, to) = (xlayer::USDG.to_string(), xlayer::USDT0.to_string());
+    Act {
+        route: "/auto-swap",
+        body: json!({
+            "chain_id": "196", "from_token": from, "to_token": to, "amount": "0.3", "slippage": "1",
+        }),
+        calls: (xlayer::DEX_ROUTER, fixed_bytes!("f2c42696")),
+        takes: 300_000,
+        is_brought: false,
+    }
+}
+
+/// A withdrawal of 2 USDG to the owner.
+pub(crate) fn withdraw() -> Act {
+    let token = xlayer::USDG.to_string();
+    Act {
+        route: "/auto-withdraw",
+        body: json!({ "chain_id": "196", "token": token, "amount": "2" }),
+        calls: (xlayer::USDG, fixed_bytes!("a9059cbb")),
+        takes: 2_000_000,
+        is_brought: false,
+    }
+}
+
+/// The money and the transactions of the sub-wallet and its owner.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing {
+    wallet_usdg: u64,
+    wallet_usdt0: u64,
+    /// What it has in the market, with interest.
+    supplied: u64,
+    owner_usdg: u64,
+    /// What the service has received, in all assets.
+    received: U256,
+    /// How often the action was done.
+    done: usize,
+    /// Transactions of the sub-wallet.
+    sent: usize,
+}
+
+impl Desk {
+    /// Opens a world, and has the sub-wallet made.
+    pub(crate) async fn open() -> (Self, Server) {
+        let world = World::of_wallets().await;
+        let file = |name: &str, text: &str| {
+            let path = world.folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let further = format!(
+            r#"
+custody.provider = "local"
+custody.directory = "{wallets}"
+custody.secret_file = "{secret}"
+wallets.chains = [196]
+wallets.reviewed = "{targets}"
+wallets.gas_account_key_file = "{gas}"
+chains.196.rpc_urls = ["{rpc}"]
+chains.196.confirmations = 0
+chains.196.block_time_ms = 50
+"#,
+            wallets = world.folder.path().join("wallets").display(),
+            secret = file("secret", "the operator's secret"),
+            targets = file("targets.toml", TARGETS),
+            gas = file("wallet-gas.key", &DEV_ACCOUNTS[4].key.to_string()),
+            rpc = world.rpc_url(),
+        );
+        let mut desk = Self {
+            world,
+            wallet: Address::ZERO,
+            further,
+        };
+        let server = desk.start().await;
+        let wallet = desk.buy_sub_wallet(&server).await["sub_wallet"].clone();
+        desk.wallet = wallet.as_str().unwrap().parse().unwrap();
+        (desk, server)
+    }
+
+    async fn buy_sub_wallet(&self, server: &Server) -> Value {
+        let payment = self.world.buyer.sign(server, "/sub-wallet", 0).await;
+        let answer = self.world.buyer.present(server, &payment).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.body()["data"].clone()
+    }
+
+    /// Pays as much as the gas account will give: an owner is topped up with no more than it has
+    /// paid, and coins without a price count as much.
+    pub(crate) async fn earn_gas(&self, server: &Server) {
+        for _ in 0..15 {
+            self.buy_sub_wallet(server).await;
+        }
+    }
+
+    fn config(&self) -> std::path::PathBuf {
+        self.world.config(&self.further)
+    }
+
+    pub(crate) async fn start(&self) -> Server {
+        Server::start(&self.config(), &[]).await
+    }
+
+    /// Starts a server whose gas account gives nothing.
+    pub(crate) async fn start_without_gas(&self) -> Server {
+        let budget = [("SVC__WALLETS__GAS_TOPUP_BUDGET_USD", "0")];
+        Server::start(&self.config(), &budget).await
+    }
+
+    /// Starts a server that may not live to listen.
+    pub(crate) fn spawn(&self) -> Server {
+        Server::spawn(&self.config(), &[])
+    }
+
+    /// Gives the sub-wallet USDG, and coins for gas.
+    pub(crate) fn endow(&self) {
+        self.give_usdg();
+        self.give_coins();
+    }
+
+    pub(crate) fn give_usdg(&self) {
+        let (to, amount) = (self.wallet, U256::from(FUNDS));
+        let give = transferCall { to, amount };
+        let chain = &self.world.chain;
+        chain.call_as(BUYER.address, xlayer::USDG, &give).unwrap();
+        chain.mine();
+    }
+
+    pub(crate) fn give_coins(&self) {
+        let send = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction",
+            "params": [{ "from": DEV_ACCOUNTS[6].address, "to": self.wallet, "value": "0xde0b6b3a7640000" }],
+        });
+        let chain = &self.world.chain;
+        drop(chain.answer(send.to_string().as_bytes()));
+        assert!(!chain.native_balance(self.wallet).is_zero());
+    }
+
+    /// The action with the authorization that brings what it takes, where the owner does.
+    pub(crate) async fn funded(&self, server: &Server, act: &Act) -> Act {
+        if !act.is_brought {
+            return act.clone();
+        }
+        let payment = self.pay(server, act).await;
+        let refused = self.send(server, act, &payment).await.unwrap();
+        assert_eq!(refused.status, 409, "{}", refused.text);
+        let asked = refused.error("principal_auth");
+        let typed: TypedData = serde_json::from_value(asked.clone()).unwrap();
+        let key = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
+        let signature = key.sign_hash_sync(&typed.eip712_signing_hash().unwrap());
+        let mut act = act.clone();
+        act.body["principal_auth"] = json!({
+            "signature": hex::encode_prefixed(signature.unwrap().as_bytes()),
+            "authorization": asked["message"],
+        });
+        act
+    }
+
+    pub(crate) async fn pay(&self, server: &Server, act: &Act) -> Payment {
+        let url = server.url(act.route);
+        let unpaid = self.world.buyer.try_post(&url, &act.body, None).await;
+        let payment = self.world.buyer.sign_offer(&unpaid.unwrap(), act.route, 0);
+        payment.identified()
+    }
+
+    /// `None` when the server ends before it has answered.
+    pub(crate) async fn send(
+        &self,
+        server: &Server,
+        act: &Act,
+        payment: &Payment,
+    ) -> Option<Answer> {
+        let (buyer, url) = (&self.world.buyer, server.url(act.route));
+        buyer.try_post(&url, &act.body, Some(&payment.header)).await
+    }
+
+    /// Sends the same payment again until it has its answer. Meanwhile nothing is said but that it
+    /// is worked on or not decided.
+    pub(crate) async fn answer(&self, server: &Server, act: &Act, payment: &Payment) -> Answer {
+        eventually("the answer", async || {
+            let answer = self.send(server, act, payment).await.unwrap();
+            let code = answer.body()["error"]["code"].clone();
+            match (answer.status, code.as_str()) {
+                (200, _) => Some(answer),
+                (409, Some("payment_in_flight")) | (503, Some("settlement_pending")) => None,
+                _ => panic!("{} {}\n{}", answer.status, answer.text, server.log()),
+            }
+        })
+        .await
+    }
+
+    /// The intent of a payment, from the file.
+    pub(crate) async fn intent(&self, payment: &Payment) -> Option<Intent> {
+        let path = self.world.ledger().with_extension("wallets.db");
+        let key = AuthorizationKey {
+            network: Network::evm(196),
+            asset: payment.asset,
+            payer: BUYER.address,
+            nonce: payment.nonce,
+        };
+        let store = SqliteStore::open(path).unwrap();
+        store.of_payment(key.digest()).await.unwrap()
+    }
+
+    /// The intent at its end, as everybody sees it who has its id.
+    pub(crate) async fn ended(&self, server: &Server, id: &str) -> Value {
+        let target = format!("/intents/{id}");
+        eventually("the end of an intent", async || {
+            let shown = self.world.buyer.get(server, &target).await;
+            assert_eq!(shown.status, 200, "{}", shown.text);
+            let shown = shown.body();
+            (shown["status"] != "in_progress").then_some(shown)
+        })
+        .await
+    }
+
+    pub(crate) fn standing(&self, act: &Act) -> Standing {
+        let chain = &self.world.chain;
+        let of = |token, account| -> u64 { chain.balance_of(token, account).unwrap().to() };
+        let transactions = chain.transactions();
+        let mut own: Vec<_> = transactions.iter().collect();
+        own.retain(|found| found.from == self.wallet);
+        let (to, selector) = act.calls;
+        let decisive = own.iter().filter(|found| {
+            found.success && found.to == Some(to) && found.input.starts_with(selector.as_slice())
+        });
+        Standing {
+            wallet_usdg: of(xlayer::USDG, self.wallet),
+            wallet_usdt0: of(xlayer::USDT0, self.wallet),
+            supplied: of(xlayer::A_USDG, self.wallet),
+            owner_usdg: of(xlayer::USDG, BUYER.address),
+            received: self.world.received(),
+            done: decisive.count(),
+            sent: own.len(),
+        }
+    }
+
+    /// That the action was done once and as a whole since then, and paid for once; nothing of the
+    /// principal is missing, and no allowance is left.
+    pub(crate) fn assert_done_once(&self, act: &Act, before: &Standing, answer: &Answer) {
+        let after = self.standing(act);
+        let context = format!("{act:?}\n{before:?}\n{after:?}\n{}", answer.text);
+        assert_eq!(after.done, before.done + 1, "{context}");
+        assert_eq!(
+            after.received,
+            before.received + U256::from(PRICE),
+            "{context}"
+        );
+        let (brought, spent) = match act.is_brought {
+            true => (act.takes, 0),
+            false => (0, act.takes),
+        };
+        assert_eq!(after.wallet_usdg, before.wallet_usdg - spent, "{context}");
+        let result = &answer.body()["data"]["result"];
+        let (mut supplied, mut bought, mut withdrawn) = (0, 0, 0);
+        match act.route {
+            "/auto-defi-invest" => supplied = act.takes,
+            "/auto-swap" => {
+                bought = result["amount_out_atoms"]
+                    .as_str()
+                    .unwrap()
+                    .parse()
+                    .unwrap()
+            }
+            _ => withdrawn = act.takes,
+        }
+        assert_eq!(
+            after.wallet_usdt0,
+            before.wallet_usdt0 + bought,
+            "{context}"
+        );
+        let owned = before.owner_usdg + withdrawn - brought;
+        assert_eq!(after.owner_usdg, owned, "{context}");
+        // Interest accrues, and the market rounds by one.
+        let supplied = before.supplied + supplied;
+        let range = supplied.saturating_sub(1)..supplied + 10_000;
+        assert!(range.contains(&after.supplied), "{context}");
+        for spender in [xlayer::AAVE_POOL, xlayer::DEX_APPROVE_PROXY] {
+            let left = self
+                .world
+                .chain
+                .allowance(xlayer::USDG, self.wallet, spender);
+            assert_eq!(left.unwrap(), U256::ZERO, "{context}");
+        }
+    }
+
+    /// That nothing was paid for that the sub-wallet did nothing for.
+    pub(crate) fn assert_paid_only_for_effect(&self, act: &Act, before: &Standing) {
+        let now = self.standing(act);
+        assert!(
+            now.received == before.received || now.sent > before.sent,
+            "charged without effect: {before:?} {now:?}"
+        );
+    }
+}

@@ -1,0 +1,452 @@
+//! What is said about a configuration that cannot be used: every key by its name, and no secret.
+
+use std::path::Path;
+use std::process::Output;
+
+use dev_chain::GAS_PAYER;
+
+use crate::process::server::{Environment, run, text};
+
+/// Stands for a secret: whatever happens, it must not be printed.
+const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
+
+pub(crate) const PAYEE: &str = "payment.pay_to = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'\n";
+const USABLE: &str = "payment.pay_to = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'\n\
+                      settlement.facilitator_url = 'http://127.0.0.1:9'\n";
+
+/// Runs a command on a configuration file; no output may hold the marker or the gas payer's key.
+pub(crate) fn run_on(command: &str, path: &Path, environment: Environment<'_>) -> Output {
+    let output = run(&[command, "--config", path.to_str().unwrap()], environment);
+    let all = text(&output.stdout) + &text(&output.stderr);
+    for secret in [MARKER, &format!("{:x}", GAS_PAYER.key)] {
+        assert!(!all.contains(secret), "{command} prints a secret: {all}");
+    }
+    output
+}
+
+/// That neither `serve` nor `check-config` takes a configuration, and that both say why.
+pub(crate) fn assert_refused(file: &str, environment: Environment<'_>, says: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.toml");
+    std::fs::write(&path, file).unwrap();
+    for command in ["serve", "check-config"] {
+        let output = run_on(command, &path, environment);
+        let stderr = text(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{command} {file} {environment:?}: {stderr}"
+        );
+        assert_eq!(text(&output.stdout), "");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        for said in says {
+            assert!(
+                stderr.contains(said),
+                "{command}: expected {said:?} in {stderr}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_with_its_reason() {
+    assert_refused(
+        "",
+        &[],
+        &[
+            "payment.pay_to: is missing",
+            "settlement.facilitator_url: is missing: settlement.mode",
+        ],
+    );
+    assert_refused(PAYEE, &[], &["settlement.facilitator_url: is missing"]);
+    assert_refused(
+        &format!("{PAYEE}settlement.mode = 'okx'"),
+        &[],
+        &[
+            "settlement.okx_api_key: is missing",
+            "SVC__SETTLEMENT__OKX_SECRET_KEY or settlement.okx_secret_key_file",
+            "settlement.okx_passphrase: is missing",
+        ],
+    );
+    assert_refused(
+        &format!("{PAYEE}settlement.mode = 'onchain'"),
+        &[],
+        &[
+            "settlement.rpc_url: is missing",
+            "settlement.private_key: is missing",
+        ],
+    );
+}
+
+#[test]
+fn a_key_that_cannot_be_used_is_named() {
+    for (line, says) in [
+        ("payment.pay_too = '0x'", "payment.pay_too: unknown field"),
+        ("paiment.pay_to = '0x'", "paiment: unknown field"),
+        (
+            "upstreams.okex.enabled = false",
+            "upstreams.okex: unknown upstream",
+        ),
+        (
+            "upstreams.okx.base = 'http://x'",
+            "upstreams.okx.base: unknown field",
+        ),
+        (
+            "upstreams.okx.enabled = 'perhaps'",
+            "upstreams.okx.enabled: ",
+        ),
+        (
+            "upstreams.okx.base_url = 'web3.okx.com'",
+            "upstreams.okx.base_url: expected an http",
+        ),
+        ("server.listen = 'nowhere'", "server.listen: "),
+        (
+            "server.max_connections = 'many'",
+            "server.max_connections: ",
+        ),
+        ("server.max_connections = -1", "server.max_connections: "),
+        (
+            "server.max_body_bytes = 0",
+            "server.max_body_bytes: expected at least 1",
+        ),
+        (
+            "server.max_header_bytes = 100",
+            "server.max_header_bytes: expected at least 4096",
+        ),
+        (
+            "server.public_url = 'ftp://x'",
+            "server.public_url: expected an http",
+        ),
+        (
+            "payment.max_timeout_seconds = 10",
+            "payment.max_timeout_seconds: expected at least",
+        ),
+        (
+            "payment.assets = []",
+            "payment.assets: expected three assets, observed 0",
+        ),
+        (
+            "settlement.mode = 'magic'",
+            "settlement.mode: unknown variant",
+        ),
+        (
+            "settlement.rpc_url = 'ws://127.0.0.1'",
+            "settlement.rpc_url: expected an http",
+        ),
+        (
+            "settlement.rpc_url = 'http://'",
+            "settlement.rpc_url: expected an http",
+        ),
+        (
+            "settlement.timeout_ms = 0",
+            "settlement.timeout_ms: expected at least 1",
+        ),
+        (
+            "settlement.timeout_ms = 40001",
+            "settlement.timeout_ms: expected at most 40 s: payment.settle_budget_seconds",
+        ),
+        (
+            "settlement.timeout_ms = 100001\npayment.settle_budget_seconds = 110",
+            "settlement.timeout_ms: expected at most 100 s",
+        ),
+        (
+            "settlement.gas_cap = 20000",
+            "settlement.gas_cap: expected 60000 to 2000000 gas",
+        ),
+        (
+            "settlement.contract_wallets = 'perhaps'",
+            "settlement.contract_wallets: ",
+        ),
+        (
+            "settlement.max_fee_gwei = 0",
+            "settlement.max_fee_gwei: expected 1 to 100000 gwei",
+        ),
+        (
+            "chains.196.confirmations = 65",
+            "chains.196.confirmations: expected at most 64",
+        ),
+        (
+            "chains.196.block_time_ms = 0",
+            "chains.196.block_time_ms: expected 10 to 60000 ms",
+        ),
+        (
+            "settlement.confirmations = 65",
+            "settlement.confirmations: expected at most 64",
+        ),
+        (
+            "settlement.reconcile_seconds = 0",
+            "settlement.reconcile_seconds: expected",
+        ),
+        (
+            "settlement.private_key_file = '/nowhere/key'",
+            "settlement.private_key_file: cannot read",
+        ),
+        (
+            "storage.url = 'mysql://x'",
+            "storage.url: expected sqlite://",
+        ),
+        (
+            "storage.answer_retention_seconds = 1",
+            "storage.answer_retention_seconds: expected",
+        ),
+        (
+            "storage.private_answer_seconds = 86401",
+            "storage.private_answer_seconds: expected at most answer_retention_seconds",
+        ),
+        (
+            "storage.payment_retention_days = 0",
+            "storage.payment_retention_days: expected at least 1",
+        ),
+        (
+            "credit.model_call_micro_usd = 1000001",
+            "credit.pool_micro_usd: expected at least 1000001",
+        ),
+        (
+            "credit.pool_refill_micro_usd_per_second = 0",
+            "credit.pool_refill_micro_usd_per_second: expected at least 1",
+        ),
+        ("credit.pool = 1", "credit.pool: unknown field"),
+        ("storage.max_bytes = 'much'", "storage.max_bytes: "),
+        (
+            "storage.artifact_max_bytes = 1000",
+            "storage.artifact_max_bytes: expected",
+        ),
+        (
+            "chains.abc.rpc_urls = []",
+            "chains.abc: expected a chain id",
+        ),
+        (
+            "chains.1.rpc_urls = ['x']",
+            "chains.1.rpc_urls[0]: expected an http",
+        ),
+        ("log.format = 'xml'", "log.format: unknown variant"),
+        ("log.filter = 'info=loud'", "log.filter: "),
+        ("plans = 1", "plans: "),
+    ] {
+        assert_refused(&format!("{USABLE}{line}\n"), &[], &[says]);
+    }
+    let zero = PAYEE.replace("5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", &"0".repeat(40));
+    for (payee, says) in [
+        (zero.as_str(), "payment.pay_to: the zero address"),
+        (
+            "payment.pay_to = '0x12'",
+            "payment.pay_to: expected 0x and 40 hexadecimal digits",
+        ),
+        ("payment.pay_to = 5", "payment.pay_to: "),
+    ] {
+        let rest = "\nsettlement.facilitator_url = 'http://127.0.0.1:9'";
+        assert_refused(&format!("{payee}{rest}"), &[], &[says]);
+    }
+    let url = "settlement.facilitator_url = 'ftp://x'";
+    assert_refused(
+        &format!("{PAYEE}{url}"),
+        &[],
+        &["settlement.facilitator_url: expected"],
+    );
+}
+
+#[test]
+fn every_unusable_value_is_named_at_once() {
+    assert_refused(
+        "server.max_body_bytes = 0\nsettlement.timeout_ms = 0\nstorage.url = 'x'\n",
+        &[],
+        &[
+            "server.max_body_bytes",
+            "settlement.timeout_ms",
+            "storage.url",
+            "payment.pay_to",
+        ],
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_or_is_not_toml_is_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, says) in [
+        (
+            folder.path().join("none.toml"),
+            "none.toml: entity not found",
+        ),
+        (folder.path().to_owned(), "is a directory"),
+    ] {
+        for command in ["serve", "check-config"] {
+            let output = run_on(command, &path, &[]);
+            assert_eq!(output.status.code(), Some(2));
+            let stderr = text(&output.stderr);
+            assert!(stderr.contains("cannot read the configuration"), "{stderr}");
+            assert!(stderr.contains(says), "{stderr}");
+        }
+    }
+    assert_refused("[server\nlisten = 1", &[], &["is not TOML: line 1"]);
+    assert_refused("\n\nserver.listen = = 1", &[], &["is not TOML: line 3"]);
+}
+
+#[test]
+fn secrets_do_not_belong_in_the_file_and_are_not_repeated() {
+    for key in [
+        "settlement.private_key",
+        "settlement.keystore_password",
+        "settlement.okx_api_key",
+        "settlement.okx_secret_key",
+        "settlement.okx_passphrase",
+        "upstreams.okx.api_key",
+        "upstreams.okx.secret_key",
+        "upstreams.lifi.passphrase",
+    ] {
+        let variable = format!("SVC__{}", key.to_uppercase().replace('.', "__"));
+        let says = [
+            format!("{key}: a secret does not belong in this file"),
+            format!("set {variable}, or "),
+        ];
+        let says: Vec<&str> = says.iter().map(String::as_str).collect();
+        assert_refused(&format!("{USABLE}{key} = '{MARKER}'"), &[], &says);
+    }
+    // Mistakes around a secret.
+    for line in [
+        format!("settlement.private_key = 0x{MARKER}zz"),
+        format!("settlement.private_key = \"{MARKER}"),
+        format!("settlement.private_key {MARKER}"),
+        format!("settlement = '{MARKER}'"),
+        format!("upstreams.okx = '{MARKER}'"),
+        format!("upstreams = [{{ api_key = '{MARKER}' }}]"),
+        format!("storage.url = 'postgres://user:{MARKER}@host/db'"),
+    ] {
+        assert_refused(&format!("{PAYEE}{line}"), &[], &[]);
+    }
+}
+
+#[test]
+fn the_environment_wins_over_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.toml");
+    std::fs::write(&path, format!("{USABLE}server.listen = 'nowhere'")).unwrap();
+    let payee = "0x000000000000000000000000000000000000bEEF";
+    let secrets = folder.path().join("secret");
+    std::fs::write(&secrets, format!("{:x}\n", GAS_PAYER.key)).unwrap();
+    let output = run_on(
+        "check-config",
+        &path,
+        &[
+            ("SVC__SERVER__LISTEN", "127.0.0.1:0"),
+            ("SVC__SERVER__MAX_CONNECTIONS", "12"),
+            (
+                "SVC__SERVER__ALLOWED_ORIGINS",
+                "https://a.test, https://b.test",
+            ),
+            ("SVC__UPSTREAMS__OKX__ENABLED", "false"),
+            ("SVC__UPSTREAMS__OKX__API_KEY", MARKER),
+            ("SVC__UPSTREAMS__OKX__SECRET_KEY", MARKER),
+            ("SVC__UPSTREAMS__OKX__PASSPHRASE", MARKER),
+            (
+                "SVC__CHAINS__8453__RPC_URLS",
+                "https://rpc.test/key,https://rpc.test",
+            ),
+            ("SVC__PAYMENT__PAY_TO", payee),
+            ("SVC__SETTLEMENT__MODE", "onchain"),
+            (
+                "SVC__SETTLEMENT__RPC_URL",
+                &format!("http://127.0.0.1:9/?key={MARKER}"),
+            ),
+            (
+                "SVC__SETTLEMENT__PRIVATE_KEY_FILE",
+                secrets.to_str().unwrap(),
+            ),
+            ("SERVER__LISTEN", "not ours"),
+        ],
+    );
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert_eq!(stderr, "");
+    assert!(stdout.contains("listening on 127.0.0.1:0"), "{stdout}");
+    assert!(
+        stdout.contains(&format!("paid to {payee}, settled by onchain")),
+        "{stdout}"
+    );
+    // The scheme that no payment can use, and the routes that lack a key or a custodian.
+    for line in [
+        "every challenge offers aggr_deferred, but mode onchain can never settle it",
+        "POST /swap is not served here: no_upstream_configured (needs upstreams.okx.enabled)",
+        "POST /auto-swap is not served here: no_custody_connected",
+    ] {
+        assert!(stdout.contains(line), "{line}: {stdout}");
+    }
+}
+
+#[test]
+fn a_variable_that_cannot_be_used_is_named() {
+    for (name, value, says) in [
+        (
+            "SVC__PAYMENT",
+            MARKER,
+            "SVC__PAYMENT: expected SVC__SECTION__KEY",
+        ),
+        ("SVC__", MARKER, "SVC__: expected SVC__SECTION__KEY"),
+        (
+            "SVC__PAYMENT__",
+            MARKER,
+            "SVC__PAYMENT__: expected SVC__SECTION__KEY",
+        ),
+        (
+            "SVC__PAYMENT__PAY_TO__X",
+            MARKER,
+            "SVC__PAYMENT__PAY_TO__X: expected SVC__SECTION__KEY",
+        ),
+        (
+            "SVC__PAYMENT__PAYTO",
+            MARKER,
+            "payment.payto: unknown field",
+        ),
+        ("SVC__PRIVATE_KEY", MARKER, "private_key: unknown field"),
+        (
+            "SVC__SETTLEMENT__PRIVAT_KEY",
+            MARKER,
+            "settlement.privat_key: unknown field",
+        ),
+        ("SVC__STORAGE", MARKER, "storage: expected a section"),
+        (
+            "SVC__UPSTREAMS__OKX",
+            MARKER,
+            "upstreams.okx: expected a section",
+        ),
+        (
+            "SVC__SERVER__MAX_CONNECTIONS",
+            "many",
+            "server.max_connections: ",
+        ),
+        (
+            "SVC__SETTLEMENT__PRIVATE_KEY",
+            MARKER,
+            "settlement.private_key: expected 32 bytes",
+        ),
+        (
+            "SVC__CREDIT__CAP_MICRO_USD",
+            "9223372036854775808",
+            "credit.cap_micro_usd: expected at most 9223372036854775807",
+        ),
+    ] {
+        assert_refused(USABLE, &[(name, value)], &[says]);
+    }
+}
+
+#[test]
+fn an_environment_that_is_not_text_is_no_reason_to_panic() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.toml");
+    std::fs::write(&path, USABLE).unwrap();
+    for (name, expected) in [("LC_SOMETHING", 0), ("SVC__SERVER__LISTEN", 2)] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_api-server"))
+            .args(["check-config", "--config", path.to_str().unwrap()])
+            .env_clear()
+            .env(name, OsStr::from_bytes(b"\xff"))
+            .output()
+            .unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(expected),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}

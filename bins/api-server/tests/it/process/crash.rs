@@ -1,0 +1,346 @@
+//! SIGKILL at any moment of a paid call. After the restart on the same ledger every settled payment
+//! gets its answer, nothing is charged twice, and nothing is served unpaid.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use alloy_primitives::U256;
+use dev_chain::Mining;
+use ledger::{Journal, Options, Recovery, SqliteLedger};
+use tokio::task::JoinSet;
+
+use crate::process::buyer::{Answer, Payment};
+use crate::process::server::Server;
+use crate::process::tripwire::{At, Moment};
+use crate::process::world::{PRICED, World};
+use crate::process::{PATIENCE, POLL, eventually};
+
+/// Every payment that was made, and the answers that came before a crash.
+#[derive(Default)]
+struct Book {
+    payments: Vec<Payment>,
+    answers: HashMap<String, Answer>,
+}
+
+/// Presents payments, all at once, until the server has answered or died.
+async fn present(world: &World, server: &Server, payments: &[Payment]) -> Vec<(Payment, Answer)> {
+    let mut calls = JoinSet::new();
+    for payment in payments.iter().cloned() {
+        let (buyer, url) = (world.buyer.clone(), server.url(&payment.target));
+        calls.spawn(async move {
+            let answer = buyer.try_get(&url, Some(&payment.header)).await?;
+            Some((payment, answer))
+        });
+    }
+    calls.join_all().await.into_iter().flatten().collect()
+}
+
+impl Book {
+    async fn sign(&mut self, world: &World, server: &Server, count: usize) -> Vec<Payment> {
+        let mut payments = Vec::new();
+        for number in self.payments.len()..self.payments.len() + count {
+            let target = PRICED[(number / 3) % 3];
+            payments.push(world.buyer.sign(server, target, number % 3).await);
+        }
+        self.payments.extend(payments.iter().cloned());
+        payments
+    }
+
+    /// Checks answers, and keeps those that were served.
+    fn keep(&mut self, world: &World, answers: Vec<(Payment, Answer)>) {
+        for (payment, answer) in answers {
+            if answer.status != 200 {
+                answer.assert_uncharged();
+                continue;
+            }
+            world.assert_paid(&payment, &answer);
+            if let Some(first) = self.answers.get(&payment.header) {
+                assert_eq!(
+                    first.text, answer.text,
+                    "another answer for the same payment"
+                );
+                assert_eq!(first.transaction(), answer.transaction());
+            }
+            self.answers.insert(payment.header, answer);
+        }
+    }
+
+    /// Presents every payment again until it has its answer: one that the crash kept from being
+    /// settled is as good as new. Then counts the money.
+    async fn settle_up(&mut self, world: &World, server: &Server) {
+        let settled_before: Vec<Option<String>> = self
+            .payments
+            .iter()
+            .map(|payment| world.settled_by(payment.nonce))
+            .collect();
+        let mut open = self.payments.clone();
+        let mut rounds = 0;
+        while !open.is_empty() {
+            let answers = present(world, server, &open).await;
+            assert_eq!(
+                answers.len(),
+                open.len(),
+                "the server died:\n{}",
+                server.log()
+            );
+            for (payment, answer) in &answers {
+                // In flight, undecided, or decided as not charged: to be presented again.
+                let pending = matches!(
+                    (answer.status, answer.body()["error"]["code"].as_str()),
+                    (402, _) | (409, Some("payment_in_flight")) | (503, Some("settlement_pending"))
+                );
+                assert!(
+                    answer.status == 200 || pending,
+                    "{} {}\n{}",
+                    answer.status,
+                    answer.text,
+                    server.log()
+                );
+                let settled = settled_before[self.number(payment)].is_some();
+                assert!(
+                    answer.status != 402 || !settled,
+                    "charged, but told not: {}",
+                    answer.text
+                );
+            }
+            self.keep(world, answers);
+            open.retain(|payment| !self.answers.contains_key(&payment.header));
+            rounds += 1;
+            assert!(
+                POLL * rounds < PATIENCE,
+                "still open: {open:?}\n{}",
+                server.log()
+            );
+            tokio::time::sleep(POLL).await;
+        }
+        for (payment, before) in self.payments.iter().zip(settled_before) {
+            let answer = &self.answers[&payment.header];
+            assert!(before.is_none_or(|transaction| transaction == answer.transaction()));
+        }
+        let price: U256 = self.payments.iter().map(|payment| payment.amount).sum();
+        assert_eq!(
+            world.received(),
+            price,
+            "each payment moved its amount exactly once"
+        );
+    }
+
+    fn number(&self, payment: &Payment) -> usize {
+        self.payments
+            .iter()
+            .position(|other| other.nonce == payment.nonce)
+            .unwrap()
+    }
+}
+
+/// Nothing is left to decide, and all answers are there.
+async fn close(world: &World, server: Server, book: &mut Book) {
+    let answers = present(world, &server, &book.payments).await;
+    assert!(answers.iter().all(|(_, answer)| answer.status == 200));
+    book.keep(world, answers);
+    server.stop().await;
+    let url = format!("sqlite://{}", world.ledger().display());
+    let ledger = SqliteLedger::open(&url, Options::default()).unwrap();
+    assert_eq!(ledger.undecided(None, 10).await, Ok(Vec::new()));
+    assert_eq!(ledger.recover(0).await, Ok(Recovery::default()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_every_request_of_a_paid_call() {
+    let names = [
+        "eth_call",
+        "/web3.okx.com/api/v6/dex/market/price",
+        "eth_getTransactionCount",
+        "eth_sendRawTransaction",
+        "eth_getTransactionReceipt",
+    ];
+    strike_everywhere(World::new(Mining::Auto).await, &names).await;
+}
+
+/// What it has settled, only it and the chain know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_every_request_of_a_paid_call_behind_a_facilitator() {
+    let names = [
+        "eth_call",
+        "/web3.okx.com/api/v6/dex/market/price",
+        "facilitator/verify",
+        "facilitator/settle",
+    ];
+    strike_everywhere(World::behind_a_facilitator().await, &names).await;
+}
+
+/// Lets the server die before and after each of its requests, until a paid call has no further
+/// ones. Requests that it makes at the same time come in any order, so those of these names are
+/// struck once more, by name.
+async fn strike_everywhere(world: World, names: &[&'static str]) {
+    let mut book = Book::default();
+    let mut server = world.start().await;
+    for at in 1.. {
+        let mut struck = false;
+        for moment in [Moment::Before, Moment::After] {
+            (server, struck) = strike(&world, server, &mut book, At::Number(at), moment).await;
+        }
+        if !struck {
+            break;
+        }
+    }
+    for &name in names {
+        for moment in [Moment::Before, Moment::After] {
+            let struck;
+            (server, struck) = strike(&world, server, &mut book, At::Name(name), moment).await;
+            assert!(struck, "no crash at {name}");
+        }
+    }
+    close(&world, server, &mut book).await;
+}
+
+/// Pays on a server that is to die; gives the next one, which has settled everything, and whether
+/// the first has died.
+async fn strike(
+    world: &World,
+    server: Server,
+    book: &mut Book,
+    at: At,
+    moment: Moment,
+) -> (Server, bool) {
+    let payments = book.sign(world, &server, 1).await;
+    world.wire.arm(at, moment, server.killer());
+    let answers = present(world, &server, &payments).await;
+    let struck = !world.wire.disarm();
+    assert_eq!(struck, answers.is_empty());
+    book.keep(world, answers);
+    server.killer().kill();
+    let server = world.start().await;
+    book.settle_up(world, &server).await;
+    // A new server makes all its requests again.
+    server.stop().await;
+    (world.start().await, struck)
+}
+
+/// What becomes of the transactions that wait for a block when the server dies.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    MinedBeforeTheRestart,
+    MinedAfterTheRestart,
+    AllForgotten,
+    FirstForgotten,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_transactions_wait_for_a_block() {
+    let world = World::new(Mining::Manual).await;
+    let mut book = Book::default();
+    let mut server = world.start().await;
+    for fate in [
+        Fate::MinedBeforeTheRestart,
+        Fate::MinedAfterTheRestart,
+        Fate::AllForgotten,
+        Fate::FirstForgotten,
+    ] {
+        let payments = book.sign(&world, &server, 3).await;
+        let (answers, ()) = tokio::join!(present(&world, &server, &payments), async {
+            eventually("three transactions", async || {
+                (world.chain.waiting().len() == 3).then_some(())
+            })
+            .await;
+            server.killer().kill();
+        });
+        assert!(
+            answers.is_empty(),
+            "served before it was settled: {answers:?}"
+        );
+        let waiting = world.chain.waiting();
+        let forgotten = match fate {
+            Fate::MinedBeforeTheRestart => {
+                world.chain.mine();
+                0
+            }
+            Fate::MinedAfterTheRestart => 0,
+            Fate::AllForgotten => 3,
+            Fate::FirstForgotten => 1,
+        };
+        assert!(
+            waiting
+                .into_iter()
+                .take(forgotten)
+                .all(|hash| world.chain.evict(hash))
+        );
+        server = world.start().await;
+        tokio::select! {
+            () = book.settle_up(&world, &server) => {}
+            () = make_blocks(&world) => {}
+        }
+    }
+    tokio::select! {
+        () = close(&world, server, &mut book) => {}
+        () = make_blocks(&world) => {}
+    }
+}
+
+async fn make_blocks(world: &World) {
+    loop {
+        // Blocks come as time passes.
+        tokio::time::sleep(POLL).await;
+        world.chain.mine();
+    }
+}
+
+/// The random numbers of one round (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+
+    fn moment(&mut self) -> Moment {
+        match self.below(4) {
+            0 => Moment::Before,
+            1 => Moment::After,
+            // Between requests the server writes its journal.
+            _ => Moment::Later(Duration::from_micros(self.below(8_000))),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_random_moments_with_several_in_flight() {
+    let world = World::new(Mining::Auto).await;
+    let mut book = Book::default();
+    let mut server = world.start().await;
+    for seed in 1..=16 {
+        let mut random = Random(seed);
+        let payments = book.sign(&world, &server, 4).await;
+        world.wire.arm(
+            At::Number(1 + random.below(72)),
+            random.moment(),
+            server.killer(),
+        );
+        let answers = present(&world, &server, &payments).await;
+        world.wire.disarm();
+        book.keep(&world, answers);
+        server.killer().kill();
+        if random.below(2) == 0 {
+            // The next one dies while it recovers, or soon after.
+            server = Server::spawn(&world.config(""), &[]);
+            world.wire.arm(
+                At::Number(1 + random.below(24)),
+                random.moment(),
+                server.killer(),
+            );
+            if server.listens().await {
+                let answers = present(&world, &server, &book.payments).await;
+                book.keep(&world, answers);
+            }
+            world.wire.disarm();
+            server.killer().kill();
+        }
+        server = world.start().await;
+        book.settle_up(&world, &server).await;
+    }
+    close(&world, server, &mut book).await;
+}

@@ -1,0 +1,175 @@
+//! A ledger without room: calls are refused before anything is charged, what was bought stays
+//! there, and more room is all that is needed to go on.
+
+use alloy_primitives::U256;
+use dev_chain::Mining;
+use tokio::task::JoinSet;
+
+use crate::process::buyer::{Answer, Payment};
+use crate::process::eventually;
+use crate::process::server::Server;
+use crate::process::world::World;
+
+const PAGE: usize = 4096;
+
+/// What a ledger without room has left behind.
+#[derive(Default)]
+struct Filled {
+    served: Vec<(Payment, Answer)>,
+    refused: Vec<Payment>,
+}
+
+/// Pays, so many calls at once, until several calls in a row have been refused.
+async fn fill(world: &World, server: &Server, at_once: usize) -> Filled {
+    let mut filled = Filled::default();
+    let mut signed = 0;
+    while filled.refused.len() < 5 {
+        assert!(signed < 1_000, "the limit does not hold");
+        let mut calls = JoinSet::new();
+        for _ in 0..at_once {
+            let payment = world.buyer.sign(server, "/all-tokens", signed % 3).await;
+            signed += 1;
+            let (buyer, url) = (world.buyer.clone(), server.url(&payment.target));
+            calls.spawn(async move {
+                let answer = buyer.try_get(&url, Some(&payment.header)).await;
+                (payment, answer.expect("an answer"))
+            });
+        }
+        for (payment, answer) in calls.join_all().await {
+            if answer.status == 200 {
+                world.assert_paid(&payment, &answer);
+                filled.served.push((payment, answer));
+                continue;
+            }
+            assert_eq!(answer.status, 503, "{}", answer.text);
+            answer.assert_uncharged();
+            assert_eq!(answer.error("retryable"), true);
+            assert!(
+                !world.is_settled(&payment),
+                "charged and refused: {}",
+                answer.text
+            );
+            filled.refused.push(payment);
+        }
+    }
+    assert!(filled.served.len() > 5, "{}", filled.served.len());
+    assert_eq!(world.received(), filled.paid());
+    filled
+}
+
+impl Filled {
+    fn paid(&self) -> U256 {
+        self.served.iter().map(|(payment, _)| payment.amount).sum()
+    }
+
+    /// Presents what was served before: it costs nothing and changes nothing. Gives the number of
+    /// answers that cannot be had now, because their charge found no room.
+    async fn present_again(&self, world: &World, server: &Server) -> usize {
+        let mut unrecorded = 0;
+        for (payment, first) in &self.served {
+            let again = world.buyer.present(server, payment).await;
+            let code = again.body()["error"]["code"].clone();
+            if code == "settlement_pending" || code == "payment_in_flight" {
+                unrecorded += 1;
+                continue;
+            }
+            world.assert_paid(payment, &again);
+            assert_eq!(again.text, first.text);
+            assert_eq!(again.transaction(), first.transaction());
+        }
+        assert_eq!(world.received(), self.paid());
+        unrecorded
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_ledger_refuses_uncharged_and_keeps_what_it_has() {
+    let world = World::new(Mining::Auto).await;
+    let small = "storage.max_bytes = 131072";
+    let server = Server::start(&world.config(small), &[]).await;
+    let mut filled = fill(&world, &server, 1).await;
+    assert_eq!(filled.present_again(&world, &server).await, 0);
+    assert_eq!(world.buyer.get(&server, "/healthz").await.status, 200);
+    let ready = world.buyer.get(&server, "/readyz").await;
+    assert_eq!(ready.status, 503);
+    assert_eq!(
+        ready.body()["reasons"][0]["component"],
+        "ledger",
+        "{}",
+        ready.text
+    );
+    server.stop().await;
+
+    // A restart alone changes nothing, and does not fail.
+    let server = Server::start(&world.config(small), &[]).await;
+    assert_eq!(filled.present_again(&world, &server).await, 0);
+    server.stop().await;
+
+    let server = Server::start(&world.config("storage.max_bytes = 1048576"), &[]).await;
+    for payment in std::mem::take(&mut filled.refused) {
+        // It was not used, so it still buys what it was made for.
+        let answer = world.buyer.present(&server, &payment).await;
+        world.assert_paid(&payment, &answer);
+        filled.served.push((payment, answer));
+    }
+    assert_eq!(world.buyer.get(&server, "/readyz").await.status, 200);
+    assert_eq!(filled.present_again(&world, &server).await, 0);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_charge_that_finds_no_room_is_not_lost() {
+    let mut unrecorded = 0;
+    // With several calls at once and limits that differ by a page, the last page goes to every kind
+    // of row.
+    for pages in 32..40 {
+        let world = World::new(Mining::Auto).await;
+        let limit = format!("storage.max_bytes = {}", pages * PAGE);
+        let server = Server::start(&world.config(&limit), &[]).await;
+        let filled = fill(&world, &server, 4).await;
+        unrecorded += filled.present_again(&world, &server).await;
+        server.stop().await;
+
+        // What is left open is decided by the next start, without room as well.
+        let server = Server::start(&world.config(&limit), &[]).await;
+        filled.present_again(&world, &server).await;
+        server.stop().await;
+
+        let server = Server::start(&world.config(""), &[]).await;
+        eventually("every answer", async || {
+            (filled.present_again(&world, &server).await == 0).then_some(())
+        })
+        .await;
+        server.stop().await;
+    }
+    assert!(
+        unrecorded > 0,
+        "every charge found room: other limits are needed"
+    );
+}
+
+/// Not SQLite's own limit: the operating system refuses the write, to the log or to the file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_takes_no_more_refuses_uncharged_and_loses_nothing() {
+    for kib in [160, 200, 256] {
+        let world = World::new(Mining::Auto).await;
+        let server = Server::start_with_files_up_to(kib, &world.config("")).await;
+        let mut filled = fill(&world, &server, 4).await;
+        filled.present_again(&world, &server).await;
+        let ready = world.buyer.get(&server, "/readyz").await;
+        assert_eq!(ready.status, 503, "{}", ready.text);
+        server.stop().await;
+
+        let server = Server::start(&world.config(""), &[]).await;
+        for payment in std::mem::take(&mut filled.refused) {
+            let answer = world.buyer.present(&server, &payment).await;
+            world.assert_paid(&payment, &answer);
+            filled.served.push((payment, answer));
+        }
+        eventually("every answer", async || {
+            (filled.present_again(&world, &server).await == 0).then_some(())
+        })
+        .await;
+        server.stop().await;
+    }
+}

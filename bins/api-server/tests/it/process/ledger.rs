@@ -1,0 +1,204 @@
+//! `api-server ledger`: what nobody but the operator can decide.
+
+use std::path::{Path, PathBuf};
+
+use alloy_primitives::{B256, U256};
+use ledger::{
+    Answer, Claim, Journal, Options, PaymentStatus, PendingSettlement, RequestBinding, Reservation,
+    SqliteLedger,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+use x402_wire::{Payment, SettlementResponse};
+
+use crate::process::config::PAYEE;
+use crate::process::server::{run, text};
+
+const NOW: u64 = 1_790_000_000;
+const SIGNATURE: &str = "0x5ec2e7d00dfeed5ec2e7";
+
+/// A folder with a configuration, and a ledger with undecidable payments.
+struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = format!(
+            "{PAYEE}settlement.facilitator_url = 'http://127.0.0.1:9'\nstorage.url = 'sqlite://{}'\n",
+            folder.path().join("service.db").display()
+        );
+        std::fs::write(folder.path().join("api.toml"), file).unwrap();
+        Self { folder }
+    }
+
+    fn ledger(&self) -> SqliteLedger {
+        let path: PathBuf = self.folder.path().join("service.db");
+        SqliteLedger::open(path.to_str().unwrap(), Options::default()).unwrap()
+    }
+
+    /// Exit code, standard output, standard error.
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let config = self.folder.path().join("api.toml");
+        let config = ["--config", config.to_str().unwrap()];
+        let output = run(&[&["ledger"], arguments, &config].concat(), &[]);
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        assert!(
+            !format!("{stdout}{stderr}").contains(SIGNATURE),
+            "a signature may still be usable: {stdout}{stderr}"
+        );
+        (output.status.code(), stdout, stderr)
+    }
+
+    fn listed(&self) -> Vec<Value> {
+        let (code, stdout, stderr) = self.run(&["list", "--json"]);
+        assert_eq!(code, Some(0), "{stderr}");
+        serde_json::from_str(&stdout).unwrap()
+    }
+}
+
+fn payment(nonce: u64) -> Payment {
+    let requirements = r#"{"scheme":"exact","network":"eip155:196","amount":"2000","asset":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","payTo":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","maxTimeoutSeconds":300,"extra":{"name":"USD₮0","version":"1"}}"#;
+    let nonce = B256::from(U256::from(nonce));
+    let payload = format!(
+        r#"{{"x402Version":2,"accepted":{requirements},"payload":{{"signature":"{SIGNATURE}","authorization":{{"from":"0x00000000000000000000000000000000000000bb","to":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","value":"2000","validAfter":"0","validBefore":"1790000300","nonce":"{nonce}"}}}}}}"#
+    );
+    Payment::restore(payload.as_bytes(), requirements.as_bytes()).unwrap()
+}
+
+fn claim(nonce: u64) -> Claim {
+    Claim {
+        key: payment(nonce).key(),
+        request: RequestBinding::new("GET", "/price", Some("token=x"), b""),
+        payment_id: None,
+        amount: U256::from(2_000),
+        valid_before: NOW + 300,
+        now: NOW,
+    }
+}
+
+/// Leaves an undecidable payment in the ledger; gives its number.
+async fn leave(ledger: &SqliteLedger, nonce: u64) -> i64 {
+    let Reservation::Reserved(entry) = ledger.reserve(claim(nonce)).await.unwrap() else {
+        panic!("known");
+    };
+    let answer = Answer::new(200, Vec::new(), "{}".into());
+    let payment = payment(nonce);
+    let settlement = PendingSettlement {
+        payment,
+        answer,
+        private: false,
+    };
+    ledger
+        .begin_settlement(entry, settlement, NOW)
+        .await
+        .unwrap();
+    let cause = "settle: no connection";
+    ledger.mark_unknown(entry, None, cause, NOW).await.unwrap();
+    ledger
+        .mark_undecidable(entry, "its window is over", NOW + 400)
+        .await
+        .unwrap();
+    entry.number()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn they_are_listed_and_decided() {
+    let desk = Desk::new();
+    let ledger = desk.ledger();
+    let (first, second) = (leave(&ledger, 1).await, leave(&ledger, 2).await);
+
+    // While somebody else writes, nothing is decided.
+    for arguments in [
+        &["list"][..],
+        &["resolve", "--entry", "1", "--released", "why"],
+    ] {
+        let (code, stdout, stderr) = desk.run(arguments);
+        assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
+        assert!(stderr.contains("in use by another server"), "{stderr}");
+    }
+    drop(ledger);
+
+    let (code, stdout, _) = desk.run(&["list"]);
+    assert_eq!(code, Some(0));
+    for said in [
+        &*format!("entry {first}: GET /price"),
+        &format!("entry {second}: GET /price"),
+        "nonce        0x0000000000000000000000000000000000000000000000000000000000000001",
+        "cause        its window is over",
+        "transaction  none",
+    ] {
+        assert!(stdout.contains(said), "{said}: {stdout}");
+    }
+    let listed = desk.listed();
+    assert_eq!(listed.len(), 2);
+    assert_eq!(listed[0]["entry"], first);
+    assert_eq!(listed[0]["since"], NOW + 400);
+    assert_eq!(listed[0]["amount"], "2000");
+
+    // One was charged: the payer gets the stored answer with a receipt.
+    let transaction = B256::repeat_byte(0xd1).to_string();
+    let number = first.to_string();
+    let (code, stdout, stderr) =
+        desk.run(&["resolve", "--entry", &number, "--settled", &transaction]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains(&transaction), "{stdout}");
+    let number = second.to_string();
+    let released = ["resolve", "--entry", &number, "--released", "never used"];
+    assert_eq!(desk.run(&released).0, Some(0));
+    assert!(desk.listed().is_empty());
+    let (_, stdout, _) = desk.run(&["list"]);
+    assert_eq!(stdout, "no payment is undecidable\n");
+
+    // A second word is too late.
+    let (code, _, stderr) = desk.run(&released);
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains(&format!("entry {second} is not undecidable")),
+        "{stderr}"
+    );
+
+    let ledger = desk.ledger();
+    match ledger.reserve(claim(1)).await.unwrap() {
+        Reservation::Known(PaymentStatus::Answered(stored)) => {
+            let receipt =
+                SettlementResponse::from_header(stored.receipt.header.as_bytes()).unwrap();
+            assert!(receipt.success);
+            assert_eq!(receipt.transaction, transaction);
+        }
+        other => panic!("{other:?}"),
+    }
+    let again = ledger.reserve(claim(2)).await.unwrap();
+    assert!(matches!(again, Reservation::Reserved(_)), "{again:?}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let desk = Desk::new();
+    let (code, _, stderr) = desk.run(&["list"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        stderr.contains("storage.url: there is no ledger at"),
+        "{stderr}"
+    );
+    assert!(!Path::new(&desk.folder.path().join("service.db")).exists());
+    for arguments in [
+        &["resolve", "--entry", "1"][..],
+        &["resolve", "--released", "why"],
+        &["resolve", "--entry", "1", "--settled", "0x12"],
+        &[
+            "resolve",
+            "--entry",
+            "1",
+            "--released",
+            "why",
+            "--settled",
+            "0xd1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1d1",
+        ],
+    ] {
+        let (code, _, stderr) = desk.run(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+    }
+}

@@ -1,0 +1,273 @@
+//! `check-config --online`: what is asked outside, what is said of it, and the exit code.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dev_chain::{DevChain, Mining, Reuse, RpcServer, TokenSpec, USDC, USDG, USDT0};
+use http_body_util::Full;
+use http_edge::{ClientAddress, Handler, RequestId};
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use tokio::net::TcpSocket;
+
+use crate::process::config::PAYEE;
+use crate::process::server::{run, text};
+use crate::process::world;
+
+/// Stands for a key in a URL: whatever happens, it must not be printed.
+pub(crate) const MARKER: &str = "5ec2e7d00dfeed5ec2e7";
+pub(crate) const BOTH: &str = r#"{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:196"},{"x402Version":2,"scheme":"aggr_deferred","network":"eip155:196"}],"extensions":[],"signers":{}}"#;
+const NONE: &str = r#"{"kinds":[],"extensions":[],"signers":{}}"#;
+
+/// Answers everything with one JSON text.
+struct Says(String);
+
+impl Handler for Says {
+    async fn handle(
+        self: Arc<Self>,
+        _request: Request<Incoming>,
+        _id: RequestId,
+        _client: ClientAddress,
+    ) -> Response<Full<Bytes>> {
+        world::json(200, Bytes::from(self.0.clone()))
+    }
+}
+
+pub(crate) async fn saying(text: impl Into<String>) -> String {
+    let says = Arc::new(Says(text.into()));
+    format!("{}/{MARKER}", world::serve(says).await)
+}
+
+async fn node(chain: &DevChain) -> (RpcServer, String) {
+    let rpc = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let url = format!("{}?key={MARKER}", rpc.url());
+    (rpc, url)
+}
+
+/// A URL whose port is bound and not listened on: nobody else gets it, and connections to it are
+/// refused.
+fn nobody() -> (TcpSocket, String) {
+    let bound = TcpSocket::new_v4().unwrap();
+    bound.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let url = format!("http://{}/{MARKER}", bound.local_addr().unwrap());
+    (bound, url)
+}
+
+/// Runs the check; gives the lines after the report, and the exit code.
+pub(crate) async fn check(file: &str) -> (Vec<String>, Option<i32>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path: PathBuf = folder.path().join("api.toml");
+    std::fs::write(
+        &path,
+        format!("{PAYEE}settlement.timeout_ms = 5000\n{file}"),
+    )
+    .unwrap();
+    let output = tokio::task::spawn_blocking(move || {
+        run(
+            &[
+                "check-config",
+                "--online",
+                "--config",
+                path.to_str().unwrap(),
+            ],
+            &[],
+        )
+    })
+    .await
+    .unwrap();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        !format!("{stdout}{stderr}").contains(MARKER),
+        "{stdout}{stderr}"
+    );
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    let lines = stdout
+        .lines()
+        .skip(1)
+        .filter(|line| !line.starts_with("  "))
+        .map(str::to_owned)
+        .collect();
+    (lines, output.status.code())
+}
+
+fn starts(lines: &[String], expected: &[&str]) {
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    for (line, start) in lines.iter().zip(expected) {
+        assert!(line.starts_with(start), "{line}\nexpected {start}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_agrees_is_said_line_by_line() {
+    let chain = DevChain::with_chain_196_assets().unwrap();
+    chain.mine();
+    let (_rpc, rpc_url) = node(&chain).await;
+    let facilitator = saying(BOTH).await;
+    let (lines, code) = check(&format!(
+        "settlement.facilitator_url = '{facilitator}'\nsettlement.rpc_url = '{rpc_url}'\n\
+         chains.196.rpc_urls = ['{rpc_url}']\n"
+    ))
+    .await;
+    starts(
+        &lines,
+        &[
+            "settlement.rpc_url: ok: serves chain 196",
+            "payment.assets[0]: ok: 0x779Ded0c9e1022225f8E0630b35a9b54bE713736 is \"USD₮0\"",
+            "payment.assets[1]: ok: ",
+            "payment.assets[2]: ok: ",
+            "clock: ok: this machine is ",
+            "settlement.facilitator_url: ok: settles exact and aggr_deferred",
+            "chains.196.rpc_urls[0]: ok: serves chain 196",
+        ],
+    );
+    assert_eq!(code, Some(0));
+}
+
+/// A chain that nobody uses has an old newest block, whatever the machine's clock says.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chain_without_new_blocks_says_nothing_about_the_clock() {
+    let chain = DevChain::builder()
+        .chain_196_assets()
+        .clock(|| 1_700_000_000)
+        .build()
+        .unwrap();
+    let (_rpc, rpc_url) = node(&chain).await;
+    let facilitator = saying(BOTH).await;
+    let (lines, code) = check(&format!(
+        "settlement.facilitator_url = '{facilitator}'\nsettlement.rpc_url = '{rpc_url}'\n"
+    ))
+    .await;
+    let clock = lines.iter().find(|line| line.starts_with("clock:"));
+    assert!(
+        clock.is_some_and(
+            |line| line.starts_with("clock: not reached: the chain has made no block for ")
+        ),
+        "{lines:#?}"
+    );
+    assert_eq!(code, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_contradicts_is_named_and_exits_2() {
+    let misnamed = |address, name: &str| TokenSpec {
+        address,
+        name: name.to_owned(),
+        version: "9".to_owned(),
+        symbol: "TKN".to_owned(),
+        reuse: Reuse::Reverts,
+    };
+    let chain = DevChain::builder()
+        .chain_id(196)
+        .token(misnamed(USDT0, "Somebody else's dollar"))
+        .token(misnamed(USDG, "Global Dollar"))
+        .mining(Mining::Auto)
+        .build()
+        .unwrap();
+    chain.advance_time(3600);
+    chain.mine();
+    let other = DevChain::builder().chain_id(8453).build().unwrap();
+    let (_rpc, rpc_url) = node(&chain).await;
+    let (_other_rpc, other_url) = node(&other).await;
+    let facilitator = saying(NONE).await;
+    let (lines, code) = check(&format!(
+        "settlement.facilitator_url = '{facilitator}'\nsettlement.rpc_url = '{rpc_url}'\n\
+         chains.1.rpc_urls = ['{other_url}']\nchains.8453.rpc_urls = ['{other_url}']\n"
+    ))
+    .await;
+    starts(
+        &lines,
+        &[
+            "settlement.rpc_url: ok: serves chain 196",
+            "payment.assets[0]: contradicts: ",
+            "payment.assets[1]: contradicts: ",
+            "payment.assets[2]: contradicts: ",
+            "clock: contradicts: this machine is 3",
+            "settlement.facilitator_url: contradicts: the facilitator does not list scheme `exact`",
+            "chains.1.rpc_urls[0]: contradicts: the node serves chain 8453, expected 1",
+            "chains.8453.rpc_urls[0]: ok: serves chain 8453",
+        ],
+    );
+    assert!(lines[2].contains(&USDC.to_string()), "{lines:#?}");
+    assert_eq!(code, Some(2));
+
+    // Of a node of another chain nothing else is asked.
+    let (lines, code) = check(&format!(
+        "settlement.facilitator_url = '{}'\nsettlement.rpc_url = '{other_url}'\n",
+        saying(BOTH).await
+    ))
+    .await;
+    starts(
+        &lines,
+        &[
+            "settlement.rpc_url: contradicts: the node serves chain 8453, expected 196",
+            "settlement.facilitator_url: ok",
+        ],
+    );
+    assert_eq!(code, Some(2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_there_exits_1() {
+    let (_bound, nobody) = nobody();
+    let (lines, code) = check(&format!(
+        "settlement.facilitator_url = '{nobody}'\nsettlement.rpc_url = '{nobody}'\n\
+         chains.8453.rpc_urls = ['{nobody}']\n"
+    ))
+    .await;
+    starts(
+        &lines,
+        &[
+            "settlement.rpc_url: not reached: eth_chainId: no connection",
+            "settlement.facilitator_url: not reached: supported: no connection",
+            "chains.8453.rpc_urls[0]: not reached: eth_chainId: no connection",
+        ],
+    );
+    assert_eq!(code, Some(1));
+
+    // A node that refuses and repeats the key that it does not know.
+    let refusal = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32000,"message":"unknown key 5ec2e7d00dfeed5ec2e7"}}"#;
+    let (lines, code) = check(&format!(
+        "settlement.facilitator_url = '{}'\nsettlement.rpc_url = '{}'\n",
+        saying(BOTH).await,
+        saying(refusal).await
+    ))
+    .await;
+    starts(
+        &lines,
+        &[
+            "settlement.rpc_url: not reached: eth_chainId: ",
+            "settlement.facilitator_url: ok",
+        ],
+    );
+    assert_eq!(code, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_without_gas_cannot_settle() {
+    let chain = DevChain::with_chain_196_assets().unwrap();
+    chain.mine();
+    let (_rpc, rpc_url) = node(&chain).await;
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("gas.key");
+    for (secret, verdict, code) in [
+        ("11".repeat(32), "contradicts: ", 2),
+        (
+            dev_chain::GAS_PAYER.key.to_string(),
+            "ok: settles exact;",
+            0,
+        ),
+    ] {
+        std::fs::write(&key, &secret).unwrap();
+        let (lines, exit) = check(&format!(
+            "settlement.mode = 'onchain'\nsettlement.rpc_url = '{rpc_url}'\n\
+             settlement.private_key_file = '{}'\n",
+            key.display()
+        ))
+        .await;
+        let last = lines.last().unwrap();
+        let start = format!("settlement.private_key: {verdict}");
+        assert!(last.starts_with(&start), "{last}");
+        assert_eq!(exit, Some(code), "{lines:#?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Kills a server at a chosen one of the requests that it makes to the outside world.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::process::server::Killer;
+
+/// When the server dies, relative to one of its requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The request has left the server and had no effect.
+    Before,
+    /// The request has had its effect, and the answer is not sent.
+    After,
+    /// So long after the request arrived, whatever the server does by then.
+    Later(Duration),
+}
+
+/// Sees every request that the server makes: to the chain and to the upstreams.
+#[derive(Default)]
+pub(crate) struct Tripwire {
+    armed: Mutex<Option<Armed>>,
+}
+
+/// At which request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum At {
+    /// The one with this number, from 1.
+    Number(u64),
+    /// The first one of this name: requests that are made at the same time have no certain numbers.
+    Name(&'static str),
+    /// The one of this name with this number, from 1.
+    Nth(&'static str, u64),
+}
+
+struct Armed {
+    at: At,
+    moment: Moment,
+    victim: Killer,
+    /// How many requests have come, of those that are counted.
+    seen: u64,
+}
+
+impl Armed {
+    /// Counts a request; whether it is the one.
+    fn strikes(&mut self, name: &str) -> bool {
+        let (number, counts) = match self.at {
+            At::Number(number) => (number, true),
+            At::Name(of) => (1, of == name),
+            At::Nth(of, number) => (number, of == name),
+        };
+        self.seen += u64::from(counts);
+        counts && self.seen == number
+    }
+}
+
+impl Tripwire {
+    /// From now on requests are counted, and the server dies at this one.
+    pub(crate) fn arm(&self, at: At, moment: Moment, victim: Killer) {
+        *self.armed.lock().unwrap() = Some(Armed {
+            at,
+            moment,
+            victim,
+            seen: 0,
+        });
+    }
+
+    /// Takes the wire away; whether it was still armed.
+    pub(crate) fn disarm(&self) -> bool {
+        self.armed.lock().unwrap().take().is_some()
+    }
+
+    /// Lets a request have its effect, and the server die before, after or a while after it.
+    pub(crate) async fn pass<T>(&self, name: &str, effect: impl Future<Output = T>) -> T {
+        let armed = self
+            .armed
+            .lock()
+            .unwrap()
+            .take_if(|armed| armed.strikes(name));
+        match armed {
+            None => effect.await,
+            Some(Armed {
+                moment: Moment::Before,
+                victim,
+                ..
+            }) => {
+                victim.kill();
+                // Nobody is left to answer; what the request asked for does not happen.
+                std::future::pending().await
+            }
+            Some(Armed {
+                moment: Moment::After,
+                victim,
+                ..
+            }) => {
+                let answer = effect.await;
+                victim.kill();
+                answer
+            }
+            Some(Armed {
+                moment: Moment::Later(pause),
+                victim,
+                ..
+            }) => {
+                tokio::spawn(async move {
+                    // A real pause: the process is killed at any moment of its work.
+                    tokio::time::sleep(pause).await;
+                    victim.kill();
+                });
+                effect.await
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How old an answer is: what ages it, what does not, and for how long it counts as fresh.
+
+use replay::{Recordings, ReplayServer};
+use serde_json::json;
+
+use super::{ACCOUNT, gaps, source};
+use crate::routes::shop::{Moving, Shop, left, section};
+
+const HOUR: i64 = 3600;
+
+/// Lists of names and units are kept for long; figures are read again, and they are what is as old
+/// as it is.
+#[tokio::test]
+async fn facts_that_name_things_do_not_age_figures() {
+    // Times of the recordings are a little ahead of this clock, as those of a venue may be.
+    let clock = Moving::at(-240);
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    let account = format!("/hyperliquid-account?address={ACCOUNT}");
+    let targets = ["/funding-rates", "/funding-rates?symbol=BTC", &account];
+    for target in targets {
+        shop.buy(target).await;
+    }
+    clock.set(0);
+    for target in targets {
+        let meta = &shop.buy(target).await["meta"];
+        assert_eq!(meta["verdict"], "fresh", "{target}: {meta}");
+        assert!(
+            meta["age_seconds"].as_u64().unwrap() < 10,
+            "{target}: {meta}"
+        );
+    }
+    // The list was not asked for again.
+    assert_eq!(
+        shop.world
+            .replay
+            .served("binance_futures/funding_info.json"),
+        1
+    );
+}
+
+#[tokio::test]
+async fn balances_are_fresh_beside_an_edition_that_is_minutes_old() {
+    let clock = Moving::at(-240);
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    let target = format!("/idle-capital?address={ACCOUNT}");
+    shop.buy(&target).await;
+    clock.set(0);
+    let body = shop.buy(&target).await;
+    let meta = &body["meta"];
+    let age = &meta["age_seconds"];
+    assert_eq!((&meta["verdict"], age), (&json!("fresh"), &json!(240)));
+    // The balances go stale within a moment, and the answer with them.
+    assert!((0..=15).contains(&left(&body)), "{meta}");
+    let bound = |name| section(&body, name)["max_age_seconds"].as_u64();
+    assert_eq!((bound("balances"), bound("best")), (Some(15), Some(2700)));
+    // An edition that is older than its own time is stale, however new the balances are.
+    clock.set(HOUR);
+    assert_eq!(shop.buy(&target).await["meta"]["verdict"], "stale");
+}
+
+#[tokio::test]
+async fn a_pulse_is_fresh_while_its_news_are() {
+    let clock = Moving::at(0);
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    let body = shop.buy("/rwa-pulse").await;
+    let meta = &body["meta"];
+    assert_eq!(meta["verdict"], "fresh", "{meta}");
+    // The prices go stale in a minute.
+    assert!(left(&body) <= 60, "{meta}");
+    // Friday evening still, for the macro readings; the news are gathered every hour.
+    clock.set(2 * HOUR);
+    assert_eq!(shop.buy("/rwa-pulse").await["meta"]["verdict"], "stale");
+}
+
+#[tokio::test]
+async fn a_value_that_cannot_be_refreshed_is_held_against_the_second_source() {
+    let clock = Moving::at(0);
+    let exchange = ReplayServer::start(Recordings::embedded().unwrap())
+        .await
+        .unwrap();
+    let url = exchange.base_url("cdn.cboe.com");
+    let shop = Shop::changed_by_the_clock(clock.clone(), |config, _replay| {
+        let table = config.upstreams.0.get_mut("cboe").expect("an upstream");
+        assert!(table.set_url("base_url", url));
+    })
+    .await;
+    let body = shop.buy("/tradfi-data?symbol=VIX").await;
+    assert_eq!(source(&body, "fred.chart-csv"), None);
+    drop(exchange);
+    clock.set(HOUR);
+    let body = shop.buy("/tradfi-data?symbol=VIX").await;
+    // What is kept of the exchange is of Friday, what FRED has of Thursday.
+    let vix = &body["data"]["volatility"]["vix"];
+    assert_eq!(
+        (&vix["value"], &vix["source"]),
+        (&json!("17.42"), &json!("cboe.vix"))
+    );
+    assert_eq!(source(&body, "cboe.vix").unwrap()["status"], "stale");
+    let second = source(&body, "fred.chart-csv").unwrap();
+    assert_eq!(
+        (&second["status"], &second["reason"]),
+        (&json!("unavailable"), &json!("older_than_another"))
+    );
+    assert!(gaps(&body, "data.volatility.vix").is_empty());
+}
+
+#[tokio::test]
+async fn a_caller_who_takes_nothing_old_has_macro_readings_read_again() {
+    let clock = Moving::at(0);
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    for target in ["/tradfi-data", "/rwa-pulse"] {
+        shop.buy(target).await;
+    }
+    let asked = || ["cboe", "treasury"].map(|name| shop.world.replay.served_of(name));
+    assert_eq!(asked(), [1, 1]);
+    clock.set(60);
+    for (count, target) in [(2, "/tradfi-data?max_age=30"), (3, "/rwa-pulse?max_age=30")] {
+        // The readings are of Friday's close all the same.
+        let error = shop.refused(target, 503, "upstream_unavailable").await;
+        assert_eq!(error["reason"], "older_than_max_age", "{target}");
+        assert_eq!(asked(), [count, count], "{target}");
+        clock.set(120);
+    }
+}

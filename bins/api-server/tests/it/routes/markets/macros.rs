@@ -1,0 +1,245 @@
+//! Macro data and real-world assets.
+
+use serde_json::{Value, json};
+
+use super::{gaps, source, texts};
+use crate::routes::shop::Shop;
+
+#[tokio::test]
+async fn macro_readings_over_a_weekend_are_fresh() {
+    let body = Shop::open().await.buy("/tradfi-data").await;
+    let data = &body["data"];
+    assert_eq!(
+        texts(&data["indices"], "symbol"),
+        ["SP500", "NASDAQ", "DJIA"]
+    );
+    let vix = &data["volatility"]["vix"];
+    assert_eq!(
+        (&vix["value"], &vix["source"], &vix["delayed_minutes"]),
+        (&json!("17.42"), &json!("cboe.vix"), &json!(15))
+    );
+    // The day before the last one, although the source calls the last close the previous one.
+    assert_eq!(vix["change_pct"], "-3.1146");
+    assert_eq!(
+        (&vix["market_state"], &vix["stale"]),
+        (&json!("closed"), &json!(false))
+    );
+    let yields = &data["yields"];
+    assert_eq!(
+        (&yields["10y"]["value"], &yields["10y"]["change_bp"]),
+        (&json!("4.08"), &json!("-3"))
+    );
+    assert_eq!(
+        (&yields["spread_2s10s_bp"], &yields["curve_date"]),
+        (&json!("57"), &json!("2026-11-20"))
+    );
+    let dollar = &data["dollar"]["derived_index"];
+    assert_eq!(
+        (&dollar["value"], &dollar["method"]),
+        (&json!("99.654"), &json!("derived"))
+    );
+    assert_eq!(body["meta"]["warnings"][0]["code"], "derived_index");
+    assert_eq!(
+        texts(&data["commodities"], "symbol"),
+        [
+            "WTI",
+            "BRENT",
+            "GOLD",
+            "SILVER",
+            "COPPER",
+            "NATGAS",
+            "WTI_FUTURE"
+        ]
+    );
+    let gold = &data["commodities"][2];
+    assert_eq!(
+        (
+            &gold["basis"],
+            &gold["contract"],
+            &gold["unit"],
+            &gold["value"]
+        ),
+        (
+            &json!("futures_front_month"),
+            &json!("GC=F"),
+            &json!("usd_per_troy_ounce"),
+            &json!("4118.6")
+        )
+    );
+    assert_eq!(data["fx"].as_array().unwrap().len(), 6);
+    assert_eq!(data["cross_checks"].as_array().unwrap().len(), 8);
+    let of_gold = data["cross_checks"].as_array().unwrap().iter();
+    let of_gold = of_gold
+        .clone()
+        .find(|check| check["symbol"] == "GOLD")
+        .unwrap();
+    assert_eq!(
+        (&of_gold["contract"], &of_gold["value"]),
+        (&json!("xyz:GOLD"), &json!("4120"))
+    );
+    assert_eq!(
+        (&body["meta"]["verdict"], &body["meta"]["as_of"]),
+        (&json!("fresh"), &json!("2026-11-13T13:15:00Z"))
+    );
+    assert_eq!(body["meta"]["unavailable"], json!([]));
+}
+
+#[tokio::test]
+async fn futures_are_told_when_another_market_confirms_them() {
+    // Without the chart the perpetual's oracle stands in, and says that it is one.
+    let body = Shop::without(&["yahoo"])
+        .await
+        .buy("/tradfi-data?symbol=gold")
+        .await;
+    let gold = &body["data"]["commodities"][0];
+    assert_eq!(
+        (&gold["basis"], &gold["contract"], &gold["source"]),
+        (
+            &json!("perpetual_oracle"),
+            &json!("xyz:GOLD"),
+            &json!("hyperliquid.markets")
+        )
+    );
+    // The chart alone is not believed.
+    let shop = Shop::without(&["hyperliquid"]).await;
+    let error = shop
+        .refused("/tradfi-data?symbol=gold", 503, "core_data_missing")
+        .await;
+    assert_eq!(error["reason"], "not_confirmed_by_a_second_source");
+    let body = shop.buy("/tradfi-data").await;
+    assert_eq!(
+        texts(&body["data"]["commodities"], "symbol"),
+        ["WTI", "BRENT"]
+    );
+}
+
+#[tokio::test]
+async fn one_macro_symbol() {
+    let shop = Shop::open().await;
+    for (symbol, path, value) in [
+        ("vix", "/volatility/vix/value", "17.42"),
+        ("DXY", "/dollar/derived_index/value", "99.654"),
+        ("US10Y", "/yields/10y/value", "4.08"),
+        ("EURUSD", "/fx/0/value", "1.159904"),
+        ("SPX", "/indices/0/value", "6880.12"),
+        ("WTI", "/commodities/0/value", "59.84"),
+    ] {
+        let body = shop.buy(&format!("/tradfi-data?symbol={symbol}")).await;
+        assert_eq!(
+            body["data"].pointer(path),
+            Some(&json!(value)),
+            "{symbol}: {}",
+            body["data"]
+        );
+        assert_eq!(body["meta"]["unavailable"], json!([]), "{symbol}");
+    }
+    let error = shop
+        .refused("/tradfi-data?symbol=BTC", 404, "not_found")
+        .await;
+    assert_eq!(error["reason"], "symbol_not_found");
+}
+
+#[tokio::test]
+async fn macro_sources_stand_in_for_each_other_and_never_for_yahoo() {
+    let shop = Shop::without(&["treasury", "cboe"]).await;
+    let body = shop.buy("/tradfi-data").await;
+    assert_eq!(body["data"]["yields"]["10y"]["source"], "fred.chart-csv");
+    assert_eq!(body["data"]["volatility"]["vix"]["value"], "17.55");
+    assert_eq!(
+        source(&body, "treasury.yield-curve").unwrap()["status"],
+        "unavailable"
+    );
+    let yahoo_only =
+        Shop::without(&["treasury", "cboe", "fred", "frankfurter", "hyperliquid"]).await;
+    yahoo_only
+        .refused("/tradfi-data", 503, "core_data_missing")
+        .await;
+    let no_yahoo = Shop::in_scenario("yahoo_too_many_requests")
+        .await
+        .buy("/tradfi-data?symbol=VIX")
+        .await;
+    assert_eq!(
+        gaps(&no_yahoo, "data.cross_checks[symbol=VIX]"),
+        ["upstream_rate_limited"]
+    );
+    assert_eq!(no_yahoo["data"]["volatility"]["vix"]["value"], "17.42");
+}
+
+#[tokio::test]
+async fn tokenized_assets_claim_no_premium_while_their_market_is_closed() {
+    let body = Shop::open().await.buy("/rwa-pulse").await;
+    let data = &body["data"];
+    assert_eq!(
+        (
+            &data["macro"]["us10y"]["value"],
+            &data["macro"]["vix"]["value"]
+        ),
+        (&json!("4.08"), &json!("17.42"))
+    );
+    assert_eq!(data["macro"]["spread_2s10s_bp"], "57");
+    let tokenized = &data["tokenized"];
+    assert_eq!(
+        texts(&tokenized["equities"], "coin"),
+        ["xyz:TSLA", "xyz:NVDA", "flx:TSLA"]
+    );
+    assert_eq!(texts(&tokenized["indices"], "coin"), ["xyz:XYZ100"]);
+    assert_eq!(
+        texts(&tokenized["commodities"], "coin"),
+        [
+            "xyz:GOLD",
+            "xyz:SILVER",
+            "xyz:CL",
+            "flx:GOLD",
+            "xyz:COPPER",
+            "xyz:NATGAS"
+        ]
+    );
+    assert_eq!(texts(&tokenized["fx"], "coin"), ["xyz:EUR"]);
+    assert_eq!(tokenized["fx"][0]["labels"], json!(["one_sided_book"]));
+    // Friday, 20:02 in New York.
+    for class in ["equities", "indices", "commodities", "fx"] {
+        for row in tokenized[class].as_array().unwrap() {
+            assert_eq!(
+                (&row["oracle_state"], &row["premium_bps"]),
+                (&json!("market_closed"), &Value::Null),
+                "{row}"
+            );
+        }
+        assert_eq!(
+            gaps(&body, &format!("data.tokenized.{class}[].premium_bps")),
+            ["market_closed_or_not_traded"]
+        );
+    }
+    let omitted = data["omitted"].as_array().unwrap();
+    assert!(
+        omitted.contains(&json!({"field": "tokenized.xyz", "reason": "1_not_classified"})),
+        "{omitted:?}"
+    );
+    assert_eq!(body["meta"]["verdict"], "fresh");
+}
+
+#[tokio::test]
+async fn the_pulse_needs_two_of_three_macro_readings() {
+    let without =
+        |upstreams: &'static [&'static str]| async move { Shop::without(upstreams).await };
+    // Yields without volatility, and the other way round.
+    let no_vix = without(&["cboe", "fred"]).await.buy("/rwa-pulse").await;
+    assert_eq!(no_vix["data"]["macro"]["vix"], Value::Null);
+    assert!(!gaps(&no_vix, "data.macro.vix").is_empty());
+    for missing in [&["treasury", "fred"][..], &["treasury", "cboe", "fred"]] {
+        let error = Shop::without(missing)
+            .await
+            .refused("/rwa-pulse", 503, "core_data_missing")
+            .await;
+        assert_eq!(error["missing"], json!(["macro"]));
+    }
+    // The venue is no core: what it would have told is left out by name.
+    let no_venue = without(&["hyperliquid"]).await.buy("/rwa-pulse").await;
+    assert_eq!(no_venue["data"]["tokenized"]["equities"], json!([]));
+    let omitted = no_venue["data"]["omitted"].as_array().unwrap();
+    assert!(
+        omitted.iter().any(|of| of["field"] == "tokenized"),
+        "{omitted:?}"
+    );
+    assert_eq!(gaps(&no_venue, "data.tokenized").len(), 1);
+}

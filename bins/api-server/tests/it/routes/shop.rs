@@ -1,0 +1,232 @@
+//! A server in this process whose upstreams are recordings, and what every answer and refusal must
+//! hold.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use api_server::Config;
+use data_sources::Clock;
+use jiff::{SignedDuration, Timestamp};
+use replay::{RECORDED_AT, Recordings, ReplayServer};
+use serde_json::Value;
+
+use crate::support::World;
+
+/// A server that sells, and its buyer.
+pub(crate) struct Shop {
+    pub world: World,
+}
+
+impl Shop {
+    /// With the recordings as they are.
+    pub(crate) async fn open() -> Self {
+        Self::changed(|_config, _replay| {}).await
+    }
+
+    /// With the recordings as they are, and time standing still.
+    pub(crate) async fn at_the_recording() -> Self {
+        Self::by_the_clock(Arc::new(recorded_at())).await
+    }
+
+    /// With the recordings as they are, and data that ages by a clock of a test's choice.
+    pub(crate) async fn by_the_clock(clock: Arc<dyn Clock>) -> Self {
+        let recordings = Recordings::embedded().unwrap();
+        let world = Box::pin(World::at(clock, recordings, |_config, _replay| {})).await;
+        Self { world }
+    }
+
+    /// [`Self::by_the_clock`] with a configuration that a test changes first.
+    pub(crate) async fn changed_by_the_clock(
+        clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut Config, &ReplayServer),
+    ) -> Self {
+        let recordings = Recordings::embedded().unwrap();
+        let world = Box::pin(World::at(clock, recordings, change)).await;
+        Self { world }
+    }
+
+    /// With the recordings of a scenario before the others.
+    pub(crate) async fn in_scenario(scenario: &str) -> Self {
+        let recordings = Recordings::embedded().unwrap().with_scenario(scenario);
+        let world = Box::pin(World::replaying(recordings, |_config, _replay| {})).await;
+        Self { world }
+    }
+
+    /// With a configuration that a test changes first.
+    pub(crate) async fn changed(change: impl FnOnce(&mut Config, &ReplayServer)) -> Self {
+        let recordings = Recordings::embedded().unwrap();
+        let world = Box::pin(World::replaying(recordings, change)).await;
+        Self { world }
+    }
+
+    /// With some upstreams out of reach: nothing listens where they should be.
+    pub(crate) async fn without(upstreams: &[&str]) -> Self {
+        Self::changed(|config, _replay| {
+            for name in upstreams {
+                let table = config.upstreams.0.get_mut(*name).expect("an upstream");
+                let keys: Vec<String> = table.urls().map(|(key, _)| key.to_owned()).collect();
+                for key in keys {
+                    assert!(table.set_url(&key, "http://127.0.0.1:9".to_owned()));
+                }
+            }
+        })
+        .await
+    }
+
+    /// Buys an answer: 200, charged, and in the form that every answer has.
+    pub(crate) async fn buy<'a>(&'a self, target: &'a str) -> Value {
+        let before = self.world.paid();
+        let payment = self.world.buyer.payment(target).await;
+        let answer = self.world.buyer.get_paid(target, &payment).await;
+        assert_eq!(answer.status, 200, "{target}: {}", answer.text);
+        assert!(self.world.paid() > before, "{target} was not charged");
+        assert!(answer.headers.contains_key("age"), "{target}");
+        let body = answer.body();
+        well_formed(target, &body);
+        body
+    }
+
+    /// Asks for an answer that is refused: nothing is charged. Gives the error.
+    pub(crate) async fn refused(&self, target: &str, status: u16, code: &str) -> Value {
+        let before = self.world.paid();
+        let payment = self.world.buyer.payment(target).await;
+        let answer = self.world.buyer.get_paid(target, &payment).await;
+        answer.is_refused(status, code);
+        assert_eq!(self.world.paid(), before, "{target} was charged");
+        answer.body()["error"].clone()
+    }
+}
+
+/// A clock of the data that a test moves, in seconds from the time of the recordings.
+#[derive(Default)]
+pub(crate) struct Moving(AtomicI64);
+
+impl Moving {
+    /// So many seconds after the recordings, or before them.
+    pub(crate) fn at(seconds: i64) -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(seconds)))
+    }
+
+    pub(crate) fn set(&self, seconds: i64) {
+        self.0.store(seconds, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Moving {
+    fn now(&self) -> Timestamp {
+        recorded_at() + SignedDuration::from_secs(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// What holds for the answer of every route.
+pub(crate) fn well_formed(target: &str, body: &Value) {
+    let meta = &body["meta"];
+    let path = target.split('?').next().unwrap();
+    assert_eq!(meta["route"], path, "{target}");
+    assert!(body["data"].is_object(), "{target}: data is no object");
+    no_floats(target, &body["data"], "data");
+    assert!(meta["as_of"].as_str().unwrap().parse::<Timestamp>().is_ok());
+    assert!(matches!(meta["verdict"].as_str(), Some("fresh" | "stale")));
+    for section in meta["sections"].as_array().into_iter().flatten() {
+        let most = |of: &Value| of["max_age_seconds"].as_u64().unwrap();
+        assert!(most(section) <= most(meta), "{target}: {section}");
+        let stale = section["age_seconds"].as_u64().unwrap() > most(section);
+        assert_eq!(section["verdict"] == "stale", stale, "{target}: {section}");
+        assert!(!stale || meta["verdict"] == "stale", "{target}: {section}");
+    }
+    for cut in meta["cut"].as_array().into_iter().flatten() {
+        let (shown, total) = (cut["shown"].as_u64(), cut["total"].as_u64());
+        assert!(shown < total, "{target}: {cut}");
+    }
+    let sources = meta["sources"].as_array().unwrap();
+    assert!(!sources.is_empty(), "{target} names no source");
+    for source in sources {
+        assert!(
+            source["id"].is_string() && source["status"].is_string(),
+            "{target}: {source}"
+        );
+    }
+    for gap in meta["unavailable"].as_array().unwrap() {
+        assert!(
+            gap["field"].as_str().unwrap().starts_with("data"),
+            "{target}: {gap}"
+        );
+        assert!(
+            !gap["reason"].as_str().unwrap().is_empty(),
+            "{target}: {gap}"
+        );
+    }
+}
+
+fn no_floats(target: &str, value: &Value, path: &str) {
+    match value {
+        Value::Number(number) => {
+            assert!(!number.is_f64(), "{target}: {path} is the float {number}");
+        }
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| no_floats(target, item, &format!("{path}[]"))),
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(name, member)| no_floats(target, member, &format!("{path}.{name}"))),
+        _ => {}
+    }
+}
+
+/// The source of an answer with this id.
+pub(crate) fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
+    let sources = body["meta"]["sources"].as_array().unwrap();
+    sources
+        .iter()
+        .find(|source| source["id"] == id)
+        .unwrap_or(&Value::Null)
+}
+
+/// What an answer says of a member that could not be had.
+pub(crate) fn gap<'a>(body: &'a Value, field: &str) -> &'a Value {
+    let gaps = body["meta"]["unavailable"].as_array().unwrap();
+    gaps.iter()
+        .find(|gap| gap["field"] == field)
+        .unwrap_or(&Value::Null)
+}
+
+/// The codes of an answer's warnings.
+pub(crate) fn codes(body: &Value) -> Vec<&str> {
+    let warnings = body["meta"]["warnings"].as_array();
+    let codes = warnings
+        .into_iter()
+        .flatten()
+        .map(|warning| &warning["code"]);
+    codes.map(|code| code.as_str().unwrap()).collect()
+}
+
+/// For how many seconds more an answer counts as fresh: of several sections, the one that goes
+/// stale first.
+pub(crate) fn left(body: &Value) -> i64 {
+    let left =
+        |of: &Value| of["max_age_seconds"].as_i64().unwrap() - of["age_seconds"].as_i64().unwrap();
+    let sections = body["meta"]["sections"].as_array();
+    let sections = sections.into_iter().flatten().map(left);
+    sections.min().unwrap_or_else(|| left(&body["meta"]))
+}
+
+/// The section of an answer with this name.
+pub(crate) fn section<'a>(body: &'a Value, name: &str) -> &'a Value {
+    let sections = body["meta"]["sections"].as_array();
+    let mut sections = sections.into_iter().flatten();
+    sections
+        .find(|section| section["name"] == name)
+        .unwrap_or(&Value::Null)
+}
+
+/// The time of the recordings.
+pub(crate) fn recorded_at() -> Timestamp {
+    Timestamp::from_second(i64::try_from(RECORDED_AT).unwrap()).unwrap()
+}
+
+/// Whether a reason says that nothing listens there; after a few tries the source is left alone.
+pub(crate) fn unreachable(reason: &str) -> bool {
+    matches!(reason, "upstream_unreachable" | "upstream_circuit_open")
+}

@@ -1,0 +1,132 @@
+//! What speaks against a token beside its scan, and what a sale says of one that cannot be bought.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use data_sources::Clock;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::routes::shop::{Shop, gap, recorded_at, source};
+
+const USDG: &str = "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8";
+const WOKB: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
+
+/// A clock that a test moves on.
+struct Moving(AtomicI64);
+
+impl Clock for Moving {
+    fn now(&self) -> Timestamp {
+        recorded_at() + SignedDuration::from_secs(self.0.load(Ordering::Relaxed))
+    }
+}
+
+#[tokio::test]
+async fn a_name_from_a_list_does_not_age_a_scan() {
+    let clock = Arc::new(Moving(AtomicI64::new(-3600)));
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    shop.buy("/all-tokens").await;
+    clock.0.store(0, Ordering::Relaxed);
+    let body = shop.buy(&format!("/token-security?address={USDG}")).await;
+    assert_eq!(body["data"]["token"]["symbol"], "USDG");
+    assert_eq!(source(&body, "okx.all-tokens")["status"], "ok");
+    let market = source(&body, "okx.price-info")["as_of"].as_str().unwrap();
+    assert_eq!(
+        (&body["meta"]["as_of"], &body["meta"]["verdict"]),
+        (&json!(market), &json!("fresh"))
+    );
+}
+
+#[tokio::test]
+async fn what_the_market_says_against_a_token_counts() {
+    let shop = Shop::in_scenario("origin_against").await;
+    let body = shop.buy(&format!("/token-security?address={WOKB}")).await;
+    let data = &body["data"];
+    assert_eq!(
+        (&data["verdict"], &data["risk_level"]),
+        (&json!("danger"), &json!("critical"))
+    );
+    assert_eq!(
+        data["flags"],
+        json!([
+            "honeypot",
+            "linked_to_rug_pulls",
+            "rated_high",
+            "severe_checks_unknown"
+        ])
+    );
+    assert_eq!(
+        data["checks"]["honeypot"],
+        json!({"value": true, "source": "okx.advanced-info", "disputed_by": "okx.token-scan"})
+    );
+    let vetted = shop.buy(&format!("/vet-token?address={WOKB}")).await;
+    assert_eq!(vetted["data"]["verdict"], "danger");
+    assert_eq!(vetted["data"]["security"]["verdict"], "danger");
+    let plain = Shop::open().await;
+    let body = plain.buy(&format!("/token-security?address={WOKB}")).await;
+    assert_eq!(body["data"]["sources"], json!(["okx.token-scan"]));
+}
+
+#[tokio::test]
+async fn what_can_neither_be_bought_nor_sold_is_not_traded() {
+    let shop = Shop::in_scenario("not_traded").await;
+    let body = shop.buy(&format!("/vet-token?address={WOKB}")).await;
+    let trade = &body["data"]["tradeability"];
+    assert_eq!(
+        (&trade["can_buy"], &trade["can_sell"]),
+        (&json!(false), &json!(false))
+    );
+    let flags = body["data"]["flags"].as_array().unwrap();
+    assert!(flags.contains(&json!("not_traded")), "{flags:?}");
+    assert_eq!(body["data"]["verdict"], "caution");
+}
+
+#[tokio::test]
+async fn what_cannot_be_bought_is_tried_to_be_sold() {
+    let shop = Shop::in_scenario("sale_only").await;
+    let body = shop.buy(&format!("/vet-token?address={USDG}")).await;
+    let trade = &body["data"]["tradeability"];
+    assert_eq!(
+        (&trade["can_buy"], &trade["can_sell"]),
+        (&json!(false), &json!(true))
+    );
+    // Ten dollars' worth at 0.9999 dollars each.
+    assert_eq!(trade["sell_quote"][0]["amount_in_atoms"], "10001000");
+    assert_eq!(
+        trade["buy_quote"][0],
+        json!({"usd": "10", "status": "no_route"})
+    );
+    // Which pools it goes through is not said, and that is not none.
+    assert_eq!(trade["sell_quote"][0]["hops"], Value::Null);
+    for field in ["sell_quote[].hops", "route_count"] {
+        let gap = gap(&body, &format!("data.tradeability.{field}"));
+        assert_eq!(
+            (&gap["reason"], &gap["source"]),
+            (&json!("not_named_by_source"), &json!("okx.quote")),
+            "{field}"
+        );
+    }
+    assert_eq!(
+        gap(&body, "data.tradeability.round_trip[].loss_pct")["reason"],
+        "no_route"
+    );
+}
+
+#[tokio::test]
+async fn a_price_that_is_derived_from_a_quote_is_as_old_as_the_quote() {
+    let clock = Arc::new(Moving(AtomicI64::new(0)));
+    let shop = Shop::by_the_clock(clock.clone()).await;
+    let target = "/vet-token?address=0x7777777777777777777777777777777777777777";
+    let quoted = shop.buy(target).await;
+    assert_eq!(quoted["data"]["price"]["confidence"], "derived");
+    // Quotes are kept for half a minute.
+    clock.0.store(20, Ordering::Relaxed);
+    let kept = shop.buy(target).await;
+    assert_eq!(
+        kept["data"]["price"]["as_of"],
+        recorded_at().to_string().as_str()
+    );
+    assert_eq!(kept["data"]["price"], quoted["data"]["price"]);
+}

@@ -1,0 +1,152 @@
+//! Mandates that act, with a wallet that a test directs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::B256;
+use api_server::config::CustodySection;
+use readings::defi::market::Market;
+use reqwest::Method;
+use watch_server::{Holdings, MoveState, Mover, MoverFuture, Stop};
+use yield_watch::{Mandate, MoveKey, MoveOutcome, Pool, Position, Proposal};
+
+use super::{HOUR, audit, body, buy, create, decisions, recorded};
+use crate::routes::shop::{Moving, Shop};
+
+/// A wallet that holds a product of no yield. It signs at once, or never.
+#[derive(Default)]
+struct Wallet {
+    signs: bool,
+    moves: Mutex<BTreeMap<MoveKey, MoveState>>,
+}
+
+fn done<'a, T: Send + 'a>(answer: T) -> MoverFuture<'a, T> {
+    Box::pin(std::future::ready(Ok(answer)))
+}
+
+impl Mover for Wallet {
+    fn held<'a>(&'a self, _: &'a Mandate, markets: &'a [Market]) -> MoverFuture<'a, Holdings> {
+        done(Holdings {
+            position: Position::Held {
+                pool: Pool {
+                    pool: "a product of no yield".to_owned(),
+                    project: "aave-v3".to_owned(),
+                    chain: "X Layer".to_owned(),
+                    symbol: "USDT0".to_owned(),
+                    apy_pct: "0".parse().unwrap(),
+                },
+                amount_usd: "250".parse().unwrap(),
+            },
+            reachable: markets.iter().map(|market| market.pool.clone()).collect(),
+        })
+    }
+
+    fn propose<'a>(&'a self, _: &'a Mandate, proposal: &'a Proposal) -> MoverFuture<'a, MoveState> {
+        let state = match self.signs {
+            true => MoveState::Ended(MoveOutcome::Moved {
+                intent_id: "0f".repeat(16),
+                tx_hash: B256::repeat_byte(9),
+                moved_usd: "250".parse().unwrap(),
+            }),
+            false => MoveState::UnderWay,
+        };
+        let mut moves = self.moves.lock().unwrap();
+        let state = moves.entry(proposal.key.clone()).or_insert(state);
+        done(state.clone())
+    }
+
+    fn state<'a>(&'a self, key: &'a MoveKey) -> MoverFuture<'a, Option<MoveState>> {
+        done(self.moves.lock().unwrap().get(key).cloned())
+    }
+
+    fn cancel<'a>(&'a self, _: &'a MoveKey) -> MoverFuture<'a, Stop> {
+        done(match self.signs {
+            true => Stop::TooLate,
+            false => Stop::Stopped,
+        })
+    }
+}
+
+/// A server with custody, and with this wallet after a restart.
+async fn shop(clock: Arc<Moving>, wallet: Option<Wallet>) -> Shop {
+    let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| {
+        let ledger = config.storage.url.trim_start_matches("sqlite://");
+        config.custody = Some(CustodySection::local(
+            std::path::Path::new(ledger).with_extension("wallets"),
+            "the operator's secret".into(),
+        ));
+    })
+    .await;
+    if let Some(wallet) = wallet {
+        shop.world.mover = Some(Arc::new(wallet));
+        shop.world.restart().await;
+    }
+    shop
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_wallet_a_mandate_that_acts_is_refused_by_name() {
+    let shop = Shop::by_the_clock(Moving::at(0)).await;
+    let answer = create(&shop.world.buyer, &body("auto", 24 * HOUR)).await;
+    answer.is_refused(503, "upstream_unavailable");
+    assert_eq!(answer.body()["error"]["reason"], "no_custody_connected");
+    let shop = self::shop(Moving::at(0), None).await;
+    let answer = create(&shop.world.buyer, &body("auto", 24 * HOUR)).await;
+    answer.is_refused(503, "upstream_unavailable");
+    assert_eq!(answer.body()["error"]["reason"], "no_chain_connected");
+    // One that notifies needs none.
+    let answer = create(&shop.world.buyer, &body("notify", 24 * HOUR)).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_better_product_is_moved_into_and_the_audit_tells_it() {
+    let clock = Moving::at(0);
+    let wallet = Wallet {
+        signs: true,
+        ..Wallet::default()
+    };
+    let shop = shop(clock.clone(), Some(wallet)).await;
+    let buyer = &shop.world.buyer;
+    let answer = create(buyer, &body("auto", 24 * HOUR)).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    let id = answer.body()["data"]["id"].as_str().unwrap().to_owned();
+    clock.set(90);
+    recorded(&shop.world, &id, 4).await;
+    let records = audit(buyer, &id).await;
+    let expected = ["created", "opportunity", "move_asked", "moved"];
+    assert_eq!(decisions(&records), expected);
+    assert_eq!(records[3]["tx_hash"], B256::repeat_byte(9).to_string());
+    assert_eq!(records[2]["action"]["inputs"]["max_move_usd"], "1000");
+    let listed = buy(buyer, Method::GET, "/yield-watch").await;
+    let shown = &listed["mandates"][0];
+    assert_eq!(shown["last_move"]["outcome"]["moved"]["moved_usd"], "250");
+    assert_eq!(shown["opportunity"]["seq"], 1);
+    assert!(shown["open_move"].is_null());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancellation_stops_a_move_that_is_not_signed() {
+    let clock = Moving::at(0);
+    let shop = shop(clock.clone(), Some(Wallet::default())).await;
+    let buyer = &shop.world.buyer;
+    let answer = create(buyer, &body("auto", 24 * HOUR)).await;
+    let id = answer.body()["data"]["id"].as_str().unwrap().to_owned();
+    clock.set(90);
+    recorded(&shop.world, &id, 3).await;
+    let target = format!("/yield-watch?id={id}");
+    let cancelled = buy(buyer, Method::DELETE, &target).await;
+    assert_eq!(
+        (cancelled["state"].as_str(), cancelled["move"].as_str()),
+        (Some("cancelled"), Some("stopped"))
+    );
+    let records = audit(buyer, &id).await;
+    let expected = [
+        "created",
+        "opportunity",
+        "move_asked",
+        "cancelled",
+        "move_stopped",
+    ];
+    assert_eq!(decisions(&records), expected);
+}

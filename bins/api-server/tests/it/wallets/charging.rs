@@ -1,0 +1,118 @@
+//! What is charged, and what is not.
+
+use dev_chain::{BUYER, xlayer};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::buyer::header_of;
+use crate::wallets::stage::{Stage, sign};
+
+fn invest(amount: &str) -> Value {
+    json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "USDG", "amount": amount })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_payment_acts_once_and_its_answer_is_private() {
+    let stage = Box::pin(Stage::open()).await;
+    let paid = stage.world.paid();
+    let refused = stage.post("/auto-defi-invest", &invest("30")).await;
+    refused.is_refused(409, "funds_required");
+    let error = refused.body()["error"].clone();
+    assert_eq!(error["sub_wallet"], stage.wallet.to_string());
+    assert_eq!(error["amount"], "30");
+    assert_eq!(stage.world.paid(), paid);
+
+    let mut body = invest("30");
+    body["principal_auth"] = sign(&error["principal_auth"]);
+    let draft = stage
+        .world
+        .buyer
+        .draft(Method::POST, "/auto-defi-invest")
+        .await;
+    let mut payment = stage.world.buyer.signed(&draft);
+    let plain = header_of(&payment);
+    payment["extensions"] =
+        json!({ "payment-identifier": { "info": { "id": "a-random-identifier-of-mine" } } });
+    let header = header_of(&payment);
+    let buyer = &stage.world.buyer;
+    let first = buyer.post_paid("/auto-defi-invest", &body, &header).await;
+    assert_eq!(first.status, 200, "{}", first.text);
+    assert_eq!(stage.world.paid() - paid, 50_000);
+    assert_eq!(first.headers["cache-control"], "private, no-store");
+    let again = buyer.post_paid("/auto-defi-invest", &body, &header).await;
+    assert_eq!((again.status, &again.text), (200, &first.text));
+    // Whoever rebuilds the header from the chain gets none of it.
+    let rebuilt = buyer.post_paid("/auto-defi-invest", &body, &plain).await;
+    assert_eq!(rebuilt.status, 409);
+    assert!(!rebuilt.text.contains("intent_id"), "{}", rebuilt.text);
+    assert_eq!(stage.world.paid() - paid, 50_000);
+    let held = Stage::holds(&stage.world.chain, xlayer::A_USDG, stage.wallet);
+    assert!((29_999_999..30_100_000).contains(&held), "{held}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_refused_before_signing_is_not_charged() {
+    let stage = Box::pin(Stage::open()).await;
+    let paid = stage.world.paid();
+    let swap = |chain: &str, from: String, to: String| json!({ "chain_id": chain, "from_token": from, "to_token": to, "amount": "1" });
+    let (usdg, wokb) = (xlayer::USDG.to_string(), xlayer::WOKB.to_string());
+    for (route, body, status, code, reason) in [
+        (
+            "/auto-withdraw",
+            json!({ "chain_id": "196", "token": usdg, "amount": "max" }),
+            404,
+            "not_found",
+            "nothing_to_withdraw",
+        ),
+        (
+            "/auto-withdraw",
+            json!({ "chain_id": "137", "token": usdg, "amount": "max" }),
+            422,
+            "unsupported",
+            "chain_unsupported",
+        ),
+        // It could not be sent to its owner.
+        (
+            "/auto-swap",
+            swap("196", usdg.clone(), wokb),
+            422,
+            "unsupported",
+            "token_not_withdrawable",
+        ),
+        (
+            "/auto-defi-invest",
+            json!({ "chain_id": "196", "protocol": "aave-v2", "asset": "USDG", "amount": "1" }),
+            422,
+            "unsupported",
+            "protocol_unsupported",
+        ),
+        (
+            "/auto-defi-invest",
+            json!({ "chain_id": "196", "protocol": "aave-v3", "asset": "DOGE", "amount": "1" }),
+            404,
+            "not_found",
+            "no_such_product",
+        ),
+        (
+            "/auto-defi-withdraw",
+            json!({ "product_id": "aave-v3-xlayer-usdg", "ratio": "1" }),
+            404,
+            "not_found",
+            "no_such_position",
+        ),
+    ] {
+        let answer = stage.post(route, &body).await;
+        answer.is_refused(status, code);
+        assert_eq!(answer.body()["error"]["reason"], reason, "{}", answer.text);
+    }
+    let bad = json!({ "chain_id": "196", "token": usdg, "amount": "0.0000001" });
+    let answer = stage.post("/auto-withdraw", &bad).await;
+    answer.is_refused(400, "invalid_params");
+    assert_eq!(answer.body()["error"]["problems"][0]["path"], "body.amount");
+    assert_eq!(stage.world.paid(), paid);
+    assert_eq!(
+        Stage::holds(&stage.world.chain, xlayer::USDG, stage.wallet),
+        0
+    );
+    assert_ne!(stage.wallet, BUYER.address);
+}

@@ -1,0 +1,19 @@
+//! The server as operators run it: the real binary, configured, started and shut down.
+
+#![cfg(unix)]
+
+mod commands;
+mod config;
+mod descriptors;
+mod documents;
+mod fence;
+mod limits;
+mod node;
+mod online;
+mod probing;
+mod rails;
+mod safe_shares;
+mod serve;
+mod server;
+mod shares;
+mod stdio;

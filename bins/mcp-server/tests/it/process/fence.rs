@@ -1,0 +1,188 @@
+//! The status tool against a paid API that answers what a test says.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::process::server::{Configured, Running, post, text};
+
+/// Between two questions.
+const POLL: Duration = Duration::from_millis(50);
+const DIGEST: &str = "0x609a8fda4ad5df10b28252f78de1a7dc8dd69788dd6da9dd7baacb8c76fc7da6";
+const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"svc_delegation_fence_status","arguments":{}}}"#;
+
+/// Answers every request with a status and a body, and counts them.
+#[derive(Clone)]
+struct Api {
+    address: SocketAddr,
+    said: Arc<Mutex<(u16, String, u32)>>,
+}
+
+impl Api {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let api = Self {
+            address: listener.local_addr().unwrap(),
+            said: Arc::new(Mutex::new((200, record(true).to_string(), 0))),
+        };
+        let said = Arc::clone(&api.said);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut reader = BufReader::new(stream.unwrap());
+                let mut line = String::new();
+                while reader.read_line(&mut line).unwrap_or(0) > 2 {
+                    line.clear();
+                }
+                let (status, body) = {
+                    let mut said = said.lock().unwrap();
+                    said.2 += 1;
+                    (said.0, said.1.clone())
+                };
+                let answer = format!(
+                    "HTTP/1.1 {status} Answer\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+                     Connection: close\r\n\r\n{body}",
+                    body.len()
+                );
+                drop(reader.get_mut().write_all(answer.as_bytes()));
+            }
+        });
+        api
+    }
+
+    fn says(&self, status: u16, body: &Value) {
+        let mut said = self.said.lock().unwrap();
+        (said.0, said.1) = (status, body.to_string());
+    }
+
+    fn asked(&self) -> u32 {
+        self.said.lock().unwrap().2
+    }
+
+    /// A rail that pins the usual record.
+    fn rail(&self) -> (Configured, Running, SocketAddr) {
+        let configured = Configured::new(&format!(
+            "server.listen = '127.0.0.1:0'\nserver.probe_hours = 0\n[delegation]\n\
+             status_url = 'http://{}/delegation/status'\npolicy_name = 'svc-base-swap-fence.v3'\n\
+             policy_digest = '{DIGEST}'\nper_swap_cap_usd = 5000\nproject_id = 'shop'\n\
+             policy = 'a-key-of-the-other-server.json'\n",
+            self.address
+        ));
+        let rail = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
+        let (address, _) = rail.listens();
+        (configured, rail, address)
+    }
+}
+
+fn record(present: bool) -> Value {
+    json!({
+        "present": present,
+        "policy_name": "svc-base-swap-fence.v3",
+        "per_swap_cap_usd": 5000,
+        "project_id": "shop",
+        "rules_digest": DIGEST,
+    })
+}
+
+fn ask(rail: SocketAddr) -> Value {
+    post(rail, CALL)["result"]["structuredContent"].clone()
+}
+
+/// Asks until the record says it, as long as one reading may be shared.
+fn becomes(rail: SocketAddr, present: bool) {
+    let began = Instant::now();
+    while ask(rail) != record(present) {
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "still not {present}"
+        );
+        thread::sleep(POLL);
+    }
+}
+
+#[test]
+fn the_fence_is_present_while_it_reads_back_as_the_pinned_one() {
+    let api = Api::start();
+    let (_configured, _rail, rail) = api.rail();
+    assert_eq!(ask(rail), record(true));
+    // One reading for all who ask at once.
+    let callers: Vec<_> = (0..8).map(|_| thread::spawn(move || ask(rail))).collect();
+    for caller in callers {
+        assert_eq!(caller.join().unwrap(), record(true));
+    }
+    assert!(api.asked() <= 2, "{}", api.asked());
+
+    let other = |edit: fn(&mut Value)| {
+        let mut changed = record(true);
+        edit(&mut changed);
+        changed
+    };
+    // What is shown is what is pinned, whatever the other side says.
+    for (status, body) in [
+        (
+            200,
+            other(|it| it["rules_digest"] = DIGEST.replace('6', "7").into()),
+        ),
+        (200, other(|it| it["user"] = "0x00".into())),
+        (503, record(true)),
+    ] {
+        api.says(status, &body);
+        becomes(rail, false);
+        api.says(200, &record(true));
+        becomes(rail, true);
+    }
+}
+
+#[test]
+fn a_fence_that_cannot_be_reached_is_not_present() {
+    let api = Api::start();
+    let (configured, rail, address) = {
+        let gone = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let away = Api {
+            address: gone,
+            ..api
+        };
+        away.rail()
+    };
+    assert_eq!(ask(address), record(false));
+    drop(rail);
+    let checked = configured.run("check-config", &[]);
+    let said = text(&checked.stdout);
+    assert!(
+        said.contains("fence        svc-base-swap-fence.v3 0x609a"),
+        "{said}"
+    );
+}
+
+#[test]
+fn without_the_section_the_record_is_empty() {
+    let configured = Configured::new("server.listen = '127.0.0.1:0'\nserver.probe_hours = 0\n");
+    let rail = Running::start(&["serve", "--config", configured.path().to_str().unwrap()]);
+    let (address, _) = rail.listens();
+    let empty = json!({"present": false, "policy_name": "", "per_swap_cap_usd": 0, "project_id": "", "rules_digest": ""});
+    assert_eq!(ask(address), empty);
+}
+
+#[test]
+fn a_section_that_pins_nothing_is_refused_by_its_keys() {
+    let configured =
+        Configured::new("[delegation]\nstatus_url = 'api.example'\npolicy_digest = '0x00'\n");
+    let refused = configured.run("check-config", &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    for key in [
+        "delegation.status_url: expected an http:// or https:// URL",
+        "delegation.policy_name: is missing",
+        "delegation.project_id: is missing",
+        "delegation.policy_digest: expected 0x and 64",
+        "delegation.per_swap_cap_usd: expected",
+    ] {
+        assert!(said.contains(key), "{key}: {said}");
+    }
+}

@@ -1,0 +1,276 @@
+//! What is left of the upstreams' limits: kept over a restart, shown to operators.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+
+use calldata_checks::Rail;
+use serde_json::{Value, json};
+
+use crate::process::rails::Venues;
+use crate::process::server::{Configured, Running, get, get_text};
+use crate::process::shares::ask;
+
+/// A server over recorded venues that it takes for the true ones, and the file in which it keeps
+/// what it has used.
+struct Stage {
+    configured: Configured,
+    _venues: Venues,
+}
+
+impl Stage {
+    fn new(lines: &str) -> Self {
+        let venues = Venues::open();
+        let configured = Configured::new(&format!("{lines}{}", venues.taken_for_live()));
+        Self {
+            configured,
+            _venues: venues,
+        }
+    }
+
+    fn kept(lines: &str) -> (Self, PathBuf) {
+        // The file lies in a folder that is made for it, beside the configuration that names it.
+        let folder = tempfile::tempdir().unwrap().keep();
+        let file = folder.join("data/rail.db");
+        let url = format!("storage.url = 'sqlite://{}'\n", file.display());
+        (Self::new(&format!("{url}{lines}")), file)
+    }
+
+    fn start(&self) -> (Running, SocketAddr, Vec<String>) {
+        let path = self.configured.path();
+        let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
+        let (address, before) = server.listens();
+        (server, address, before)
+    }
+}
+
+fn end(server: Running) {
+    server.terminate();
+    assert_eq!(server.ended().0.code(), Some(0));
+}
+
+fn upstream(address: SocketAddr, id: &str) -> Value {
+    let status = get(address, "/status");
+    let upstreams = status["upstreams"].as_array().unwrap();
+    upstreams
+        .iter()
+        .find(|seen| seen["id"] == id)
+        .unwrap()
+        .clone()
+}
+
+/// What the store counts in slices of a thousandth is exact for quotas below 2,000 calls.
+const QUOTAS: &str = "upstreams.lifi.monthly_quota = 1500\n\
+    upstreams.circle.monthly_quota = 1500\n\
+    upstreams.polymarket.monthly_quota = 1500\n\
+    upstreams.hyperliquid.monthly_quota = 1500\n";
+
+#[test]
+fn budgets_and_quotas_go_on_where_the_last_server_stood() {
+    let (stage, file) = Stage::kept(QUOTAS);
+    let (server, address, before) = stage.start();
+    let says = format!("kept in {}", file.display());
+    assert!(before.iter().any(|line| line.contains(&says)), "{before:?}");
+    for rail in Rail::ALL {
+        assert_eq!(ask(address, rail, "192.0.2.1"), None, "{rail:?}");
+    }
+    let seen = [
+        "lifi.quote",
+        "circle.fees",
+        "polymarket.gamma",
+        "hyperliquid.meta",
+    ];
+    let quotas = |address| seen.map(|id| upstream(address, id)["quota_left"].as_u64().unwrap());
+    let left = quotas(address);
+    assert_eq!((left[0], left[2]), (1_499, 1_500 - 7), "{left:?}");
+    assert!(left.iter().all(|left| *left < 1_500), "{left:?}");
+    let long = ["lifi.quote", "hyperliquid.meta"];
+    let budgets = |address| long.map(|id| upstream(address, id)["budget_left"].as_u64().unwrap());
+    let weight = budgets(address);
+    assert_eq!(weight[0], 69);
+    assert!(weight[1] < 1_100, "{weight:?}");
+    end(server);
+
+    let (server, address, _) = stage.start();
+    assert_eq!(quotas(address), left);
+    // A slice of Hyperliquid's minute may have gone by, and with it a second of what was used.
+    let again = budgets(address);
+    assert_eq!(again[0], 69);
+    assert!(again[1] < 1_100, "{again:?}");
+    end(server);
+
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0);
+    }
+    std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
+}
+
+#[test]
+fn without_a_file_everything_begins_anew_and_the_log_says_so() {
+    let stage = Stage::new(QUOTAS);
+    let (server, address, before) = stage.start();
+    assert_eq!(before.len(), 1, "{before:?}");
+    assert!(before[0].contains("in memory"), "{before:?}");
+    assert!(before[0].contains("storage.url"), "{before:?}");
+    assert_eq!(ask(address, Rail::Swap, "192.0.2.1"), None);
+    let left = |address| {
+        let seen = upstream(address, "lifi.quote");
+        (seen["budget_left"].clone(), seen["quota_left"].clone())
+    };
+    assert_eq!(left(address), (json!(69), json!(1_499)));
+    end(server);
+    let (server, address, _) = stage.start();
+    assert_eq!(left(address), (json!(70), json!(1_500)));
+    end(server);
+}
+
+/// One call a month: paced, it may be made at once. The next one is due in the next month, whoever
+/// asks and whatever was started anew.
+#[test]
+fn a_quota_that_is_spent_refuses_over_a_restart_with_the_time_of_the_next_call() {
+    let (stage, file) = Stage::kept("upstreams.lifi.monthly_quota = 1\n");
+    let (server, address, _) = stage.start();
+    assert_eq!(ask(address, Rail::Swap, "192.0.2.1"), None);
+    let refused = ask(address, Rail::Swap, "192.0.2.1").unwrap();
+    assert_eq!(refused["check"], "rate_limited", "{refused}");
+    assert!(refused["retry_after"].as_u64().unwrap() > 0);
+    end(server);
+    let (server, address, _) = stage.start();
+    let refused = ask(address, Rail::Swap, "192.0.2.1").unwrap();
+    assert_eq!(refused["check"], "rate_limited", "{refused}");
+    assert_eq!(upstream(address, "lifi.quote")["calls"], 0);
+    // Other upstreams are not held up.
+    assert_eq!(ask(address, Rail::Bridge, "192.0.2.1"), None);
+    end(server);
+    std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
+}
+
+/// A pool of eight requests and four for each address, none of which comes back while a test runs.
+const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
+    plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
+
+#[test]
+fn whoever_has_used_its_share_has_used_it_after_a_restart_too() {
+    let (stage, file) = Stage::kept(SCARCE);
+    let (server, address, _) = stage.start();
+    let (greedy, modest) = ("192.0.2.1", "2001:db8:0:1::9");
+    while ask(address, Rail::Swap, greedy).is_none() {}
+    end(server);
+    let (server, address, _) = stage.start();
+    let refused = ask(address, Rail::Swap, greedy).unwrap();
+    assert_eq!(refused["check"], "rate_limited", "{refused}");
+    assert_eq!(upstream(address, "lifi.quote")["calls"], 0);
+    // The pool is dry still, and a share that nobody has used is whole.
+    assert_eq!(ask(address, Rail::Swap, modest), None);
+    assert!(ask(address, Rail::Swap, modest).is_some());
+    end(server);
+    let (server, address, _) = stage.start();
+    assert!(ask(address, Rail::Swap, modest).is_some());
+    end(server);
+    std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
+}
+
+#[test]
+fn a_second_server_on_the_file_is_refused_by_its_key() {
+    let (stage, file) = Stage::kept("");
+    let (server, ..) = stage.start();
+    let output = stage.configured.run("serve", &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let says = String::from_utf8(output.stderr).unwrap();
+    assert!(says.contains("storage.url: the database "), "{says}");
+    assert!(says.contains("in use by another server"), "{says}");
+    end(server);
+    std::fs::remove_dir_all(file.parent().unwrap().parent().unwrap()).unwrap();
+}
+
+#[test]
+fn what_is_left_is_in_the_metrics() {
+    let stage = Stage::new(QUOTAS);
+    let (server, address, _) = stage.start();
+    for rail in Rail::ALL {
+        assert_eq!(ask(address, rail, "192.0.2.1"), None, "{rail:?}");
+    }
+    let metrics = get_text(address, "/metrics");
+    for line in [
+        "svc_upstream_budget_left{family=\"lifi\"} 69",
+        "svc_upstream_budget_limit{family=\"lifi\"} 70",
+        "svc_upstream_budget_limit{family=\"circle\"} 30",
+        "svc_upstream_budget_limit{family=\"polymarket.clob_url\"} 200",
+        "svc_upstream_budget_limit{family=\"hyperliquid\"} 1100",
+        "svc_upstream_quota_left{upstream=\"lifi\"} 1499",
+        "svc_upstream_quota_left{upstream=\"polymarket\"} 1493",
+        "svc_upstream_quota_limit{upstream=\"hyperliquid\"} 1500",
+        "svc_upstream_state{upstream=\"lifi.quote\",state=\"ok\"} 1",
+        "svc_upstream_state{upstream=\"lifi.quote\",state=\"payment_required\"} 0",
+    ] {
+        assert!(
+            metrics.lines().any(|found| found == line),
+            "{line}: {metrics}"
+        );
+    }
+    let quote = upstream(address, "lifi.quote");
+    assert_eq!(
+        (&quote["budget_left"], &quote["budget_limit"]),
+        (&json!(69), &json!(70))
+    );
+    assert_eq!(quote["window_seconds"], 7_200);
+    assert_eq!(quote["quota_left"], 1_499);
+    let resets = quote["quota_resets_at"].as_str().unwrap();
+    assert!(resets.ends_with("-01T00:00:00Z"), "{resets}");
+    end(server);
+}
+
+/// A venue that wants to be paid: 402 to every request.
+fn wants_to_be_paid() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
+                head.push(byte[0]);
+            }
+            let answer = "HTTP/1.1 402 Payment Required\r\nContent-Type: application/json\r\n\
+                Content-Length: 2\r\nConnection: close\r\n\r\n{}";
+            // Whoever asked may have gone.
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn an_upstream_that_wants_to_be_paid_is_a_state_of_its_own() {
+    let configured = Configured::new(&format!(
+        "server.listen = '127.0.0.1:0'\nupstreams.lifi.base_url = 'http://{}'\n",
+        wants_to_be_paid()
+    ));
+    let path = configured.path();
+    let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
+    let (address, _) = server.listens();
+    let refused = ask(address, Rail::Swap, "192.0.2.1").unwrap();
+    assert_eq!(refused["check"], "quote_unavailable", "{refused}");
+    let quote = upstream(address, "lifi.quote");
+    assert_eq!(quote["state"], "payment_required", "{quote}");
+    assert_eq!(quote["calls"], 1);
+    let metrics = get_text(address, "/metrics");
+    for (state, value) in [("payment_required", 1), ("unavailable", 0), ("ok", 0)] {
+        let line =
+            format!("svc_upstream_state{{upstream=\"lifi.quote\",state=\"{state}\"}} {value}");
+        assert!(
+            metrics.lines().any(|found| found == line),
+            "{line}: {metrics}"
+        );
+    }
+    // It is left alone, and operators are told why; the other venues serve.
+    assert!(ask(address, Rail::Swap, "192.0.2.1").is_some());
+    assert_eq!(upstream(address, "lifi.quote")["calls"], 1);
+    assert_eq!(get(address, "/readyz")["ready"], true);
+    let reasons = get(address, "/readyz")["reasons"].clone();
+    assert_eq!(reasons[0]["component"], "lifi.quote", "{reasons}");
+    end(server);
+}

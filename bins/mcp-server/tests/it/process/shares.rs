@@ -1,0 +1,247 @@
+//! One caller cannot use up what the venues allow: shares by client address, over HTTP.
+
+use std::net::SocketAddr;
+
+use calldata_checks::Rail;
+use serde_json::Value;
+
+use crate::process::rails::{REQUESTS, Venues, name};
+use crate::process::server::{Configured, Running, get, post_with};
+
+/// A pool of eight requests and four for each address, none of which comes back while a test runs.
+const SCARCE: &str = "server.client_address_header = 'x-forwarded-for'\n\
+    plans.shares.swap = { pool = 8, pool_per_hour = 1, address = 4, address_per_hour = 1 }\n";
+
+struct Stage {
+    server: Running,
+    address: SocketAddr,
+    _configured: Configured,
+    _venues: Venues,
+}
+
+impl Stage {
+    fn open(lines: &str) -> Self {
+        Self::over(lines, Venues::configuration)
+    }
+
+    /// The same over venues whose limits count.
+    fn open_live(lines: &str) -> Self {
+        Self::over(lines, Venues::taken_for_live)
+    }
+
+    fn over(lines: &str, configuration: fn(&Venues) -> String) -> Self {
+        let venues = Venues::open();
+        let configured = Configured::new(&format!("{lines}{}", configuration(&venues)));
+        let path = configured.path();
+        let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
+        let (address, _) = server.listens();
+        Self {
+            server,
+            address,
+            _configured: configured,
+            _venues: venues,
+        }
+    }
+
+    /// [`ask`] at this server.
+    fn ask(&self, rail: Rail, forwarded: &str) -> Option<Value> {
+        ask(self.address, rail, forwarded)
+    }
+
+    fn send(&self, rail: Rail, arguments: &str, forwarded: &str) -> Option<Value> {
+        send(self.address, rail, arguments, forwarded)
+    }
+
+    fn quotes(&self) -> u64 {
+        let status = get(self.address, "/status");
+        let upstreams = status["upstreams"].as_array().unwrap();
+        let quote = upstreams.iter().find(|seen| seen["id"] == "lifi.quote");
+        quote.unwrap()["calls"].as_u64().unwrap()
+    }
+}
+
+/// Asks for a plan as the proxy passes it on for a client; gives what it is refused for, if
+/// anything.
+pub(crate) fn ask(address: SocketAddr, rail: Rail, forwarded: &str) -> Option<Value> {
+    let (_, arguments) = REQUESTS.iter().find(|(found, _)| *found == rail).unwrap();
+    send(address, rail, arguments, forwarded)
+}
+
+pub(crate) fn send(
+    address: SocketAddr,
+    rail: Rail,
+    arguments: &str,
+    forwarded: &str,
+) -> Option<Value> {
+    let params = format!(r#"{{"name":"{}","arguments":{arguments}}}"#, name(rail));
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    let header = format!("X-Forwarded-For: {forwarded}\r\n");
+    let answer = post_with(address, &header, &body);
+    let result = &answer["result"];
+    let refused = result["structuredContent"].get("refused").cloned();
+    assert_eq!(result["isError"], refused.is_some(), "{answer}");
+    refused
+}
+
+#[test]
+fn who_hammers_is_refused_and_everybody_else_is_served() {
+    let stage = Stage::open(SCARCE);
+    let greedy = "192.0.2.1";
+    let mut served = 0;
+    let refused = loop {
+        match stage.ask(Rail::Swap, greedy) {
+            None => served += 1,
+            Some(refused) => break refused,
+        }
+    };
+    // A plan takes four requests at most; here it uses one and gives three back, until fewer than
+    // four are left.
+    assert_eq!(served, 5 + 1);
+    assert_eq!(refused["check"], "rate_limited");
+    assert!(refused["retry_after"].as_u64().unwrap() > 60, "{refused}");
+    // Nothing was asked for whoever was refused, and the honest address has its own share.
+    let asked = stage.quotes();
+    for _ in 0..20 {
+        assert!(stage.ask(Rail::Swap, greedy).is_some());
+    }
+    assert_eq!(stage.quotes(), asked);
+    assert_eq!(stage.ask(Rail::Swap, "192.0.2.2"), None);
+    // What the client itself writes in front of the proxy's entry changes nothing.
+    assert!(
+        stage
+            .ask(Rail::Swap, &format!("192.0.2.9, {greedy}"))
+            .is_some()
+    );
+    // Another venue is not used up.
+    assert_eq!(stage.ask(Rail::Bridge, greedy), None);
+    // What is refused before anything is asked is told as it is, and costs nothing.
+    let wrong = stage.send(Rail::Swap, "{}", greedy).unwrap();
+    assert_eq!(wrong["check"], "input_invalid");
+    stage.server.terminate();
+    assert_eq!(stage.server.ended().0.code(), Some(0));
+}
+
+#[test]
+fn an_ipv6_network_is_one_caller() {
+    let stage = Stage::open(SCARCE);
+    let address = |network: u8, host: u8| format!("2001:db8:0:{network}::{host}");
+    let served = (0..20).filter(|host| stage.ask(Rail::Swap, &address(1, *host)).is_none());
+    assert_eq!(served.count(), 6);
+    assert_eq!(stage.ask(Rail::Swap, &address(2, 1)), None);
+    assert!(stage.ask(Rail::Swap, &address(1, 99)).is_some());
+}
+
+#[test]
+fn without_a_header_that_is_named_callers_cannot_choose_an_address() {
+    let stage = Stage::open(SCARCE.split_once('\n').unwrap().1);
+    let served = (0..20).filter(|host| {
+        let forwarded = format!("192.0.2.{host}");
+        stage.ask(Rail::Swap, &forwarded).is_none()
+    });
+    assert_eq!(served.count(), 6);
+}
+
+/// A pool of two plans and a share of one, in requests: far less than the venues allow. A bridge's
+/// pool holds a Safe's plan, its shares that of an account with a key.
+fn scarce(rail: Rail) -> (u64, u64) {
+    match rail {
+        Rail::Swap => (8, 4),
+        Rail::Bridge => (24, 5),
+        Rail::PerpOrder => (10, 5),
+        Rail::PmOrder => (14, 7),
+    }
+}
+
+/// Requests that the server has sent to the upstream of a rail.
+fn asked(address: SocketAddr, rail: Rail) -> u64 {
+    let calls = observed(address, rail).into_iter();
+    calls.map(|seen| seen["calls"].as_u64().unwrap()).sum()
+}
+
+/// What is left of the budget of a rail's upstream.
+fn left(address: SocketAddr, rail: Rail) -> u64 {
+    let calls = observed(address, rail).into_iter();
+    let left = calls.map(|seen| seen["budget_left"].as_u64().unwrap());
+    left.min().unwrap()
+}
+
+fn observed(address: SocketAddr, rail: Rail) -> Vec<Value> {
+    let of = match rail {
+        Rail::Swap => "lifi.",
+        Rail::Bridge => "circle.",
+        Rail::PmOrder => "polymarket.",
+        Rail::PerpOrder => "hyperliquid.",
+    };
+    let status = get(address, "/status");
+    let upstreams = status["upstreams"].as_array().unwrap();
+    let of_rail = |seen: &&Value| seen["id"].as_str().unwrap().starts_with(of);
+    upstreams.iter().filter(of_rail).cloned().collect()
+}
+
+/// Each tool by itself: one address sends 200 calls over eight connections, which would be more
+/// than any of the venues allows (70 quotes, 30 requests a second, 200 in ten seconds, 55 readings
+/// a minute), and others ask for a plan each meanwhile.
+#[test]
+fn a_flood_from_one_address_empties_no_upstream_and_honest_callers_are_served_beside_it() {
+    let shares = Rail::ALL.map(|rail| {
+        let ((pool, address), rail) = (scarce(rail), rail.as_str());
+        format!(
+            "plans.shares.{rail} = {{ pool = {pool}, pool_per_hour = 1, address = {address}, \
+             address_per_hour = 1 }}\n"
+        )
+    });
+    let header = "server.client_address_header = 'x-forwarded-for'\n";
+    let stage = Stage::open_live(&format!("{header}{}", shares.concat()));
+    for rail in Rail::ALL {
+        let ((pool, share), address) = (scarce(rail), stage.address);
+        let flood = || {
+            let (mut served, mut refused) = (0, Vec::new());
+            for _ in 0..25 {
+                match ask(address, rail, "192.0.2.1") {
+                    None => served += 1,
+                    Some(refusal) => refused.push(refusal),
+                }
+            }
+            (served, refused)
+        };
+        let (floods, honest) = std::thread::scope(|scope| {
+            let floods: Vec<_> = (0..8).map(|_| scope.spawn(flood)).collect();
+            let honest = ["198.51.100.7", "203.0.113.9", "2001:db8::5"]
+                .map(|client| scope.spawn(move || ask(address, rail, client)));
+            (
+                floods
+                    .into_iter()
+                    .map(|flood| flood.join().unwrap())
+                    .collect::<Vec<_>>(),
+                honest.map(|honest| honest.join().unwrap()),
+            )
+        });
+        assert_eq!(honest, [None, None, None], "{}", rail.as_str());
+        let served: u64 = floods.iter().map(|(served, _)| served).sum();
+        let refused: Vec<Value> = floods
+            .into_iter()
+            .flat_map(|(_, refused)| refused)
+            .collect();
+        assert!(
+            served >= 1 && refused.len() > 100,
+            "{}: {served}",
+            rail.as_str()
+        );
+        for refusal in &refused {
+            assert_eq!(refusal["check"], "rate_limited", "{refusal}");
+            assert!(refusal["retry_after"].as_u64().unwrap() > 0, "{refusal}");
+        }
+        // All callers together have had the pool, and each its share.
+        let most = pool + 4 * share;
+        let before = asked(stage.address, rail);
+        assert!(before <= most, "{}: {before} of {most}", rail.as_str());
+        assert!(left(stage.address, rail) > 0, "{}", rail.as_str());
+        // Nothing is asked for whoever is refused.
+        for _ in 0..20 {
+            assert!(stage.ask(rail, "192.0.2.1").is_some());
+        }
+        assert_eq!(asked(stage.address, rail), before);
+    }
+    stage.server.terminate();
+    assert_eq!(stage.server.ended().0.code(), Some(0));
+}

@@ -1,0 +1,243 @@
+//! Quotas of months and days: paced, and kept in a store.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use data_sources::{
+    QuotaStore, QuotaStoreError, SourceConfig, SourceErrorKind, Stored, coingecko::Coingecko,
+    coinpaprika::Coinpaprika,
+};
+use jiff::Timestamp;
+use readings::symbol::SymbolKey;
+use serde_json::json;
+use wiremock::{MockServer, ResponseTemplate};
+
+use crate::budgets::{NOW, TestClock, answering, asked, config, transport};
+
+/// Counters that outlive the process: here, an adapter.
+#[derive(Default)]
+pub(crate) struct Store {
+    counters: Mutex<BTreeMap<(String, u64), u64>>,
+    /// What was used of windows, by family and slice.
+    pub(crate) windows: Mutex<BTreeMap<(String, u64), u64>>,
+    additions: Mutex<Vec<u64>>,
+    broken: AtomicBool,
+}
+
+impl QuotaStore for Store {
+    fn add<'a>(&'a self, name: &'a str, period: u64, calls: u64) -> Stored<'a, u64> {
+        Box::pin(async move {
+            self.works()?;
+            self.additions.lock().unwrap().push(calls);
+            let mut counters = self.counters.lock().unwrap();
+            let counter = counters.entry((name.to_owned(), period)).or_default();
+            *counter += calls;
+            Ok(*counter)
+        })
+    }
+
+    fn spend<'a>(
+        &'a self,
+        family: &'a str,
+        slice: u64,
+        weight: u64,
+        oldest: u64,
+    ) -> Stored<'a, ()> {
+        Box::pin(async move {
+            self.works()?;
+            let mut windows = self.windows.lock().unwrap();
+            *windows.entry((family.to_owned(), slice)).or_default() += weight;
+            windows.retain(|(of, slice), _| of != family || *slice >= oldest);
+            Ok(())
+        })
+    }
+
+    fn spent<'a>(&'a self, family: &'a str, oldest: u64) -> Stored<'a, Vec<(u64, u64)>> {
+        Box::pin(async move {
+            self.works()?;
+            let windows = self.windows.lock().unwrap();
+            let of = windows
+                .iter()
+                .filter(|((of, slice), _)| of == family && *slice >= oldest);
+            Ok(of.map(|((_, slice), weight)| (*slice, *weight)).collect())
+        })
+    }
+}
+
+impl Store {
+    fn works(&self) -> Result<(), QuotaStoreError> {
+        if self.broken.load(Ordering::SeqCst) {
+            let code = "database_busy";
+            return Err(QuotaStoreError { code });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn breaks(&self) {
+        self.broken.store(true, Ordering::SeqCst);
+    }
+
+    fn kept(&self) -> Vec<(String, u64, u64)> {
+        let counters = self.counters.lock().unwrap();
+        let row = |((name, period), calls): (&(String, u64), &u64)| (name.clone(), *period, *calls);
+        counters.iter().map(row).collect()
+    }
+}
+
+struct Bench {
+    server: MockServer,
+    clock: TestClock,
+    store: Arc<Store>,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let body = json!({"currencies": []});
+        Self {
+            server: answering(ResponseTemplate::new(200).set_body_json(body)).await,
+            clock: TestClock::at_recording(),
+            store: Arc::default(),
+        }
+    }
+
+    /// A freshly started server.
+    async fn start(&self, change: impl FnOnce(&mut SourceConfig)) -> Coinpaprika {
+        let mut config = config(&self.server, Coinpaprika::SPEC.urls);
+        change(&mut config);
+        let upstream = Coinpaprika::new(&transport(), config, self.clock.shared()).unwrap();
+        upstream
+            .source()
+            .keep_limits(self.store.clone())
+            .await
+            .unwrap();
+        upstream
+    }
+
+    /// Asks for new symbols until one is refused, but for at most `most`.
+    async fn spend(&self, upstream: &Coinpaprika, most: usize) -> (usize, Option<SourceErrorKind>) {
+        for served in 0..most {
+            // The budget of the minute is not tested here.
+            self.clock.advance(3_000);
+            let symbol = SymbolKey::new(&format!("x{}", self.clock_millis())).unwrap();
+            match upstream.coin(&symbol, None).await.unwrap_err() {
+                data_sources::Error::Source(error) => return (served, Some(error.kind)),
+                _ => continue,
+            }
+        }
+        (most, None)
+    }
+
+    fn clock_millis(&self) -> i64 {
+        self.clock.shared().now().as_millisecond()
+    }
+}
+
+fn month() -> u64 {
+    let november: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap();
+    u64::try_from(november.as_second()).unwrap()
+}
+
+#[tokio::test]
+async fn a_quota_survives_a_restart_and_a_crash_counts_too_much_only() {
+    let bench = Bench::new().await;
+    let first = bench.start(|_| {}).await;
+    assert_eq!(bench.spend(&first, 25).await, (25, None));
+    // A slice of 20 calls at a time: two for 25, of which 15 are lost with the process.
+    let counter = ("coinpaprika.month".to_owned(), month(), 40);
+    assert_eq!(bench.store.kept(), [counter]);
+    assert_eq!(*bench.store.additions.lock().unwrap(), [0, 20, 20]);
+    let left = |upstream: &Coinpaprika| upstream.source().quota().unwrap().left;
+    assert_eq!(left(&first), 20_000 - 25);
+    drop(first);
+    let second = bench.start(|_| {}).await;
+    assert_eq!(left(&second), 20_000 - 40);
+    let quota = second.source().quota().unwrap();
+    assert_eq!(quota.resets_at.to_string(), "2026-12-01T00:00:00Z");
+    let health = &second.source().health()[0];
+    assert_eq!(health.quota_left, Some(19_960));
+    assert_eq!(health.quota_resets_at, Some(quota.resets_at));
+}
+
+#[tokio::test]
+async fn a_month_is_not_spent_in_a_day() {
+    let bench = Bench::new().await;
+    // A month of 60 calls: two a day. On the 21st 40 are due, and 6 may be ahead.
+    let upstream = bench.start(|config| config.monthly_quota = Some(60)).await;
+    let (served, refused) = bench.spend(&upstream, 100).await;
+    assert_eq!((served, asked(&bench.server).await), (46, 46));
+    let Some(SourceErrorKind::QuotaSpent { retry_after }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!((1..=43_200).contains(&retry_after), "{retry_after}");
+    assert_eq!(refused.unwrap().reason(), "upstream_quota_spent");
+    // A restart changes nothing.
+    let again = bench.start(|config| config.monthly_quota = Some(60)).await;
+    assert_eq!(bench.spend(&again, 1).await.0, 0);
+    bench
+        .clock
+        .advance(i64::try_from(retry_after).unwrap() * 1_000);
+    assert_eq!(bench.spend(&again, 5).await.0, 1);
+    // The next month begins with its own burst.
+    bench.clock.advance(10 * 86_400_000);
+    assert_eq!(bench.spend(&again, 100).await.0, 6);
+    assert_eq!(bench.store.kept().len(), 2);
+}
+
+#[tokio::test]
+async fn days_months_and_servers_are_configuration() {
+    let bench = Bench::new().await;
+    let both = bench
+        .start(|config| {
+            config.monthly_quota = Some(0);
+            config.daily_quota = Some(200);
+            config.servers = 2.try_into().unwrap();
+        })
+        .await;
+    let quota = both.source().quota().unwrap();
+    assert_eq!(
+        (quota.limit, quota.resets_at.as_second()),
+        (100, NOW - NOW % 86_400 + 86_400)
+    );
+    // An hour after midnight 4 are due, and 10 may be ahead.
+    assert_eq!(bench.spend(&both, 100).await.0, 14);
+    let none = bench.start(|config| config.monthly_quota = Some(0)).await;
+    assert_eq!(none.source().quota(), None);
+    assert_eq!(bench.spend(&none, 20).await.0, 20);
+    // The usual quota of CoinGecko is that of the free plan.
+    let plan = |plan: Option<&str>| {
+        let mut config = config(&bench.server, Coingecko::SPEC.urls);
+        let plan = plan.map(|plan| ("plan".to_owned(), plan.to_owned()));
+        config.options.extend(plan);
+        let coingecko = Coingecko::new(&transport(), config, bench.clock.shared()).unwrap();
+        coingecko.source().quota().map(|quota| quota.limit)
+    };
+    assert_eq!((plan(None), plan(Some("pro"))), (Some(10_000), None));
+}
+
+#[tokio::test]
+async fn servers_that_share_a_store_share_the_counter() {
+    let bench = Bench::new().await;
+    let sixty = |config: &mut SourceConfig| config.monthly_quota = Some(60);
+    let (one, other) = (bench.start(sixty).await, bench.start(sixty).await);
+    assert_eq!(bench.spend(&one, 30).await.0, 30);
+    assert_eq!(bench.spend(&other, 100).await.0, 16);
+    assert_eq!(asked(&bench.server).await, 46);
+}
+
+#[tokio::test]
+async fn without_its_counter_a_quota_is_not_spent() {
+    let bench = Bench::new().await;
+    let upstream = bench.start(|_| {}).await;
+    assert_eq!(bench.spend(&upstream, 15).await.0, 15);
+    bench.store.broken.store(true, Ordering::SeqCst);
+    // The rest of the slice is used, and no more.
+    let (served, refused) = bench.spend(&upstream, 100).await;
+    assert_eq!((served, refused.unwrap().retry_after()), (5, Some(60)));
+    bench.store.broken.store(false, Ordering::SeqCst);
+    assert_eq!(bench.spend(&upstream, 25).await.0, 25);
+}

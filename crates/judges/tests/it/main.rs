@@ -1,0 +1,19 @@
+//! `ethers-core` and the published vectors judge payments, plans and their digests.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    reason = "test code"
+)]
+
+mod differential;
+mod ethers;
+mod facts;
+mod foreign_abi;
+mod plans;
+#[path = "rails/rails.rs"]
+mod rails;
+mod vectors;

@@ -1,0 +1,114 @@
+//! A process that ends at its n-th effect: nothing that it does later happens, and nothing tells it
+//! so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use tokio::sync::Notify;
+
+/// Ends or holds up a process at one of its effects. The parts of a process share one fuse.
+#[derive(Debug, Default)]
+pub struct Fuse {
+    left: AtomicI64,
+    /// Whether the effect at which it ends still happens.
+    after: bool,
+    dead: AtomicBool,
+    asleep: AtomicBool,
+    /// After how many effects it falls asleep; not at all below zero.
+    tires: AtomicI64,
+    /// Notified when the process falls asleep by [`Self::sleep_after`].
+    pub fell_asleep: Notify,
+    woken: Notify,
+    /// Notified when the process ends at an effect.
+    pub died: Notify,
+}
+
+impl Fuse {
+    /// A process that has `effects` effects and ends at the next one, which still happens if
+    /// `after`.
+    #[must_use]
+    pub fn new(effects: i64, after: bool) -> Arc<Self> {
+        Arc::new(Self {
+            left: AtomicI64::new(effects),
+            after,
+            tires: AtomicI64::new(-1),
+            ..Self::default()
+        })
+    }
+
+    /// A process that does not end by itself.
+    #[must_use]
+    pub fn eternal() -> Arc<Self> {
+        Self::new(i64::MAX, false)
+    }
+
+    /// Stops the process where it is, for good.
+    pub fn blow(&self) {
+        self.dead.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Holds the process up at its next effect or reading, until it is woken.
+    pub fn sleep(&self) {
+        self.asleep.store(true, Ordering::SeqCst);
+    }
+
+    /// Holds the process up when so many more effects have happened.
+    pub fn sleep_after(&self, effects: i64) {
+        self.tires.store(effects, Ordering::SeqCst);
+    }
+
+    /// Lets the process go on.
+    pub fn wake(&self) {
+        self.asleep.store(false, Ordering::SeqCst);
+        self.woken.notify_waiters();
+    }
+
+    /// Whether the process has ended.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::SeqCst)
+    }
+
+    /// Whether the process is held up.
+    #[must_use]
+    pub fn is_asleep(&self) -> bool {
+        self.asleep.load(Ordering::SeqCst)
+    }
+
+    /// Runs an effect that leaves a trace. Never returns once the process has ended.
+    pub async fn guard<T>(&self, effect: impl Future<Output = T>) -> T {
+        self.alive().await;
+        if self.left.fetch_sub(1, Ordering::SeqCst) > 0 {
+            let done = effect.await;
+            if self.tires.fetch_sub(1, Ordering::SeqCst) == 1 {
+                self.sleep();
+                self.fell_asleep.notify_one();
+            }
+            // It may be held up before it hears what came of it.
+            self.alive().await;
+            return done;
+        }
+        self.blow();
+        if self.after {
+            effect.await;
+        }
+        self.died.notify_one();
+        std::future::pending().await
+    }
+
+    /// Returns while the process runs, waits while it is held up, and never returns once it has
+    /// ended.
+    pub async fn alive(&self) {
+        loop {
+            let woken = self.woken.notified();
+            if self.is_dead() {
+                std::future::pending::<()>().await;
+            }
+            if !self.is_asleep() {
+                return;
+            }
+            woken.await;
+        }
+    }
+}

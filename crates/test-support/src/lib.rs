@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+mod eventually;
+mod fuse;
+mod mortal;
+
+pub use eventually::{PATIENCE, eventually};
+pub use fuse::Fuse;
+pub use mortal::{MortalBook, MortalNode, MortalRecords};

@@ -1,0 +1,25 @@
+//! Actions on embedded chains, in simulated time: a `sleep` passes that time on purpose, and
+//! costs no real time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::as_conversions,
+    missing_docs,
+    reason = "test code"
+)]
+
+mod bridges;
+mod deposits;
+mod funds;
+mod given_up;
+mod kills;
+mod memory;
+mod mortal;
+mod reorganised;
+mod schedules;
+mod stage;
+mod stores;
+mod swaps;
+mod withdrawals;

@@ -1,0 +1,17 @@
+//! The rules of this workspace, held against the workspace itself.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    unused_crate_dependencies,
+    reason = "test code"
+)]
+
+mod comments;
+mod documents;
+mod embedding;
+mod layering;
+mod locks;
+mod manifests;
+mod modules;
