@@ -8,6 +8,7 @@ use ledger::LedgerError;
 use route_catalog::CatalogError;
 use settlement::SettlementError;
 use storage::StoreError;
+use storage::postgres::PostgresError;
 use storage::sqlite::DatabaseError;
 use thiserror::Error;
 
@@ -32,6 +33,9 @@ pub enum ServeError {
     /// The ledger cannot be opened.
     #[error("storage.url: {0}")]
     Ledger(#[from] LedgerError),
+    /// The database cannot be reached or used.
+    #[error("storage.url: {0}")]
+    Database(#[source] PostgresError),
     /// The store beside the ledger cannot be opened.
     #[error("storage.url: {0}")]
     Store(#[from] StoreError),

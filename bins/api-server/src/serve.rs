@@ -4,6 +4,7 @@
 mod open;
 mod policy;
 mod settler;
+mod stores;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use data_sources::Clock;
 use fence_sending::Sendings;
 use fence_server::Delegations;
 use http_edge::{Drained, Server, announce, shutdown_signal};
-use ledger::{Journal, SqliteLedger};
+use ledger::{AnyLedger, Journal};
 use route_catalog::{Catalog, CatalogConfig};
 use settlement::{AnySettler, Settler};
 use tx_sender::TransactionSigner;
@@ -25,6 +26,7 @@ pub(crate) use self::open::check;
 use self::policy::payment_policy;
 pub(crate) use self::policy::{ledger_options, ledger_url};
 pub(crate) use self::settler::settlement_config;
+pub(crate) use self::stores::{Stores, Transactions};
 use crate::Sources;
 use crate::api::{Api, Operations};
 use crate::config::{Config, DelegationSection};
@@ -234,6 +236,9 @@ impl<S: Settler, J: Journal> Service<S, J> {
         if let Some(actions) = actions {
             actions.close().await;
         }
+        if let Err(error) = processor.journal().close().await {
+            tracing::warn!(%error, "other servers wait until this one's lease has expired");
+        }
         drained
     }
 }
@@ -264,7 +269,7 @@ pub async fn serve_signed_by(
     run(Service::open_signed_by(config, signer).await?).await
 }
 
-async fn run(service: Service<AnySettler, SqliteLedger>) -> Result<Drained, ServeError> {
+async fn run(service: Service<AnySettler, AnyLedger>) -> Result<Drained, ServeError> {
     let shutdown = shutdown_signal();
     announce(service.local_addr());
     Ok(service.run(shutdown).await)

@@ -56,7 +56,7 @@ use data_sources::x_api::XApi;
 use data_sources::yahoo::Yahoo;
 use data_sources::{Clock, Source, UpstreamSpec};
 use jiff::Timestamp;
-use storage::SqliteStore;
+use storage::AnyStore;
 use wallet_actions::{ListedProduct, WalletActions};
 use watch_server::Mandates;
 
@@ -106,7 +106,7 @@ pub struct Sources {
     running: Running,
     gathers: DatasetsSection,
     mandates: Option<Mandates>,
-    store: Option<Arc<SqliteStore>>,
+    store: Option<Arc<AnyStore>>,
 }
 
 impl Sources {
@@ -148,7 +148,7 @@ impl Sources {
     /// Adds the store for everything that is kept beside payments. Without a store, features that
     /// need one are refused.
     #[must_use]
-    pub fn with_store(mut self, store: Arc<SqliteStore>) -> Self {
+    pub fn with_store(mut self, store: Arc<AnyStore>) -> Self {
         let clock = self.context.clock().clone();
         self.running.prune(store.clone(), clock.clone());
         self.running
@@ -201,7 +201,7 @@ impl Sources {
     }
 
     /// The store beside payments: datasets and artifacts.
-    pub(crate) fn store(&self) -> Option<&Arc<SqliteStore>> {
+    pub(crate) fn store(&self) -> Option<&Arc<AnyStore>> {
         self.store.as_ref()
     }
 

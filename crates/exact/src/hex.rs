@@ -1,6 +1,7 @@
 //! Bytes as hexadecimal digits after exactly one `0x`.
 //!
-//! The decoder skips a prefix of its own, so that `0x0x…` would pass without the checks here.
+//! The decoder skips a prefix of its own, `0x` or `0X`, so that `0x0x…` would pass without the check
+//! here.
 
 use alloy_primitives::hex;
 
@@ -46,7 +47,7 @@ pub fn parse_lower_hex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
 /// What stands after the prefix; the decoder judges whether these are digits.
 fn digits(text: &str) -> Option<&str> {
     text.strip_prefix("0x")
-        .filter(|digits| !digits.starts_with("0x"))
+        .filter(|digits| !matches!(digits.as_bytes(), [b'0', b'x' | b'X', ..]))
 }
 
 fn lower_digits(text: &str) -> Option<&str> {
@@ -89,6 +90,7 @@ mod tests {
             format!("0x{body}0"),
             format!("0x0x{}", &body[..38]),
             format!("0x0x{body}"),
+            format!("0x0X{body}"),
             format!(" 0x{body}"),
             format!("0x{}g", &body[..39]),
         ] {

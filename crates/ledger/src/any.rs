@@ -45,19 +45,6 @@ impl AnyLedger {
         Ok(Self::Postgres(ledger))
     }
 
-    /// Gives back what other servers would wait for. For a server that shuts down, after its last
-    /// move.
-    ///
-    /// # Errors
-    ///
-    /// As [`PostgresLedger::close`].
-    pub async fn close(&self) -> Result<(), LedgerError> {
-        match self {
-            Self::Sqlite(_) => Ok(()),
-            Self::Postgres(ledger) => ledger.close().await,
-        }
-    }
-
     /// What payers have paid, for whoever does not own the ledger.
     #[must_use]
     pub fn paid_sums(&self) -> PaidSums {
@@ -240,5 +227,9 @@ impl Journal for AnyLedger {
 
     fn size_bytes(&self) -> Result<u64, LedgerError> {
         either!(self, ledger => ledger.size_bytes())
+    }
+
+    async fn close(&self) -> Result<(), LedgerError> {
+        either!(self, ledger => ledger.close().await)
     }
 }

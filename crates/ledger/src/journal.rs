@@ -218,6 +218,11 @@ pub trait Journal: Send + Sync + 'static {
     ///
     /// [`LedgerError::CannotOpen`] when the size cannot be read.
     fn size_bytes(&self) -> Result<u64, LedgerError>;
+
+    /// Gives back what other servers would wait for, after this server's last move.
+    fn close(&self) -> impl Future<Output = Result<(), LedgerError>> + Send {
+        async { Ok(()) }
+    }
 }
 
 /// The operator's decision about an undecidable entry.

@@ -121,16 +121,6 @@ impl PostgresLedger {
     pub fn instance(&self) -> &Instance {
         &self.0.instance
     }
-
-    /// Gives the lease up, after the last move: other instances need not wait for its end to look
-    /// after what is left.
-    ///
-    /// # Errors
-    ///
-    /// [`Unavailable`](LedgerError::Unavailable); the lease then expires by itself.
-    pub async fn close(&self) -> Result<(), LedgerError> {
-        Ok(self.0.instance.give_up().await?)
-    }
 }
 
 impl Inner {

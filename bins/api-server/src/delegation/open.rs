@@ -7,12 +7,12 @@ use data_sources::Clock;
 use data_sources::defillama::Defillama;
 use delegation_fence::Now;
 use fence_sending::{ChainClocks, ForeseenByChain};
-use fence_server::{Clocks, Delegations, Foresee, Parts, PortFuture, Prices, SqliteStore};
-use storage::sqlite::path_of;
+use fence_server::{Clocks, Delegations, Foresee, Parts, PortFuture, Prices};
 
 use super::{Routes, pinned, prices::TokenPrices, sending};
 use crate::config::Config;
 use crate::error::ServeError;
+use crate::serve::Stores;
 
 /// Opens the records beside the ledger and installs the pinned policy in them.
 ///
@@ -20,6 +20,7 @@ use crate::error::ServeError;
 /// [`ServeError`] that names the key.
 pub(crate) async fn open(
     config: &Config,
+    stores: &Stores,
     routes: &Routes,
     defillama: Defillama,
     clock: Arc<dyn Clock>,
@@ -52,13 +53,12 @@ pub(crate) async fn open(
         )),
         None => Arc::new(machine),
     };
-    let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
-    let store = SqliteStore::open(path.with_extension("fence.db")).map_err(ServeError::Records)?;
+    let store = stores.delegations().await?;
     let parts = Parts {
         fence: pinned.fence,
         plans: pinned.plans,
         budget: pinned.budget,
-        store: Arc::new(store),
+        store,
         accounts: routes.accounts(),
         clocks,
         prices: prices.map(|prices| -> Arc<dyn Prices> { prices }),

@@ -10,7 +10,7 @@ use readings::ai::{Generated, Picture};
 use route_catalog::ErrorCode;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use storage::{Artifact, ServerStore, SqliteStore, StoreError};
+use storage::{AnyStore, Artifact, ServerStore, StoreError};
 
 use super::ai::{self, FRESH_SECONDS};
 use super::fault;
@@ -30,7 +30,7 @@ const KEPT_SECONDS: i64 = 86_400;
 pub(super) async fn answer(
     context: &Context,
     ai: &Ai,
-    store: Option<&SqliteStore>,
+    store: Option<&AnyStore>,
     call: &Call,
 ) -> Result<Answered, ErrorReply> {
     // Nothing is drawn that could not be stored, because the operator would pay the model for

@@ -6,17 +6,14 @@ use custody::{Custody, CustodyError, Guarded, LocalCustody, SigningPolicy};
 use custody_turnkey::TurnkeyCustody;
 use data_sources::{Clock, SystemClock};
 use gas_funding::GasFunding;
-use ledger::SqliteLedger;
+use ledger::AnyLedger;
 use route_catalog::{Catalog, CatalogConfig, Offering};
 use settlement::AnySettler;
-use storage::sqlite::path_of;
-use storage::{SqliteStore, StoreOptions};
-use tx_sender::{SqliteStore as TransactionRecords, TransactionSigner};
-use watch_server::SqliteStore as MandateStore;
+use tx_sender::TransactionSigner;
 use x402_wire::Terms;
 
-use super::policy::ledger_options;
 use super::settler::{check_key, check_signer, settlement_config};
+use super::stores::{Stores, Transactions};
 use super::{Parts, Service};
 use crate::Sources;
 use crate::config::{Config, Problem};
@@ -27,7 +24,7 @@ use crate::offering::offering;
 use crate::signing;
 use crate::wallets::{self, Sending};
 
-impl Service<AnySettler, SqliteLedger> {
+impl Service<AnySettler, AnyLedger> {
     /// Opens the parts of a configuration, and listens.
     ///
     /// # Errors
@@ -75,16 +72,13 @@ impl Service<AnySettler, SqliteLedger> {
             let config = config.clone();
             tokio::task::spawn_blocking(move || Sources::connect(&config, data_clock))
         };
-        let storage = &config.storage;
-        let journal = SqliteLedger::open(&storage.url, ledger_options(config))?;
-        let options = StoreOptions {
-            max_artifact_bytes: storage.artifact_max_bytes,
-        };
-        let store = SqliteStore::beside(&storage.url, options)?;
+        let stores = Stores::at(config)?;
+        let journal = stores.ledger(config).await?;
+        let store = stores.server(config).await?;
         // The settler creates its series from here on.
         observe::METRICS.install();
         observe::count_tolerated_of(Sources::specs().into_iter().map(|spec| spec.name));
-        let settler = open_settler(config, signer, &terms).await?;
+        let settler = open_settler(config, &stores, signer, &terms).await?;
         // The list is read even without custody, so that an unusable list is always reported.
         let policy = signing::policy(config)?;
         let custody = open_custody(config, policy.clone()).await?;
@@ -98,14 +92,14 @@ impl Service<AnySettler, SqliteLedger> {
             None => sources,
         };
         let sources = sources.with_store(Arc::new(store));
-        let sources = sources.with_mandates(Arc::new(open_mandates(&storage.url)?));
+        let sources = sources.with_mandates(stores.mandates().await?);
         sources.keep_limits().await;
         let prices = sources.accounts.defillama.clone();
-        let delegations = delegation::open(config, &routes, prices, clock.clone()).await?;
+        let delegations = delegation::open(config, &stores, &routes, prices, clock.clone()).await?;
         let fence = delegation::chain_to_send_on(delegations.as_ref(), &routes).await?;
-        let sending = Sending::open(config, fence)?;
+        let sending = Sending::open(config, &stores, fence).await?;
         let funding = match &sending {
-            Some(sending) => sending.funding(config, &sources, paid, &clock)?,
+            Some(sending) => sending.funding(config, &sources, paid, &clock).await?,
             None => GasFunding::none(),
         };
         let sendings = match (&delegations, &config.delegation, &sending) {
@@ -125,7 +119,9 @@ impl Service<AnySettler, SqliteLedger> {
         };
         let actions = match (&custody, &sending) {
             (Some(custody), Some(sending)) => {
-                wallets::open(config, custody, &policy, sending, &sources, funding, &clock)?
+                let opened =
+                    wallets::open(config, custody, &policy, sending, &sources, funding, &clock);
+                opened.await?
             }
             _ => None,
         };
@@ -157,24 +153,16 @@ impl Service<AnySettler, SqliteLedger> {
 /// has locked.
 async fn open_settler(
     config: &Config,
+    stores: &Stores,
     signer: Option<Arc<dyn TransactionSigner>>,
     terms: &Terms,
 ) -> Result<AnySettler, ServeError> {
     let mut settlement = settlement_config(config);
     settlement.signer = signer.or(settlement.signer);
     if settlement.mode == settlement::Mode::Onchain {
-        let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
-        let path = path.with_extension("sender.db");
-        let records = TransactionRecords::open(path).map_err(ServeError::Records)?;
-        settlement.records = Some(Arc::new(records));
+        settlement.records = Some(stores.transactions(Transactions::Settlement).await?);
     }
     Ok(AnySettler::connect(settlement, terms).await?)
-}
-
-/// Opens the mandates, stored beside the ledger.
-fn open_mandates(ledger: &str) -> Result<MandateStore, ServeError> {
-    let path = path_of(ledger).map_err(ServeError::Mandates)?;
-    MandateStore::open(path.with_extension("watch.db")).map_err(ServeError::Mandates)
 }
 
 /// Opens the custodian of sub-wallets' keys, guarded by the signing policy. A wrong secret fails

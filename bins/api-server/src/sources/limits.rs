@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use data_sources::{QuotaStore, gauges};
-use storage::SqliteStore;
+use storage::AnyStore;
 
 use super::Sources;
 
 /// Keeps the counters of all limits in `store`.
-pub(super) async fn keep_limits(sources: &Sources, store: &Arc<SqliteStore>) {
+pub(super) async fn keep_limits(sources: &Sources, store: &Arc<AnyStore>) {
     let store: Arc<dyn QuotaStore> = store.clone();
     for source in sources.all() {
         if let Err(error) = source.keep_limits(store.clone()).await {

@@ -6,8 +6,7 @@ use custody::{Custody, SigningPolicy};
 use data_sources::Clock;
 use gas_funding::GasFunding;
 use server_config::UpstreamMode;
-use storage::sqlite::path_of;
-use wallet_actions::{Pace, Parts, SqliteStore, WalletActions};
+use wallet_actions::{Pace, Parts, WalletActions};
 
 use super::{NativePrices, Sending, WalletMover, WalletPlans};
 use crate::Sources;
@@ -40,7 +39,7 @@ pub(crate) fn mover(sources: &Arc<Sources>) -> Option<WalletMover> {
 ///
 /// # Errors
 /// Records that cannot be opened, or a fee configuration that cannot be used.
-pub(crate) fn open(
+pub(crate) async fn open(
     config: &Config,
     custody: &Arc<dyn Custody>,
     policy: &SigningPolicy,
@@ -52,8 +51,7 @@ pub(crate) fn open(
     if sending.chains.is_empty() {
         return Ok(None);
     }
-    let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
-    let store = SqliteStore::open(path.with_extension("wallets.db"));
+    let store = sending.stores.intents().await?;
     let clock = Arc::clone(clock);
     Ok(Some(WalletActions::start(Parts {
         custody: Arc::clone(custody),
@@ -61,7 +59,7 @@ pub(crate) fn open(
         chains: sending.chains.clone(),
         sender: sending.sender.clone(),
         turns: sending.turns.clone(),
-        store: Arc::new(store.map_err(ServeError::Records)?),
+        store,
         plans: Arc::new(WalletPlans::new(config, sources)?),
         funding,
         pace: Pace::default(),

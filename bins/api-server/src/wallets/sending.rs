@@ -9,14 +9,13 @@ use alloy_primitives::{Address, U256};
 use chain_reader::ChainReader;
 use custody::{SigningPolicy, Turns};
 use data_sources::Clock;
-use gas_funding::{Funder, GasFunding, Predecessors, SqliteBook};
+use gas_funding::{Funder, GasFunding};
 use ledger::PaidSums;
 use secrecy::SecretString;
 use server_config::{Problem, UpstreamMode};
-use storage::sqlite::path_of;
 use tx_sender::{
-    Chain as Network, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender, SqliteStore,
-    Takeover, TransactionSigner, Transport,
+    Chain as Network, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender,
+    TransactionSigner, Transport,
 };
 use wallet_actions::ListedProduct;
 
@@ -24,6 +23,7 @@ use super::{NativePrices, PaidByOwners};
 use crate::Sources;
 use crate::config::Config;
 use crate::error::ServeError;
+use crate::serve::{Stores, Transactions};
 
 /// The time limit of a node.
 const NODE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,6 +37,8 @@ pub(crate) struct Sending {
     pub(crate) chains: Vec<ChainReader>,
     /// The account that tops up others for gas.
     gas_account: Option<Address>,
+    /// Where the intents and the book of gas are.
+    pub(crate) stores: Stores,
 }
 
 impl Sending {
@@ -45,7 +47,11 @@ impl Sending {
     ///
     /// # Errors
     /// A key of the configuration that cannot be used, or records that cannot be opened.
-    pub(crate) fn open(config: &Config, fence: Option<u64>) -> Result<Option<Self>, ServeError> {
+    pub(crate) async fn open(
+        config: &Config,
+        stores: &Stores,
+        fence: Option<u64>,
+    ) -> Result<Option<Self>, ServeError> {
         let mut networks = BTreeMap::new();
         let mut chains = Vec::new();
         let wallets = config.custody.iter().flat_map(|_| &config.wallets.chains);
@@ -72,13 +78,9 @@ impl Sending {
         let gas_key = config.wallets.gas_account_key.as_ref();
         let gas_key = gas_key.map(gas_account).transpose()?;
         let gas_account = gas_key.as_ref().map(|key| key.account());
-        let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
-        let records = SqliteStore::open(path.with_extension("fence-sender.db"));
-        let records = Arc::new(records.map_err(ServeError::Records)?);
+        let records = stores.transactions(Transactions::Wallets).await?;
         let options = Options {
-            // The lanes are stored beside the ledger, which this server has locked, so their former
-            // holder has ended.
-            takeover: Takeover::AtOnce,
+            takeover: stores.takeover(),
             ..Options::default()
         };
         let networks = networks.into_values().collect();
@@ -88,6 +90,7 @@ impl Sending {
             turns: Turns::default(),
             chains,
             gas_account,
+            stores: stores.clone(),
         }))
     }
 
@@ -96,7 +99,7 @@ impl Sending {
     ///
     /// # Errors
     /// A book that cannot be opened or is locked by another server.
-    pub(crate) fn funding(
+    pub(crate) async fn funding(
         &self,
         config: &Config,
         sources: &Sources,
@@ -106,12 +109,6 @@ impl Sending {
         let Some(account) = self.gas_account else {
             return Ok(GasFunding::none());
         };
-        let path = path_of(&config.storage.url).map_err(ServeError::Records)?;
-        let predecessors = Predecessors {
-            fence: Some(path.with_extension("fence.db")),
-            wallets: Some(path.with_extension("wallets.db")),
-        };
-        let book = SqliteBook::open(&path.with_extension("gas.db"), &predecessors);
         let section = &config.wallets;
         let clock = Arc::clone(clock);
         Ok(GasFunding::new(gas_funding::Parts {
@@ -122,7 +119,7 @@ impl Sending {
                 of_all: section.gas_topup_total_usd.as_micro(),
             },
             sender: self.sender.clone(),
-            book: Arc::new(book.map_err(ServeError::Records)?),
+            book: self.stores.gas_book().await?,
             prices: Arc::new(NativePrices::new(sources)),
             paid: Arc::new(PaidByOwners::new(paid, sources.wallets.payer_chain)),
             clock: Arc::new(move || u64::try_from(clock.now().as_second()).unwrap_or_default()),

@@ -11,7 +11,7 @@ use calldata_checks::bridge::chains::{MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
 use custody::Owner;
 use dev_chain::{DevChain, RpcServer};
 use gas_funding::{CoinPrices as _, PaidTotals as _};
-use ledger::{Options, SqliteLedger};
+use ledger::{AnyLedger, Options, SqliteLedger};
 use replay::{Recordings, ReplayServer};
 use tempfile::TempDir;
 use wallet_actions::{BridgeAsk, Burn, PlanCause, Plans as _, StepKind, SwapAsk};
@@ -377,6 +377,7 @@ async fn who_is_no_payer_has_paid_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let ledger = SqliteLedger::open(path.to_str().unwrap(), Options::default()).unwrap();
+    let ledger = AnyLedger::Sqlite(ledger);
     let paid = PaidByOwners::new(ledger.paid_sums(), 196);
     for chain_id in [196, 8453] {
         assert_eq!(paid.paid(Owner::new(chain_id, WALLET)).await, Some(0));

@@ -151,7 +151,7 @@ impl Arguments {
             table.set_url("yields_url", url.clone());
         }
         let store = SqliteStore::beside(&self.ledger, StoreOptions::default())?;
-        Ok(Sources::connect(config, recorded_clock())?.with_store(Arc::new(store)))
+        Ok(Sources::connect(config, recorded_clock())?.with_store(Arc::new(store.into())))
     }
 }
 

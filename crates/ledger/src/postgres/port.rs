@@ -226,4 +226,9 @@ impl Journal for PostgresLedger {
     fn size_bytes(&self) -> Result<u64, LedgerError> {
         Ok(self.0.size_bytes.load(Ordering::Relaxed))
     }
+
+    /// Gives the lease up.
+    async fn close(&self) -> Result<(), LedgerError> {
+        Ok(self.0.instance.give_up().await?)
+    }
 }

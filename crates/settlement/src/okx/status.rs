@@ -169,8 +169,7 @@ impl StatusBody {
 
 /// Whether the text is a transaction hash: `0x` and 64 hexadecimal digits.
 pub(super) fn is_hash(text: &str) -> bool {
-    text.strip_prefix("0x")
-        .is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+    exact::parse_hex_array::<32>(text).is_some()
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ async fn heartbeat(postgres: &Postgres, id: &AtomicI64, lease: Duration) {
 
 /// Renews a lease that has not expired; whether it was renewed.
 async fn renew(postgres: &Postgres, id: i64, lease: Duration) -> Result<bool, PostgresError> {
-    let sql = "UPDATE instance SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+    let sql = "UPDATE instance SET lease_until = clock_timestamp() + $2::bigint * interval '1 millisecond'
                WHERE id = $1 AND lease_until > clock_timestamp() RETURNING id";
     let renewed = postgres
         .query_opt("renew_lease", sql, &[&id, &milliseconds(lease)])
@@ -142,7 +142,7 @@ async fn new_number(postgres: &Postgres, lease: Duration) -> Result<i64, Postgre
              DELETE FROM instance WHERE lease_until < clock_timestamp() - interval '{REMEMBERED}'
          )
          INSERT INTO instance (lease_until)
-         VALUES (clock_timestamp() + $1 * interval '1 millisecond') RETURNING id"
+         VALUES (clock_timestamp() + $1::bigint * interval '1 millisecond') RETURNING id"
     );
     let row = postgres
         .query_one("register", &sql, &[&milliseconds(lease)])
@@ -150,6 +150,6 @@ async fn new_number(postgres: &Postgres, lease: Duration) -> Result<i64, Postgre
     get(&row, 0, "register")
 }
 
-fn milliseconds(lease: Duration) -> f64 {
-    lease.as_secs_f64() * 1_000.0
+fn milliseconds(lease: Duration) -> i64 {
+    i64::try_from(lease.as_millis()).unwrap_or(i64::MAX)
 }

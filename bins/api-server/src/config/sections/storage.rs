@@ -2,10 +2,16 @@
 
 use serde::Deserialize;
 use server_config::lenient;
-use storage::StoreOptions;
+use storage::{StoreOptions, postgres::Address};
 
 use super::problem;
 use crate::config::Problem;
+
+/// Enough for three heartbeats, a second apart.
+const LEAST_LEASE_SECONDS: u32 = 3;
+
+/// One for calls, one for heartbeats that calls do not delay.
+const LEAST_CONNECTIONS: u32 = 2;
 
 /// Enough for at least one image.
 const LEAST_ARTIFACT_BYTES: u64 = 32 << 20;
@@ -14,8 +20,15 @@ const LEAST_ARTIFACT_BYTES: u64 = 32 << 20;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageSection {
-    /// `sqlite://` and a path.
+    /// `sqlite://` and a path, or `postgres://` and a database.
     pub url: String,
+    /// How long the lease of a server on a shared database lasts without a heartbeat. Means nothing
+    /// on SQLite.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub lease_seconds: u32,
+    /// The most connections to a database. Means nothing on SQLite.
+    #[serde(deserialize_with = "lenient::scalar")]
+    pub connections: u32,
     /// For how many seconds the same payment can fetch an answer again.
     #[serde(deserialize_with = "lenient::scalar")]
     pub answer_retention_seconds: u64,
@@ -38,6 +51,8 @@ impl Default for StorageSection {
     fn default() -> Self {
         Self {
             url: "sqlite://data/service.db".to_owned(),
+            lease_seconds: 15,
+            connections: 16,
             answer_retention_seconds: 86_400,
             // Long enough to reconnect after a lost connection, but short, because these answers
             // show what wallets did.
@@ -51,8 +66,19 @@ impl Default for StorageSection {
 
 impl StorageSection {
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
-        if !self.url.starts_with("sqlite://") {
-            problem(problems, "storage.url", "expected sqlite:// and a path");
+        if Address::is_postgres(&self.url) {
+            if let Err(error) = self.url.parse::<Address>() {
+                problem(problems, "storage.url", error.to_string());
+            }
+        } else if !self.url.starts_with("sqlite://") {
+            let expected = "expected sqlite:// and a path, or postgres:// and a database";
+            problem(problems, "storage.url", expected);
+        }
+        if self.connections < LEAST_CONNECTIONS {
+            problem(problems, "storage.connections", "expected at least 2");
+        }
+        if self.lease_seconds < LEAST_LEASE_SECONDS {
+            problem(problems, "storage.lease_seconds", "expected at least 3");
         }
         if self.answer_retention_seconds < 60 {
             problem(

@@ -169,7 +169,7 @@ async fn serve(
     config: &Config,
     delegations: Delegations,
     section: &DelegationSection,
-) -> Result<Service<settlement::AnySettler, ledger::SqliteLedger>, ServeError> {
+) -> Result<Service<settlement::AnySettler, ledger::AnyLedger>, ServeError> {
     let service = Service::open(config).await?;
     Ok(service.with_delegations(Arc::new(delegations), section))
 }

@@ -1,0 +1,178 @@
+//! The stores of a server: files beside the ledger's file, or tables of one database.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gas_funding::{Book, Predecessors, SqliteBook};
+use ledger::{AnyLedger, PostgresLedger, SqliteLedger};
+use storage::postgres::{Address, Postgres, PostgresError, PostgresOptions};
+use storage::sqlite::path_of;
+use storage::{AnyStore, StoreOptions};
+use tx_sender::{Store as TransactionRecords, Takeover};
+
+use super::policy::ledger_options;
+use crate::config::Config;
+use crate::error::ServeError;
+
+/// Where the records of a server are. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) enum Stores {
+    /// Beside the ledger's file at this path, with another extension for each.
+    Files(PathBuf),
+    /// In this database, which several servers may share.
+    Database(Postgres),
+}
+
+/// Whose transactions a store of the sender records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transactions {
+    /// Settlements.
+    Settlement,
+    /// Plans of the fence, and actions of wallets.
+    Wallets,
+}
+
+impl Transactions {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Settlement => "sender.db",
+            Self::Wallets => "fence-sender.db",
+        }
+    }
+
+    fn book(self) -> &'static str {
+        match self {
+            Self::Settlement => "settlement",
+            Self::Wallets => "wallets",
+        }
+    }
+}
+
+impl Stores {
+    /// The stores at `storage.url`. Opens nothing yet.
+    ///
+    /// # Errors
+    /// An address that cannot be used.
+    pub(crate) fn at(config: &Config) -> Result<Self, ServeError> {
+        let url = &config.storage.url;
+        if !Address::is_postgres(url) {
+            return Ok(Self::Files(path_of(url).map_err(ServeError::Records)?));
+        }
+        let options = PostgresOptions {
+            connections: usize::try_from(config.storage.connections).unwrap_or(usize::MAX),
+            ..PostgresOptions::default()
+        };
+        let address = url.parse().map_err(ServeError::Database)?;
+        let postgres = Postgres::new(address, options).map_err(ServeError::Database)?;
+        Ok(Self::Database(postgres))
+    }
+
+    /// The payment journal.
+    pub(crate) async fn ledger(&self, config: &Config) -> Result<AnyLedger, ServeError> {
+        let options = ledger_options(config);
+        Ok(match self {
+            Self::Files(_) => AnyLedger::Sqlite(SqliteLedger::open(&config.storage.url, options)?),
+            Self::Database(postgres) => {
+                let lease = Duration::from_secs(config.storage.lease_seconds.into());
+                let ledger = PostgresLedger::open(postgres.clone(), options, lease).await?;
+                AnyLedger::Postgres(ledger)
+            }
+        })
+    }
+
+    /// Leases, datasets, artifacts and counters.
+    pub(crate) async fn server(&self, config: &Config) -> Result<AnyStore, ServeError> {
+        let options = StoreOptions {
+            max_artifact_bytes: config.storage.artifact_max_bytes,
+        };
+        Ok(AnyStore::beside(&config.storage.url, self.database(), options).await?)
+    }
+
+    /// The transactions of this server's senders.
+    pub(crate) async fn transactions(
+        &self,
+        of: Transactions,
+    ) -> Result<Arc<dyn TransactionRecords>, ServeError> {
+        Ok(match self {
+            Self::Files(path) => {
+                let path = path.with_extension(of.extension());
+                let store = tx_sender::SqliteStore::open(path).map_err(ServeError::Records)?;
+                Arc::new(store)
+            }
+            Self::Database(postgres) => {
+                let store = tx_sender::PostgresStore::open(postgres.clone(), of.book());
+                Arc::new(store.await.map_err(ServeError::Database)?)
+            }
+        })
+    }
+
+    /// How this server takes over lanes. Files have one server, so their last holder has ended.
+    pub(crate) fn takeover(&self) -> Takeover {
+        match self {
+            Self::Files(_) => Takeover::AtOnce,
+            Self::Database(_) => Takeover::WhenOver,
+        }
+    }
+
+    /// The mandates.
+    pub(crate) async fn mandates(&self) -> Result<Arc<dyn watch_server::Store>, ServeError> {
+        Ok(match self {
+            Self::Files(path) => {
+                let store = watch_server::SqliteStore::open(path.with_extension("watch.db"));
+                Arc::new(store.map_err(ServeError::Mandates)?)
+            }
+            Self::Database(_) => return Err(unsupported("mandates")),
+        })
+    }
+
+    /// The grants and plans of the fence.
+    pub(crate) async fn delegations(&self) -> Result<Arc<dyn fence_server::Store>, ServeError> {
+        Ok(match self {
+            Self::Files(path) => {
+                let store = fence_server::SqliteStore::open(path.with_extension("fence.db"));
+                Arc::new(store.map_err(ServeError::Records)?)
+            }
+            Self::Database(_) => return Err(unsupported("delegations")),
+        })
+    }
+
+    /// The intents of wallets.
+    pub(crate) async fn intents(&self) -> Result<Arc<dyn wallet_actions::Store>, ServeError> {
+        Ok(match self {
+            Self::Files(path) => {
+                let store = wallet_actions::SqliteStore::open(path.with_extension("wallets.db"));
+                Arc::new(store.map_err(ServeError::Records)?)
+            }
+            Self::Database(_) => return Err(unsupported("wallet actions")),
+        })
+    }
+
+    /// The book of gas. It counts the top-ups of earlier servers, which had a book for each.
+    pub(crate) async fn gas_book(&self) -> Result<Arc<dyn Book>, ServeError> {
+        Ok(match self {
+            Self::Files(path) => {
+                let predecessors = Predecessors {
+                    fence: Some(path.with_extension("fence.db")),
+                    wallets: Some(path.with_extension("wallets.db")),
+                };
+                let book = SqliteBook::open(&path.with_extension("gas.db"), &predecessors);
+                Arc::new(book.map_err(ServeError::Records)?)
+            }
+            Self::Database(_) => return Err(unsupported("gas for wallets")),
+        })
+    }
+
+    fn database(&self) -> Option<&Postgres> {
+        match self {
+            Self::Files(_) => None,
+            Self::Database(postgres) => Some(postgres),
+        }
+    }
+}
+
+fn unsupported(what: &str) -> ServeError {
+    ServeError::Database(PostgresError::UnsupportedAddress {
+        reason: format!("{what} need a SQLite file (sqlite://…) in this version"),
+    })
+}
