@@ -9,14 +9,12 @@ use ledger::{
 };
 use storage::postgres::{Postgres, PostgresOptions};
 
+use test_support::TcpProxy;
+
 use crate::support::{
     NOW, OPTIONS, bring, claim, credit, database, find, key, look_up, receipt, refused, request,
     reserved, settlement, stored,
 };
-
-mod proxy;
-
-use proxy::Proxy;
 
 /// Longer than a test: what expires is made to expire.
 const LEASE: Duration = Duration::from_secs(600);
@@ -226,11 +224,11 @@ async fn a_server_without_a_lease_registers_anew() {
 }
 
 /// The address of the same schema, through a proxy.
-async fn through(url: &str) -> (Proxy, String) {
+async fn through(url: &str) -> (TcpProxy, String) {
     let rest = url.split_once("://").unwrap().1;
     let (authority, path) = rest.split_once('/').unwrap();
     let (user, host) = authority.rsplit_once('@').unwrap();
-    let proxy = Proxy::before(host.parse().unwrap()).await;
+    let proxy = TcpProxy::before(host.parse().unwrap()).await;
     let url = format!("postgres://{user}@{}/{path}", proxy.address());
     (proxy, url)
 }

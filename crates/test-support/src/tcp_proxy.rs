@@ -1,4 +1,4 @@
-//! A connection to the database that can be cut.
+//! Connections to a database that can be cut.
 
 use std::{
     net::SocketAddr,
@@ -14,20 +14,24 @@ use tokio::{
 };
 
 /// Forwards to the database, and loses what it is told to lose.
-#[derive(Clone)]
-pub(super) struct Proxy {
+#[derive(Clone, Debug)]
+pub struct TcpProxy {
     address: SocketAddr,
     /// Answers of the database until one is swallowed and its connection closed; negative: none is.
     until_cut: Arc<AtomicI64>,
     closed: Arc<AtomicBool>,
 }
 
-impl Proxy {
-    /// A proxy before the database at `upstream`.
-    pub(super) async fn before(upstream: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+impl TcpProxy {
+    /// A proxy before the database at `upstream`, for as long as the runtime lives.
+    ///
+    /// # Panics
+    /// Without a free port.
+    pub async fn before(upstream: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await;
+        let listener = listener.expect("a free port");
         let proxy = Self {
-            address: listener.local_addr().unwrap(),
+            address: listener.local_addr().expect("a bound port"),
             until_cut: Arc::new(AtomicI64::new(-1)),
             closed: Arc::default(),
         };
@@ -37,30 +41,34 @@ impl Proxy {
                 if made.closed.load(Ordering::Relaxed) {
                     continue;
                 }
-                let server = TcpStream::connect(upstream).await.unwrap();
-                tokio::spawn(made.clone().forward(client, server));
+                if let Ok(server) = TcpStream::connect(upstream).await {
+                    tokio::spawn(made.clone().forward(client, server));
+                }
             }
         });
         proxy
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Swallows the answer after the next `answers`, once the database has given it, and closes the
     /// connection.
-    pub(super) fn cut_after(&self, answers: i64) {
+    pub fn cut_after(&self, answers: i64) {
         self.until_cut.store(answers, Ordering::Relaxed);
     }
 
     /// Whether the answer was swallowed.
-    pub(super) fn has_cut(&self) -> bool {
+    #[must_use]
+    pub fn has_cut(&self) -> bool {
         self.until_cut.load(Ordering::Relaxed) < 0
     }
 
-    /// Whether the database can be reached.
-    pub(super) fn set_reachable(&self, reachable: bool) {
+    /// Sets whether the database can be reached. What is open is closed with the next bytes.
+    pub fn set_reachable(&self, reachable: bool) {
         self.closed.store(!reachable, Ordering::Relaxed);
     }
 
@@ -73,7 +81,7 @@ impl Proxy {
                     if self.closed.load(Ordering::Relaxed) {
                         return;
                     }
-                    if server.write_all(&asked[..read]).await.is_err() {
+                    if server.write_all(asked.get(..read).unwrap_or_default()).await.is_err() {
                         return;
                     }
                 }
@@ -84,7 +92,9 @@ impl Proxy {
                     {
                         return;
                     }
-                    if client.write_all(&answered[..read]).await.is_err() {
+                    let closed = self.closed.load(Ordering::Relaxed);
+                    let answer = answered.get(..read).unwrap_or_default();
+                    if closed || client.write_all(answer).await.is_err() {
                         return;
                     }
                 }
