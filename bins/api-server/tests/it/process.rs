@@ -19,6 +19,7 @@ mod limits;
 mod mandates;
 mod observation;
 mod online;
+mod postgres;
 mod probing;
 mod server;
 mod tripwire;

@@ -13,6 +13,7 @@ mod durability;
 mod files;
 mod full;
 mod identifiers;
+mod instances;
 mod look_up;
 mod model;
 mod newcomers;

@@ -235,7 +235,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
             "(wallet_export_malformed)",
         ),
         (&good, &desk.path("no/such/folder"), "--out: cannot write "),
-        (&good, &desk.path("secret"), "holds something else"),
+        (&good, &desk.path("secret"), "exists and has other content"),
     ] {
         let (code, stdout, stderr) = export(&put("request.json", request), out);
         assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
