@@ -57,8 +57,7 @@ fn documented() -> BTreeSet<String> {
     let page = read("docs/OPERATIONS.md");
     let first = page.lines().filter_map(|line| line.strip_prefix("| "));
     let first = first.filter_map(|line| line.split(" | ").next());
-    let names = first.flat_map(metrics_in).map(str::to_owned).collect();
-    names
+    first.flat_map(metrics_in).map(str::to_owned).collect()
 }
 
 /// The lists of groups' rules in the alerts.
