@@ -9,7 +9,7 @@ fn open(url: &str) -> Postgres {
 }
 
 /// Handles on a schema of this call alone. Each has its own connections, as a process has.
-pub async fn database<const N: usize>() -> Option<[Postgres; N]> {
+pub(crate) async fn database<const N: usize>() -> Option<[Postgres; N]> {
     let url = std::env::var("TEST_POSTGRES_URL").ok()?;
     let name = format!("watch_{:x}", RandomState::new().hash_one(0));
     let create = format!("CREATE SCHEMA {name}");
