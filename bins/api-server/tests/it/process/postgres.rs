@@ -131,12 +131,12 @@ async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
     let (a, b) = (start(&world).await, start(&world).await);
     let mut book = Book::default();
     let payments = book.sign(&world, &a, 3).await;
-    // Their work waits for the upstream, so all three are in flight when the server stops.
+    // Their work waits for one answer of the upstream, so all are in flight when the server stops.
     world.upstream.close();
     let late = {
         let calls = present(&world, &a, &payments);
         let held_up = async {
-            world.upstream.holds(3).await;
+            world.upstream.holds(1).await;
             signal(&a, Signal::STOP);
             world.upstream.open();
             // The other one takes them over, and gets them paid.
