@@ -136,7 +136,10 @@ impl Stores {
                 let store = fence_server::SqliteStore::open(path.with_extension("fence.db"));
                 Arc::new(store.map_err(ServeError::Records)?)
             }
-            Self::Database(_) => return Err(unsupported("delegations")),
+            Self::Database(postgres) => {
+                let store = fence_server::PostgresStore::open(postgres.clone());
+                Arc::new(store.await.map_err(ServeError::Database)?)
+            }
         })
     }
 
