@@ -22,7 +22,7 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
         "the configuration can be used: listening on {}, paid to {}, settled by {mode}, ledger {}\n",
         config.listen(),
         terms.pay_to,
-        config.storage.url
+        config.storage.shown()
     );
     let mut line = |label: &str, value: &dyn fmt::Display| {
         // Writing to a string cannot fail.

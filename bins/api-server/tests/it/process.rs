@@ -9,6 +9,7 @@ mod commands;
 mod config;
 mod crash;
 mod delegation;
+mod deploy;
 mod disk_full;
 mod facilitator;
 mod keystore;
