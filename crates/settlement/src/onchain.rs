@@ -67,9 +67,9 @@ impl OnchainSettler {
         timeouts: Timeouts,
         policy: GasPolicy,
     ) -> Result<Self, SettlementError> {
-        let records = Arc::new(MemoryStore::default());
+        let records: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let signer = local_key(private_key)?;
-        let records = (records as Arc<dyn Store>, Takeover::AtOnce);
+        let records = (records, Takeover::AtOnce);
         Ok(Self::over(chain, signer, timeouts, policy, records))
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
 use ledger::{AnyLedger, PostgresLedger, SqliteLedger};
-use storage::postgres::{Address, Postgres, PostgresError, PostgresOptions};
+use storage::postgres::{Address, Postgres, PostgresOptions};
 use storage::sqlite::path_of;
 use storage::{AnyStore, StoreOptions};
 use tx_sender::{Store as TransactionRecords, Takeover};
@@ -182,10 +182,4 @@ impl Stores {
             Self::Database(postgres) => Some(postgres),
         }
     }
-}
-
-fn unsupported(what: &str) -> ServeError {
-    ServeError::Database(PostgresError::UnsupportedAddress {
-        reason: format!("{what} need a SQLite file (sqlite://…) in this version"),
-    })
 }
