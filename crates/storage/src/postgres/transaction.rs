@@ -165,3 +165,19 @@ where
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_differ() {
+        for (undone, least, most) in [(1, 500, 1_000), (4, 4_000, 8_000), (20, 32_000, 64_000)] {
+            let pause = pause_after(undone);
+            assert!(pause >= Duration::from_micros(least), "{pause:?}");
+            assert!(pause < Duration::from_micros(most), "{pause:?}");
+        }
+        let pauses: std::collections::HashSet<Duration> = (0..8).map(|_| pause_after(9)).collect();
+        assert!(pauses.len() > 1);
+    }
+}
