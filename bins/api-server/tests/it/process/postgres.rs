@@ -29,7 +29,7 @@ async fn database() -> Option<(TcpProxy, String)> {
     postgres.query("create", &create, &[]).await.unwrap();
     let (user, rest) = url.rsplit_once('@').unwrap();
     let (host, path) = rest.split_once('/').unwrap();
-    let proxy = TcpProxy::before(host.parse().unwrap()).await;
+    let proxy = TcpProxy::before(host.parse().unwrap()).await.unwrap();
     let url = format!(
         "{user}@{}/{path}?options=-csearch_path%3D{name}",
         proxy.address()
