@@ -40,8 +40,8 @@ async fn of_two_holders_one_gets_a_lease() {
     }
 }
 
-/// A holder that writes while another one takes its lease: the write is before the other's lease, or
-/// it is not made.
+/// A holder that writes while another one takes its lease: the write is before the other's lease,
+/// or it is not made.
 #[tokio::test]
 async fn a_write_holds_its_lease_or_is_not_made() {
     for amount in 0..8 {

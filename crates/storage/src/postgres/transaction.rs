@@ -120,8 +120,8 @@ impl Postgres {
     }
 }
 
-/// The pause before the next run: up to a millisecond at first, doubled each time, at most 64. It is
-/// random, so that transactions that have met do not meet again.
+/// The pause before the next run: up to a millisecond at first, doubled each time, at most 64. It
+/// is random, so that transactions that have met do not meet again.
 fn pause_after(undone: u32) -> Duration {
     let most = 1000_u64 << undone.saturating_sub(1).min(6);
     let random = RandomState::new().hash_one(undone);

@@ -158,7 +158,8 @@ impl Store for PostgresStore {
     fn find(&self, id: &str) -> StoreFuture<'_, Option<Kept>> {
         let id = id.to_owned();
         Box::pin(async move {
-            // Callers pass on what their clients send, and a text of PostgreSQL has no such character.
+            // Callers pass on what their clients send, and a text of PostgreSQL has no such
+            // character.
             if id.contains('\0') {
                 return Ok(None);
             }
@@ -181,7 +182,8 @@ impl Store for PostgresStore {
 
     fn write(&self, write: Write) -> StoreFuture<'_, u64> {
         Box::pin(async move {
-            // A row that another write holds is looked at again after it: then its revision differs.
+            // A row that another write holds is looked at again after it: then its revision
+            // differs.
             let sql = "WITH written AS (
                            UPDATE watch_mandate
                            SET revision = revision + 1, has_ended = $4, due_at = $5, state = $6

@@ -6,12 +6,11 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use dev_chain::Mining;
 use rustix::process::{Pid, Signal, kill_process};
 use storage::postgres::{Postgres, PostgresOptions};
 use test_support::TcpProxy;
 
-use crate::process::crash::{Book, Random, make_blocks, present};
+use crate::process::crash::{Book, Random, present};
 use crate::process::eventually;
 use crate::process::server::{Server, run, text};
 use crate::process::tripwire::{At, Moment};
@@ -98,10 +97,7 @@ async fn kills(world: World, seeds: std::ops::Range<u64>) {
         world.wire.disarm();
         book.keep(&world, [at_a, at_b].concat());
         a.killer().kill();
-        tokio::select! {
-            () = book.settle_up(&world, &b) => {}
-            () = make_blocks(&world) => {}
-        }
+        book.settle_up(&world, &b).await;
         a = start(&world).await;
         std::mem::swap(&mut a, &mut b);
     }
@@ -112,14 +108,6 @@ async fn kills(world: World, seeds: std::ops::Range<u64>) {
 async fn the_other_one_ends_what_a_killed_one_has_begun() {
     if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
         kills(world, 1..5).await;
-    }
-}
-
-/// On the chain both settle from one account: its lane goes from the dead one to the other.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_other_one_ends_what_a_killed_one_has_begun_on_the_chain() {
-    if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
-        kills(world, 11..14).await;
     }
 }
 
