@@ -1,7 +1,7 @@
 //! Tests on PostgreSQL: a throw-away cluster, and the suites of all stores on it.
 //!
-//! The suites run on SQLite with all other tests. Here they run again with [`DATABASE`], which makes
-//! them open their stores in a schema of that database.
+//! The suites run on SQLite with all other tests. Here they run again with [`DATABASE`], so that
+//! they open their stores in a schema of that database.
 
 use std::ffi::OsStr;
 use std::net::TcpListener;
