@@ -1,6 +1,7 @@
 //! Connections to a database that can be cut.
 
 use std::{
+    io,
     net::SocketAddr,
     sync::{
         Arc,
@@ -25,13 +26,12 @@ pub struct TcpProxy {
 impl TcpProxy {
     /// A proxy before the database at `upstream`, for as long as the runtime lives.
     ///
-    /// # Panics
+    /// # Errors
     /// Without a free port.
-    pub async fn before(upstream: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await;
-        let listener = listener.expect("a free port");
+    pub async fn before(upstream: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
         let proxy = Self {
-            address: listener.local_addr().expect("a bound port"),
+            address: listener.local_addr()?,
             until_cut: Arc::new(AtomicI64::new(-1)),
             closed: Arc::default(),
         };
@@ -46,7 +46,7 @@ impl TcpProxy {
                 }
             }
         });
-        proxy
+        Ok(proxy)
     }
 
     /// Where it listens.

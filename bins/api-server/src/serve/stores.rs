@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
 use ledger::{AnyLedger, PostgresLedger, SqliteLedger};
-use storage::postgres::{Address, Postgres, PostgresError, PostgresOptions};
+use storage::postgres::{Address, Postgres, PostgresOptions};
 use storage::sqlite::path_of;
 use storage::{AnyStore, StoreOptions};
 use tx_sender::{Store as TransactionRecords, Takeover};
@@ -136,7 +136,10 @@ impl Stores {
                 let store = fence_server::SqliteStore::open(path.with_extension("fence.db"));
                 Arc::new(store.map_err(ServeError::Records)?)
             }
-            Self::Database(_) => return Err(unsupported("delegations")),
+            Self::Database(postgres) => {
+                let store = fence_server::PostgresStore::open(postgres.clone());
+                Arc::new(store.await.map_err(ServeError::Database)?)
+            }
         })
     }
 
@@ -179,10 +182,4 @@ impl Stores {
             Self::Database(postgres) => Some(postgres),
         }
     }
-}
-
-fn unsupported(what: &str) -> ServeError {
-    ServeError::Database(PostgresError::UnsupportedAddress {
-        reason: format!("{what} need a SQLite file (sqlite://…) in this version"),
-    })
 }

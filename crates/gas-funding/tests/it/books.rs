@@ -6,7 +6,8 @@ use std::sync::Arc;
 use alloy_primitives::{Address, U256};
 use custody::Owner;
 use gas_funding::{
-    Book, BookError, Booked, Budget, Limits, MemoryBook, PostgresBook, Predecessors, SqliteBook, TopUp,
+    Book, BookError, Booked, Budget, Limits, MemoryBook, PostgresBook, Predecessors, SqliteBook,
+    TopUp,
 };
 use rusqlite::Connection;
 

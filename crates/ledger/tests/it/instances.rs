@@ -228,7 +228,7 @@ async fn through(url: &str) -> (TcpProxy, String) {
     let rest = url.split_once("://").unwrap().1;
     let (authority, path) = rest.split_once('/').unwrap();
     let (user, host) = authority.rsplit_once('@').unwrap();
-    let proxy = TcpProxy::before(host.parse().unwrap()).await;
+    let proxy = TcpProxy::before(host.parse().unwrap()).await.unwrap();
     let url = format!("postgres://{user}@{}/{path}", proxy.address());
     (proxy, url)
 }

@@ -120,8 +120,8 @@ impl Postgres {
     }
 }
 
-/// The pause before the next run: up to a millisecond at first, doubled each time, at most 64. It is
-/// random, so that transactions that have met do not meet again.
+/// The pause before the next run: up to a millisecond at first, doubled each time, at most 64. It
+/// is random, so that transactions that have met do not meet again.
 fn pause_after(undone: u32) -> Duration {
     let most = 1000_u64 << undone.saturating_sub(1).min(6);
     let random = RandomState::new().hash_one(undone);
@@ -163,5 +163,21 @@ where
             Err(error) if PostgresError::is_undone(&error) => Ok(Ended::Undone),
             Err(error) => Err(PostgresError::of_statement(&error, operation)),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_differ() {
+        for (undone, least, most) in [(1, 500, 1_000), (4, 4_000, 8_000), (20, 32_000, 64_000)] {
+            let pause = pause_after(undone);
+            assert!(pause >= Duration::from_micros(least), "{pause:?}");
+            assert!(pause < Duration::from_micros(most), "{pause:?}");
+        }
+        let pauses: std::collections::HashSet<Duration> = (0..8).map(|_| pause_after(9)).collect();
+        assert!(pauses.len() > 1);
     }
 }

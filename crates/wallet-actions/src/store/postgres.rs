@@ -227,7 +227,11 @@ impl Store for PostgresStore {
                 &number(intent.revision),
                 &intent.is_final,
             ];
-            match self.postgres.query_opt("write an intent", sql, params).await {
+            match self
+                .postgres
+                .query_opt("write an intent", sql, params)
+                .await
+            {
                 Ok(Some(_)) => Ok(Intent {
                     revision: intent.revision.saturating_add(1),
                     ..intent

@@ -58,10 +58,12 @@ impl PostgresStore {
         let is_newest = unsigned(row, 0, READ)? == write.revision;
         let token = unsigned(row, 1, READ)?;
         let is_fenced = |lease: &Lease| lease.token != token;
-        Ok(match is_newest && write.lease.as_ref().is_some_and(is_fenced) {
-            true => StoreError::Fenced,
-            false => StoreError::Conflict,
-        })
+        Ok(
+            match is_newest && write.lease.as_ref().is_some_and(is_fenced) {
+                true => StoreError::Fenced,
+                false => StoreError::Conflict,
+            },
+        )
     }
 }
 
@@ -116,7 +118,8 @@ async fn create(transaction: &Transaction<'_>, creation: &Creation) -> Result<Ke
         return Err(StoreError::TooMany);
     }
     let due_at = creation.watched.due_at();
-    let sql = "INSERT INTO watch_mandate (id, owner, revision, expires_at, has_ended, due_at, state)
+    let sql =
+        "INSERT INTO watch_mandate (id, owner, revision, expires_at, has_ended, due_at, state)
                VALUES ($1, $2, 1, $3, false, $4, $5) ON CONFLICT (id) DO NOTHING RETURNING place";
     let params: Params<'_> = &[
         &mandate.id,
@@ -155,7 +158,8 @@ impl Store for PostgresStore {
     fn find(&self, id: &str) -> StoreFuture<'_, Option<Kept>> {
         let id = id.to_owned();
         Box::pin(async move {
-            // Callers pass on what their clients send, and a text of PostgreSQL has no such character.
+            // Callers pass on what their clients send, and a text of PostgreSQL has no such
+            // character.
             if id.contains('\0') {
                 return Ok(None);
             }
@@ -178,7 +182,8 @@ impl Store for PostgresStore {
 
     fn write(&self, write: Write) -> StoreFuture<'_, u64> {
         Box::pin(async move {
-            // A row that another write holds is looked at again after it: then its revision differs.
+            // A row that another write holds is looked at again after it: then its revision
+            // differs.
             let sql = "WITH written AS (
                            UPDATE watch_mandate
                            SET revision = revision + 1, has_ended = $4, due_at = $5, state = $6
