@@ -186,6 +186,20 @@ fn the_composition_pins_images_mounts_what_exists_and_holds_no_secret() {
     }
 }
 
+/// Two servers with one gas account would send one at a time.
+#[test]
+fn each_instance_has_a_gas_key_of_its_own() {
+    let text = read("docs/deploy/compose.yaml");
+    let documents = Yaml::load_from_str(&text).unwrap();
+    let keys = ["api-1", "api-2"].map(|name| {
+        let key = &documents[0]["services"][name]["secrets"][0];
+        assert_eq!(key["target"].as_str(), Some("gas_key"), "{name}");
+        let source = key["source"].as_str().unwrap();
+        documents[0]["secrets"][source]["file"].as_str().unwrap()
+    });
+    assert_ne!(keys[0], keys[1]);
+}
+
 /// Whether an image's tag begins with a full version.
 fn is_pinned(image: &str) -> bool {
     let tag = image.rsplit_once(':').map_or("", |(_, tag)| tag);
