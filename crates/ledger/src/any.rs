@@ -1,9 +1,9 @@
-//! The journal that an address names.
+//! The journal in whichever store a server has.
 
 use std::time::Duration;
 
 use alloy_primitives::Address;
-use storage::postgres::{self, Postgres, PostgresOptions};
+use storage::postgres::Postgres;
 use x402_wire::AuthorizationKey;
 
 use crate::{
@@ -19,8 +19,7 @@ use crate::{
     status::{PaymentRecord, PaymentStatus, Reservation},
 };
 
-/// A journal in the store that its address names: a SQLite file for one server, or a PostgreSQL
-/// database that several share.
+/// A journal in a SQLite file for one server, or in a PostgreSQL database that several share.
 #[derive(Debug)]
 pub enum AnyLedger {
     /// In a file.
@@ -30,19 +29,26 @@ pub enum AnyLedger {
 }
 
 impl AnyLedger {
-    /// Opens the ledger at `url`: a path, `sqlite://` and a path, or `postgres://…`. A lease of
-    /// `lease` says whether a server on PostgreSQL lives; on SQLite it means nothing.
+    /// Opens the ledger in the database `postgres`, or without one in the file at `url`: a path, or
+    /// `sqlite://` and a path. A lease of `lease` says whether a server on a database lives; a file
+    /// has one server.
     ///
     /// # Errors
     ///
     /// As [`SqliteLedger::open`] and [`PostgresLedger::open`].
-    pub async fn open(url: &str, options: Options, lease: Duration) -> Result<Self, LedgerError> {
-        if !postgres::Address::is_postgres(url) {
-            return Ok(Self::Sqlite(SqliteLedger::open(url, options)?));
-        }
-        let postgres = Postgres::new(url.parse()?, PostgresOptions::default())?;
-        let ledger = PostgresLedger::open(postgres, options, lease).await?;
-        Ok(Self::Postgres(ledger))
+    pub async fn open(
+        url: &str,
+        postgres: Option<&Postgres>,
+        options: Options,
+        lease: Duration,
+    ) -> Result<Self, LedgerError> {
+        Ok(match postgres {
+            Some(postgres) => {
+                let ledger = PostgresLedger::open(postgres.clone(), options, lease);
+                Self::Postgres(ledger.await?)
+            }
+            None => Self::Sqlite(SqliteLedger::open(url, options)?),
+        })
     }
 
     /// What payers have paid, for whoever does not own the ledger.

@@ -16,7 +16,8 @@ use crate::counts::Counts;
 /// Names the database to the tests.
 const DATABASE: &str = "TEST_POSTGRES_URL";
 
-/// The test targets of the crates whose tests read [`DATABASE`], and what of them runs again.
+/// The test targets of the crates whose tests read `TEST_POSTGRES_URL`, and what of them runs
+/// again.
 pub const SUITES: &[(&str, &[&str])] = &[
     ("ledger", &[]),
     ("storage", &[]),

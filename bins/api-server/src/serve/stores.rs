@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
-use ledger::{AnyLedger, PostgresLedger, SqliteLedger};
+use ledger::AnyLedger;
 use storage::postgres::{Address, Postgres, PostgresOptions};
 use storage::sqlite::path_of;
 use storage::{AnyStore, StoreOptions};
@@ -70,15 +70,9 @@ impl Stores {
 
     /// The payment journal.
     pub(crate) async fn ledger(&self, config: &Config) -> Result<AnyLedger, ServeError> {
-        let options = ledger_options(config);
-        Ok(match self {
-            Self::Files(_) => AnyLedger::Sqlite(SqliteLedger::open(&config.storage.url, options)?),
-            Self::Database(postgres) => {
-                let lease = Duration::from_secs(config.storage.lease_seconds.into());
-                let ledger = PostgresLedger::open(postgres.clone(), options, lease).await?;
-                AnyLedger::Postgres(ledger)
-            }
-        })
+        let lease = Duration::from_secs(config.storage.lease_seconds.into());
+        let (url, options) = (&config.storage.url, ledger_options(config));
+        Ok(AnyLedger::open(url, self.database(), options, lease).await?)
     }
 
     /// Leases, datasets, artifacts and counters.

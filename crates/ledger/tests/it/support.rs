@@ -8,7 +8,7 @@ use ledger::{
     PaymentStatus, PendingSettlement, Pruned, RequestBinding, Reservation, Spent, SqliteLedger,
     State, StoredAnswer, StoredReceipt,
 };
-use storage::postgres::{Postgres, PostgresOptions};
+use storage::postgres::{self, Postgres, PostgresOptions};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use x402_wire::{AuthorizationKey, Network, Payment};
@@ -124,8 +124,9 @@ impl Bench {
 
     pub(crate) fn reopen_with(&mut self, options: Options) {
         self.give_back();
-        let opened = wait(AnyLedger::open(&self.url, options, LEASE));
-        self.ledger = Some(opened.unwrap());
+        let database = postgres::Address::is_postgres(&self.url).then(|| connect(&self.url));
+        let opened = AnyLedger::open(&self.url, database.as_ref(), options, LEASE);
+        self.ledger = Some(wait(opened).unwrap());
     }
 
     fn give_back(&mut self) {
@@ -142,11 +143,14 @@ pub(crate) fn database() -> Option<String> {
 
 /// The address of an empty schema of the database at `url`.
 fn schema(url: &str) -> String {
-    let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();
     let name = format!("ledger_{:x}", rand());
-    wait(postgres.query("create", &format!("CREATE SCHEMA {name}"), &[])).unwrap();
+    wait(connect(url).query("create", &format!("CREATE SCHEMA {name}"), &[])).unwrap();
     let separator = if url.contains('?') { '&' } else { '?' };
     format!("{url}{separator}options=-csearch_path%3D{name}")
+}
+
+fn connect(url: &str) -> Postgres {
+    Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap()
 }
 
 fn rand() -> u64 {

@@ -3,7 +3,10 @@
 use std::error::Error as _;
 
 use deadpool_postgres::PoolError;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{Severity, SqlState};
+
+/// The class of SQLSTATEs about connections.
+const CONNECTION_CLASS: &str = "08";
 
 /// What can go wrong with a PostgreSQL database.
 ///
@@ -105,23 +108,21 @@ impl PostgresError {
     }
 
     /// Names what came back for a statement that had been sent.
+    ///
+    /// Only a refusal by a database that goes on is one: what ends the connection, and what a pooler
+    /// reports of a connection that it has lost, may come after the commit.
     pub(super) fn of_statement(error: &tokio_postgres::Error, operation: &'static str) -> Self {
         let Some(database) = error.as_db_error() else {
-            return match error.is_closed()
-                || error.source().is_some_and(|s| s.is::<std::io::Error>())
-            {
-                true => Self::Interrupted { operation },
-                false => Self::Query {
-                    operation,
-                    sqlstate: None,
-                },
-            };
+            return Self::Interrupted { operation };
         };
+        let ends_connection = matches!(
+            database.parsed_severity(),
+            Some(Severity::Fatal | Severity::Panic)
+        );
+        if ends_connection || database.code().code().starts_with(CONNECTION_CLASS) {
+            return Self::Interrupted { operation };
+        }
         match database.code() {
-            // The server may end a connection at any time, also after it has committed.
-            &SqlState::ADMIN_SHUTDOWN
-            | &SqlState::CRASH_SHUTDOWN
-            | &SqlState::CONNECTION_FAILURE => Self::Interrupted { operation },
             &SqlState::READ_ONLY_SQL_TRANSACTION => Self::Unavailable {
                 reason: "it is a standby and takes no writes".to_owned(),
             },

@@ -2,8 +2,8 @@
 //!
 //! What an instance holds carries its number. Only an instance whose lease has expired loses what
 //! it holds to others, and it never writes again under that number: each of its writes asks for the
-//! lease in the same statement. The clock of leases is the database's,
-//! so that clocks of instances need not agree.
+//! lease in the same statement. The clock of leases is the database's, so that clocks of instances
+//! need not agree.
 
 use std::{
     sync::{
@@ -38,7 +38,6 @@ pub struct Instance(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     postgres: Postgres,
-    lease: Duration,
     id: Arc<AtomicI64>,
     heartbeat: AbortHandle,
 }
@@ -58,7 +57,6 @@ impl Instance {
         };
         Ok(Self(Arc::new(Inner {
             postgres,
-            lease,
             id,
             heartbeat,
         })))
@@ -68,12 +66,6 @@ impl Instance {
     #[must_use]
     pub fn id(&self) -> i64 {
         self.0.id.load(Ordering::Acquire)
-    }
-
-    /// How long a lease lasts without a heartbeat.
-    #[must_use]
-    pub fn lease(&self) -> Duration {
-        self.0.lease
     }
 
     /// Gives the lease up, so that others need not wait for its end. For a server that shuts down,
