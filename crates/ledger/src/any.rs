@@ -13,6 +13,7 @@ use crate::{
     journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided},
     options::Options,
     postgres::PostgresLedger,
+    record::{EntryRecord, Filter},
     spending::{Missing, Spent},
     sqlite::{self, SqliteLedger},
     state::EntryId,
@@ -43,6 +44,25 @@ impl AnyLedger {
         let postgres = Postgres::new(url.parse()?, PostgresOptions::default())?;
         let ledger = PostgresLedger::open(postgres, options, lease).await?;
         Ok(Self::Postgres(ledger))
+    }
+
+    /// Lists at most `limit` entries of a selection after `after` (from the beginning when `None`),
+    /// in the order of their numbers. It is for operators: it reads every entry between those that
+    /// it lists, and on SQLite payments wait for it.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the store.
+    pub async fn entries(
+        &self,
+        filter: &Filter,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<EntryRecord>, LedgerError> {
+        match self {
+            Self::Sqlite(ledger) => ledger.entries(filter, after, limit).await,
+            Self::Postgres(ledger) => ledger.entries(filter, after, limit).await,
+        }
     }
 
     /// What payers have paid, for whoever does not own the ledger.

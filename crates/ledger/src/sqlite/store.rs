@@ -24,6 +24,7 @@ use crate::{
 mod claims;
 mod open;
 mod prune;
+mod records;
 mod status;
 mod transitions;
 

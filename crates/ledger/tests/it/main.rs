@@ -18,6 +18,7 @@ mod model;
 mod newcomers;
 mod open_entries;
 mod prune;
+mod records;
 mod reservations;
 mod support;
 mod transitions;
