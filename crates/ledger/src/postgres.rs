@@ -42,6 +42,7 @@ macro_rules! alive {
 
 mod claims;
 mod credit;
+mod import;
 mod moves;
 mod open;
 mod port;

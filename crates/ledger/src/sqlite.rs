@@ -11,6 +11,7 @@ use storage::sqlite::ClaimedFile;
 use tokio::sync::oneshot;
 
 use crate::{
+    copied::{EntryRow, NumbersRow},
     error::LedgerError,
     journal::Recovery,
     options::Options,
@@ -135,6 +136,22 @@ impl SqliteLedger {
         let filter = filter.clone();
         let list = move |store: &mut Store<'_>| store.entries(&filter, after, limit);
         self.submit("entries", list).await
+    }
+
+    /// Reads entries with their answers, to copy them.
+    pub(crate) async fn rows(&self, after: i64, limit: u32) -> Result<Vec<EntryRow>, LedgerError> {
+        self.submit("copy", move |store| store.rows(after, limit))
+            .await
+    }
+
+    /// Reads the credit and the sum of every payer, to copy them.
+    pub(crate) async fn payers(&self) -> Result<Vec<NumbersRow>, LedgerError> {
+        self.submit("copy", |store| store.payers()).await
+    }
+
+    /// Reads what newcomers have taken, to copy it.
+    pub(crate) async fn newcomers(&self) -> Result<Vec<NumbersRow>, LedgerError> {
+        self.submit("copy", |store| store.newcomers()).await
     }
 
     /// Returns a reader of payers' sums, for parts of a server that do not own the ledger.

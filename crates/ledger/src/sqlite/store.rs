@@ -22,6 +22,7 @@ use crate::{
 };
 
 mod claims;
+mod copy;
 mod open;
 mod prune;
 mod records;

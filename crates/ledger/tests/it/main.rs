@@ -12,6 +12,7 @@ mod credit;
 mod durability;
 mod files;
 mod full;
+mod import;
 mod identifiers;
 mod look_up;
 mod model;
