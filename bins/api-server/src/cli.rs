@@ -87,6 +87,9 @@ impl From<LedgerCliError> for Failure {
             LedgerCliError::NoLedger(_)
             | LedgerCliError::NoTables
             | LedgerCliError::OldTables { .. }
+            | LedgerCliError::IntoFile
+            | LedgerCliError::NoSource(_)
+            | LedgerCliError::Source(_)
             | LedgerCliError::Store(_)
             | LedgerCliError::Ledger(_) => Self::config(error),
             LedgerCliError::NotUndecidable(_)

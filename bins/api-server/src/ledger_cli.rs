@@ -4,21 +4,25 @@
 //! A SQLite ledger admits one writer. The server must be stopped first; otherwise the command says
 //! so. On PostgreSQL the servers may run.
 
+mod import;
 mod rows;
+mod selection;
 mod totals;
 mod undecidable;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::B256;
 use clap::{Args, Subcommand, ValueEnum};
-use jiff::Timestamp;
-use ledger::{AnyLedger, EntryId, EntryRecord, Filter, Journal, LedgerError, PostgresLedger, State};
+use ledger::{
+    AnyLedger, EntryId, EntryRecord, Filter, Journal, LedgerError, PostgresLedger, State,
+};
 use thiserror::Error;
 use x402_wire::RestoreError;
 
 use self::rows::Format;
+use self::selection::Selection;
 use self::totals::{Group, Totals};
 use crate::config::Config;
 use crate::error::ServeError;
@@ -94,51 +98,18 @@ pub(crate) enum LedgerCommand {
         #[command(flatten)]
         found: Found,
     },
-}
-
-/// Which payments.
-#[derive(Debug, Args)]
-pub(crate) struct Selection {
-    /// Payments in this state. May be repeated.
-    #[arg(long = "state", value_name = "STATE")]
-    states: Vec<StateName>,
-    /// Payments that were reserved at this time or later: Unix seconds, or 2026-11-01T00:00:00Z.
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
-    since: Option<u64>,
-    /// Payments that were reserved before this time.
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
-    until: Option<u64>,
-    /// Payments of this payer.
-    #[arg(long, value_name = "ADDRESS")]
-    payer: Option<Address>,
-}
-
-/// A state, or all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StateName {
-    All,
-    Reserved,
-    Working,
-    Settling,
-    Unknown,
-    Settled,
-    Released,
-    Undecidable,
-}
-
-impl StateName {
-    fn states(self) -> &'static [State] {
-        match self {
-            Self::All => &State::ALL,
-            Self::Reserved => &[State::Reserved],
-            Self::Working => &[State::Working],
-            Self::Settling => &[State::Settling],
-            Self::Unknown => &[State::Unknown],
-            Self::Settled => &[State::Settled],
-            Self::Released => &[State::Released],
-            Self::Undecidable => &[State::Undecidable],
-        }
-    }
+    /// Copy the ledger of a SQLite file into the configured PostgreSQL database, which must have no
+    /// payments yet. Everything is read back and compared before it counts. No server may use
+    /// either of them.
+    Import {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// The SQLite file, as `storage.url` named it. It is brought up to this version, and keeps
+        /// its payments.
+        #[arg(long, value_name = "URL")]
+        from: String,
+    },
 }
 
 /// One payment.
@@ -198,6 +169,12 @@ pub(crate) enum LedgerCliError {
     NoEntry(EntryId),
     #[error("the ledger has no payment with the identifier {0:?}")]
     NoIdentifier(String),
+    #[error("storage.url: a ledger is imported into a PostgreSQL database, not into a file")]
+    IntoFile,
+    #[error("--from: there is no ledger at {}", .0.display())]
+    NoSource(PathBuf),
+    #[error("--from: {0}")]
+    Source(LedgerError),
     #[error("{0}")]
     Output(#[from] io::Error),
 }
@@ -210,7 +187,8 @@ impl LedgerCommand {
             | Self::Show { config, .. }
             | Self::Export { config, .. }
             | Self::Stats { config, .. }
-            | Self::Resolve { config, .. } => config,
+            | Self::Resolve { config, .. }
+            | Self::Import { config, .. } => config,
         }
     }
 
@@ -220,6 +198,9 @@ impl LedgerCommand {
         config: &Config,
         out: &mut dyn Write,
     ) -> Result<(), LedgerCliError> {
+        if let Self::Import { from, .. } = &self {
+            return import::run(config, from, out).await;
+        }
         let ledger = open(config).await?;
         let done = self.run_on(&ledger, out).await;
         ledger.close().await?;
@@ -279,30 +260,8 @@ impl LedgerCommand {
             Self::Resolve { entry, found, .. } => {
                 undecidable::resolve(ledger, EntryId::new(entry), found, out).await
             }
-        }
-    }
-}
-
-impl Selection {
-    fn is_empty(&self) -> bool {
-        self.states.is_empty()
-            && self.since.is_none()
-            && self.until.is_none()
-            && self.payer.is_none()
-    }
-
-    /// The filter; without a state it selects these.
-    fn filter(&self, otherwise: &[State]) -> Filter {
-        let states = match &self.states[..] {
-            [] => otherwise.to_vec(),
-            named => named.iter().flat_map(|name| name.states()).copied().collect(),
-        };
-        Filter {
-            states,
-            since: self.since,
-            until: self.until,
-            payer: self.payer,
-            ..Filter::default()
+            // It opens two ledgers.
+            Self::Import { .. } => Ok(()),
         }
     }
 }
@@ -377,15 +336,4 @@ async fn show(
         }
         _ => Ok(()),
     }
-}
-
-/// Reads a time: Unix seconds, or a date and time with an offset.
-fn seconds(text: &str) -> Result<u64, String> {
-    if let Ok(seconds) = text.parse() {
-        return Ok(seconds);
-    }
-    let time: Timestamp = text
-        .parse()
-        .map_err(|_| "neither Unix seconds nor a time like 2026-11-01T00:00:00Z".to_owned())?;
-    u64::try_from(time.as_second()).map_err(|_| "the time is before 1970".to_owned())
 }

@@ -103,7 +103,15 @@ impl Format {
 }
 
 fn line(out: &mut dyn Write, columns: [&str; 7]) -> io::Result<()> {
-    let [entry, reserved, state, amount, payer, operation, transaction] = columns;
+    let [
+        entry,
+        reserved,
+        state,
+        amount,
+        payer,
+        operation,
+        transaction,
+    ] = columns;
     let text = format!(
         "{entry:>8}  {reserved:<20}  {state:<11}  {amount:>12}  {payer:<42}  {operation:<28}  {transaction}"
     );

@@ -76,7 +76,9 @@ async fn copy(
     for row in from.payers().await? {
         read.payer(&row);
         let [micro_usd, paid] = row.numbers;
-        transaction.query(sql, &[&row.name, &micro_usd, &paid]).await?;
+        transaction
+            .query(sql, &[&row.name, &micro_usd, &paid])
+            .await?;
     }
     let sql = "INSERT INTO ledger_newcomer (name, missing, at)
                VALUES (convert_from($1, 'UTF8'), $2, $3)";
@@ -185,7 +187,8 @@ async fn written(transaction: &Transaction<'_>) -> Result<Copied, PostgresError>
     for row in transaction.query(sql, &[]).await? {
         tally.payer(&numbers(&row)?);
     }
-    let sql = "SELECT convert_to(name, 'UTF8') AS bytes, missing, at FROM ledger_newcomer ORDER BY bytes";
+    let sql =
+        "SELECT convert_to(name, 'UTF8') AS bytes, missing, at FROM ledger_newcomer ORDER BY bytes";
     for row in transaction.query(sql, &[]).await? {
         tally.newcomer(&numbers(&row)?);
     }

@@ -201,6 +201,9 @@ async fn an_entry_of_an_earlier_version_says_what_it_knows() {
             (new, Some(key(2).asset), Some(key(2).nonce))
         ]
     );
-    assert_eq!((&*records[0].path, records[0].network.as_deref()), ("/price", None));
+    assert_eq!(
+        (&*records[0].path, records[0].network.as_deref()),
+        ("/price", None)
+    );
     assert_eq!(records[0].transaction, Some(receipt(1).transaction));
 }

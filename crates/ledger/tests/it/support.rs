@@ -5,8 +5,8 @@ use std::{ops::Deref, path::PathBuf, sync::LazyLock, time::Duration};
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
     Allowance, Answer, AnyLedger, Claim, EntryId, Journal, LedgerError, Options, PaymentRecord,
-    PaymentStatus, PendingSettlement, PostgresLedger, Pruned, RequestBinding, Reservation, Spent, SqliteLedger,
-    State, StoredAnswer, StoredReceipt,
+    PaymentStatus, PendingSettlement, PostgresLedger, Pruned, RequestBinding, Reservation, Spent,
+    SqliteLedger, State, StoredAnswer, StoredReceipt,
 };
 use storage::postgres::{Postgres, PostgresOptions};
 use tempfile::TempDir;

@@ -146,6 +146,7 @@ fn help_tells_every_command() {
         "ledger export",
         "ledger stats",
         "ledger resolve",
+        "ledger import",
         "wallets",
         "wallets list",
         "wallets check",

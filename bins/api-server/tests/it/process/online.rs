@@ -297,7 +297,10 @@ async fn the_tables_that_the_next_start_makes_are_named() {
     let (lines, code) = check(&unreachable).await;
     starts(
         &lines,
-        &["storage.url: not reached: ", "settlement.facilitator_url: ok"],
+        &[
+            "storage.url: not reached: ",
+            "settlement.facilitator_url: ok",
+        ],
     );
     assert_eq!(code, Some(1));
 }

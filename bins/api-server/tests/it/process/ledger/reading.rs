@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-use ledger::{AnyLedger, Spent, StoredReceipt};
+use ledger::{AnyLedger, Filter, Spent, StoredReceipt};
 use storage::postgres::{Postgres, PostgresOptions};
 
 use super::*;
@@ -174,10 +174,7 @@ async fn payments_are_shown_exported_and_summed_up() {
         let number = settled.to_string();
         let shown = desk.lines(&["show", "--entry", &number]);
         assert!(shown.contains(&format!("entry         {settled}")));
-        let time = format!(
-            "reserved_at   {} (2026-09-22T14:13:20Z)",
-            NOW + 86_400
-        );
+        let time = format!("reserved_at   {} (2026-09-22T14:13:20Z)", NOW + 86_400);
         assert!(shown.contains(&time), "{shown:#?}");
         let shown = desk.objects(&["show", "--payment-id", "order-2", "--json"]);
         assert_eq!((shown.len(), &shown[0]["entry"]), (1, &settled.into()));
@@ -188,7 +185,10 @@ async fn payments_are_shown_exported_and_summed_up() {
         assert!(csv[1].starts_with(&format!("{undecidable},0x")));
         let released_line = format!("{released},0x");
         assert!(csv[3].starts_with(&released_line), "{csv:#?}");
-        assert!(csv[3].ends_with(",\"refused, \"\"too old\"\"\""), "{csv:#?}");
+        assert!(
+            csv[3].ends_with(",\"refused, \"\"too old\"\"\""),
+            "{csv:#?}"
+        );
         let lines = desk.objects(&["export", "--format", "jsonl"]);
         let all = desk.objects(&["list", "--state", "all", "--json"]);
         assert_eq!(lines, all);
@@ -206,7 +206,10 @@ async fn payments_are_shown_exported_and_summed_up() {
         for (by, expected) in [
             (
                 "day",
-                vec![row("2026-09-21", 1, 0, "0"), row("2026-09-22", 2, 1, "2000")],
+                vec![
+                    row("2026-09-21", 1, 0, "0"),
+                    row("2026-09-22", 2, 1, "2000"),
+                ],
             ),
             ("operation", vec![row("GET /price", 3, 1, "2000")]),
             ("asset", vec![row(&asset, 3, 1, "2000")]),
@@ -242,7 +245,11 @@ async fn what_is_not_there_is_named() {
         }
         open(&url).await.close().await.unwrap();
         for (arguments, code, said) in [
-            (&["show", "--entry", "7"][..], 1, "the ledger has no entry 7"),
+            (
+                &["show", "--entry", "7"][..],
+                1,
+                "the ledger has no entry 7",
+            ),
             (
                 &["show", "--payment-id", "x"],
                 1,
@@ -309,4 +316,41 @@ async fn on_postgresql_a_payment_is_decided_while_its_server_runs() {
     let again = server.reserve(claim(2)).await.unwrap();
     assert!(matches!(again, Reservation::Reserved(_)), "{again:?}");
     server.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ledger_moves_from_a_file_into_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("sqlite://{}", folder.path().join("old.db").display());
+    let import = ["import", "--from", &file];
+    let (code, _, stderr) = Desk::new().run(&import);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("not into a file"), "{stderr}");
+    let Some(url) = schema().await else { return };
+    let desk = Desk::on(tempfile::tempdir().unwrap(), &url);
+    let (code, _, stderr) = desk.run(&import);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("--from: there is no ledger at"), "{stderr}");
+    assert!(!folder.path().join("old.db").exists());
+
+    let old = open(&file).await;
+    three(&old).await;
+    let (code, _, stderr) = desk.run(&import);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("--from: the ledger "), "{stderr}");
+    assert!(stderr.contains("in use by another server"), "{stderr}");
+    let expected = old.entries(&Filter::default(), None, 10).await.unwrap();
+    drop(old);
+
+    let said = desk.lines(&import);
+    let start = "copied and compared: 3 entries (1 settled, 1 released, 1 undecidable), 2 answers, \
+                 1 payers, digest 0x";
+    assert!(said[0].starts_with(start), "{said:?}");
+    let ledger = open(&url).await;
+    let observed = ledger.entries(&Filter::default(), None, 10).await.unwrap();
+    assert_eq!(observed, expected);
+    let (code, stdout, stderr) = desk.run(&import);
+    assert_eq!((code, &*stdout), (Some(2), ""));
+    assert!(stderr.contains("the ledger is not empty"), "{stderr}");
+    ledger.close().await.unwrap();
 }
