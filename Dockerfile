@@ -2,16 +2,19 @@
 #
 #   docker build -t api-server .
 #   docker run -p 8402:8402 -v ledger:/var/lib/api-server -v ./api-server.toml:/etc/api-server.toml:ro api-server
+#   docs/deploy/compose.yaml runs two of them on one database.
 #
 #   docker build -t mcp-server --target mcp-server .
 #   docker run -p 8403:8403 --read-only -v ./mcp-server:/etc/mcp-server:ro mcp-server
 
-FROM rust:1.95-bookworm AS source
+FROM rust:1.95.0-bookworm AS source
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
 COPY .cargo .cargo
 COPY bins bins
 COPY crates crates
+# Examples and pages that the programs carry.
+COPY docs docs
 COPY fixtures fixtures
 
 # One package at a time: built together, each would get the other's features of what they share.
@@ -21,7 +24,7 @@ RUN cargo build --release --locked -p mcp-server
 FROM source AS build-api-server
 RUN cargo build --release --locked -p api-server
 
-FROM debian:bookworm-slim AS base
+FROM debian:12.12-slim AS base
 # Root certificates: the clients of upstreams, facilitators and RPC endpoints use those of the system.
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates \

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use delegation_fence::onchain::Level;
 use route_catalog::{Offering, Operation};
-use storage::postgres::Address;
 use tx_sender::TransactionSigner as _;
 use x402_wire::{Asset, Terms};
 
@@ -23,7 +22,7 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
         "the configuration can be used: listening on {}, paid to {}, settled by {mode}, ledger {}\n",
         config.listen(),
         terms.pay_to,
-        ledger_address(&config.storage.url)
+        config.storage.shown()
     );
     let mut line = |label: &str, value: &dyn fmt::Display| {
         // Writing to a string cannot fail.
@@ -117,14 +116,6 @@ pub(crate) fn report(config: &Config, terms: &Terms, offering: &Offering) -> Str
     text
 }
 
-/// Where the ledger is, without the user and the password of a database.
-fn ledger_address(url: &str) -> String {
-    match url.parse::<Address>() {
-        Ok(address) => address.to_string(),
-        Err(_) => url.to_owned(),
-    }
-}
-
 struct Contract<'a>(&'a Asset);
 
 impl fmt::Display for Contract<'_> {
@@ -154,24 +145,6 @@ impl fmt::Display for Prices {
                 write!(f, "{least} to {most} USD a call, {operations} operations")
             }
             _ => f.write_str("no operations"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_password_of_a_database_is_not_printed() {
-        for (url, expected) in [
-            ("sqlite://data/service.db", "sqlite://data/service.db"),
-            (
-                "postgres://svc:5ec2e7@db.example:5432/payments",
-                "postgres://db.example:5432/payments",
-            ),
-        ] {
-            assert_eq!(ledger_address(url), expected);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Bytes as hexadecimal digits after exactly one `0x`.
 //!
-//! The decoder skips a prefix of its own, `0x` or `0X`, so that `0x0x…` would pass without the check
-//! here.
+//! The decoder skips a prefix of its own, `0x` or `0X`, so that `0x0x…` would pass without the
+//! check here.
 
 use alloy_primitives::hex;
 

@@ -16,6 +16,6 @@ pub use self::{
     },
     store::{
         Acceptance, Change, Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, Lease,
-        SqliteStore, Store, StoreError, StoreFuture, View, Write,
+        PostgresStore, SqliteStore, Store, StoreError, StoreFuture, View, Write,
     },
 };

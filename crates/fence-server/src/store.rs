@@ -2,6 +2,7 @@
 
 mod change;
 mod kept;
+mod postgres;
 mod sqlite;
 
 use std::pin::Pin;
@@ -14,6 +15,7 @@ use thiserror::Error;
 pub use self::{
     change::{Acceptance, Change, Write},
     kept::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View},
+    postgres::PostgresStore,
     sqlite::SqliteStore,
 };
 
@@ -69,6 +71,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// `installed` is the name and the digest of a policy that `offered` cannot replace.
+    fn policy_not_newer(installed: (&str, &str), offered: &Policy) -> Self {
+        Self::PolicyNotNewer {
+            installed: format!("{} {}", installed.0, installed.1),
+            offered: format!("{} {}", offered.name(), offered.digest()),
+        }
+    }
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -1,6 +1,7 @@
 //! The book of top-ups for gas, and the budgets that bound them.
 
 mod memory;
+mod postgres;
 mod sqlite;
 
 use alloy_primitives::{Address, U256};
@@ -8,6 +9,7 @@ use custody::Owner;
 use thiserror::Error;
 
 pub use self::memory::MemoryBook;
+pub use self::postgres::PostgresBook;
 pub use self::sqlite::{Predecessors, SqliteBook};
 use crate::PortFuture;
 

@@ -7,8 +7,8 @@ mod ports;
 mod price;
 
 pub use book::{
-    Book, BookError, BookFuture, Booked, Budget, Limits, MemoryBook, Predecessors, SqliteBook,
-    TopUp,
+    Book, BookError, BookFuture, Booked, Budget, Limits, MemoryBook, PostgresBook, Predecessors,
+    SqliteBook, TopUp,
 };
 pub use funder::{Funder, Funds, Lacking, NotGiven};
 pub use funding::{FundingError, GasFunding, MOST_TOP_UPS, Need, Parts, arrived};

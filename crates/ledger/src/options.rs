@@ -5,8 +5,8 @@ use crate::spending::Allowance;
 /// The options of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The size limit of a SQLite file in bytes; `None` leaves the disk as the limit. The log does not
-    /// count (usually 8 MiB; more while another program reads the file).
+    /// The size limit of a SQLite file in bytes; `None` leaves the disk as the limit. The log does
+    /// not count (usually 8 MiB; more while another program reads the file).
     pub max_bytes: Option<u64>,
     /// How many seconds after its settlement a payer can fetch an answer again.
     pub retention_seconds: u64,

@@ -98,8 +98,10 @@ impl AnySettler {
                     .records
                     .unwrap_or_else(|| Arc::new(MemoryStore::default()));
                 let gas = config.gas;
+                let takeover = config.takeover;
                 let settler =
-                    OnchainSettler::signed_by(chain, signer, timeouts, gas, records).await?;
+                    OnchainSettler::shared(chain, signer, timeouts, gas, (records, takeover));
+                let settler = settler.await?;
                 Ok(Self::Onchain(settler))
             }
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use secrecy::SecretString;
-use tx_sender::{Store, TransactionSigner};
+use tx_sender::{Store, Takeover, TransactionSigner};
 
 use crate::{ChainOptions, GasPolicy, Mode, OkxCredentials, Timeouts};
 
@@ -33,10 +33,12 @@ pub struct SettlementConfig {
     pub timeouts: Timeouts,
     /// Mode `onchain`: the limits of a settlement's cost.
     pub gas: GasPolicy,
-    /// Mode `onchain`: the store of our own transactions, which only this process may use. Without
-    /// it they are recorded in memory, and a transaction that is pending when the process ends is
-    /// found on the chain only.
+    /// Mode `onchain`: the store of our own transactions. Without it they are recorded in memory,
+    /// and a transaction that is pending when the process ends is found on the chain only.
     pub records: Option<Arc<dyn Store>>,
+    /// How the account's lane in the records is taken: at once where only this process uses them,
+    /// and otherwise when the lease of its last holder is over.
+    pub takeover: Takeover,
     /// How the chain is read.
     pub chain: ChainOptions,
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicUsize;
 
 use alloy_primitives::{Address, U256};
 use secrecy::SecretString;
-use tx_sender::{LocalKey, MemoryStore, Sender, Store, TransactionSigner};
+use tx_sender::{LocalKey, MemoryStore, Sender, Store, Takeover, TransactionSigner};
 use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme};
 
 use self::funds::Funds;
@@ -39,7 +39,8 @@ pub(crate) fn local_key(
 /// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on
 /// EVM, settlement phase; EIP-3009). Scheme `aggr_deferred` needs the broker and is refused.
 ///
-/// One instance owns its key. Its transactions are recorded before they are sent. Several are
+/// Of any number of processes that settle from one account and share its records, one at a time
+/// sends its transactions. They are recorded before they are sent. Several are
 /// pending at a time, at fees that follow the market, and each is watched until 64 blocks follow it
 /// (see `tx_sender`).
 pub struct OnchainSettler {
@@ -66,8 +67,9 @@ impl OnchainSettler {
         timeouts: Timeouts,
         policy: GasPolicy,
     ) -> Result<Self, SettlementError> {
-        let records = Arc::new(MemoryStore::default());
+        let records: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let signer = local_key(private_key)?;
+        let records = (records, Takeover::AtOnce);
         Ok(Self::over(chain, signer, timeouts, policy, records))
     }
 
@@ -98,6 +100,23 @@ impl OnchainSettler {
         policy: GasPolicy,
         records: Arc<dyn Store>,
     ) -> Result<Self, SettlementError> {
+        let records = (records, Takeover::AtOnce);
+        Self::shared(chain, signer, timeouts, policy, records).await
+    }
+
+    /// Like [`Self::signed_by`], with records that other processes may use at the same time: with
+    /// [`Takeover::WhenOver`] the account's lane passes to another process when the lease of its
+    /// holder is over.
+    ///
+    /// # Errors
+    /// [`SettlementError::Records`] when the records cannot be read.
+    pub async fn shared(
+        chain: ChainReader,
+        signer: Arc<dyn TransactionSigner>,
+        timeouts: Timeouts,
+        policy: GasPolicy,
+        records: (Arc<dyn Store>, Takeover),
+    ) -> Result<Self, SettlementError> {
         let settler = Self::over(chain, signer, timeouts, policy, records);
         match settler.sender.resume().await {
             Ok(0) => {}
@@ -112,7 +131,7 @@ impl OnchainSettler {
         signer: Arc<dyn TransactionSigner>,
         timeouts: Timeouts,
         policy: GasPolicy,
-        records: Arc<dyn Store>,
+        records: (Arc<dyn Store>, Takeover),
     ) -> Self {
         let account = signer.account();
         let sender = transactions::sender(&chain, signer, timeouts, policy, records);

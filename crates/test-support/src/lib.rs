@@ -3,7 +3,9 @@
 mod eventually;
 mod fuse;
 mod mortal;
+mod tcp_proxy;
 
 pub use eventually::{PATIENCE, eventually};
 pub use fuse::Fuse;
 pub use mortal::{MortalBook, MortalNode, MortalRecords};
+pub use tcp_proxy::TcpProxy;

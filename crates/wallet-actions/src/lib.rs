@@ -32,7 +32,7 @@ pub use ports::{
 pub use refused::{FundsRequired, Refused};
 pub use shared::{Pace, Parts};
 pub use step::StepKind;
-pub use store::{Forbidden, SqliteStore, Store, StoreError, StoreFuture};
+pub use store::{Forbidden, PostgresStore, SqliteStore, Store, StoreError, StoreFuture};
 pub use wallet_actions::{GivenUp, WalletActions};
 
 pub(crate) use shared::Shared;

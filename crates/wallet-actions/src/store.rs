@@ -1,10 +1,12 @@
 //! The store of wallet actions: intents and forbidden orders.
 
+mod postgres;
 mod sqlite;
 
 use alloy_primitives::{Address, B256};
 use thiserror::Error;
 
+pub use self::postgres::PostgresStore;
 pub use self::sqlite::SqliteStore;
 use crate::{Intent, IntentId, PortFuture};
 

@@ -14,5 +14,6 @@ pub use self::ports::{
     Yields,
 };
 pub use self::store::{
-    Creation, Kept, Lease, MemoryStore, SqliteStore, Store, StoreError, StoreFuture, Write,
+    Creation, Kept, Lease, MemoryStore, PostgresStore, SqliteStore, Store, StoreError, StoreFuture,
+    Write,
 };

@@ -1,6 +1,7 @@
 //! The port to the durable mandates and their audits.
 
 mod memory;
+mod postgres;
 mod sqlite;
 
 use std::pin::Pin;
@@ -10,6 +11,7 @@ use thiserror::Error;
 use yield_watch::{Record, Watched};
 
 pub use self::memory::MemoryStore;
+pub use self::postgres::PostgresStore;
 pub use self::sqlite::SqliteStore;
 
 /// The future that a store returns.

@@ -29,6 +29,8 @@ pub enum Task {
     Signers,
     /// Foreign clients against the server (needs node and python).
     E2e,
+    /// The stores on a throw-away PostgreSQL, which is installed where it is missing.
+    Postgres,
     /// The server against bare baselines; arguments go to the benchmark.
     Bench {
         /// `--quick`, `--json`, `--help`, …

@@ -17,6 +17,7 @@ pub mod layering;
 pub mod licences;
 pub mod lines;
 pub mod modules;
+pub mod postgres;
 pub mod session;
 pub mod sources;
 mod steps;

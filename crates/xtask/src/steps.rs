@@ -10,7 +10,7 @@ use crate::cli::{Cli, Steps, Task};
 use crate::counts::Counts;
 use crate::session::Session;
 use crate::{
-    XtaskError, api, command, comments, foreign, layering, licences, lines, modules, wasm,
+    XtaskError, api, command, comments, foreign, layering, licences, lines, modules, postgres, wasm,
 };
 
 /// Runs one task to its end.
@@ -22,6 +22,9 @@ pub fn run(cli: Cli) -> ExitCode {
             session.step("tests", |counts| {
                 let mut tests = cargo(["test", "--workspace", "--locked", "--no-fail-fast"]);
                 command::run_tests(&mut tests, counts)
+            });
+            session.step("stores on PostgreSQL", |counts| {
+                postgres::test(&root(), counts)
             });
             slow(&mut session);
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
@@ -39,6 +42,13 @@ pub fn run(cli: Cli) -> ExitCode {
         Task::E2e => {
             let mut session = single();
             session.step("foreign clients", |counts| foreign::test(&root(), counts));
+            session.finish(true)
+        }
+        Task::Postgres => {
+            let mut session = single();
+            session.step("stores on PostgreSQL", |counts| {
+                postgres::test(&root(), counts)
+            });
             session.finish(true)
         }
         Task::Bench { arguments } => ended(measure("bench", arguments)),

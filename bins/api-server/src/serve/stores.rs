@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gas_funding::{Book, Predecessors, SqliteBook};
+use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
 use ledger::{AnyLedger, PostgresLedger, SqliteLedger};
-use storage::postgres::{Address, Postgres, PostgresError, PostgresOptions};
+use storage::postgres::{Address, Postgres, PostgresOptions};
 use storage::sqlite::path_of;
 use storage::{AnyStore, StoreOptions};
 use tx_sender::{Store as TransactionRecords, Takeover};
@@ -122,7 +122,10 @@ impl Stores {
                 let store = watch_server::SqliteStore::open(path.with_extension("watch.db"));
                 Arc::new(store.map_err(ServeError::Mandates)?)
             }
-            Self::Database(_) => return Err(unsupported("mandates")),
+            Self::Database(postgres) => {
+                let store = watch_server::PostgresStore::open(postgres.clone());
+                Arc::new(store.await.map_err(ServeError::Database)?)
+            }
         })
     }
 
@@ -133,7 +136,10 @@ impl Stores {
                 let store = fence_server::SqliteStore::open(path.with_extension("fence.db"));
                 Arc::new(store.map_err(ServeError::Records)?)
             }
-            Self::Database(_) => return Err(unsupported("delegations")),
+            Self::Database(postgres) => {
+                let store = fence_server::PostgresStore::open(postgres.clone());
+                Arc::new(store.await.map_err(ServeError::Database)?)
+            }
         })
     }
 
@@ -144,11 +150,15 @@ impl Stores {
                 let store = wallet_actions::SqliteStore::open(path.with_extension("wallets.db"));
                 Arc::new(store.map_err(ServeError::Records)?)
             }
-            Self::Database(_) => return Err(unsupported("wallet actions")),
+            Self::Database(postgres) => {
+                let store = wallet_actions::PostgresStore::open(postgres.clone());
+                Arc::new(store.await.map_err(ServeError::Database)?)
+            }
         })
     }
 
-    /// The book of gas. It counts the top-ups of earlier servers, which had a book for each.
+    /// The book of gas. A file counts the top-ups of earlier servers, which had a book for each; a
+    /// database begins with none.
     pub(crate) async fn gas_book(&self) -> Result<Arc<dyn Book>, ServeError> {
         Ok(match self {
             Self::Files(path) => {
@@ -159,7 +169,10 @@ impl Stores {
                 let book = SqliteBook::open(&path.with_extension("gas.db"), &predecessors);
                 Arc::new(book.map_err(ServeError::Records)?)
             }
-            Self::Database(_) => return Err(unsupported("gas for wallets")),
+            Self::Database(postgres) => {
+                let book = PostgresBook::open(postgres.clone());
+                Arc::new(book.await.map_err(ServeError::Database)?)
+            }
         })
     }
 
@@ -169,10 +182,4 @@ impl Stores {
             Self::Database(postgres) => Some(postgres),
         }
     }
-}
-
-fn unsupported(what: &str) -> ServeError {
-    ServeError::Database(PostgresError::UnsupportedAddress {
-        reason: format!("{what} need a SQLite file (sqlite://…) in this version"),
-    })
 }

@@ -4,11 +4,13 @@ use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
 use delegation_fence::{
-    Admitted, Budget, Entry, Event, HaltReason, LogEvent, Order, ReceivedGrant, ReceivedLimit,
-    Revocation, Rule, Signed, Transaction,
+    Admitted, Budget, Entry, Event, HaltReason, Head, LogEvent, MOST_GRANT_DAYS, Order,
+    ReceivedGrant, ReceivedLimit, Record, Refusal, Revocation, Rule, Signed, Transaction,
 };
 
-use super::Lease;
+use super::{Lease, StoreError};
+
+pub(super) const DAY_SECONDS: u64 = 86_400;
 
 /// Changes to one account, all or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,25 @@ pub struct Write {
     pub at: UtcSeconds,
     /// The changes.
     pub changes: Vec<Change>,
+}
+
+impl Write {
+    /// Requires the version and the token of the lease that the account has now.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`], [`StoreError::Fenced`]
+    pub(super) fn require(&self, version: u64, token: u64) -> Result<(), StoreError> {
+        let account = self.account;
+        if version != self.version {
+            return Err(StoreError::Conflict { account });
+        }
+        match self.lease {
+            Some(lease) if lease.account != account || lease.token != token => {
+                Err(StoreError::Fenced { account })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// One change, with its record in the grant's log.
@@ -115,6 +136,48 @@ impl Change {
             Self::End { .. } | Self::Gas { .. } => None,
         }
     }
+}
+
+/// The last record of a log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LastRecord {
+    pub(super) seq: u64,
+    pub(super) hash: B256,
+    /// Unix seconds.
+    pub(super) at: u64,
+}
+
+/// The record that follows in a log, and its time. A clock that was set back does not take the
+/// log's time back.
+///
+/// # Errors
+/// None, as [`Head::append`].
+pub(super) fn next_record(
+    last: Option<LastRecord>,
+    mut entry: Entry,
+) -> Result<(Record, UtcSeconds), Refusal> {
+    let mut head = Head::EMPTY;
+    if let Some(last) = last {
+        head = Head {
+            next_seq: last.seq.saturating_add(1),
+            hash: last.hash,
+        };
+        entry.at = entry.at.max(UtcSeconds::from_unix(last.at));
+    }
+    let at = entry.at;
+    Ok((head.append(entry)?, at))
+}
+
+/// The first second of the UTC day of a time.
+pub(super) fn day_of(at: UtcSeconds) -> u64 {
+    let at = at.unix();
+    at.saturating_sub(at % DAY_SECONDS)
+}
+
+/// The earliest time of issue of a grant that may still live.
+pub(super) fn oldest_live(now: UtcSeconds) -> u64 {
+    let days = MOST_GRANT_DAYS.saturating_mul(DAY_SECONDS);
+    now.unix().saturating_sub(days)
 }
 
 /// The record of an event of a send. `of_plan` holds the time and the plan.

@@ -66,6 +66,14 @@ pub struct Ended {
     pub seq: u64,
 }
 
+impl Ended {
+    /// Whether this end of a grant stays when another one arrives. The time of the end of all
+    /// grants rises, and everything else is final.
+    pub(super) fn stays(self, grant_id: B256, ended_at: u64) -> bool {
+        !grant_id.is_zero() || self.at >= ended_at
+    }
+}
+
 /// The state of an account, restricted to one grant and one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
@@ -150,6 +158,16 @@ pub(super) fn tightest_of(limits: &[KeptLimit]) -> Vec<&KeptLimit> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Selects the rows of the limits that say nothing beside the tightest.
+pub(super) fn superseded(limits: Vec<(i64, KeptLimit)>) -> Vec<i64> {
+    let (ids, limits): (Vec<i64>, Vec<KeptLimit>) = limits.into_iter().unzip();
+    let kept = tightest_of(&limits);
+    let all = ids.into_iter().zip(&limits);
+    all.filter(|(_, limit)| !kept.contains(limit))
+        .map(|(id, _)| id)
+        .collect()
 }
 
 /// An ordered plan with its events.

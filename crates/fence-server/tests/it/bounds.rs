@@ -2,7 +2,7 @@
 
 use alloy_primitives::{B256, U256};
 use delegation_fence::{Grant, MOST_GRANTS, MOST_TOMBSTONES};
-use fence_server::{Change, Store};
+use fence_server::Change;
 
 use crate::{
     sample::{ACCOUNT, NOW},
@@ -49,17 +49,17 @@ async fn a_policy_does_not_come_back_after_one_of_another_name() {
 async fn of_any_number_of_limits_the_tightest_are_kept() {
     let shelf = Shelf::new();
     let store = shelf.open();
-    let granted = write(&look(&store).await, granted(GRANT_ID));
+    let granted = write(&look(&*store).await, granted(GRANT_ID));
     store.write(granted).await.unwrap();
     let tighten = async |limit| {
         let received = instance().receive_limit(limit, owner().address(), now());
         let change = Change::Limit(Box::new(received.unwrap()));
-        let version = write(&look(&store).await, change);
+        let version = write(&look(&*store).await, change);
         store.write(version).await.unwrap();
     };
     for cap in (1_000..1_200).rev() {
         tighten(limit(cap)).await;
-        assert!(look(&store).await.limits.len() <= 3);
+        assert!(look(&*store).await.limits.len() <= 3);
     }
     // One that tightens another member stays beside it; the looser ones say nothing.
     let swaps = |max_swaps| {
@@ -72,7 +72,7 @@ async fn of_any_number_of_limits_the_tightest_are_kept() {
     };
     tighten(swaps(5)).await;
     tighten(swaps(9)).await;
-    let view = look(&store).await;
+    let view = look(&*store).await;
     assert_eq!(view.limits.len(), 2);
     let account = view.account(&instance()).unwrap();
     let policy = fence_policy(1);
@@ -88,7 +88,7 @@ async fn an_account_has_so_many_grants_and_tombstones() {
     let store = shelf.open();
     let id = |number: u64| B256::from(U256::from(number + 1));
     let put = async |change| {
-        let change = write(&look(&store).await, change);
+        let change = write(&look(&*store).await, change);
         store.write(change).await.map_err(|error| error.code())
     };
     for number in 0..MOST_GRANTS {

@@ -76,7 +76,7 @@ async fn a_plan_that_is_too_small_too_dear_or_cannot_succeed_is_refused() {
         (BUDGET, Some(reverting), "plan_would_revert"),
         (BUDGET, None, "chain_unavailable"),
     ] {
-        let store = Arc::new(world.store());
+        let store = world.store();
         let parts = desk_parts(store, 1, &world.clock, &world.custody, None);
         let desk = Delegations::install(Parts {
             budget,
@@ -94,13 +94,7 @@ async fn a_plan_that_is_too_small_too_dear_or_cannot_succeed_is_refused() {
             "fence_store_unavailable"
         );
     }
-    let parts = desk_parts(
-        Arc::new(world.store()),
-        1,
-        &world.clock,
-        &world.custody,
-        None,
-    );
+    let parts = desk_parts(world.store(), 1, &world.clock, &world.custody, None);
     let desk = Delegations::install(Parts {
         chain: Some(Arc::new(Oracle(Arc::new(Mutex::new(Some(enough)))))),
         ..parts

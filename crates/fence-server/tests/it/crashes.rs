@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use alloy_primitives::B256;
-use fence_server::{Delegations, Store as _};
+use fence_server::Delegations;
 
 use crate::{
     dying::Dying,
@@ -59,7 +59,7 @@ async fn a_server_that_ends_at_any_write_goes_on_where_the_records_end() {
                     };
                     assert_eq!(answer, told, "{at}");
                     // The next process, without the last one's memory.
-                    server = desk(Arc::new(shelf.open()), 1, &clock, &custody).await;
+                    server = desk(shelf.open(), 1, &clock, &custody).await;
                     answer = step(&server, number).await;
                 }
                 assert_eq!(answer, expected, "{at}");
@@ -68,11 +68,11 @@ async fn a_server_that_ends_at_any_write_goes_on_where_the_records_end() {
             assert_eq!(ended_at, Some(left).filter(|left| *left <= STEPS));
             let store = shelf.open();
             assert_eq!(
-                log(&store, GRANT_ID).await,
+                log(&*store, GRANT_ID).await,
                 LOG,
                 "write {left}, after: {after}"
             );
-            assert_eq!(log(&store, B256::ZERO).await, ["revoked"]);
+            assert_eq!(log(&*store, B256::ZERO).await, ["revoked"]);
             let view = store.view(ACCOUNT, GRANT_ID, None).await.unwrap();
             assert!(view.ended.is_some() && view.in_flight.is_some());
         }

@@ -1,11 +1,9 @@
 //! Accounts whose delegations the chain enforces as well.
 
-use std::sync::Arc;
-
 use alloy_primitives::{Address, B256, U256};
 use delegation_fence::onchain::{ChainGrant, Delegation, GrantFile, Level};
 use delegation_fence::{Grant, Novelty, Phase, Revocation, Signed};
-use fence_server::{Delegations, Store as _};
+use fence_server::Delegations;
 
 use crate::{
     onchain::{
@@ -29,7 +27,7 @@ struct World {
 async fn world(level: Level) -> World {
     let shelf = Shelf::new();
     let (custody, node) = (Custody::delegated(), Node::new(level));
-    let store = Arc::new(shelf.open());
+    let store = shelf.open();
     let desk = delegated_desk(store, &Clock::new(), &custody, &node).await;
     World {
         shelf,
@@ -261,7 +259,7 @@ async fn a_plan_goes_out_only_as_its_delegations_say() {
     assert_eq!(code(world.desk.try_out(&above).await), "delegation_cap");
     let within = delegated_order(most, GRANT_ID);
     assert_eq!(code(world.desk.try_out(&within).await), "ok");
-    let store = Arc::new(world.shelf.open());
+    let store = world.shelf.open();
     let other = Node::new(LEVELS[1]);
     let desk = delegated_desk(store, &Clock::new(), &world.custody, &other).await;
     assert_eq!(
@@ -274,7 +272,7 @@ async fn a_plan_goes_out_only_as_its_delegations_say() {
 async fn a_server_without_a_redeemer_takes_no_such_grant() {
     let shelf = Shelf::new();
     let (clock, custody) = (Clock::new(), Custody::delegated());
-    let desk = crate::world::desk(Arc::new(shelf.open()), 1, &clock, &custody).await;
+    let desk = crate::world::desk(shelf.open(), 1, &clock, &custody).await;
     let good = file(delegated_grant(GRANT_ID), Level::Stock);
     let refused = desk.receive_grant(good).await;
     assert_eq!(code(refused), "account_kind_unsupported");
@@ -283,16 +281,16 @@ async fn a_server_without_a_redeemer_takes_no_such_grant() {
 /// A file of a server that knew no delegations is read as one whose grants have none.
 #[tokio::test]
 async fn records_of_an_earlier_version_are_taken_over() {
-    let shelf = Shelf::new();
+    let shelf = Shelf::in_file();
     let clock = Clock::new();
     {
-        let store = Arc::new(shelf.open());
+        let store = shelf.open();
         let desk = crate::world::desk(store, 1, &clock, &Custody::new()).await;
         let signed = sign(grant(GRANT_ID), &owner());
         desk.receive_grant(signed).await.unwrap();
     }
     let sql = "ALTER TABLE permission DROP COLUMN delegations; PRAGMA user_version = 2;";
-    let connection = rusqlite::Connection::open(shelf.path()).unwrap();
+    let connection = rusqlite::Connection::open(shelf.file()).unwrap();
     connection.execute_batch(sql).unwrap();
     drop(connection);
     let view = shelf.open().view(ACCOUNT, GRANT_ID, None).await.unwrap();

@@ -1,26 +1,28 @@
 //! A store that goes away.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::{Entry, Policy, Record, Spent};
 use fence_server::{
-    InstalledPolicy, KeptSubmission, Lease, SqliteStore, Store, StoreError, StoreFuture, View,
-    Write,
+    InstalledPolicy, KeptSubmission, Lease, Store, StoreError, StoreFuture, View, Write,
 };
 
 /// A store whose process ends at one of its writes: before it, or after it and before anybody
 /// learns of it. From then on nothing answers.
 pub(crate) struct Dying {
-    inner: SqliteStore,
+    inner: Arc<dyn Store>,
     /// Writes until the end.
     left: AtomicUsize,
     after: bool,
 }
 
 impl Dying {
-    pub(crate) fn new(inner: SqliteStore, left: usize, after: bool) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Store>, left: usize, after: bool) -> Self {
         Self {
             inner,
             left: AtomicUsize::new(left),

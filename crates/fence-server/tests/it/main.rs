@@ -16,6 +16,7 @@ mod dying;
 mod generated_docs;
 mod onchain;
 mod operations;
+mod racing;
 mod stage;
 mod store;
 mod world;

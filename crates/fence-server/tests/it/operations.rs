@@ -7,7 +7,7 @@ use delegation_fence::{
     AccountKind, Domain, Grant, Message, Novelty, Phase, RevocationReceipt, Signature, Signed,
     TypedData, verify_log,
 };
-use fence_server::{Delegations, Prices, Store as _, StoreError};
+use fence_server::{Delegations, Prices, StoreError};
 
 use crate::{
     sample::{ACCOUNT, BASE, NOW, STRANGER},
@@ -375,7 +375,7 @@ async fn a_plan_is_held_against_the_prices_until_it_has_begun() {
     });
     let market = Market::new(far);
     let prices: Arc<dyn Prices> = Arc::new(market.clone());
-    let store = Arc::new(world.store());
+    let store = world.store();
     let desk = priced_desk(store, 1, &world.clock, &world.custody, Some(prices)).await;
     for tried in [
         code(desk.try_out(&plan).await),
@@ -648,7 +648,7 @@ async fn a_log_is_read_in_pages() {
     assert_eq!(world.log(GRANT_ID).await.len(), 201);
     assert_eq!(code(world.desk.submit(&other).await), "ok");
     assert_eq!(
-        look(&store).await.in_flight.unwrap().0,
+        look(&*store).await.in_flight.unwrap().0,
         other.order.message().payload_digest
     );
 }

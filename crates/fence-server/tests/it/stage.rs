@@ -1,5 +1,9 @@
 //! An account with its keys, the messages that they sign, and plans that they order.
 
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
@@ -9,8 +13,10 @@ use delegation_fence::{
     Name, Now, Order, Phase, Policy, ReadBack, ReceivedGrant, Revocation, Signature, Signed,
     Submission, TypedData, admit,
 };
-use fence_server::{Acceptance, SqliteStore, Store, View, Write};
+use fence_server::{Acceptance, PostgresStore, SqliteStore, Store, View, Write};
 use serde_json::{Value, json};
+use storage::postgres::{Postgres, PostgresOptions};
+use tokio::runtime::Runtime;
 
 use super::sample::{ACCOUNT, BASE, NOW, USDC, WETH, build, policy};
 
@@ -211,30 +217,69 @@ pub(crate) fn write(view: &View, change: fence_server::Change) -> Write {
     }
 }
 
-/// A store in a folder of its own.
-pub(crate) struct Shelf {
-    folder: tempfile::TempDir,
+/// Names a PostgreSQL database. With it, stores are in that instead of in SQLite files.
+const DATABASE: &str = "TEST_POSTGRES_URL";
+
+/// Opens databases, wherever the caller is.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+
+fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(|| RUNTIME.block_on(work)).join().unwrap())
+}
+
+/// An empty store.
+pub(crate) enum Shelf {
+    /// In a folder of its own.
+    File(tempfile::TempDir),
+    /// In a schema of its own, by its address.
+    Database(String),
 }
 
 impl Shelf {
     pub(crate) fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
+        match std::env::var(DATABASE) {
+            Ok(url) => Self::Database(schema(&url)),
+            Err(_) => Self::in_file(),
         }
     }
 
-    pub(crate) fn path(&self) -> std::path::PathBuf {
-        self.folder.path().join("service.fence.db")
+    /// In a SQLite file, whatever other stores are in.
+    pub(crate) fn in_file() -> Self {
+        Self::File(tempfile::tempdir().unwrap())
     }
 
-    /// Another handle on the same file, as of another process.
-    pub(crate) fn open(&self) -> SqliteStore {
-        SqliteStore::open(self.path()).unwrap()
+    /// The SQLite file.
+    pub(crate) fn file(&self) -> PathBuf {
+        match self {
+            Self::File(folder) => folder.path().join("service.fence.db"),
+            Self::Database(_) => panic!("the records are in no file"),
+        }
+    }
+
+    /// Another handle on the same records, as of another process.
+    pub(crate) fn open(&self) -> Arc<dyn Store> {
+        match self {
+            Self::File(_) => Arc::new(SqliteStore::open(self.file()).unwrap()),
+            Self::Database(url) => Arc::new(wait(PostgresStore::open(database(url))).unwrap()),
+        }
     }
 }
 
+fn database(url: &str) -> Postgres {
+    Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap()
+}
+
+/// The address of an empty schema of the database at `url`.
+fn schema(url: &str) -> String {
+    let name = format!("fence_{:x}", RandomState::new().hash_one(0));
+    let create = format!("CREATE SCHEMA {name}");
+    wait(database(url).query("create", &create, &[])).unwrap();
+    let separator = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{separator}options=-csearch_path%3D{name}")
+}
+
 /// What the store knows of the account and the usual grant.
-pub(crate) async fn look(store: &impl Store) -> View {
+pub(crate) async fn look(store: &dyn Store) -> View {
     store.view(ACCOUNT, GRANT_ID, None).await.unwrap()
 }
 

@@ -6,7 +6,7 @@ use delegation_fence::{
     Block, Budget, Entry, Event, HaltReason, Instance, LogEvent, Record, Rule, Transaction,
     verify_log,
 };
-use fence_server::{Change, Store, StoreError, Write};
+use fence_server::{Change, StoreError, Write};
 
 use crate::{
     sample::{ACCOUNT, NOW},
@@ -40,18 +40,18 @@ fn log_of(records: &[Record]) -> Vec<LogEvent> {
 async fn what_was_written_is_read_by_another_process() {
     let shelf = Shelf::new();
     let (one, two) = (shelf.open(), shelf.open());
-    let empty = look(&one).await;
+    let empty = look(&*one).await;
     assert_eq!((empty.version, &empty.grant), (0, &None));
 
     assert_eq!(one.write(write(&empty, granted(GRANT_ID))).await, Ok(1));
-    let view = look(&two).await;
+    let view = look(&*two).await;
     let tight = instance()
         .receive_limit(limit(7), owner().address(), now())
         .unwrap();
     let change = Change::Limit(Box::new(tight));
     assert_eq!(two.write(write(&view, change)).await, Ok(2));
 
-    let view = look(&one).await;
+    let view = look(&*one).await;
     assert_eq!(view.grant.as_ref().unwrap().owner, owner().address());
     let account = view.account(&instance()).unwrap();
     let policy = fence_policy(1);
@@ -78,11 +78,11 @@ async fn what_was_written_is_read_by_another_process() {
 async fn of_two_writes_on_one_reading_one_is_made() {
     let shelf = Shelf::new();
     let (one, two) = (shelf.open(), shelf.open());
-    let (first, second) = (look(&one).await, look(&two).await);
+    let (first, second) = (look(&*one).await, look(&*two).await);
     one.write(write(&first, granted(GRANT_ID))).await.unwrap();
     let late = two.write(write(&second, ended(GRANT_ID, NOW))).await;
     assert_eq!(late, Err(StoreError::Conflict { account: ACCOUNT }));
-    assert_eq!(look(&one).await.ended, None);
+    assert_eq!(look(&*one).await.ended, None);
     assert_eq!(one.log(ACCOUNT, GRANT_ID, 0, 9).await.unwrap().len(), 1);
 }
 
@@ -92,14 +92,14 @@ async fn an_end_stays_and_is_recorded_once() {
     let store = shelf.open();
     // Before its grant.
     store
-        .write(write(&look(&store).await, ended(GRANT_ID, NOW)))
+        .write(write(&look(&*store).await, ended(GRANT_ID, NOW)))
         .await
         .unwrap();
     store
-        .write(write(&look(&store).await, ended(GRANT_ID, NOW + 5)))
+        .write(write(&look(&*store).await, ended(GRANT_ID, NOW + 5)))
         .await
         .unwrap();
-    let view = look(&store).await;
+    let view = look(&*store).await;
     assert_eq!(view.ended.unwrap().at, NOW);
     let account = view.account(&instance()).unwrap();
     assert_eq!(account.revoked_at(GRANT_ID), Some(NOW));
@@ -123,7 +123,7 @@ async fn an_end_of_all_is_in_the_log_of_each() {
         ended(B256::ZERO, NOW - 100),
     ] {
         store
-            .write(write(&look(&store).await, change))
+            .write(write(&look(&*store).await, change))
             .await
             .unwrap();
     }
@@ -133,7 +133,7 @@ async fn an_end_of_all_is_in_the_log_of_each() {
     }
     let records = store.log(ACCOUNT, B256::ZERO, 0, 9).await.unwrap();
     assert_eq!(log_of(&records), [LogEvent::Revoked]);
-    let view = look(&store).await;
+    let view = look(&*store).await;
     assert_eq!(view.ended_all.unwrap().at, NOW);
     assert_eq!(view.ended.unwrap().seq, 1);
 
@@ -141,7 +141,7 @@ async fn an_end_of_all_is_in_the_log_of_each() {
         .write(write(&view, ended(B256::ZERO, NOW + 60)))
         .await
         .unwrap();
-    assert_eq!(look(&store).await.ended_all.unwrap().at, NOW + 60);
+    assert_eq!(look(&*store).await.ended_all.unwrap().at, NOW + 60);
     assert_eq!(store.log(ACCOUNT, B256::ZERO, 0, 9).await.unwrap().len(), 2);
 }
 
@@ -150,10 +150,10 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
     let shelf = Shelf::new();
     let store = shelf.open();
     store
-        .write(write(&look(&store).await, granted(GRANT_ID)))
+        .write(write(&look(&*store).await, granted(GRANT_ID)))
         .await
         .unwrap();
-    let view = look(&store).await;
+    let view = look(&*store).await;
     let accepted = acceptance(&view, 1_000_000_007).unwrap();
     let plan = accepted.admitted.payload_digest;
     let accept = Change::Accept(Box::new(accepted.clone()));
@@ -162,7 +162,7 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
     // Another plan waits, the same one is not accepted again.
     let view = store.view(ACCOUNT, GRANT_ID, Some(plan)).await.unwrap();
     assert_eq!(view.plan, Some((plan, accepted.admitted.order_digest)));
-    let other = acceptance(&look(&store).await, 1_000_000_008);
+    let other = acceptance(&look(&*store).await, 1_000_000_008);
     assert_eq!(other.unwrap_err(), "plan_in_flight");
     let again = store.write(write(&view, accept)).await;
     assert_eq!(again, Err(StoreError::Conflict { account: ACCOUNT }));
@@ -234,7 +234,7 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
     assert_eq!(kept.sending().unwrap().state().as_str(), "halted_clean");
     assert_eq!(store.sendings(at(NOW + 99)).await, Ok(vec![]));
     assert_eq!(store.sendings(at(NOW)).await, Ok(vec![plan]));
-    assert_eq!(look(&store).await.in_flight, None);
+    assert_eq!(look(&*store).await.in_flight, None);
     let records = store.log(ACCOUNT, GRANT_ID, 0, 99).await.unwrap();
     let told = log_of(&records);
     let expected = [
@@ -256,10 +256,10 @@ async fn a_plan_counts_from_the_order_of_its_third_step() {
     let shelf = Shelf::new();
     let store = shelf.open();
     store
-        .write(write(&look(&store).await, granted(GRANT_ID)))
+        .write(write(&look(&*store).await, granted(GRANT_ID)))
         .await
         .unwrap();
-    let view = look(&store).await;
+    let view = look(&*store).await;
     let accepted = acceptance(&view, 1_000_000_007).unwrap();
     let plan = accepted.admitted.payload_digest;
     let amount = accepted.admitted.amount;
@@ -295,7 +295,7 @@ async fn a_plan_counts_from_the_order_of_its_third_step() {
             .await
             .unwrap();
     }
-    assert_eq!(look(&store).await.uses, []);
+    assert_eq!(look(&*store).await.uses, []);
     let kept = store.submission(plan).await.unwrap().unwrap();
     let call = kept
         .append(ordered(StepKind::Call), lease, at(NOW + 3))
@@ -307,7 +307,7 @@ async fn a_plan_counts_from_the_order_of_its_third_step() {
         .write(kept.append(unsent, lease, at(NOW + 4)).unwrap())
         .await
         .unwrap();
-    let uses = look(&store).await.uses;
+    let uses = look(&*store).await.uses;
     assert_eq!(uses.len(), 1);
     assert_eq!((uses[0].payload_digest, uses[0].amount), (plan, amount));
     assert_eq!(uses[0].signed_at, at(NOW + 3));
@@ -327,10 +327,10 @@ async fn gas_is_within_the_budgets_of_a_day() {
     let shelf = Shelf::new();
     let store = shelf.open();
     store
-        .write(write(&look(&store).await, granted(GRANT_ID)))
+        .write(write(&look(&*store).await, granted(GRANT_ID)))
         .await
         .unwrap();
-    let view = look(&store).await;
+    let view = look(&*store).await;
     let accept = |of_plan, of_account, of_all| {
         let mut accepted = acceptance(&view, 1_000_000_007).unwrap();
         accepted.budget = budget(of_plan, of_account, of_all);
@@ -340,7 +340,7 @@ async fn gas_is_within_the_budgets_of_a_day() {
         let error = store.write(exhausted).await.unwrap_err();
         assert_eq!(error.code(), "gas_budget_exhausted");
     }
-    assert_eq!(look(&store).await.version, view.version);
+    assert_eq!(look(&*store).await.version, view.version);
     store.write(accept(10, 10, 10)).await.unwrap();
 
     // What it really cost counts from now on.
@@ -352,7 +352,7 @@ async fn gas_is_within_the_budgets_of_a_day() {
         payload_digest: plan,
         micro_usd: 4,
     };
-    store.write(write(&look(&store).await, gas)).await.unwrap();
+    store.write(write(&look(&*store).await, gas)).await.unwrap();
     assert_eq!(
         store.submission(plan).await.unwrap().unwrap().gas_micro_usd,
         4
@@ -360,7 +360,7 @@ async fn gas_is_within_the_budgets_of_a_day() {
     let mut second = acceptance(&view, 1_000_000_008).unwrap();
     second.budget = budget(10, 13, 99);
     let change = Change::Accept(Box::new(second));
-    let view = look(&store).await;
+    let view = look(&*store).await;
     let error = store.write(write(&view, change.clone())).await.unwrap_err();
     assert_eq!(error.code(), "gas_budget_exhausted");
     let tomorrow = Write {
@@ -393,7 +393,7 @@ async fn refusals_are_noted_once_and_not_without_end() {
     }
     let records = store.log(ACCOUNT, GRANT_ID, 0, 9).await.unwrap();
     assert_eq!(log_of(&records), [LogEvent::Refused; 3]);
-    assert_eq!(look(&store).await.version, 0);
+    assert_eq!(look(&*store).await.version, 0);
     let next_day = Entry {
         at: at(NOW + DAY),
         ..refusal(3, Rule::PlanExpired)

@@ -10,7 +10,7 @@ use calldata_checks::BasisPoints;
 use delegation_fence::{AccountKind, Admitted, Fence, Foresight, Now, Rates, Record, verify_log};
 use fence_server::{
     Accounts, Clocks, DelegationError, Delegations, Foresee, Ordered, Parts, PortError, PortFuture,
-    Prices, SqliteStore, Store,
+    Prices, Store,
 };
 
 use super::{
@@ -145,7 +145,7 @@ impl World {
     pub(crate) async fn new() -> Self {
         let shelf = Shelf::new();
         let (clock, custody) = (Clock::new(), Custody::new());
-        let desk = desk(Arc::new(shelf.open()), 1, &clock, &custody).await;
+        let desk = desk(shelf.open(), 1, &clock, &custody).await;
         Self {
             shelf,
             clock,
@@ -156,11 +156,11 @@ impl World {
 
     /// Another server on the same records, with a version of the policy.
     pub(crate) async fn another(&self, version: u64) -> Delegations {
-        let store = Arc::new(self.shelf.open());
+        let store = self.shelf.open();
         desk(store, version, &self.clock, &self.custody).await
     }
 
-    pub(crate) fn store(&self) -> SqliteStore {
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
         self.shelf.open()
     }
 

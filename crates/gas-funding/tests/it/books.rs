@@ -6,9 +6,12 @@ use std::sync::Arc;
 use alloy_primitives::{Address, U256};
 use custody::Owner;
 use gas_funding::{
-    Book, BookError, Booked, Budget, Limits, MemoryBook, Predecessors, SqliteBook, TopUp,
+    Book, BookError, Booked, Budget, Limits, MemoryBook, PostgresBook, Predecessors, SqliteBook,
+    TopUp,
 };
 use rusqlite::Connection;
+
+use crate::database::database;
 
 const DAY: u64 = 86_400;
 /// The same as databases have it.
@@ -128,14 +131,69 @@ async fn memory_keeps_the_same_promises() {
     keeps_its_promises(&MemoryBook::default()).await;
 }
 
-/// Many book at once: the budget is never passed, and a key counts once.
+async fn books<const N: usize>() -> Option<[Arc<dyn Book>; N]> {
+    let mut books: Vec<Arc<dyn Book>> = Vec::new();
+    for database in database::<N>().await? {
+        books.push(Arc::new(PostgresBook::open(database).await.unwrap()));
+    }
+    books.try_into().ok()
+}
+
+#[tokio::test]
+async fn a_database_keeps_the_same_promises_and_its_bookings() {
+    let Some([one, two]) = books().await else {
+        return;
+    };
+    keeps_its_promises(&*one).await;
+    let known = two.book(top_up("e", 1, 2 * DAY, 9), LIMITS).await.unwrap();
+    assert_eq!((known.wei, known.is_new), (U256::from(350), false));
+    let paid = refuses(&*two, top_up("g", 1, 4 * DAY, 1), LIMITS).await;
+    assert_eq!(paid, (Budget::PaidByOwner, 151));
+}
+
+/// Sums that no column holds refuse what comes after them, and break nothing.
+#[tokio::test]
+async fn sums_beyond_a_column_exhaust_a_budget() {
+    let Some([book]) = books().await else {
+        return;
+    };
+    let boundless = Limits {
+        of_owner: u64::MAX,
+        paid_by_owner: u64::MAX,
+        of_all: u64::MAX,
+    };
+    for key in ["a", "b"] {
+        let most = TopUp {
+            wei: U256::MAX,
+            ..top_up(key, 1, DAY, u64::MAX / 2)
+        };
+        assert!(book.book(most.clone(), boundless).await.unwrap().is_new);
+        assert_eq!(book.book(most, boundless).await.unwrap().wei, U256::MAX);
+    }
+    let given = refuses(&*book, top_up("c", 1, DAY, 1), LIMITS).await;
+    assert_eq!(given, (Budget::OfOwner, u64::MAX / 2));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keys_that_race_share_the_budgets() {
+async fn keys_that_race_share_the_budgets_of_a_file() {
     let folder = tempfile::tempdir().unwrap();
-    let book = Arc::new(open(&folder.path().join("gas.db")));
+    let book: Arc<dyn Book> = Arc::new(open(&folder.path().join("gas.db")));
+    race(&[Arc::clone(&book), book]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_that_race_share_the_budgets_of_a_database() {
+    if let Some(books) = books::<2>().await {
+        race(&books).await;
+    }
+}
+
+/// Many book at once: the budget is never passed, and a key counts once.
+async fn race(books: &[Arc<dyn Book>; 2]) {
     let mut racing = Vec::new();
     for number in 0..40_u32 {
-        let book = Arc::clone(&book);
+        // Each of two keys is booked by another process.
+        let book = Arc::clone(&books[usize::from(number % 2 == 0)]);
         // Twenty keys, each twice.
         let top_up = top_up(&format!("key/{}", number / 2), 1, DAY, 30);
         racing.push(tokio::spawn(async move { book.book(top_up, LIMITS).await }));

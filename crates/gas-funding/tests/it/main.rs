@@ -10,4 +10,5 @@
 )]
 
 mod books;
+mod database;
 mod funding;

@@ -14,6 +14,7 @@ mod files;
 mod full;
 mod identifiers;
 mod import;
+mod instances;
 mod look_up;
 mod model;
 mod newcomers;

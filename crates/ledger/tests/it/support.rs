@@ -143,6 +143,11 @@ impl Bench {
     }
 }
 
+/// The address of an empty schema of the database, where the suite has one.
+pub(crate) fn database() -> Option<String> {
+    std::env::var(DATABASE).ok().map(|url| schema(&url))
+}
+
 /// The address of an empty schema of the database at `url`.
 fn schema(url: &str) -> String {
     let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();

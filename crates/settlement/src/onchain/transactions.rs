@@ -31,7 +31,7 @@ pub(super) fn sender(
     signer: Arc<dyn TransactionSigner>,
     timeouts: Timeouts,
     policy: GasPolicy,
-    records: Arc<dyn Store>,
+    (records, takeover): (Arc<dyn Store>, Takeover),
 ) -> Sender {
     let usual = Policy::default();
     let nodes = chain.rpc().sending_nodes().into_iter();
@@ -49,8 +49,7 @@ pub(super) fn sender(
         },
     };
     let options = Options {
-        // Only this process uses the records, so any earlier holder of the lane has ended.
-        takeover: Takeover::AtOnce,
+        takeover,
         ..Options::default()
     };
     Sender::new(records, vec![network], vec![signer], options)

@@ -1,12 +1,14 @@
 //! Changes that need several statements.
 
 use std::{
+    hash::{BuildHasher as _, RandomState},
     pin::Pin,
     sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
 use deadpool_postgres::Object;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
 use super::{Postgres, PostgresError};
@@ -110,8 +112,20 @@ impl Postgres {
                     return Err(PostgresError::Interrupted { operation }.into());
                 }
             }
+            drop(client);
+            // The other transaction may still be on its way to the disk, and undoes every run until
+            // it is there.
+            sleep(pause_after(undone)).await;
         }
     }
+}
+
+/// The pause before the next run: up to a millisecond at first, doubled each time, at most 64. It
+/// is random, so that transactions that have met do not meet again.
+fn pause_after(undone: u32) -> Duration {
+    let most = 1000_u64 << undone.saturating_sub(1).min(6);
+    let random = RandomState::new().hash_one(undone);
+    Duration::from_micros(most / 2 + random % (most / 2))
 }
 
 async fn run_once<T, E, W>(
@@ -149,5 +163,21 @@ where
             Err(error) if PostgresError::is_undone(&error) => Ok(Ended::Undone),
             Err(error) => Err(PostgresError::of_statement(&error, operation)),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_differ() {
+        for (undone, least, most) in [(1, 500, 1_000), (4, 4_000, 8_000), (20, 32_000, 64_000)] {
+            let pause = pause_after(undone);
+            assert!(pause >= Duration::from_micros(least), "{pause:?}");
+            assert!(pause < Duration::from_micros(most), "{pause:?}");
+        }
+        let pauses: std::collections::HashSet<Duration> = (0..8).map(|_| pause_after(9)).collect();
+        assert!(pauses.len() > 1);
     }
 }

@@ -11,6 +11,7 @@
 )]
 
 mod bridges;
+mod database;
 mod deposits;
 mod funds;
 mod given_up;

@@ -1,9 +1,13 @@
-//! What both stores promise: the file, and the one in memory that simulated time is tested with.
+//! What every store promises: the file, the database, and the one in memory that simulated time is
+//! tested with.
+
+use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use serde_json::Value;
-use wallet_actions::{Intent, Operation, SqliteStore, State, Store, StoreError};
+use wallet_actions::{Intent, Operation, PostgresStore, SqliteStore, State, Store, StoreError};
 
+use crate::database::database;
 use crate::memory::Memory;
 use crate::mortal::payment;
 
@@ -172,4 +176,140 @@ async fn a_file_keeps_its_promises_and_its_content() {
 #[tokio::test]
 async fn memory_keeps_the_same_promises() {
     keeps_its_promises(&Memory::default()).await;
+}
+
+async fn stores() -> Option<[Arc<dyn Store>; 2]> {
+    let [one, two] = database().await?;
+    Some([
+        Arc::new(PostgresStore::open(one).await.unwrap()),
+        Arc::new(PostgresStore::open(two).await.unwrap()),
+    ])
+}
+
+#[tokio::test]
+async fn a_database_keeps_its_promises_and_is_shared() {
+    let Some([one, two]) = stores().await else {
+        return;
+    };
+    keeps_its_promises(&*one).await;
+    let kept = one.of_payment(payment(1)).await.unwrap();
+    assert!(kept.is_some());
+    assert_eq!(two.of_payment(payment(1)).await.unwrap(), kept);
+    assert_eq!(
+        two.forbidden(payment(20)).await.unwrap().as_deref(),
+        Some("cancelled")
+    );
+}
+
+/// Runs `race` with each number below 16 at once, on two handles in turn.
+async fn race<T, F>(stores: &[Arc<dyn Store>; 2], race: impl Fn(u8, Arc<dyn Store>) -> F) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let mut races = tokio::task::JoinSet::new();
+    for number in 0..16 {
+        let store = &stores[usize::from(number % 2)];
+        races.spawn(race(number, Arc::clone(store)));
+    }
+    races.join_all().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn orders_race_in_two_processes() {
+    let Some(stores) = stores().await else {
+        return;
+    };
+    // One payment, many orders: one intent.
+    let same = |number, store: Arc<dyn Store>| async move {
+        store.insert(intent(number, 1, 1)).await.unwrap().id
+    };
+    let ids = race(&stores, same).await;
+    assert!(ids.iter().all(|id| *id == ids[0]));
+    assert_eq!(stores[0].open().await.unwrap(), ids[..1]);
+
+    // One wallet, many payments: one of them begins, and the others learn its intent.
+    let others = |number, store: Arc<dyn Store>| async move {
+        store.insert(intent(100 + number, 100 + number, 2)).await
+    };
+    let begun = race(&stores, others).await;
+    let running = stores[1].is_busy(Address::repeat_byte(2)).await.unwrap();
+    let running = running.unwrap();
+    let mut made = 0;
+    for begun in begun {
+        match begun {
+            Ok(intent) => {
+                assert_eq!(intent.id, running);
+                made += 1;
+            }
+            Err(refused) => {
+                let running = running.clone();
+                assert_eq!(refused, StoreError::Busy { running });
+            }
+        }
+    }
+    assert_eq!(made, 1);
+
+    // A payment whose intent came to nothing begins once more, and once only.
+    let kept = stores[0].get(&running).await.unwrap().unwrap();
+    let number = u8::try_from(kept.created_at - 100).unwrap();
+    let ended = Intent {
+        state: State::Failed,
+        ..kept
+    };
+    stores[0].write(ended).await.unwrap();
+    let again = move |id, store: Arc<dyn Store>| async move {
+        store.insert(intent(200 + id, number, 2)).await.unwrap().id
+    };
+    let ids = race(&stores, again).await;
+    assert!(ids.iter().all(|id| *id == ids[0] && *id != running));
+}
+
+/// Whoever drives an intent writes on its last reading: of many drivers one goes on, and one that
+/// has slept writes nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drivers_race_in_two_processes() {
+    let Some(stores) = stores().await else {
+        return;
+    };
+    let read = stores[0].insert(intent(1, 1, 1)).await.unwrap();
+    let sleeper = read.clone();
+    let drive = |number: u8, store: Arc<dyn Store>| {
+        let halted = Some(number.to_string());
+        let next = Intent {
+            halted,
+            ..read.clone()
+        };
+        async move { store.write(next).await }
+    };
+    let written = race(&stores, drive).await;
+    let made: Vec<&Intent> = written.iter().flatten().collect();
+    assert_eq!(made.len(), 1);
+    let kept = stores[1].get(&read.id).await.unwrap();
+    assert_eq!(kept.as_ref(), Some(made[0]));
+    let late = stores[1].write(sleeper.clone()).await;
+    assert_eq!(late, Err(StoreError::Conflict { id: sleeper.id }));
+}
+
+/// An order and its prohibition never pass each other: the order was there, or it never begins.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_and_its_prohibition_race() {
+    let Some([one, two]) = stores().await else {
+        return;
+    };
+    for number in 0..32 {
+        let (insert, forbid) = tokio::join!(
+            one.insert(intent(number, number, number)),
+            two.forbid(payment(number), "cancelled", 7)
+        );
+        let forbidden = forbid.unwrap();
+        match insert {
+            Ok(intent) => assert_eq!(forbidden.intent, Some(intent)),
+            Err(refused) => {
+                let reason = "cancelled".to_owned();
+                assert_eq!(refused, StoreError::Forbidden { reason });
+                assert_eq!(forbidden.intent, None);
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@
 )]
 
 mod checks;
+mod database;
 mod dying;
 mod kills;
 mod moves;

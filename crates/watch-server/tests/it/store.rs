@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use watch_server::{Creation, Kept, MemoryStore, SqliteStore, Store, StoreError, Write};
-use yield_watch::{Mandate, Mode, Watched};
+use storage::postgres::Postgres;
+use watch_server::{
+    Creation, Kept, MemoryStore, PostgresStore, SqliteStore, Store, StoreError, Write,
+};
+use yield_watch::{MAX_ACTIVE, Mandate, Mode, Watched};
 
+use crate::database::database;
 use crate::stage::{OTHER, OWNER, Stage, begin, events, terms};
 
 fn creation(id: &str, owner: &str) -> Creation {
@@ -43,25 +47,34 @@ fn end(kept: &Kept) -> Write {
 /// Two handles of one store, and the folder that it is in.
 type Handles = (Arc<dyn Store>, Arc<dyn Store>, Option<Stage>);
 
+async fn postgres(postgres: &Postgres) -> Arc<dyn Store> {
+    Arc::new(PostgresStore::open(postgres.clone()).await.unwrap())
+}
+
 /// Two handles of each kind of store.
-fn each() -> Vec<Handles> {
+async fn each() -> Vec<Handles> {
     let memory = MemoryStore::default();
     let stage = Stage::new();
     let (one, two) = (stage.store(), stage.store());
-    vec![
+    let mut each: Vec<Handles> = vec![
         (Arc::new(memory.clone()), Arc::new(memory), None),
         (Arc::new(one), Arc::new(two), Some(stage)),
-    ]
+    ];
+    if let Some([one, two]) = database().await {
+        each.push((postgres(&one).await, postgres(&two).await, None));
+    }
+    each
 }
 
 #[tokio::test]
 async fn what_one_handle_writes_the_other_reads() {
-    for (one, two, _stage) in each() {
+    for (one, two, _stage) in each().await {
         one.probe().await.unwrap();
         let kept = one.create(creation("a", OWNER)).await.unwrap();
         assert_eq!(kept.revision, 1);
         assert_eq!(two.find("a").await, Ok(Some(kept.clone())));
         assert_eq!(two.find("b").await, Ok(None));
+        assert_eq!(two.find("a\0").await, Ok(None));
         assert_eq!(two.write(end(&kept)).await, Ok(2));
         let ended = one.find("a").await.unwrap().unwrap();
         assert!(ended.watched.mandate().ended.is_some());
@@ -76,7 +89,7 @@ async fn what_one_handle_writes_the_other_reads() {
 
 #[tokio::test]
 async fn of_two_writes_on_one_reading_one_is_made() {
-    for (one, two, _stage) in each() {
+    for (one, two, _stage) in each().await {
         let kept = one.create(creation("a", OWNER)).await.unwrap();
         assert_eq!(one.write(end(&kept)).await, Ok(2));
         assert_eq!(two.write(end(&kept)).await, Err(StoreError::Conflict));
@@ -98,7 +111,7 @@ async fn of_two_writes_on_one_reading_one_is_made() {
 
 #[tokio::test]
 async fn a_lease_has_one_holder_and_its_token_rises() {
-    for (one, two, _stage) in each() {
+    for (one, two, _stage) in each().await {
         let kept = one.create(creation("a", OWNER)).await.unwrap();
         let at = |seconds: i64| begin() + jiff::SignedDuration::from_secs(seconds);
         let first = one.acquire("a", "p", at(0), 60).await.unwrap().unwrap();
@@ -126,7 +139,7 @@ async fn a_lease_has_one_holder_and_its_token_rises() {
 
 #[tokio::test]
 async fn what_is_due_comes_in_order() {
-    for (one, _two, _stage) in each() {
+    for (one, _two, _stage) in each().await {
         for id in ["a", "b", "c"] {
             one.create(creation(id, OWNER)).await.unwrap();
         }
@@ -160,4 +173,81 @@ async fn another_file_is_refused() {
     wal.push("-wal");
     let _ = std::fs::remove_file(wal);
     assert_eq!(open().unwrap_err().code(), "database_damaged");
+}
+
+/// Many processes create for one owner: the limit holds, the places rise, and one id is one
+/// mandate.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn creations_race() {
+    let most = u8::try_from(MAX_ACTIVE).unwrap();
+    for (one, two, _stage) in each().await {
+        for id in 4..most {
+            let id = format!("before-{id}");
+            one.create(creation(&id, OWNER)).await.unwrap();
+        }
+        let mut races = tokio::task::JoinSet::new();
+        // Eight mandates, each twice, and room for four.
+        for number in 0..16 {
+            let store = if number % 2 == 0 { &one } else { &two };
+            let store = Arc::clone(store);
+            let creation = creation(&(number / 2).to_string(), OWNER);
+            races.spawn(async move { store.create(creation).await });
+        }
+        let made = races.join_all().await;
+        let is_refused = |made: &Result<Kept, StoreError>| *made == Err(StoreError::TooMany);
+        assert_eq!(made.iter().filter(|made| is_refused(made)).count(), 8);
+        assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 8);
+        let list = two.list(OWNER, None, u32::MAX).await.unwrap();
+        assert_eq!(list.len(), MAX_ACTIVE);
+        assert!(list.is_sorted_by(|newer, older| newer.place > older.place));
+        let next = one.list(OWNER, Some(list[3].place), 2).await.unwrap();
+        assert_eq!(next, list[4..6]);
+        for kept in &list {
+            let id = &kept.watched.mandate().id;
+            assert_eq!(one.records(id, 0, 9).await.unwrap().len(), 1);
+        }
+    }
+}
+
+/// Of many holders one gets the lease, and of many writes on one reading one is made, with its
+/// records.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn holders_and_writes_race() {
+    for (one, two, _stage) in each().await {
+        let kept = one.create(creation("a", OWNER)).await.unwrap();
+        let mut races = tokio::task::JoinSet::new();
+        for number in 0..16 {
+            let store = if number % 2 == 0 { &one } else { &two };
+            let (store, write) = (Arc::clone(store), end(&kept));
+            races.spawn(async move {
+                let holder = number.to_string();
+                let lease = store.acquire("a", &holder, begin(), 60).await.unwrap();
+                (lease.is_some(), store.write(write).await)
+            });
+        }
+        let raced = races.join_all().await;
+        assert_eq!(raced.iter().filter(|(held, _)| *held).count(), 1);
+        assert_eq!(raced.iter().filter(|(_, made)| *made == Ok(2)).count(), 1);
+        let late = |made: &Result<u64, StoreError>| *made == Err(StoreError::Conflict);
+        assert_eq!(raced.iter().filter(|(_, made)| late(made)).count(), 15);
+        assert_eq!(one.records("a", 0, 9).await.unwrap().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_database_refuses_to_change_an_audit() {
+    let Some([database]) = database().await else {
+        return;
+    };
+    let store = postgres(&database).await;
+    store.create(creation("a", OWNER)).await.unwrap();
+    for sql in [
+        "UPDATE watch_record SET seq = 9",
+        "DELETE FROM watch_record",
+        "TRUNCATE watch_record",
+    ] {
+        let refused = database.query("change", sql, &[]).await.unwrap_err();
+        assert_eq!(refused.code(), "postgres_query", "{sql}");
+    }
+    assert_eq!(store.records("a", 0, 9).await.unwrap().len(), 1);
 }

@@ -9,6 +9,7 @@
 )]
 
 mod comments;
+mod deploy;
 mod documents;
 mod embedding;
 mod layering;

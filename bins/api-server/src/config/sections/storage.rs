@@ -65,6 +65,15 @@ impl Default for StorageSection {
 }
 
 impl StorageSection {
+    /// The address of the ledger as it may be printed: without the user and the password of a
+    /// database.
+    pub(crate) fn shown(&self) -> String {
+        match self.url.parse::<Address>() {
+            Ok(address) => address.to_string(),
+            Err(_) => self.url.clone(),
+        }
+    }
+
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
         if Address::is_postgres(&self.url) {
             if let Err(error) = self.url.parse::<Address>() {

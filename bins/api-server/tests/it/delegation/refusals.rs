@@ -490,7 +490,7 @@ async fn records_and_custody_that_are_away() {
     let folder = tempfile::tempdir().unwrap();
     let store = fence_server::SqliteStore::open(folder.path().join("service.fence.db")).unwrap();
     // Ends at its first write.
-    let store = Arc::new(Dying::new(store, 1, false));
+    let store = Arc::new(Dying::new(Arc::new(store), 1, false));
     let served = Served::over(store, DelegationSection::default(), Clock::new(), folder).await;
     assert!(!unready(&served).await.contains(&"fence".to_owned()));
     let signed = sign(grant(GRANT_ID), &owner()).to_json();

@@ -17,13 +17,17 @@ use crate::process::{PATIENCE, POLL, eventually};
 
 /// Every payment that was made, and the answers that came before a crash.
 #[derive(Default)]
-struct Book {
-    payments: Vec<Payment>,
+pub(super) struct Book {
+    pub(super) payments: Vec<Payment>,
     answers: HashMap<String, Answer>,
 }
 
 /// Presents payments, all at once, until the server has answered or died.
-async fn present(world: &World, server: &Server, payments: &[Payment]) -> Vec<(Payment, Answer)> {
+pub(super) async fn present(
+    world: &World,
+    server: &Server,
+    payments: &[Payment],
+) -> Vec<(Payment, Answer)> {
     let mut calls = JoinSet::new();
     for payment in payments.iter().cloned() {
         let (buyer, url) = (world.buyer.clone(), server.url(&payment.target));
@@ -36,7 +40,12 @@ async fn present(world: &World, server: &Server, payments: &[Payment]) -> Vec<(P
 }
 
 impl Book {
-    async fn sign(&mut self, world: &World, server: &Server, count: usize) -> Vec<Payment> {
+    pub(super) async fn sign(
+        &mut self,
+        world: &World,
+        server: &Server,
+        count: usize,
+    ) -> Vec<Payment> {
         let mut payments = Vec::new();
         for number in self.payments.len()..self.payments.len() + count {
             let target = PRICED[(number / 3) % 3];
@@ -47,7 +56,7 @@ impl Book {
     }
 
     /// Checks answers, and keeps those that were served.
-    fn keep(&mut self, world: &World, answers: Vec<(Payment, Answer)>) {
+    pub(super) fn keep(&mut self, world: &World, answers: Vec<(Payment, Answer)>) {
         for (payment, answer) in answers {
             if answer.status != 200 {
                 answer.assert_uncharged();
@@ -67,7 +76,7 @@ impl Book {
 
     /// Presents every payment again until it has its answer: one that the crash kept from being
     /// settled is as good as new. Then counts the money.
-    async fn settle_up(&mut self, world: &World, server: &Server) {
+    pub(super) async fn settle_up(&mut self, world: &World, server: &Server) {
         let settled_before: Vec<Option<String>> = self
             .payments
             .iter()
@@ -286,10 +295,10 @@ async fn make_blocks(world: &World) {
 }
 
 /// The random numbers of one round (splitmix64).
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

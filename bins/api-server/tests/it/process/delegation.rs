@@ -179,7 +179,7 @@ fn what_cannot_be_used_is_named() {
         (
             "project_id",
             "enforcer = '0xfe0ce00000000000000000000000000000000001'\nproject_id",
-            "delegation.enforcer: is of no use without delegation.redeemer_key_file",
+            "delegation.enforcer: has no effect without delegation.redeemer_key_file",
         ),
         (
             "project_id",

@@ -132,9 +132,13 @@ impl Server {
         self.child.clone()
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> i32 {
+        self.child.0.lock().unwrap().id().try_into().unwrap()
+    }
+
     pub(crate) fn terminate(&self) {
-        let id = self.child.0.lock().unwrap().id();
-        kill_process(Pid::from_raw(id.try_into().unwrap()).unwrap(), Signal::TERM).unwrap();
+        kill_process(Pid::from_raw(self.id()).unwrap(), Signal::TERM).unwrap();
     }
 
     /// Waits for its end; gives the status and all that it wrote.

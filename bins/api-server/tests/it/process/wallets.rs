@@ -235,7 +235,7 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
             "(wallet_export_malformed)",
         ),
         (&good, &desk.path("no/such/folder"), "--out: cannot write "),
-        (&good, &desk.path("secret"), "holds something else"),
+        (&good, &desk.path("secret"), "exists and has other content"),
     ] {
         let (code, stdout, stderr) = export(&put("request.json", request), out);
         assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
@@ -252,7 +252,10 @@ async fn a_wallet_is_exported_to_its_owner_once_and_for_good() {
     let file = put("request.json", &good);
     let (code, stdout, stderr) = export(&file, &out);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stdout.contains("signs nothing here any more"), "{stdout}");
+    assert!(
+        stdout.contains("this service never signs with the wallet again"),
+        "{stdout}"
+    );
     assert_eq!(marks(), 1);
     let document = std::fs::read_to_string(&out).unwrap();
     let written: Value = serde_json::from_str(&document).unwrap();

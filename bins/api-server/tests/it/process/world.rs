@@ -43,6 +43,8 @@ pub(crate) struct World {
     facilitator: Option<Facilitator>,
     upstream_url: String,
     pub(crate) folder: TempDir,
+    /// The address of a database, which takes the place of the file.
+    pub(crate) database: Option<String>,
 }
 
 impl World {
@@ -98,6 +100,7 @@ impl World {
             wire,
             upstream,
             folder,
+            database: None,
         }
     }
 
@@ -126,7 +129,7 @@ payment.pay_to = "{payee}"
 settlement.rpc_url = "{rpc}"
 settlement.timeout_ms = 5000
 settlement.reconcile_seconds = 1
-storage.url = "sqlite://{ledger}"
+storage.url = "{storage}"
 upstreams.okx.base_url = "{upstream}/web3.okx.com"
 upstreams.okx.mode = "replay"
 upstreams.okx.timeout_ms = 20000
@@ -138,11 +141,16 @@ datasets.yields = false
             others_off = others_off(),
             settler = self.settler(),
             rpc = self.rpc_url,
-            ledger = self.ledger().display(),
+            storage = self.storage(),
             upstream = self.upstream_url,
         );
         std::fs::write(&path, text).unwrap();
         path
+    }
+
+    fn storage(&self) -> String {
+        let file = || format!("sqlite://{}", self.ledger().display());
+        self.database.clone().unwrap_or_else(file)
     }
 
     fn settler(&self) -> String {

@@ -3,16 +3,16 @@
 
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
-use delegation_fence::{MOST_GRANT_DAYS, require_room_for_tombstone};
+use delegation_fence::require_room_for_tombstone;
 use rusqlite::{Connection, Transaction, params};
 use storage::sqlite::{number, unsigned};
 
 use super::{
     Done,
-    read::{self, DAY_SECONDS, key},
+    read::{self, key},
     write::refused,
 };
-use crate::store::{KeptLimit, kept::tightest_of};
+use crate::store::{change::oldest_live, kept::superseded};
 
 /// # Errors
 /// `too_many_grants`
@@ -47,31 +47,22 @@ pub(super) fn keep_tightest(
     account: Address,
     grant_id: B256,
 ) -> Done<()> {
-    let (ids, limits): (Vec<i64>, Vec<KeptLimit>) = read::limits(transaction, account, grant_id)?
-        .into_iter()
-        .unzip();
-    let kept = tightest_of(&limits);
-    for (id, limit) in ids.iter().zip(&limits) {
-        if !kept.contains(&limit) {
-            transaction
-                .prepare_cached("DELETE FROM tightening WHERE id = ?1")?
-                .execute([id])?;
-        }
+    for id in superseded(read::limits(transaction, account, grant_id)?) {
+        transaction
+            .prepare_cached("DELETE FROM tightening WHERE id = ?1")?
+            .execute([id])?;
     }
     Ok(())
 }
 
 /// How many grants of an account are neither revoked nor older than a grant may live.
 fn live_grants(connection: &Connection, of: Address, now: UtcSeconds) -> rusqlite::Result<u64> {
-    let oldest = now
-        .unix()
-        .saturating_sub(MOST_GRANT_DAYS.saturating_mul(DAY_SECONDS));
     connection
         .prepare_cached(
             "SELECT count(*) FROM permission WHERE account = ?1 AND issued_at >= ?2 AND grant_id NOT IN \
              (SELECT grant_id FROM ending WHERE account = ?1)",
         )?
-        .query_row(params![of.to_string(), number(oldest)], |row| unsigned(row, 0))
+        .query_row(params![of.to_string(), number(oldest_live(now))], |row| unsigned(row, 0))
 }
 
 fn is_granted(connection: &Connection, of: Address, grant_id: B256) -> rusqlite::Result<bool> {

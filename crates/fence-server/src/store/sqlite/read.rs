@@ -7,9 +7,10 @@ use delegation_fence::{Admitted, Event, Record, Signed, Spent, Use};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use storage::sqlite::{damaged, number, parsed, unsigned};
 
-use crate::store::{Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View};
-
-pub(super) const DAY_SECONDS: u64 = 86_400;
+use crate::store::{
+    Ended, InstalledPolicy, KeptGrant, KeptLimit, KeptSubmission, View,
+    change::{DAY_SECONDS, day_of},
+};
 
 /// Looked for every few seconds: each half is read from an index, so that what ended long ago costs
 /// nothing.
@@ -245,12 +246,6 @@ pub(super) fn gas_spent(
                 })
             },
         )
-}
-
-/// When the day in UTC begins that a time lies in.
-pub(super) fn day_of(at: UtcSeconds) -> u64 {
-    let at = at.unix();
-    at.saturating_sub(at % DAY_SECONDS)
 }
 
 /// How the two are spelled in every table.

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256};
 use calldata_checks::UtcSeconds;
 use delegation_fence::onchain::SignedDelegation;
-use delegation_fence::{Entry, Head, LogEvent, Policy, Refusal};
+use delegation_fence::{Entry, LogEvent, Policy, Refusal};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use storage::sqlite::{damaged, is_constraint, number, parsed, unsigned};
 
@@ -11,7 +11,10 @@ use super::{
     Done, bounds,
     read::{self, key, text},
 };
-use crate::store::{Acceptance, Change, Lease, StoreError, Write};
+use crate::store::{
+    Acceptance, Change, Lease, StoreError, Write,
+    change::{LastRecord, day_of, next_record},
+};
 
 pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSeconds) -> Done<()> {
     let installed = transaction
@@ -37,11 +40,7 @@ pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSec
         )
         .optional()?;
     if let Some((old_name, old_digest)) = newest {
-        return Err(StoreError::PolicyNotNewer {
-            installed: format!("{old_name} {old_digest}"),
-            offered: format!("{name} {digest}"),
-        }
-        .into());
+        return Err(StoreError::policy_not_newer((&old_name, &old_digest), policy).into());
     }
     transaction
         .prepare_cached(
@@ -62,14 +61,7 @@ pub(super) fn install(transaction: &Transaction<'_>, policy: &Policy, at: UtcSec
 pub(super) fn apply(transaction: &Transaction<'_>, write: &Write) -> Done<u64> {
     let account = write.account;
     let (version, token) = read::account(transaction, account)?;
-    if version != write.version {
-        return Err(StoreError::Conflict { account }.into());
-    }
-    if let Some(lease) = write.lease
-        && (lease.account != account || lease.token != token)
-    {
-        return Err(StoreError::Fenced { account }.into());
-    }
+    write.require(version, token)?;
     for change in &write.changes {
         make(transaction, write, change)?;
         if let Some((grant_id, entry)) = change.entry(write.at) {
@@ -220,17 +212,14 @@ fn end(
 ) -> Done<()> {
     let account = write.account;
     let known = read::ended(transaction, account, grant_id)?;
-    let is_of_all = grant_id.is_zero();
-    if known.is_some_and(|known| !is_of_all || known.at >= ended_at) {
+    if known.is_some_and(|known| known.stays(grant_id, ended_at)) {
         return Ok(());
     }
-    if !is_of_all {
+    if !grant_id.is_zero() {
         bounds::require_room_for_end(transaction, account, grant_id)?;
+        return end_one(transaction, write, grant_id, ended_at, signed);
     }
     end_one(transaction, write, grant_id, ended_at, signed)?;
-    if !is_of_all {
-        return Ok(());
-    }
     let ids: Vec<B256> = transaction
         .prepare_cached(
             "SELECT grant_id FROM permission WHERE account = ?1 AND issued_at <= ?2 AND grant_id NOT IN \
@@ -264,12 +253,12 @@ fn end_one(
     Ok(())
 }
 
-/// Adds a record to a log; its number. A clock that was set back does not take the log's time back.
+/// Adds a record to a log; its number.
 fn append(
     transaction: &Transaction<'_>,
     account: Address,
     grant_id: B256,
-    mut entry: Entry,
+    entry: Entry,
 ) -> Done<u64> {
     let [account, grant_id] = key(account, grant_id);
     let last = transaction
@@ -277,18 +266,14 @@ fn append(
             "SELECT seq, hash, at FROM log WHERE account = ?1 AND grant_id = ?2 ORDER BY seq DESC LIMIT 1",
         )?
         .query_row([&account, &grant_id], |row| {
-            Ok((unsigned(row, 0)?, parsed::<B256>(row, 1)?, unsigned(row, 2)?))
+            Ok(LastRecord {
+                seq: unsigned(row, 0)?,
+                hash: parsed(row, 1)?,
+                at: unsigned(row, 2)?,
+            })
         })
         .optional()?;
-    let mut head = last.map_or(Head::EMPTY, |(seq, hash, _)| Head {
-        next_seq: seq.saturating_add(1),
-        hash,
-    });
-    if let Some((_, _, at)) = last {
-        entry.at = entry.at.max(UtcSeconds::from_unix(at));
-    }
-    let at = entry.at;
-    let record = head.append(entry).map_err(damaged)?;
+    let (record, at) = next_record(last, entry).map_err(damaged)?;
     let event = serde_json::to_value(record.event()).map_err(damaged)?;
     transaction
         .prepare_cached(
@@ -317,7 +302,7 @@ pub(super) fn note_refusal(
     most: u32,
 ) -> Done<()> {
     let [of, id] = key(account, grant_id);
-    let day = read::day_of(refusal.at);
+    let day = day_of(refusal.at);
     let plan = refusal.payload_digest.map(|digest| digest.to_string());
     let (known, today): (bool, u32) = transaction
         .prepare_cached(

@@ -1,0 +1,74 @@
+//! The configuration of `docs/deploy`, in the environment that its `compose.yaml` gives the server.
+
+use std::path::{Path, PathBuf};
+
+use crate::process::config::run_on;
+use crate::process::server::text;
+
+fn deploy(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    folder.join("../../docs/deploy").join(name)
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(deploy(name)).unwrap()
+}
+
+/// The variables of the servers in `compose.yaml`, with the values of `example.env`.
+fn variables() -> Vec<(String, String)> {
+    let (compose, example) = (read("compose.yaml"), read("example.env"));
+    let lines = compose.lines().map(str::trim);
+    let lines = lines.filter(|line| line.starts_with("SVC__"));
+    let named = lines.map(|line| {
+        let (name, value) = line.split_once(": ").unwrap();
+        let mut value = value.trim_matches('"').to_owned();
+        for (name, with) in example.lines().filter_map(|line| line.split_once('=')) {
+            value = value.replace(&format!("${{{name}:?}}"), with);
+        }
+        assert!(!value.contains("${"), "example.env lacks {value}");
+        (name.to_owned(), value)
+    });
+    named.collect()
+}
+
+#[test]
+fn the_configuration_can_be_used_and_no_password_is_printed() {
+    let variables = variables();
+    let mut environment: Vec<(&str, &str)> = variables
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    // The place of the file `secrets/gas_key`.
+    let key = format!("0x{}", "11".repeat(32));
+    environment.push(("SVC__SETTLEMENT__PRIVATE_KEY", &key));
+    let output = run_on(
+        "check-config",
+        &deploy("config/api-server.toml"),
+        &environment,
+    );
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    for said in [
+        "settled by onchain",
+        "ledger postgres://postgres:5432/svc\n",
+        "gas account",
+    ] {
+        assert!(stdout.contains(said), "expected {said:?} in {stdout}");
+    }
+    assert!(!stdout.contains("replace-with-openssl"), "{stdout}");
+    assert_eq!(stderr, "");
+}
+
+#[test]
+fn what_the_operator_has_to_give_is_missing_without_the_environment() {
+    let output = run_on("check-config", &deploy("config/api-server.toml"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = text(&output.stderr);
+    for key in [
+        "payment.pay_to: is missing",
+        "settlement.rpc_url: is missing",
+        "settlement.private_key_file: cannot read /run/secrets/gas_key",
+    ] {
+        assert!(stderr.contains(key), "expected {key:?} in {stderr}");
+    }
+}

@@ -1,0 +1,296 @@
+//! Two servers on one PostgreSQL database: killed, held up, cut off. Without a database
+//! (`TEST_POSTGRES_URL`) there is nothing to run on.
+//!
+//! Each history ends with the same account: every payment has its answer, the same from both
+//! servers, and moved its amount once.
+
+use std::hash::{BuildHasher as _, RandomState};
+
+use rustix::process::{Pid, Signal, kill_process};
+use storage::postgres::{Postgres, PostgresOptions};
+use test_support::TcpProxy;
+
+use crate::process::crash::{Book, Random, present};
+use crate::process::eventually;
+use crate::process::server::{Server, run, text};
+use crate::process::tripwire::{At, Moment};
+use crate::process::world::World;
+
+/// As short as a configuration may say.
+const LEASE: &str = "storage.lease_seconds = 3\n";
+
+/// An empty schema of the database, behind a proxy.
+async fn database() -> Option<(TcpProxy, String)> {
+    let url = std::env::var("TEST_POSTGRES_URL").ok()?;
+    let name = format!("server_{:x}", RandomState::new().hash_one(0));
+    let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();
+    let create = format!("CREATE SCHEMA {name}");
+    postgres.query("create", &create, &[]).await.unwrap();
+    let (user, rest) = url.rsplit_once('@').unwrap();
+    let (host, path) = rest.split_once('/').unwrap();
+    let proxy = TcpProxy::before(host.parse().unwrap()).await.unwrap();
+    let url = format!(
+        "{user}@{}/{path}?options=-csearch_path%3D{name}",
+        proxy.address()
+    );
+    Some((proxy, url))
+}
+
+async fn world(mut world: World) -> Option<(TcpProxy, World)> {
+    let (proxy, url) = database().await?;
+    world.database = Some(url);
+    Some((proxy, world))
+}
+
+async fn start(world: &World) -> Server {
+    Server::start(&world.config(LEASE), &[]).await
+}
+
+/// Sends a signal to a server.
+fn signal(server: &Server, signal: Signal) {
+    kill_process(Pid::from_raw(server.id()).unwrap(), signal).unwrap();
+}
+
+/// Every payment again at both servers: each gives the answer that was bought.
+async fn both_answer(world: &World, servers: [&Server; 2], book: &mut Book) {
+    for server in servers {
+        book.settle_up(world, server).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_at_both_at_once_is_charged_once() {
+    let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await else {
+        return;
+    };
+    let (a, b) = (start(&world).await, start(&world).await);
+    let mut book = Book::default();
+    for _ in 0..4 {
+        let payments = book.sign(&world, &a, 6).await;
+        let (at_a, at_b, again) = tokio::join!(
+            present(&world, &a, &payments),
+            present(&world, &b, &payments),
+            present(&world, &b, &payments),
+        );
+        let answered = [at_a, at_b, again].concat();
+        assert!(answered.iter().any(|(_, answer)| answer.status == 200));
+        book.keep(&world, answered);
+        both_answer(&world, [&a, &b], &mut book).await;
+    }
+    a.stop().await;
+    b.stop().await;
+}
+
+/// What the dead one had begun, the other one ends: after the lease, nothing needs a restart.
+async fn kills(world: World, seeds: std::ops::Range<u64>) {
+    let mut book = Book::default();
+    let (mut a, mut b) = (start(&world).await, start(&world).await);
+    for seed in seeds {
+        let mut random = Random(seed);
+        let payments = book.sign(&world, &a, 4).await;
+        let at = At::Number(1 + random.below(40));
+        world.wire.arm(at, Moment::After, a.killer());
+        let (at_a, at_b) = tokio::join!(
+            present(&world, &a, &payments[..3]),
+            present(&world, &b, &payments[1..]),
+        );
+        world.wire.disarm();
+        book.keep(&world, [at_a, at_b].concat());
+        a.killer().kill();
+        book.settle_up(&world, &b).await;
+        a = start(&world).await;
+        std::mem::swap(&mut a, &mut b);
+    }
+    both_answer(&world, [&a, &b], &mut book).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_other_one_ends_what_a_killed_one_has_begun() {
+    if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
+        kills(world, 1..5).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
+    let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await else {
+        return;
+    };
+    let (a, b) = (start(&world).await, start(&world).await);
+    let mut book = Book::default();
+    let payments = book.sign(&world, &a, 3).await;
+    // Their work waits for one answer of the upstream, so all are in flight when the server stops.
+    world.upstream.close();
+    let late = {
+        let calls = present(&world, &a, &payments);
+        let held_up = async {
+            world.upstream.holds(1).await;
+            signal(&a, Signal::STOP);
+            world.upstream.open();
+            // The other one takes them over, and gets them paid.
+            book.settle_up(&world, &b).await;
+            signal(&a, Signal::CONT);
+        };
+        tokio::join!(calls, held_up).0
+    };
+    // The sleeper has charged nothing, and its callers hear so or get what was bought.
+    for (_, answer) in &late {
+        assert!(
+            [200, 402, 409, 503].contains(&answer.status),
+            "{}",
+            answer.text
+        );
+    }
+    book.keep(&world, late);
+    both_answer(&world, [&a, &b], &mut book).await;
+    // It goes on under a new lease.
+    let payments = book.sign(&world, &a, 2).await;
+    let answers = present(&world, &a, &payments).await;
+    book.keep(&world, answers);
+    both_answer(&world, [&a, &b], &mut book).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
+    let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
+        return;
+    };
+    let (a, b) = (start(&world).await, start(&world).await);
+    let mut book = Book::default();
+    let payments = book.sign(&world, &a, 2).await;
+    proxy.set_reachable(false);
+    let mut away = Vec::new();
+    for server in [&a, &b] {
+        let answers = present(&world, server, &payments).await;
+        assert_eq!(answers.len(), payments.len());
+        away.extend(answers);
+        eventually("the server says that it is not ready", async || {
+            let answer = world.buyer.get(server, "/readyz").await;
+            (answer.status == 503).then_some(())
+        })
+        .await;
+    }
+    for (payment, answer) in &away {
+        assert_eq!(answer.status, 503, "{}", answer.text);
+        let error = &answer.body()["error"];
+        assert_eq!(error["code"], "ledger_unavailable", "{}", answer.text);
+        assert_eq!(error["retryable"], true);
+        answer.assert_uncharged();
+        assert!(!world.is_settled(payment));
+    }
+    proxy.set_reachable(true);
+    both_answer(&world, [&a, &b], &mut book).await;
+    for server in [&a, &b] {
+        eventually("the server is ready again", async || {
+            let answer = world.buyer.get(server, "/readyz").await;
+            (answer.status == 200).then_some(())
+        })
+        .await;
+    }
+}
+
+/// Connections that break in the middle of anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_connections_lose_no_payment() {
+    let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
+        return;
+    };
+    let (a, b) = (start(&world).await, start(&world).await);
+    let mut book = Book::default();
+    for seed in 21..29 {
+        let mut random = Random(seed);
+        let payments = book.sign(&world, &a, 4).await;
+        proxy.cut_after(i64::try_from(random.below(30)).unwrap());
+        let (at_a, at_b) = tokio::join!(
+            present(&world, &a, &payments),
+            present(&world, &b, &payments),
+        );
+        proxy.cut_after(-1);
+        book.keep(&world, [at_a, at_b].concat());
+        both_answer(&world, [&a, &b], &mut book).await;
+    }
+}
+
+/// One after the other is restarted while callers pay at both: each is answered, or told to come
+/// again with the same payment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_restart_loses_no_call() {
+    let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await else {
+        return;
+    };
+    let (mut a, mut b) = (start(&world).await, start(&world).await);
+    let mut book = Book::default();
+    for _ in 0..2 {
+        let payments = book.sign(&world, &a, 8).await;
+        let (at_a, at_b, ()) = tokio::join!(
+            present(&world, &a, &payments[..4]),
+            present(&world, &b, &payments[4..]),
+            async { a.terminate() },
+        );
+        assert_eq!(at_b.len(), 4);
+        for (_, answer) in at_a.iter().chain(&at_b) {
+            assert!([200, 503].contains(&answer.status), "{}", answer.text);
+        }
+        book.keep(&world, [at_a, at_b].concat());
+        let (status, log) = a.ended().await;
+        assert_eq!(status.code(), Some(0), "{log}");
+        // It has given its lease up: nothing waits for the end of it.
+        book.settle_up(&world, &b).await;
+        a = start(&world).await;
+        std::mem::swap(&mut a, &mut b);
+    }
+    both_answer(&world, [&a, &b], &mut book).await;
+}
+
+#[test]
+fn what_cannot_be_used_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.toml");
+    for (storage, says) in [
+        (
+            "url = \"postgres://svc:secret@host\"",
+            "it names no database",
+        ),
+        (
+            "url = \"mysql://svc:secret@host/db\"",
+            "or postgres:// and a database",
+        ),
+        (
+            "lease_seconds = 2",
+            "storage.lease_seconds: expected at least 3",
+        ),
+        (
+            "connections = 1",
+            "storage.connections: expected at least 2",
+        ),
+    ] {
+        let payee = crate::process::world::PAYEE;
+        let file = format!("[payment]\npay_to = \"{payee}\"\n[storage]\n{storage}\n");
+        std::fs::write(&path, file).unwrap();
+        let output = run(&["check-config", "--config", path.to_str().unwrap()], &[]);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(says), "{says}: {stderr}");
+        assert!(!stderr.contains("secret"), "{stderr}");
+    }
+}
+
+/// A database that is not there ends the start, by name and without its password.
+#[test]
+fn a_database_that_is_not_there_ends_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.toml");
+    let payee = crate::process::world::PAYEE;
+    let file = format!(
+        "[payment]\npay_to = \"{payee}\"\n[settlement]\nmode = \"facilitator\"\n\
+         facilitator_url = \"http://127.0.0.1:9\"\n\
+         [storage]\nurl = \"postgres://svc:secret@127.0.0.1:9/payments\"\n"
+    );
+    std::fs::write(&path, file).unwrap();
+    let output = run(&["serve", "--config", path.to_str().unwrap()], &[]);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("storage.url: "), "{stderr}");
+    assert!(stderr.contains("not available"), "{stderr}");
+    assert!(!stderr.contains("secret"), "{stderr}");
+}

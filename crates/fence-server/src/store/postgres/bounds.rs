@@ -1,0 +1,62 @@
+//! What bounds the records of one account. Every function runs in the transaction of the write that
+//! it bounds.
+
+use alloy_primitives::{Address, B256};
+use calldata_checks::UtcSeconds;
+use delegation_fence::require_room_for_tombstone;
+use storage::postgres::{Transaction, number};
+
+use super::{Done, Params, read, write::refused};
+use crate::store::{change::oldest_live, kept::superseded};
+
+/// # Errors
+/// `too_many_grants`
+pub(super) async fn require_room_for_grant(
+    transaction: &Transaction<'_>,
+    account: Address,
+    now: UtcSeconds,
+) -> Done<()> {
+    let sql = "SELECT count(*) FROM fence_grant g
+               WHERE g.account = $1 AND g.issued_at >= $2 AND NOT EXISTS (
+                   SELECT FROM fence_end e WHERE e.account = g.account AND e.grant_id = g.grant_id
+               )";
+    let params: Params<'_> = &[&account.as_slice(), &number(oldest_live(now))];
+    let live = read::count(&transaction.query(sql, params).await?)?;
+    Ok(delegation_fence::require_room_for_grant(live).map_err(refused)?)
+}
+
+/// There is always room for the end of a grant that came.
+///
+/// # Errors
+/// `too_many_revocations`
+pub(super) async fn require_room_for_end(
+    transaction: &Transaction<'_>,
+    account: Address,
+    grant_id: B256,
+) -> Done<()> {
+    let sql = "SELECT count(*) FROM fence_grant WHERE account = $1 AND grant_id = $2";
+    let params: Params<'_> = &[&account.as_slice(), &grant_id.as_slice()];
+    if read::count(&transaction.query(sql, params).await?)? > 0 {
+        return Ok(());
+    }
+    // The ends of grants that never came.
+    let sql = "SELECT count(*) FROM fence_end e
+               WHERE e.account = $1 AND e.grant_id <> $2 AND NOT EXISTS (
+                   SELECT FROM fence_grant g WHERE g.account = e.account AND g.grant_id = e.grant_id
+               )";
+    let params: Params<'_> = &[&account.as_slice(), &B256::ZERO.as_slice()];
+    let kept = read::count(&transaction.query(sql, params).await?)?;
+    Ok(require_room_for_tombstone(kept).map_err(refused)?)
+}
+
+/// Drops the limits of a grant that say nothing beside the tightest of each member.
+pub(super) async fn keep_tightest(
+    transaction: &Transaction<'_>,
+    account: Address,
+    grant_id: B256,
+) -> Done<()> {
+    let ids = superseded(read::limits(transaction, account, grant_id).await?);
+    let sql = "DELETE FROM fence_limit WHERE id = ANY($1)";
+    transaction.query(sql, &[&ids]).await?;
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Two processes that write at the same time.
+
+use alloy_primitives::{Address, B256};
+use delegation_fence::{Budget, Entry, Event, LogEvent, Record, Rule, Transaction, verify_log};
+use fence_server::{Change, Store, StoreError, Write};
+use tokio::task::JoinSet;
+
+use crate::{
+    sample::{ACCOUNT, NOW},
+    stage::{
+        BUDGET, GRANT_ID, NOBODY, Shelf, acceptance, at, fence_policy, grant, look, received, write,
+    },
+};
+
+async fn grant_usual(store: &dyn Store) {
+    let granted = Change::Grant(Box::new(received(grant(GRANT_ID))), Vec::new());
+    let granted = write(&look(store).await, granted);
+    store.write(granted).await.unwrap();
+}
+
+#[tokio::test]
+async fn of_two_holders_one_gets_a_lease() {
+    let shelf = Shelf::new();
+    let (one, two) = (shelf.open(), shelf.open());
+    let mut last = 0;
+    for round in 0..20 {
+        let now = at(NOW + 60 * round);
+        let (first, second) = tokio::join!(
+            one.acquire(NOBODY, "one", now, 60),
+            two.acquire(NOBODY, "two", now, 60),
+        );
+        let leases: Vec<_> = [first.unwrap(), second.unwrap()]
+            .into_iter()
+            .flatten()
+            .collect();
+        // The same holder keeps its token.
+        assert_eq!(leases.len(), 1, "round {round}");
+        assert!((last..=last + 1).contains(&leases[0].token));
+        last = leases[0].token;
+    }
+}
+
+/// A holder that writes while another one takes its lease: the write is before the other's lease,
+/// or it is not made.
+#[tokio::test]
+async fn a_write_holds_its_lease_or_is_not_made() {
+    for amount in 0..8 {
+        let shelf = Shelf::new();
+        let (one, two) = (shelf.open(), shelf.open());
+        grant_usual(&*one).await;
+        let view = look(&*one).await;
+        let accepted = acceptance(&view, 1_000_000_007 + amount).unwrap();
+        let plan = accepted.admitted.payload_digest;
+        let accept = write(&view, Change::Accept(Box::new(accepted)));
+        one.write(accept).await.unwrap();
+        let lease = one.acquire(ACCOUNT, "one", at(NOW), 60).await.unwrap();
+        let kept = one.submission(plan).await.unwrap().unwrap();
+        let step = Event::Ordered(Transaction::Step(calldata_checks::StepKind::ApproveReset));
+        let step = kept.append(step, lease.unwrap(), at(NOW)).unwrap();
+
+        let (written, taken) = tokio::join!(
+            one.write(step.clone()),
+            two.acquire(ACCOUNT, "two", at(NOW + 60), 60),
+        );
+        assert_eq!(taken.unwrap().unwrap().token, lease.unwrap().token + 1);
+        let events = two.submission(plan).await.unwrap().unwrap().events.len();
+        match written {
+            Ok(_) => assert_eq!(events, 1),
+            Err(error) => {
+                assert_eq!(error, StoreError::Fenced { account: ACCOUNT });
+                assert_eq!(events, 0);
+            }
+        }
+        // On the newest version, the stale token still writes nothing.
+        let stale = Write {
+            version: look(&*one).await.version,
+            ..step
+        };
+        let fenced = StoreError::Fenced { account: ACCOUNT };
+        assert_eq!(one.write(stale).await, Err(fenced));
+    }
+}
+
+#[tokio::test]
+async fn of_two_plans_of_an_account_one_is_accepted() {
+    let shelf = Shelf::new();
+    let (one, two) = (shelf.open(), shelf.open());
+    grant_usual(&*one).await;
+    let view = look(&*one).await;
+    let accept = |amount| {
+        let accepted = acceptance(&view, amount).unwrap();
+        write(&view, Change::Accept(Box::new(accepted)))
+    };
+    let (first, second) = tokio::join!(
+        one.write(accept(1_000_000_007)),
+        two.write(accept(1_000_000_008)),
+    );
+    let late = Err(StoreError::Conflict { account: ACCOUNT });
+    let next = Ok(view.version + 1);
+    assert!(
+        [(&next, &late), (&late, &next)].contains(&(&first, &second)),
+        "{first:?} {second:?}"
+    );
+    assert_eq!(one.sendings(at(NOW)).await.unwrap().len(), 1);
+    // The loser reads again, and sees the other's plan.
+    let view = look(&*two).await;
+    assert_eq!(acceptance(&view, 1_000_000_009), Err("plan_in_flight"));
+}
+
+/// Every account has room of its own, so that only the sum of all stops a plan.
+#[tokio::test]
+async fn writes_of_many_accounts_stay_within_the_budget_of_all() {
+    let shelf = Shelf::new();
+    let stores = [shelf.open(), shelf.open()];
+    grant_usual(&*stores[0]).await;
+    let view = look(&*stores[0]).await;
+    let mut writes = JoinSet::new();
+    for number in 1..=8 {
+        let mut accepted = acceptance(&view, 1_000_000_000 + u64::from(number)).unwrap();
+        accepted.budget = Budget {
+            of_plan: 10,
+            of_account: 10,
+            of_all: 35,
+            ..BUDGET
+        };
+        let change = Write {
+            account: Address::repeat_byte(number),
+            version: 0,
+            ..write(&view, Change::Accept(Box::new(accepted)))
+        };
+        let store = stores[usize::from(number % 2)].clone();
+        writes.spawn(async move { store.write(change).await.map_err(|error| error.code()) });
+    }
+    let mut outcomes = writes.join_all().await;
+    outcomes.sort_unstable();
+    let exhausted = Err("gas_budget_exhausted");
+    let expected = [
+        Ok(1),
+        Ok(1),
+        Ok(1),
+        exhausted,
+        exhausted,
+        exhausted,
+        exhausted,
+        exhausted,
+    ];
+    assert_eq!(outcomes, expected);
+    let spent = stores[1].gas_spent(ACCOUNT, at(NOW)).await.unwrap();
+    assert_eq!((spent.of_account, spent.of_all), (0, 30));
+}
+
+#[tokio::test]
+async fn records_of_two_writers_make_one_chain() {
+    let shelf = Shelf::new();
+    let stores = [shelf.open(), shelf.open()];
+    let mut notes = JoinSet::new();
+    for number in 0..6_u8 {
+        let store = stores[usize::from(number % 2)].clone();
+        // Each is noted twice, and kept once.
+        let refusal = Entry {
+            payload_digest: Some(B256::repeat_byte(number / 2)),
+            refused_by: Some(Rule::PlanExpired),
+            ..Entry::new(at(NOW), LogEvent::Refused)
+        };
+        notes.spawn(async move { store.note_refusal(ACCOUNT, GRANT_ID, refusal, 9).await });
+    }
+    assert_eq!(notes.join_all().await, vec![Ok(()); 6]);
+    let records = stores[0].log(ACCOUNT, GRANT_ID, 0, 99).await.unwrap();
+    let text: Vec<String> = records.iter().map(Record::to_json).collect();
+    verify_log([format!("[{}]", text.join(",")).as_str()]).unwrap();
+    assert_eq!(records.len(), 3);
+}
+
+#[tokio::test]
+async fn of_two_policies_the_newer_is_installed() {
+    let shelf = Shelf::new();
+    let (one, two) = (shelf.open(), shelf.open());
+    let same = tokio::join!(
+        one.install(fence_policy(1), at(NOW)),
+        two.install(fence_policy(1), at(NOW)),
+    );
+    assert_eq!(same, (Ok(()), Ok(())));
+    for version in [2, 4, 6, 8] {
+        let (older, newer) = tokio::join!(
+            one.install(fence_policy(version), at(NOW)),
+            two.install(fence_policy(version + 1), at(NOW)),
+        );
+        assert_eq!(newer, Ok(()));
+        if let Err(error) = older {
+            assert_eq!(error.code(), "fence_policy_not_newer");
+        }
+        let installed = one.installed().await.unwrap().unwrap();
+        assert_eq!(installed.policy().unwrap(), fence_policy(version + 1));
+    }
+}

@@ -1,0 +1,338 @@
+//! Several servers on one ledger, which is a PostgreSQL database. Without one there is nothing to
+//! run on.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use ledger::{
+    AnyLedger, Journal, LedgerError, PaymentStatus, PostgresLedger, Recovery, Reservation, Spent,
+    State,
+};
+use storage::postgres::{Postgres, PostgresOptions};
+
+use test_support::TcpProxy;
+
+use crate::support::{
+    NOW, OPTIONS, bring, claim, credit, database, find, key, look_up, receipt, refused, request,
+    reserved, settlement, stored,
+};
+
+/// Longer than a test: what expires is made to expire.
+const LEASE: Duration = Duration::from_secs(600);
+
+fn postgres(url: &str, connections: usize) -> Postgres {
+    let options = PostgresOptions {
+        connections,
+        wait: Duration::from_millis(500),
+        ..PostgresOptions::default()
+    };
+    Postgres::new(url.parse().unwrap(), options).unwrap()
+}
+
+async fn server(url: &str) -> AnyLedger {
+    let ledger = PostgresLedger::open(postgres(url, 8), OPTIONS, LEASE).await;
+    AnyLedger::Postgres(ledger.unwrap())
+}
+
+fn instance(ledger: &AnyLedger) -> i64 {
+    match ledger {
+        AnyLedger::Postgres(ledger) => ledger.instance().id(),
+        AnyLedger::Sqlite(_) => panic!("a file has no instances"),
+    }
+}
+
+/// Lets the lease of a server end, as if it had been held up for that long.
+async fn expire(url: &str, ledger: &AnyLedger) {
+    let sql = "UPDATE instance SET lease_until = clock_timestamp() WHERE id = $1";
+    let id = instance(ledger);
+    postgres(url, 1).query("expire", sql, &[&id]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_authorization_at_two_servers_at_once_is_reserved_by_one() {
+    let Some(url) = database() else { return };
+    let servers = [server(&url).await, server(&url).await].map(Arc::new);
+    for nonce in 0..20 {
+        let claims: Vec<_> = (0..10)
+            .map(|n| {
+                let server = Arc::clone(&servers[n % 2]);
+                tokio::spawn(async move { server.reserve(claim(nonce)).await.unwrap() })
+            })
+            .collect();
+        let mut winners = 0;
+        for claim in claims {
+            match claim.await.unwrap() {
+                Reservation::Reserved(_) => winners += 1,
+                Reservation::Known(status) => {
+                    assert!(
+                        matches!(status, PaymentStatus::InFlight { .. }),
+                        "{status:?}"
+                    );
+                }
+            }
+        }
+        assert_eq!(winners, 1);
+    }
+}
+
+/// An identifier, too: of many authorizations with one of a payer one is reserved.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_identifier_at_two_servers_at_once_is_used_by_one() {
+    let Some(url) = database() else { return };
+    let servers = [server(&url).await, server(&url).await].map(Arc::new);
+    for round in 0..10 {
+        let claims: Vec<_> = (0..10)
+            .map(|n| {
+                let server = Arc::clone(&servers[usize::try_from(n).unwrap() % 2]);
+                let claim = ledger::Claim {
+                    payment_id: Some(format!("payment-{round}")),
+                    ..claim(round * 100 + n)
+                };
+                tokio::spawn(async move { server.reserve(claim).await.unwrap() })
+            })
+            .collect();
+        let mut winners = 0;
+        for claim in claims {
+            match claim.await.unwrap() {
+                Reservation::Reserved(_) => winners += 1,
+                Reservation::Known(status) => assert!(
+                    matches!(status, PaymentStatus::IdentifierTaken { .. }),
+                    "{status:?}"
+                ),
+            }
+        }
+        assert_eq!(winners, 1);
+    }
+}
+
+#[tokio::test]
+async fn what_a_living_server_works_on_is_its_own() {
+    let Some(url) = database() else { return };
+    let (a, b) = (server(&url).await, server(&url).await);
+    let working = bring(&a, 1, State::Working).await;
+    let settling = bring(&a, 2, State::Settling).await;
+    bring(&a, 3, State::Unknown).await;
+    assert_eq!(b.recover(NOW).await, Ok(Recovery::default()));
+    let everything = u64::MAX;
+    let abandoned = b.abandon(Vec::new(), everything, NOW).await;
+    assert_eq!(abandoned, Ok(Recovery::default()));
+    assert_eq!(b.undecided(None, 10).await, Ok(Vec::new()));
+    // Another server does not move it either.
+    let refused = Err(LedgerError::TakenOver { entry: settling });
+    assert_eq!(b.settle(settling, receipt(2), NOW).await, refused);
+    a.release(working, "refused", Spent::NOTHING, NOW)
+        .await
+        .unwrap();
+    a.settle(settling, receipt(2), NOW).await.unwrap();
+    let answered = Some(PaymentStatus::Answered(stored(2, NOW)));
+    assert_eq!(find(&b, 2, NOW).await, answered);
+}
+
+#[tokio::test]
+async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_nothing() {
+    let Some(url) = database() else { return };
+    let (a, b) = (server(&url).await, server(&url).await);
+    let working = bring(&a, 1, State::Working).await;
+    let settling = bring(&a, 2, State::Settling).await;
+    let unknown = bring(&a, 3, State::Unknown).await;
+    expire(&url, &a).await;
+
+    // It wakes up before anybody has noticed.
+    let lost = || Err(LedgerError::LeaseLost);
+    assert_eq!(
+        a.begin_settlement(working, settlement(1), NOW).await,
+        lost()
+    );
+    assert_eq!(a.settle(settling, receipt(2), NOW).await, lost());
+    assert_eq!(a.settle(unknown, receipt(3), NOW).await, lost());
+    assert_eq!(
+        a.release(working, "late", Spent::NOTHING, NOW).await,
+        lost()
+    );
+    assert_eq!(a.reserve(claim(4)).await, Err(LedgerError::LeaseLost));
+    assert_eq!(a.recover(NOW).await, Ok(Recovery::default()));
+    assert_eq!(look_up(&b, 4).await, None);
+
+    let taken = Recovery {
+        released: 1,
+        unknown: 1,
+    };
+    assert_eq!(b.recover(NOW).await, Ok(taken));
+    let listed = b.undecided(None, 10).await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|undecided| undecided.entry).collect();
+    assert_eq!(listed, [settling, unknown]);
+    // And after somebody has.
+    assert!(a.settle(settling, receipt(2), NOW).await.is_err());
+    assert!(a.mark_unknown(unknown, None, "late", NOW).await.is_err());
+    b.settle(settling, receipt(2), NOW).await.unwrap();
+    b.release(unknown, "void", Spent::NOTHING, NOW)
+        .await
+        .unwrap();
+    assert_eq!(credit(&b).await, 2_000);
+    assert_eq!(reserved(&b, claim(1)).await, {
+        let PaymentStatus::InFlight { entry, .. } = refused(&b, claim(1)).await else {
+            panic!("not in flight");
+        };
+        entry
+    });
+}
+
+#[tokio::test]
+async fn each_unknown_entry_is_looked_at_by_one_server() {
+    let Some(url) = database() else { return };
+    let gone = server(&url).await;
+    for nonce in 0..40 {
+        bring(&gone, nonce, State::Unknown).await;
+    }
+    gone.close().await.unwrap();
+    let servers = [server(&url).await, server(&url).await].map(Arc::new);
+    let looks: Vec<_> = servers
+        .iter()
+        .map(|server| {
+            let server = Arc::clone(server);
+            tokio::spawn(async move { server.undecided(None, 100).await.unwrap() })
+        })
+        .collect();
+    let mut seen = BTreeSet::new();
+    for look in looks {
+        for undecided in look.await.unwrap() {
+            assert!(seen.insert(undecided.entry), "{} twice", undecided.entry);
+        }
+    }
+    assert_eq!(seen.len(), 40);
+}
+
+/// A server that goes on after it has lost its lease is another one.
+#[tokio::test]
+async fn a_server_without_a_lease_registers_anew() {
+    let Some(url) = database() else { return };
+    let lease = Duration::from_millis(900);
+    let a = PostgresLedger::open(postgres(&url, 4), OPTIONS, lease).await;
+    let a = AnyLedger::Postgres(a.unwrap());
+    let first = instance(&a);
+    let entry = bring(&a, 1, State::Settling).await;
+    expire(&url, &a).await;
+    while instance(&a) == first {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let refused = Err(LedgerError::TakenOver { entry });
+    assert_eq!(a.settle(entry, receipt(1), NOW).await, refused);
+    bring(&a, 2, State::Settled).await;
+    // What it had held before it takes over like any other.
+    assert_eq!(a.abandon(Vec::new(), 0, NOW).await.unwrap().unknown, 1);
+    a.undecided(None, 10).await.unwrap();
+    a.settle(entry, receipt(1), NOW).await.unwrap();
+}
+
+/// The address of the same schema, through a proxy.
+async fn through(url: &str) -> (TcpProxy, String) {
+    let rest = url.split_once("://").unwrap().1;
+    let (authority, path) = rest.split_once('/').unwrap();
+    let (user, host) = authority.rsplit_once('@').unwrap();
+    let proxy = TcpProxy::before(host.parse().unwrap()).await.unwrap();
+    let url = format!("postgres://{user}@{}/{path}", proxy.address());
+    (proxy, url)
+}
+
+#[tokio::test]
+async fn without_the_database_nothing_begins() {
+    let Some(url) = database() else { return };
+    let (proxy, url) = through(&url).await;
+    let ledger = server(&url).await;
+    let entry = bring(&ledger, 1, State::Working).await;
+    proxy.set_reachable(false);
+    let code = |error: LedgerError| error.code();
+    // The first statement finds the connection closed under it, the others find none.
+    let first = ledger.reserve(claim(2)).await.map_err(code);
+    assert!(
+        matches!(first, Err("ledger_interrupted" | "ledger_unavailable")),
+        "{first:?}"
+    );
+    for _ in 0..3 {
+        let again = ledger.reserve(claim(2)).await.map_err(code);
+        assert!(
+            matches!(again, Err("ledger_interrupted" | "ledger_unavailable")),
+            "{again:?}"
+        );
+    }
+    assert!(ledger.find(&key(1), &request(0), NOW).await.is_err());
+    assert!(ledger.probe().await.is_err());
+    let opened = PostgresLedger::open(postgres(&url, 1), OPTIONS, LEASE).await;
+    assert_eq!(opened.map(drop).map_err(code), Err("ledger_unavailable"));
+
+    proxy.set_reachable(true);
+    ledger.probe().await.unwrap();
+    assert_eq!(look_up(&ledger, 2).await, None);
+    ledger
+        .begin_settlement(entry, settlement(1), NOW)
+        .await
+        .unwrap();
+}
+
+/// A statement whose answer is lost has happened or not. Either way the caller hears the truth, and
+/// nothing happens twice.
+#[tokio::test]
+async fn a_lost_answer_is_looked_for() {
+    let Some(url) = database() else { return };
+    let (proxy, url) = through(&url).await;
+    // One connection: what is cut is the statement of the test.
+    let ledger = PostgresLedger::open(postgres(&url, 1), OPTIONS, LEASE).await;
+    let ledger = AnyLedger::Postgres(ledger.unwrap());
+    let mut paid = 0;
+    // At each answer on the way: of a preparation, and of the statement itself.
+    for (round, cut) in (0..).zip([0, 1, 0, 1, 0, 1, 2, 3]) {
+        let nonce = 100 + round;
+        proxy.cut_after(cut);
+        let reservation = ledger.reserve(claim(nonce)).await;
+        let entry = match reservation {
+            Ok(Reservation::Reserved(entry)) => entry,
+            // Prepared, but not run.
+            Err(LedgerError::Interrupted { .. }) => reserved(&ledger, claim(nonce)).await,
+            other => panic!("{other:?}"),
+        };
+        assert!(proxy.has_cut() || cut > 0);
+        proxy.cut_after(cut);
+        ledger
+            .begin_settlement(entry, settlement(nonce), NOW)
+            .await
+            .unwrap();
+        proxy.cut_after(cut);
+        ledger.settle(entry, receipt(nonce), NOW).await.unwrap();
+        proxy.cut_after(-1);
+        paid += 2_000;
+        let answered = Some(PaymentStatus::Answered(stored(nonce, NOW)));
+        assert_eq!(find(&ledger, nonce, NOW).await, answered);
+        assert_eq!(ledger.paid(key(0).payer).await, Ok(paid));
+
+        let released = reserved(&ledger, claim(200 + round)).await;
+        proxy.cut_after(cut);
+        ledger
+            .release(released, "refused", Spent::NOTHING, NOW)
+            .await
+            .unwrap();
+        proxy.cut_after(-1);
+        assert_eq!(find(&ledger, 200 + round, NOW).await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_could_lose_a_commit_is_refused() {
+    let Some(url) = database() else { return };
+    let unsafe_url = format!("{url}%20-csynchronous_commit%3Doff");
+    let opened = PostgresLedger::open(postgres(&unsafe_url, 1), OPTIONS, LEASE).await;
+    let error = opened.map(drop).unwrap_err();
+    assert_eq!(error.code(), "ledger_not_durable");
+    assert!(
+        error.to_string().contains("synchronous_commit = off"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn tables_of_a_later_version_are_refused() {
+    let Some(url) = database() else { return };
+    server(&url).await.close().await.unwrap();
+    let sql = "UPDATE schema_version SET version = 99 WHERE component = 'ledger'";
+    postgres(&url, 1).query("age", sql, &[]).await.unwrap();
+    let opened = PostgresLedger::open(postgres(&url, 1), OPTIONS, LEASE).await;
+    assert_eq!(opened.map(drop).unwrap_err().code(), "ledger_newer_schema");
+}

@@ -1,0 +1,104 @@
+//! Connections to a database that can be cut.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+/// Forwards to the database, and loses what it is told to lose.
+#[derive(Clone, Debug)]
+pub struct TcpProxy {
+    address: SocketAddr,
+    /// Answers of the database until one is swallowed and its connection closed; negative: none is.
+    until_cut: Arc<AtomicI64>,
+    closed: Arc<AtomicBool>,
+}
+
+impl TcpProxy {
+    /// A proxy before the database at `upstream`, for as long as the runtime lives.
+    ///
+    /// # Errors
+    /// Without a free port.
+    pub async fn before(upstream: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let proxy = Self {
+            address: listener.local_addr()?,
+            until_cut: Arc::new(AtomicI64::new(-1)),
+            closed: Arc::default(),
+        };
+        let made = proxy.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                if made.closed.load(Ordering::Relaxed) {
+                    continue;
+                }
+                if let Ok(server) = TcpStream::connect(upstream).await {
+                    tokio::spawn(made.clone().forward(client, server));
+                }
+            }
+        });
+        Ok(proxy)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Swallows the answer after the next `answers`, once the database has given it, and closes the
+    /// connection.
+    pub fn cut_after(&self, answers: i64) {
+        self.until_cut.store(answers, Ordering::Relaxed);
+    }
+
+    /// Whether the answer was swallowed.
+    #[must_use]
+    pub fn has_cut(&self) -> bool {
+        self.until_cut.load(Ordering::Relaxed) < 0
+    }
+
+    /// Sets whether the database can be reached. What is open is closed with the next bytes.
+    pub fn set_reachable(&self, reachable: bool) {
+        self.closed.store(!reachable, Ordering::Relaxed);
+    }
+
+    async fn forward(self, mut client: TcpStream, mut server: TcpStream) {
+        let (mut asked, mut answered) = ([0; 16_384], [0; 16_384]);
+        loop {
+            tokio::select! {
+                read = client.read(&mut asked) => {
+                    let Ok(read @ 1..) = read else { return };
+                    if self.closed.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    if server.write_all(asked.get(..read).unwrap_or_default()).await.is_err() {
+                        return;
+                    }
+                }
+                read = server.read(&mut answered) => {
+                    let Ok(read @ 1..) = read else { return };
+                    if self.until_cut.load(Ordering::Relaxed) >= 0
+                        && self.until_cut.fetch_sub(1, Ordering::Relaxed) == 0
+                    {
+                        return;
+                    }
+                    let closed = self.closed.load(Ordering::Relaxed);
+                    let answer = answered.get(..read).unwrap_or_default();
+                    if closed || client.write_all(answer).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Intents in a PostgreSQL database.
+
+use std::sync::Arc;
+
+use alloy_primitives::{Address, B256};
+use storage::postgres::{
+    Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
+};
+
+use super::{Forbidden, Store, StoreError, StoreFuture};
+use crate::{Intent, IntentId};
+
+const COMPONENT: Component = Component {
+    name: "wallets",
+    migrations: &[include_str!("postgres/0001.sql")],
+};
+
+const READ: &str = "read";
+
+/// What a statement is run with.
+type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// Intents in a PostgreSQL database, which any number of processes may open.
+///
+/// Each promise of the [`Store`] holds between processes: a payment has one intent, a wallet one
+/// running intent, and of two writes on one reading one is made.
+#[derive(Debug, Clone)]
+pub struct PostgresStore {
+    postgres: Postgres,
+}
+
+impl PostgresStore {
+    /// Opens the intents, and brings their tables up.
+    ///
+    /// # Errors
+    /// The defect of the database.
+    pub async fn open(postgres: Postgres) -> Result<Self, PostgresError> {
+        postgres.migrate(&COMPONENT).await?;
+        Ok(Self { postgres })
+    }
+
+    async fn rows(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        Ok(self.postgres.query(operation, sql, params).await?)
+    }
+}
+
+impl From<PostgresError> for StoreError {
+    fn from(error: PostgresError) -> Self {
+        tracing::warn!(%error, "the records of actions cannot be used");
+        Self::Unavailable { code: error.code() }
+    }
+}
+
+/// Reads the columns revision and body.
+fn read(row: &Row) -> Result<Intent, StoreError> {
+    let body: &str = get(row, 1, READ)?;
+    let intent: Intent =
+        serde_json::from_str(body).map_err(|_| damaged(READ, "the body is no intent"))?;
+    Ok(Intent {
+        revision: unsigned(row, 0, READ)?,
+        ..intent
+    })
+}
+
+/// Reads the column id.
+fn read_id(row: &Row) -> Result<IntentId, StoreError> {
+    let id: &str = get(row, 0, READ)?;
+    Ok(id
+        .parse()
+        .map_err(|_| damaged(READ, "an id has another form"))?)
+}
+
+fn body(intent: &Intent) -> Result<String, PostgresError> {
+    serde_json::to_string(intent).map_err(|_| damaged("write", "the intent has no JSON form"))
+}
+
+const OF_PAYMENT: &str = "SELECT revision, body FROM wallets_intent WHERE payment = $1";
+const FORBIDDEN: &str = "SELECT reason FROM wallets_forbidden WHERE payment = $1";
+const RUNNING: &str = "SELECT id FROM wallets_intent WHERE wallet = $1 AND state = 'running'";
+
+async fn of_payment(
+    transaction: &Transaction<'_>,
+    payment: B256,
+) -> Result<Option<Intent>, StoreError> {
+    let row = transaction
+        .query_opt(OF_PAYMENT, &[&payment.as_slice()])
+        .await?;
+    row.as_ref().map(read).transpose()
+}
+
+async fn forbidden(
+    transaction: &Transaction<'_>,
+    payment: B256,
+) -> Result<Option<String>, StoreError> {
+    let row = transaction
+        .query_opt(FORBIDDEN, &[&payment.as_slice()])
+        .await?;
+    Ok(row.map(|row| get(&row, 0, READ)).transpose()?)
+}
+
+/// Inserts an intent in a serializable transaction. An intent of the payment or of the wallet, or a
+/// prohibition, that another transaction commits meanwhile ends this one, which runs again and then
+/// sees it.
+async fn insert(transaction: &Transaction<'_>, intent: &Intent) -> Result<Intent, StoreError> {
+    if let Some(known) = of_payment(transaction, intent.payment).await? {
+        if !known.state.is_over() || known.has_effect() {
+            return Ok(known);
+        }
+        // It came to nothing and was not charged: the payment is free for another one.
+        let sql = "UPDATE wallets_intent SET payment = $2 WHERE id = $1";
+        let id = known.id.as_str();
+        transaction.query(sql, &[&id, &id.as_bytes()]).await?;
+    }
+    if let Some(reason) = forbidden(transaction, intent.payment).await? {
+        return Err(StoreError::Forbidden { reason });
+    }
+    let wallet = intent.wallet.to_string();
+    if let Some(row) = transaction.query_opt(RUNNING, &[&wallet]).await? {
+        let running = read_id(&row)?;
+        return Err(StoreError::Busy { running });
+    }
+    let sql = "INSERT INTO wallets_intent
+                   (id, payment, owner, wallet, state, created_at, revision, body)
+               VALUES ($1, $2, $3, $4, $5, $6, 1, $7) ON CONFLICT DO NOTHING RETURNING id";
+    let params: Params<'_> = &[
+        &intent.id.as_str(),
+        &intent.payment.as_slice(),
+        &intent.owner,
+        &wallet,
+        &intent.state.as_str(),
+        &number(intent.created_at),
+        &body(intent)?,
+    ];
+    match transaction.query_opt(sql, params).await? {
+        Some(_) => Ok(Intent {
+            revision: 1,
+            ..intent.clone()
+        }),
+        None => Err(StoreError::Conflict {
+            id: intent.id.clone(),
+        }),
+    }
+}
+
+async fn forbid(
+    transaction: &Transaction<'_>,
+    payment: B256,
+    reason: &str,
+    at: u64,
+) -> Result<Forbidden, StoreError> {
+    let sql = "INSERT INTO wallets_forbidden (payment, reason, at) VALUES ($1, $2, $3)
+               ON CONFLICT (payment) DO NOTHING";
+    let params: Params<'_> = &[&payment.as_slice(), &reason, &number(at)];
+    transaction.query(sql, params).await?;
+    let first = forbidden(transaction, payment).await?;
+    Ok(Forbidden {
+        reason: first.unwrap_or_else(|| reason.to_owned()),
+        intent: of_payment(transaction, payment).await?,
+    })
+}
+
+impl Store for PostgresStore {
+    fn insert(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+        Box::pin(async move {
+            let intent = Arc::new(intent);
+            self.postgres
+                .transaction("insert an intent", |transaction| {
+                    let intent = Arc::clone(&intent);
+                    Box::pin(async move { insert(transaction, &intent).await })
+                })
+                .await
+        })
+    }
+
+    fn get(&self, id: &IntentId) -> StoreFuture<'_, Option<Intent>> {
+        let id = id.clone();
+        Box::pin(async move {
+            let sql = "SELECT revision, body FROM wallets_intent WHERE id = $1";
+            let rows = self.rows("read an intent", sql, &[&id.as_str()]).await?;
+            rows.first().map(read).transpose()
+        })
+    }
+
+    fn of_payment(&self, payment: B256) -> StoreFuture<'_, Option<Intent>> {
+        Box::pin(async move {
+            let params: Params<'_> = &[&payment.as_slice()];
+            let rows = self.rows("find an intent", OF_PAYMENT, params).await?;
+            rows.first().map(read).transpose()
+        })
+    }
+
+    fn forbid(&self, payment: B256, reason: &str, at: u64) -> StoreFuture<'_, Forbidden> {
+        let reason: Arc<str> = reason.into();
+        Box::pin(async move {
+            self.postgres
+                .transaction("forbid an order", |transaction| {
+                    let reason = Arc::clone(&reason);
+                    Box::pin(async move { forbid(transaction, payment, &reason, at).await })
+                })
+                .await
+        })
+    }
+
+    fn forbidden(&self, payment: B256) -> StoreFuture<'_, Option<String>> {
+        Box::pin(async move {
+            let params: Params<'_> = &[&payment.as_slice()];
+            let rows = self.rows("find a forbidden order", FORBIDDEN, params);
+            let reason = rows.await?.first().map(|row| get(row, 0, READ)).transpose();
+            Ok(reason?)
+        })
+    }
+
+    fn write(&self, intent: Intent) -> StoreFuture<'_, Intent> {
+        Box::pin(async move {
+            let sql = "UPDATE wallets_intent
+                       SET state = $2, revision = revision + 1, body = $3, is_final = $5
+                       WHERE id = $1 AND revision = $4 RETURNING id";
+            let params: Params<'_> = &[
+                &intent.id.as_str(),
+                &intent.state.as_str(),
+                &body(&intent)?,
+                &number(intent.revision),
+                &intent.is_final,
+            ];
+            match self
+                .postgres
+                .query_opt("write an intent", sql, params)
+                .await
+            {
+                Ok(Some(_)) => Ok(Intent {
+                    revision: intent.revision.saturating_add(1),
+                    ..intent
+                }),
+                Ok(None) | Err(PostgresError::Constraint { .. }) => {
+                    Err(StoreError::Conflict { id: intent.id })
+                }
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+
+    fn open(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        Box::pin(async move {
+            let sql = "SELECT id FROM wallets_intent
+                       WHERE state IN ('running', 'following', 'reopened') ORDER BY created_at, id";
+            let rows = self.rows("list open intents", sql, &[]).await?;
+            rows.iter().map(read_id).collect()
+        })
+    }
+
+    fn unsettled(&self) -> StoreFuture<'_, Vec<IntentId>> {
+        Box::pin(async move {
+            let sql = "SELECT id FROM wallets_intent
+                       WHERE NOT is_final AND state IN ('completed', 'partial', 'failed', 'cancelled')
+                       ORDER BY created_at, id";
+            let rows = self.rows("list ended intents", sql, &[]).await?;
+            rows.iter().map(read_id).collect()
+        })
+    }
+
+    fn since(&self, created_at: u64) -> StoreFuture<'_, Vec<Intent>> {
+        Box::pin(async move {
+            let sql = "SELECT revision, body FROM wallets_intent
+                       WHERE created_at >= $1 ORDER BY created_at, id";
+            let params: Params<'_> = &[&number(created_at)];
+            let rows = self.rows("list intents", sql, params).await?;
+            rows.iter().map(read).collect()
+        })
+    }
+
+    fn of_owner(&self, owner: &str, created_at: u64, most: u32) -> StoreFuture<'_, Vec<Intent>> {
+        let owner = owner.to_owned();
+        Box::pin(async move {
+            let sql = "SELECT revision, body FROM wallets_intent
+                       WHERE owner = $1 AND created_at >= $2 ORDER BY created_at DESC, id LIMIT $3";
+            let params: Params<'_> = &[&owner, &number(created_at), &i64::from(most)];
+            let rows = self.rows("list an owner's intents", sql, params).await?;
+            rows.iter().map(read).collect()
+        })
+    }
+
+    fn is_busy(&self, wallet: Address) -> StoreFuture<'_, Option<IntentId>> {
+        Box::pin(async move {
+            let params: Params<'_> = &[&wallet.to_string()];
+            let rows = self.rows("look for a running intent", RUNNING, params);
+            rows.await?.first().map(read_id).transpose()
+        })
+    }
+}

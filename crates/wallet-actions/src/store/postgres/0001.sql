@@ -1,0 +1,34 @@
+-- Intents. What is looked for has a column; everything is in `body`, as JSON text.
+CREATE TABLE wallets_intent (
+    id text COLLATE "C" PRIMARY KEY,
+    payment bytea NOT NULL,
+    owner text NOT NULL,
+    wallet text NOT NULL,
+    state text NOT NULL,
+    is_final boolean NOT NULL DEFAULT false,
+    created_at bigint NOT NULL,
+    revision bigint NOT NULL,
+    body text NOT NULL,
+    CONSTRAINT wallets_intent_payment UNIQUE (payment)
+);
+
+-- A wallet does one thing at a time. What waits for a mint on another chain is not in the way.
+CREATE UNIQUE INDEX wallets_intent_running ON wallets_intent (wallet) WHERE state = 'running';
+
+CREATE INDEX wallets_intent_open ON wallets_intent (created_at, id)
+    WHERE state IN ('running', 'following', 'reopened');
+
+-- Intents that are over are looked after until no block can change what they say.
+CREATE INDEX wallets_intent_unsettled ON wallets_intent (created_at, id)
+    WHERE NOT is_final AND state IN ('completed', 'partial', 'failed', 'cancelled');
+
+CREATE INDEX wallets_intent_owner ON wallets_intent (owner, created_at);
+
+CREATE INDEX wallets_intent_created ON wallets_intent (created_at, id);
+
+-- Payments that begin nothing any more, and why. The first reason stands.
+CREATE TABLE wallets_forbidden (
+    payment bytea PRIMARY KEY,
+    reason text NOT NULL,
+    at bigint NOT NULL
+);
