@@ -57,7 +57,7 @@ pub struct EntryRecord {
     pub path: String,
     /// The caller's payment identifier. A released entry has none.
     pub payment_id: Option<String>,
-    /// The last known transaction.
+    /// The last known transaction. A released entry may have one, too.
     pub transaction: Option<String>,
     /// The authorization's `validBefore`, in Unix seconds.
     pub valid_before: u64,
