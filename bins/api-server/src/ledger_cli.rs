@@ -1,5 +1,5 @@
-//! `api-server ledger`: lists, shows and sums up payments, and records the operator's decision about
-//! those that no server can decide.
+//! `api-server ledger`: lists, shows and sums up payments, and records the operator's decision
+//! about those that no server can decide.
 //!
 //! A SQLite ledger admits one writer. The server must be stopped first; otherwise the command says
 //! so. On PostgreSQL the servers may run.
