@@ -64,7 +64,7 @@ enum Command {
         #[arg(long)]
         online: bool,
     },
-    /// List and decide payments whose result the server cannot determine.
+    /// List, export and sum up payments, and decide those whose result the server cannot determine.
     Ledger {
         #[command(subcommand)]
         command: LedgerCommand,
@@ -84,10 +84,19 @@ enum Command {
 impl From<LedgerCliError> for Failure {
     fn from(error: LedgerCliError) -> Self {
         match error {
-            LedgerCliError::NoLedger(_) | LedgerCliError::Ledger(_) => Self::config(error),
-            LedgerCliError::NotUndecidable(_) | LedgerCliError::Damaged { .. } => {
-                Self::other(error)
-            }
+            LedgerCliError::NoLedger(_)
+            | LedgerCliError::NoTables
+            | LedgerCliError::OldTables { .. }
+            | LedgerCliError::IntoFile
+            | LedgerCliError::NoSource(_)
+            | LedgerCliError::Source(_)
+            | LedgerCliError::Store(_)
+            | LedgerCliError::Ledger(_) => Self::config(error),
+            LedgerCliError::NotUndecidable(_)
+            | LedgerCliError::Damaged { .. }
+            | LedgerCliError::NoEntry(_)
+            | LedgerCliError::NoIdentifier(_)
+            | LedgerCliError::Output(_) => Self::other(error),
         }
     }
 }
@@ -149,7 +158,8 @@ fn run(command: Command) -> Result<(), Failure> {
         } => probe(&arguments),
         Command::Ledger { command } => {
             let config = Config::load(command.config(), server_config::environment())?;
-            print(&block_on(command.run(&config))??)
+            let mut out = std::io::stdout().lock();
+            Ok(block_on(command.run(&config, &mut out))??)
         }
         Command::Wallets { command } => {
             let config = Config::load(command.config(), server_config::environment())?;

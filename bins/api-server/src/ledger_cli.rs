@@ -1,38 +1,93 @@
-//! `api-server ledger`: lists payments that only the operator can decide, and records the decision.
+//! `api-server ledger`: lists, shows and sums up payments, and records the operator's decision
+//! about those that no server can decide.
 //!
-//! The ledger admits one writer. The server must be stopped first; otherwise the command says so.
+//! A SQLite ledger admits one writer. The server must be stopped first; otherwise the command says
+//! so. On PostgreSQL the servers may run.
 
-use std::fmt::Write as _;
+mod import;
+mod rows;
+mod selection;
+mod totals;
+mod undecidable;
+
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy_primitives::B256;
-use clap::{Args, Subcommand};
-use ledger::{EntryId, Journal, LedgerError, Resolution, SqliteLedger, StoredReceipt, Undecided};
-use serde_json::{Value, json};
-use settlement::Receipt;
+use clap::{Args, Subcommand, ValueEnum};
+use ledger::{
+    AnyLedger, EntryId, EntryRecord, Filter, Journal, LedgerError, PostgresLedger, State,
+};
 use thiserror::Error;
-use x402_wire::{Payment, RestoreError};
+use x402_wire::RestoreError;
 
+use self::rows::Format;
+use self::selection::Selection;
+use self::totals::{Group, Totals};
 use crate::config::Config;
-use crate::serve::ledger_options;
+use crate::error::ServeError;
+use crate::serve::Stores;
 
 /// Entries per read.
 const PAGE: u32 = 256;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
-    /// List the payments whose result the server cannot determine. The server must be stopped.
+    /// List payments: without a selection, those whose result the server cannot determine. A server
+    /// on a SQLite file must be stopped.
     List {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
-        /// Print JSON, one object in a list for each payment.
+        /// Print JSON: one object on each line, or one list of objects when nothing is selected.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        selection: Selection,
+        /// At most this many payments, the oldest first.
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Show one payment. Exits with 1 if there is none. A server on a SQLite file must be stopped.
+    Show {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        #[command(flatten)]
+        which: Which,
+        /// Print JSON, one object on each line.
         #[arg(long)]
         json: bool,
     },
-    /// Decide such a payment by what you found out about it. This cannot be undone. The server must
+    /// Write payments to standard output, one on each line: without a selection, all of them. A
+    /// server on a SQLite file must be stopped.
+    Export {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// The form of the lines. CSV begins with a line of names.
+        #[arg(long, value_name = "FORMAT")]
+        format: Export,
+        #[command(flatten)]
+        selection: Selection,
+    },
+    /// Count payments, and add up the amounts of the settled ones. A server on a SQLite file must
     /// be stopped.
+    Stats {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// A line for each day (UTC, of the last change of state), operation, asset or state.
+        #[arg(long, value_name = "GROUP")]
+        by: Option<Group>,
+        /// Print JSON, one object on each line.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        selection: Selection,
+    },
+    /// Decide a payment that the server cannot, by what you found out about it. This cannot be
+    /// undone. A server on a SQLite file must be stopped.
     Resolve {
         /// The TOML file.
         #[arg(long, value_name = "FILE")]
@@ -43,6 +98,37 @@ pub(crate) enum LedgerCommand {
         #[command(flatten)]
         found: Found,
     },
+    /// Copy the ledger of a SQLite file into the configured PostgreSQL database, which must have no
+    /// payments yet. Everything is read back and compared before it counts. No server may use
+    /// either of them.
+    Import {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// The SQLite file, as `storage.url` named it. It is brought up to this version, and keeps
+        /// its payments.
+        #[arg(long, value_name = "URL")]
+        from: String,
+    },
+}
+
+/// One payment.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Which {
+    /// The entry's number.
+    #[arg(long, value_name = "N")]
+    entry: Option<i64>,
+    /// The payment identifier that the payer has chosen. Shows every payer's payment with it.
+    #[arg(long, value_name = "ID")]
+    payment_id: Option<String>,
+}
+
+/// The form of an export.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Export {
+    Csv,
+    Jsonl,
 }
 
 /// The operator's finding.
@@ -59,165 +145,195 @@ pub(crate) struct Found {
     released: Option<String>,
 }
 
-/// Why a payment could not be listed or decided.
+/// Why a command on the ledger failed.
 #[derive(Debug, Error)]
 pub(crate) enum LedgerCliError {
     #[error("storage.url: there is no ledger at {}", .0.display())]
     NoLedger(PathBuf),
+    #[error("storage.url: the database has no ledger; `serve` makes one")]
+    NoTables,
+    #[error(
+        "storage.url: the ledger's tables have version {observed}, this program needs {expected}; \
+         a start of `serve` brings them up"
+    )]
+    OldTables { expected: u32, observed: u32 },
+    #[error("{0}")]
+    Store(#[from] ServeError),
     #[error("storage.url: {0}")]
     Ledger(#[from] LedgerError),
     #[error("entry {0} is not undecidable; `ledger list` prints the entries that are")]
     NotUndecidable(EntryId),
     #[error("the payment of entry {entry} cannot be read: {error}")]
     Damaged { entry: EntryId, error: RestoreError },
+    #[error("the ledger has no entry {0}")]
+    NoEntry(EntryId),
+    #[error("the ledger has no payment with the identifier {0:?}")]
+    NoIdentifier(String),
+    #[error("storage.url: a ledger is imported into a PostgreSQL database, not into a file")]
+    IntoFile,
+    #[error("--from: there is no ledger at {}", .0.display())]
+    NoSource(PathBuf),
+    #[error("--from: {0}")]
+    Source(LedgerError),
+    #[error("{0}")]
+    Output(#[from] io::Error),
 }
 
 impl LedgerCommand {
     /// The path of the configuration file.
     pub(crate) fn config(&self) -> &Path {
         match self {
-            Self::List { config, .. } | Self::Resolve { config, .. } => config,
+            Self::List { config, .. }
+            | Self::Show { config, .. }
+            | Self::Export { config, .. }
+            | Self::Stats { config, .. }
+            | Self::Resolve { config, .. }
+            | Self::Import { config, .. } => config,
         }
     }
 
-    /// Runs the command on the ledger of a configuration. Returns the text to print.
-    pub(crate) async fn run(self, config: &Config) -> Result<String, LedgerCliError> {
-        let ledger = open(config)?;
+    /// Runs the command on the ledger of a configuration.
+    pub(crate) async fn run(
+        self,
+        config: &Config,
+        out: &mut dyn Write,
+    ) -> Result<(), LedgerCliError> {
+        if let Self::Import { from, .. } = &self {
+            return import::run(config, from, out).await;
+        }
+        let ledger = open(config).await?;
+        let done = self.run_on(&ledger, out).await;
+        ledger.close().await?;
+        done?;
+        Ok(out.flush()?)
+    }
+
+    async fn run_on(self, ledger: &AnyLedger, out: &mut dyn Write) -> Result<(), LedgerCliError> {
         match self {
-            Self::List { json, .. } => {
-                let undecidable = undecidable(&ledger).await?;
-                Ok(if json {
-                    Value::from_iter(undecidable.iter().map(as_json)).to_string()
-                } else {
-                    as_text(&undecidable)
-                })
+            Self::List {
+                json,
+                selection,
+                limit: None,
+                ..
+            } if selection.is_empty() => undecidable::list(ledger, json, out).await,
+            Self::List {
+                json,
+                selection,
+                limit,
+                ..
+            } => {
+                let filter = selection.filter(&[State::Undecidable]);
+                let format = if json { Format::Json } else { Format::Table };
+                format.begin(out)?;
+                let limit = limit.unwrap_or(usize::MAX);
+                each(ledger, &filter, limit, |record| format.write(record, out)).await?;
+                Ok(())
+            }
+            Self::Show { which, json, .. } => show(ledger, which, json, out).await,
+            Self::Export {
+                format, selection, ..
+            } => {
+                let format = match format {
+                    Export::Csv => Format::Csv,
+                    Export::Jsonl => Format::Json,
+                };
+                format.begin(out)?;
+                let filter = selection.filter(&[]);
+                let write = |record: &EntryRecord| format.write(record, out);
+                each(ledger, &filter, usize::MAX, write).await?;
+                Ok(())
+            }
+            Self::Stats {
+                by,
+                json,
+                selection,
+                ..
+            } => {
+                let mut totals = Totals::by(by);
+                let add = |record: &EntryRecord| {
+                    totals.add(record);
+                    Ok(())
+                };
+                each(ledger, &selection.filter(&[]), usize::MAX, add).await?;
+                Ok(totals.write(json, out)?)
             }
             Self::Resolve { entry, found, .. } => {
-                resolve(&ledger, EntryId::new(entry), found).await
+                undecidable::resolve(ledger, EntryId::new(entry), found, out).await
+            }
+            // It opens two ledgers.
+            Self::Import { .. } => Ok(()),
+        }
+    }
+}
+
+/// Opens the ledger. Creates and migrates nothing that servers on the same database would have to
+/// know.
+async fn open(config: &Config) -> Result<AnyLedger, LedgerCliError> {
+    let stores = Stores::at(config)?;
+    match &stores {
+        Stores::Files(path) if !path.exists() => {
+            return Err(LedgerCliError::NoLedger(path.clone()));
+        }
+        Stores::Files(_) => {}
+        Stores::Database(postgres) => {
+            let pending = PostgresLedger::pending(postgres).await?;
+            if pending.from == 0 {
+                return Err(LedgerCliError::NoTables);
+            }
+            if pending.from < pending.to {
+                return Err(LedgerCliError::OldTables {
+                    expected: pending.to,
+                    observed: pending.from,
+                });
             }
         }
     }
+    Ok(stores.ledger(config).await?)
 }
 
-/// Opens the ledger. Does not create one.
-fn open(config: &Config) -> Result<SqliteLedger, LedgerCliError> {
-    let url = &config.storage.url;
-    let path = Path::new(url.strip_prefix("sqlite://").unwrap_or(url));
-    if !path.exists() {
-        return Err(LedgerCliError::NoLedger(path.to_owned()));
+/// Calls `handle` with each selected entry, in the order of their numbers. Returns how many there
+/// were.
+async fn each(
+    ledger: &AnyLedger,
+    filter: &Filter,
+    limit: usize,
+    mut handle: impl FnMut(&EntryRecord) -> io::Result<()>,
+) -> Result<usize, LedgerCliError> {
+    let mut after = None;
+    let mut count = 0_usize;
+    while count < limit {
+        let left = u32::try_from(limit.saturating_sub(count)).unwrap_or(u32::MAX);
+        let page = ledger.entries(filter, after, left.min(PAGE)).await?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.entry);
+        count = count.saturating_add(page.len());
+        page.iter().try_for_each(&mut handle)?;
     }
-    Ok(SqliteLedger::open(url, ledger_options(config))?)
+    Ok(count)
 }
 
-async fn undecidable(ledger: &SqliteLedger) -> Result<Vec<Undecided>, LedgerError> {
-    let mut all: Vec<Undecided> = Vec::new();
-    loop {
-        let after = all.last().map(|last| last.entry);
-        let page = ledger.undecidable(after, PAGE).await?;
-        if page.is_empty() {
-            return Ok(all);
-        }
-        all.extend(page);
-    }
-}
-
-async fn resolve(
-    ledger: &SqliteLedger,
-    entry: EntryId,
-    found: Found,
-) -> Result<String, LedgerCliError> {
-    let listed = undecidable(ledger).await?;
-    let undecided = listed
-        .iter()
-        .find(|undecided| undecided.entry == entry)
-        .ok_or(LedgerCliError::NotUndecidable(entry))?;
-    let (resolution, said) = match found {
-        Found {
-            settled: Some(transaction),
-            ..
-        } => (
-            Resolution::Settled(receipt(undecided, transaction)?),
-            format!("settled by {transaction}"),
-        ),
-        Found { released, .. } => {
-            let reason = released.unwrap_or_default();
-            let said = format!("released: {reason}");
-            (Resolution::Released { reason }, said)
-        }
+async fn show(
+    ledger: &AnyLedger,
+    which: Which,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<(), LedgerCliError> {
+    let filter = Filter {
+        entry: which.entry.map(EntryId::new),
+        payment_id: which.payment_id,
+        ..Filter::default()
     };
-    ledger.resolve(entry, resolution, now()).await?;
-    Ok(format!("entry {entry} is {said}"))
-}
-
-/// The receipt for the payer, as the server would have made it.
-fn receipt(undecided: &Undecided, transaction: B256) -> Result<StoredReceipt, LedgerCliError> {
-    let payment = Payment::restore(
-        undecided.payload_json.as_bytes(),
-        undecided.requirements_json.as_bytes(),
-    );
-    let payment = payment.map_err(|error| LedgerCliError::Damaged {
-        entry: undecided.entry,
-        error,
-    })?;
-    let response = Receipt::of(&payment, transaction.to_string()).into_response();
-    Ok(StoredReceipt {
-        header: response.to_header(),
-        transaction: response.transaction,
-    })
-}
-
-/// The fields with which an operator can look a payment up. The signature is left out because it
-/// may still be usable.
-fn as_json(undecided: &Undecided) -> Value {
-    let payment = Payment::restore(
-        undecided.payload_json.as_bytes(),
-        undecided.requirements_json.as_bytes(),
-    );
-    let key = payment.ok().map(|payment| payment.key());
-    json!({
-        "entry": undecided.entry.number(),
-        "since": undecided.since,
-        "amount": undecided.amount.to_string(),
-        "payer": undecided.payer.to_string(),
-        "asset": key.map(|key| key.asset.to_string()),
-        "nonce": key.map(|key| key.nonce.to_string()),
-        "method": undecided.method,
-        "path": undecided.path,
-        "transaction": undecided.transaction,
-        "cause": undecided.cause,
-    })
-}
-
-fn as_text(undecidable: &[Undecided]) -> String {
-    if undecidable.is_empty() {
-        return "no payment is undecidable".to_owned();
+    let format = if json { Format::Json } else { Format::Full };
+    let write = |record: &EntryRecord| format.write(record, out);
+    match (
+        each(ledger, &filter, usize::MAX, write).await?,
+        filter.entry,
+    ) {
+        (0, Some(entry)) => Err(LedgerCliError::NoEntry(entry)),
+        (0, None) => {
+            let identifier = filter.payment_id.unwrap_or_default();
+            Err(LedgerCliError::NoIdentifier(identifier))
+        }
+        _ => Ok(()),
     }
-    let mut text = String::new();
-    for undecided in undecidable {
-        let row = as_json(undecided);
-        let word = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or("none");
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "entry {}: {} {}\n  since        {} (Unix seconds)\n  amount       {}\n  asset        {}\n  \
-             payer        {}\n  nonce        {}\n  transaction  {}\n  cause        {}",
-            undecided.entry,
-            undecided.method,
-            undecided.path,
-            undecided.since,
-            undecided.amount,
-            word("asset"),
-            undecided.payer,
-            word("nonce"),
-            word("transaction"),
-            word("cause"),
-        );
-    }
-    text
-}
-
-fn now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
 }

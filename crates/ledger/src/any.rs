@@ -13,6 +13,7 @@ use crate::{
     journal::{Journal, OpenCounts, Pruned, Recovery, Resolution, Undecided},
     options::Options,
     postgres::PostgresLedger,
+    record::{EntryRecord, Filter},
     spending::{Missing, Spent},
     sqlite::{self, SqliteLedger},
     state::EntryId,
@@ -49,6 +50,25 @@ impl AnyLedger {
             }
             None => Self::Sqlite(SqliteLedger::open(url, options)?),
         })
+    }
+
+    /// Lists at most `limit` entries of a selection after `after` (from the beginning when `None`),
+    /// in the order of their numbers. It is for operators: it reads every entry between those that
+    /// it lists, and on SQLite payments wait for it.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the store.
+    pub async fn entries(
+        &self,
+        filter: &Filter,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<EntryRecord>, LedgerError> {
+        match self {
+            Self::Sqlite(ledger) => ledger.entries(filter, after, limit).await,
+            Self::Postgres(ledger) => ledger.entries(filter, after, limit).await,
+        }
     }
 
     /// What payers have paid, for whoever does not own the ledger.

@@ -141,6 +141,17 @@ pub enum LedgerError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A ledger is copied only into an empty one.
+    #[error("the ledger is not empty: nothing can be copied into it")]
+    NotEmpty,
+    /// The rows that were read back are not those that were copied. None of them was kept.
+    #[error("the copy differs: {observed} instead of {expected}; nothing was kept")]
+    NotCopied {
+        /// What was copied.
+        expected: String,
+        /// What was read back.
+        observed: String,
+    },
     /// The journal is closed.
     #[error("the ledger is closed")]
     Closed,
@@ -169,6 +180,8 @@ impl LedgerError {
             Self::NotDurable { .. } => "ledger_not_durable",
             Self::Query { .. } => "ledger_query",
             Self::DamagedRow { .. } => "ledger_damaged_row",
+            Self::NotEmpty => "ledger_not_empty",
+            Self::NotCopied { .. } => "ledger_not_copied",
             Self::Closed => "ledger_closed",
         }
     }
@@ -300,6 +313,11 @@ mod tests {
                 operation: "settle",
                 code: Some(19),
             },
+            LedgerError::NotEmpty,
+            LedgerError::NotCopied {
+                expected: "2 entries".to_owned(),
+                observed: "1 entries".to_owned(),
+            },
             LedgerError::Closed,
         ];
         let text: Vec<String> = errors
@@ -322,6 +340,8 @@ mod tests {
                  mysql://",
                 "ledger_cannot_open: cannot open the ledger data/service.db: permission denied",
                 "ledger_storage: the ledger's store failed in settle (SQLite code 19)",
+                "ledger_not_empty: the ledger is not empty: nothing can be copied into it",
+                "ledger_not_copied: the copy differs: 1 entries instead of 2 entries; nothing was kept",
                 "ledger_closed: the ledger is closed",
             ]
         );

@@ -22,11 +22,14 @@ use std::{
     time::Duration,
 };
 
-use storage::postgres::{Component, Instance, Postgres, PostgresError, Row, ToSql, damaged, get};
+use storage::postgres::{
+    Component, Instance, Migration, Postgres, PostgresError, Row, ToSql, damaged, get,
+};
 
 use crate::{
     error::LedgerError,
     options::Options,
+    record::{EntryRecord, Filter},
     state::{EntryId, State},
 };
 
@@ -39,10 +42,12 @@ macro_rules! alive {
 
 mod claims;
 mod credit;
+mod import;
 mod moves;
 mod open;
 mod port;
 mod prune;
+mod records;
 mod status;
 
 pub(crate) use credit::paid;
@@ -108,6 +113,31 @@ impl PostgresLedger {
             prune_batches: AtomicI64::new(0),
             size_bytes: AtomicU64::new(0),
         })))
+    }
+
+    /// What opening the ledger in a database would do to its tables. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, LedgerError> {
+        Ok(postgres.pending(&COMPONENT).await?)
+    }
+
+    /// As [`AnyLedger::entries`](crate::AnyLedger::entries). Writes nothing, and needs no server's
+    /// lease.
+    ///
+    /// # Errors
+    ///
+    /// [`Unavailable`](LedgerError::Unavailable), [`DamagedRow`](LedgerError::DamagedRow),
+    /// [`Query`](LedgerError::Query).
+    pub async fn entries(
+        &self,
+        filter: &Filter,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<EntryRecord>, LedgerError> {
+        records::entries(&self.0.postgres, filter, after, limit).await
     }
 
     /// The database.

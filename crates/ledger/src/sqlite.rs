@@ -10,7 +10,15 @@ use alloy_primitives::Address;
 use storage::sqlite::ClaimedFile;
 use tokio::sync::oneshot;
 
-use crate::{error::LedgerError, journal::Recovery, options::Options, status::PaymentStatus};
+use crate::{
+    copied::{EntryRow, NumbersRow},
+    error::LedgerError,
+    journal::Recovery,
+    options::Options,
+    record::{EntryRecord, Filter},
+    state::EntryId,
+    status::PaymentStatus,
+};
 
 mod credit;
 mod newcomers;
@@ -112,6 +120,38 @@ impl SqliteLedger {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.counters.read()
+    }
+
+    /// As [`AnyLedger::entries`](crate::AnyLedger::entries).
+    ///
+    /// # Errors
+    ///
+    /// [`Closed`](LedgerError::Closed) and the errors of reading the file.
+    pub async fn entries(
+        &self,
+        filter: &Filter,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Result<Vec<EntryRecord>, LedgerError> {
+        let filter = filter.clone();
+        let list = move |store: &mut Store<'_>| store.entries(&filter, after, limit);
+        self.submit("entries", list).await
+    }
+
+    /// Reads entries with their answers, to copy them.
+    pub(crate) async fn rows(&self, after: i64, limit: u32) -> Result<Vec<EntryRow>, LedgerError> {
+        self.submit("copy", move |store| store.rows(after, limit))
+            .await
+    }
+
+    /// Reads the credit and the sum of every payer, to copy them.
+    pub(crate) async fn payers(&self) -> Result<Vec<NumbersRow>, LedgerError> {
+        self.submit("copy", |store| store.payers()).await
+    }
+
+    /// Reads what newcomers have taken, to copy it.
+    pub(crate) async fn newcomers(&self) -> Result<Vec<NumbersRow>, LedgerError> {
+        self.submit("copy", |store| store.newcomers()).await
     }
 
     /// Returns a reader of payers' sums, for parts of a server that do not own the ledger.

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use custody::CustodyError;
 use custody_turnkey::{TurnkeyConfig, TurnkeyCustody};
+use ledger::{LedgerError, PostgresLedger};
 use secrecy::SecretString;
 use server_config::{Finding, Verdict};
 use settlement::{AnySettler, Cause, ChainReader, Readiness, SettlementError, Settler, Timeouts};
@@ -11,7 +12,7 @@ use tx_sender::{TransactionSigner as _, Web3Signer};
 use x402_wire::{Network, Terms};
 
 use crate::config::{Config, SettlementMode};
-use crate::serve::settlement_config;
+use crate::serve::{Stores, settlement_config};
 
 /// The allowed difference between the machine's clock and the newest block, in seconds.
 const CLOCK_TOLERANCE_SECONDS: u64 = 30;
@@ -23,6 +24,7 @@ const NEXT_BLOCK: Duration = Duration::from_secs(5);
 pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
     let timeouts = settlement_config(config).timeouts;
     let mut findings = Vec::new();
+    findings.extend(tables(config).await);
     if let Some(url) = &config.settlement.rpc_url {
         let url = SecretString::from(url.clone());
         findings.extend(node(&url, terms, timeouts).await);
@@ -49,6 +51,33 @@ pub(crate) async fn ask(config: &Config, terms: &Terms) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Asks the database for the version of the ledger's tables. A file is not asked.
+async fn tables(config: &Config) -> Option<Finding> {
+    let key = "storage.url".to_owned();
+    let (verdict, said) = match Stores::at(config) {
+        Ok(Stores::Files(_)) => return None,
+        Ok(Stores::Database(postgres)) => match PostgresLedger::pending(&postgres).await {
+            Ok(pending) if pending.from == pending.to => {
+                let said = format!("the ledger's tables have version {}", pending.to);
+                (Verdict::Agrees, said)
+            }
+            Ok(pending) => {
+                let said = format!(
+                    "the next start brings the ledger's tables from version {} to {}",
+                    pending.from, pending.to
+                );
+                (Verdict::Agrees, said)
+            }
+            Err(error @ LedgerError::NewerSchema { .. }) => {
+                (Verdict::Contradicts, error.to_string())
+            }
+            Err(error) => (Verdict::Unreached, error.to_string()),
+        },
+        Err(error) => (Verdict::Contradicts, error.to_string()),
+    };
+    Some(Finding { key, verdict, said })
 }
 
 /// Asks the payment chain's node for its chain id, the tokens and the time. The tokens and the time

@@ -20,6 +20,7 @@ const FORMAT: Format = Format {
         include_str!("schema/0007.sql"),
         include_str!("schema/0008.sql"),
         include_str!("schema/0009.sql"),
+        include_str!("schema/0010.sql"),
     ],
 };
 

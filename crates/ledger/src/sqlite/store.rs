@@ -22,8 +22,10 @@ use crate::{
 };
 
 mod claims;
+mod copy;
 mod open;
 mod prune;
+mod records;
 mod status;
 mod transitions;
 

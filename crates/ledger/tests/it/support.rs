@@ -5,8 +5,8 @@ use std::{ops::Deref, path::PathBuf, sync::LazyLock, time::Duration};
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
     Allowance, Answer, AnyLedger, Claim, EntryId, Journal, LedgerError, Options, PaymentRecord,
-    PaymentStatus, PendingSettlement, Pruned, RequestBinding, Reservation, Spent, SqliteLedger,
-    State, StoredAnswer, StoredReceipt,
+    PaymentStatus, PendingSettlement, PostgresLedger, Pruned, RequestBinding, Reservation, Spent,
+    SqliteLedger, State, StoredAnswer, StoredReceipt,
 };
 use storage::postgres::{self, Postgres, PostgresOptions};
 use tempfile::TempDir;
@@ -88,6 +88,14 @@ impl Bench {
 
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("service.db")
+    }
+
+    /// The ledger in a database, when the suite runs on one.
+    pub(crate) fn postgres(&self) -> Option<&PostgresLedger> {
+        match self.ledger.as_ref().unwrap() {
+            AnyLedger::Sqlite(_) => None,
+            AnyLedger::Postgres(ledger) => Some(ledger),
+        }
     }
 
     pub(crate) fn sqlite(&self) -> &SqliteLedger {

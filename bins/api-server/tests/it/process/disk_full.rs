@@ -122,7 +122,7 @@ async fn a_charge_that_finds_no_room_is_not_lost() {
     let mut unrecorded = 0;
     // With several calls at once and limits that differ by a page, the last page goes to every kind
     // of row.
-    for pages in 32..40 {
+    for pages in 32..48 {
         let world = World::new(Mining::Auto).await;
         let limit = format!("storage.max_bytes = {}", pages * PAGE);
         let server = Server::start(&world.config(&limit), &[]).await;

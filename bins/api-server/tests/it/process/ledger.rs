@@ -1,5 +1,9 @@
 //! `api-server ledger`: what nobody but the operator can decide.
 
+mod reading;
+
+pub(crate) use reading::schema;
+
 use std::path::{Path, PathBuf};
 
 use alloy_primitives::{B256, U256};
@@ -25,9 +29,13 @@ struct Desk {
 impl Desk {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("service.db").display());
+        Self::on(folder, &url)
+    }
+
+    fn on(folder: TempDir, url: &str) -> Self {
         let file = format!(
-            "{PAYEE}settlement.facilitator_url = 'http://127.0.0.1:9'\nstorage.url = 'sqlite://{}'\n",
-            folder.path().join("service.db").display()
+            "{PAYEE}settlement.facilitator_url = 'http://127.0.0.1:9'\nstorage.url = '{url}'\n"
         );
         std::fs::write(folder.path().join("api.toml"), file).unwrap();
         Self { folder }
@@ -80,7 +88,7 @@ fn claim(nonce: u64) -> Claim {
 }
 
 /// Leaves an undecidable payment in the ledger; gives its number.
-async fn leave(ledger: &SqliteLedger, nonce: u64) -> i64 {
+async fn leave(ledger: &impl Journal, nonce: u64) -> i64 {
     let Reservation::Reserved(entry) = ledger.reserve(claim(nonce)).await.unwrap() else {
         panic!("known");
     };

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use dev_chain::{DevChain, Mining, Reuse, RpcServer, TokenSpec, USDC, USDG, USDT0};
@@ -9,6 +10,7 @@ use http_body_util::Full;
 use http_edge::{ClientAddress, Handler, RequestId};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
+use ledger::{AnyLedger, Journal as _, Options};
 use tokio::net::TcpSocket;
 
 use crate::process::config::PAYEE;
@@ -270,4 +272,35 @@ async fn an_account_without_gas_cannot_settle() {
         assert!(last.starts_with(&start), "{last}");
         assert_eq!(exit, Some(code), "{lines:#?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_tables_that_the_next_start_makes_are_named() {
+    let facilitator = saying(BOTH).await;
+    let Some(url) = crate::process::ledger::schema().await else {
+        return;
+    };
+    let file = format!("settlement.facilitator_url = '{facilitator}'\nstorage.url = '{url}'\n");
+    for expected in [
+        "storage.url: ok: the next start brings the ledger's tables from version 0 to 1",
+        "storage.url: ok: the ledger's tables have version 1",
+    ] {
+        let (lines, code) = check(&file).await;
+        starts(&lines, &[expected, "settlement.facilitator_url: ok"]);
+        assert_eq!(code, Some(0));
+        let opened = AnyLedger::open(&url, Options::default(), Duration::from_secs(60)).await;
+        opened.unwrap().close().await.unwrap();
+    }
+    let unreachable = format!(
+        "settlement.facilitator_url = '{facilitator}'\nstorage.url = 'postgres://svc@127.0.0.1:1/none'\n"
+    );
+    let (lines, code) = check(&unreachable).await;
+    starts(
+        &lines,
+        &[
+            "storage.url: not reached: ",
+            "settlement.facilitator_url: ok",
+        ],
+    );
+    assert_eq!(code, Some(1));
 }

@@ -138,8 +138,9 @@ impl Store<'_> {
         self.statements.execute(
             "INSERT INTO entry (id, state, authorization, request, payer, valid_before,
              reserved_at, changed_at, amount, method, path, payment_id, content,
-             attempted, open)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+             attempted, open, network, asset, nonce)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+             ?15, ?16, ?17)",
             params![
                 id,
                 State::Reserved.code(),
@@ -155,6 +156,9 @@ impl Store<'_> {
                 claim.payment_id.is_some().then_some(content.as_slice()),
                 attempted,
                 Mark::InFlight.code(),
+                claim.key.network.to_string(),
+                claim.key.asset.as_slice(),
+                claim.key.nonce.as_slice(),
             ],
         )?;
         Ok(EntryId::new(id))

@@ -78,34 +78,31 @@ impl Store<'_> {
         self.round.after = batch.last().map_or(0, |last| last.entry.number());
         self.round.left = self.round.left.saturating_sub(BATCH);
         let mut pruned = Pruned::default();
+        let mut without_answers = Vec::new();
         for candidate in batch {
-            self.prune_entry(&candidate, now, &mut pruned)?;
+            match candidate.aged.due(&self.options, now) {
+                Due::Entry => {
+                    self.delete(&candidate)?;
+                    pruned.entries = pruned.entries.saturating_add(1);
+                }
+                Due::Answer if (candidate.answer, candidate.receipt) != (NONE, NONE) => {
+                    let transaction = self.delete_answer(&candidate)?;
+                    without_answers.push((candidate.entry, transaction));
+                    pruned.answers = pruned.answers.saturating_add(1);
+                }
+                Due::Answer | Due::Nothing => {}
+            }
+        }
+        // Entries grow by their transactions. On a full disk, only the pages of the deleted answers
+        // have room for that.
+        for (entry, transaction) in without_answers {
+            self.keep_transaction(entry, transaction)?;
         }
         if is_end {
             self.round = Round::default();
         }
         pruned.more = self.round.left > 0;
         Ok(pruned)
-    }
-
-    fn prune_entry(
-        &mut self,
-        candidate: &Candidate,
-        now: u64,
-        pruned: &mut Pruned,
-    ) -> rusqlite::Result<()> {
-        match candidate.aged.due(&self.options, now) {
-            Due::Entry => {
-                self.delete(candidate)?;
-                pruned.entries = pruned.entries.saturating_add(1);
-            }
-            Due::Answer if (candidate.answer, candidate.receipt) != (NONE, NONE) => {
-                self.delete_answer(candidate)?;
-                pruned.answers = pruned.answers.saturating_add(1);
-            }
-            Due::Answer | Due::Nothing => {}
-        }
-        Ok(())
     }
 
     fn entries_of_a_run(&mut self) -> rusqlite::Result<i64> {
@@ -134,16 +131,27 @@ impl Store<'_> {
         self.delete_row("DELETE FROM entry WHERE id = ?1", candidate.entry.number())
     }
 
-    /// Deletes the answer and its receipt. The entry stays, with the receipt's transaction.
-    fn delete_answer(&mut self, candidate: &Candidate) -> rusqlite::Result<()> {
-        self.statements.execute(
-            "UPDATE entry SET answer = ?2, receipt = ?2, transaction_hash = coalesce(
-             (SELECT transaction_hash FROM receipt WHERE id = ?3), transaction_hash)
-             WHERE id = ?1",
-            params![candidate.entry.number(), NONE, candidate.receipt],
-        )?;
+    /// Deletes the answer and its receipt. Returns the receipt's transaction, which the entry
+    /// keeps.
+    fn delete_answer(&mut self, candidate: &Candidate) -> rusqlite::Result<Option<String>> {
+        let sql = "SELECT transaction_hash FROM receipt WHERE id = ?1";
+        let transaction = self
+            .statements
+            .find(sql, [candidate.receipt], |row| row.get(0))?;
         self.delete_row("DELETE FROM answer WHERE id = ?1", candidate.answer)?;
-        self.delete_row("DELETE FROM receipt WHERE id = ?1", candidate.receipt)
+        self.delete_row("DELETE FROM receipt WHERE id = ?1", candidate.receipt)?;
+        Ok(transaction)
+    }
+
+    fn keep_transaction(
+        &mut self,
+        entry: EntryId,
+        transaction: Option<String>,
+    ) -> rusqlite::Result<()> {
+        let sql = "UPDATE entry SET answer = ?2, receipt = ?2,
+                   transaction_hash = coalesce(?3, transaction_hash) WHERE id = ?1";
+        let kept = params![entry.number(), NONE, transaction];
+        self.statements.execute(sql, kept).map(drop)
     }
 
     fn delete_row(&mut self, sql: &'static str, id: i64) -> rusqlite::Result<()> {

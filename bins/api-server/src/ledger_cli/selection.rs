@@ -1,0 +1,90 @@
+//! Which payments a command is about.
+
+use alloy_primitives::Address;
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use ledger::{Filter, State};
+
+/// Which payments.
+#[derive(Debug, Args)]
+pub(crate) struct Selection {
+    /// Payments in this state. May be repeated.
+    #[arg(long = "state", value_name = "STATE")]
+    states: Vec<StateName>,
+    /// Payments that were reserved at this time or later: Unix seconds, or 2026-11-01T00:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    since: Option<u64>,
+    /// Payments that were reserved before this time.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    until: Option<u64>,
+    /// Payments of this payer.
+    #[arg(long, value_name = "ADDRESS")]
+    payer: Option<Address>,
+}
+
+impl Selection {
+    pub(super) fn is_empty(&self) -> bool {
+        self.states.is_empty()
+            && self.since.is_none()
+            && self.until.is_none()
+            && self.payer.is_none()
+    }
+
+    /// The filter. Without a state it selects `otherwise`; an empty list selects every state.
+    pub(super) fn filter(&self, otherwise: &[State]) -> Filter {
+        let states = match &self.states[..] {
+            [] => otherwise.to_vec(),
+            named => named
+                .iter()
+                .flat_map(|name| name.states())
+                .copied()
+                .collect(),
+        };
+        Filter {
+            states,
+            since: self.since,
+            until: self.until,
+            payer: self.payer,
+            ..Filter::default()
+        }
+    }
+}
+
+/// A state, or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StateName {
+    All,
+    Reserved,
+    Working,
+    Settling,
+    Unknown,
+    Settled,
+    Released,
+    Undecidable,
+}
+
+impl StateName {
+    fn states(self) -> &'static [State] {
+        match self {
+            Self::All => &State::ALL,
+            Self::Reserved => &[State::Reserved],
+            Self::Working => &[State::Working],
+            Self::Settling => &[State::Settling],
+            Self::Unknown => &[State::Unknown],
+            Self::Settled => &[State::Settled],
+            Self::Released => &[State::Released],
+            Self::Undecidable => &[State::Undecidable],
+        }
+    }
+}
+
+/// Reads a time: Unix seconds, or a date and time with an offset.
+fn seconds(text: &str) -> Result<u64, String> {
+    if let Ok(seconds) = text.parse() {
+        return Ok(seconds);
+    }
+    let time: Timestamp = text
+        .parse()
+        .map_err(|_| "neither Unix seconds nor a time like 2026-11-01T00:00:00Z".to_owned())?;
+    u64::try_from(time.as_second()).map_err(|_| "the time is before 1970".to_owned())
+}

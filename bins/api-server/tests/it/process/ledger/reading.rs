@@ -1,0 +1,356 @@
+//! Listing, showing, exporting and summing up, in a file and in a database; deciding while servers
+//! run.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+use ledger::{AnyLedger, Filter, Spent, StoredReceipt};
+use storage::postgres::{Postgres, PostgresOptions};
+
+use super::*;
+
+const LEASE: Duration = Duration::from_secs(600);
+
+/// Names a PostgreSQL database, where there is one.
+const DATABASE: &str = "TEST_POSTGRES_URL";
+
+/// The address of an empty schema, where there is a database.
+pub(crate) async fn schema() -> Option<String> {
+    let url = std::env::var(DATABASE).ok()?;
+    let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();
+    let name = format!("api_ledger_{:x}", RandomState::new().hash_one(0));
+    let create = format!("CREATE SCHEMA {name}");
+    postgres.query("create", &create, &[]).await.unwrap();
+    let separator = if url.contains('?') { '&' } else { '?' };
+    Some(format!("{url}{separator}options=-csearch_path%3D{name}"))
+}
+
+/// Desks on each store, with the address of the ledger.
+async fn desks() -> Vec<(Desk, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("sqlite://{}", folder.path().join("service.db").display());
+    let mut desks = vec![(Desk::on(folder, &file), file)];
+    if let Some(url) = schema().await {
+        desks.push((Desk::on(tempfile::tempdir().unwrap(), &url), url));
+    }
+    desks
+}
+
+async fn open(url: &str) -> AnyLedger {
+    AnyLedger::open(url, Options::default(), LEASE)
+        .await
+        .unwrap()
+}
+
+/// Leaves three payments: one undecidable, one settled a day later, one released.
+async fn three(ledger: &AnyLedger) -> [i64; 3] {
+    let undecidable = leave(ledger, 1).await;
+    let mut entries = Vec::new();
+    for nonce in [2, 3] {
+        let mut claim = claim(nonce);
+        claim.now = NOW + 86_400;
+        claim.payment_id = Some(format!("order-{nonce}"));
+        match ledger.reserve(claim).await.unwrap() {
+            Reservation::Reserved(entry) => entries.push(entry),
+            Reservation::Known(status) => panic!("{status:?}"),
+        }
+    }
+    let settlement = PendingSettlement {
+        payment: payment(2),
+        answer: Answer::new(200, Vec::new(), "{}".into()),
+        private: false,
+    };
+    let now = NOW + 86_401;
+    ledger
+        .begin_settlement(entries[0], settlement, now)
+        .await
+        .unwrap();
+    let receipt = StoredReceipt {
+        header: "e30".to_owned(),
+        transaction: B256::repeat_byte(0xd2).to_string(),
+    };
+    ledger.settle(entries[0], receipt, now).await.unwrap();
+    let reason = "refused, \"too old\"";
+    ledger
+        .release(entries[1], reason, Spent::NOTHING, now)
+        .await
+        .unwrap();
+    [undecidable, entries[0].number(), entries[1].number()]
+}
+
+impl Desk {
+    fn lines(&self, arguments: &[&str]) -> Vec<String> {
+        let (code, stdout, stderr) = self.run(arguments);
+        assert_eq!(code, Some(0), "{arguments:?}: {stderr}");
+        stdout.lines().map(str::to_owned).collect()
+    }
+
+    fn objects(&self, arguments: &[&str]) -> Vec<Value> {
+        let lines = self.lines(arguments);
+        lines
+            .iter()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    fn entries(&self, arguments: &[&str]) -> Vec<i64> {
+        let all = [&["list", "--json"], arguments].concat();
+        let objects = self.objects(&all);
+        objects
+            .iter()
+            .map(|object| object["entry"].as_i64().unwrap())
+            .collect()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_selected_and_listed() {
+    for (desk, url) in desks().await {
+        let ledger = open(&url).await;
+        let [undecidable, settled, released] = three(&ledger).await;
+        ledger.close().await.unwrap();
+        drop(ledger);
+
+        let all = desk.objects(&["list", "--state", "all", "--json"]);
+        assert_eq!(all.len(), 3);
+        assert_eq!(
+            all[1],
+            serde_json::json!({
+                "entry": settled,
+                "payer": payment(2).key().payer.to_string(),
+                "nonce": payment(2).key().nonce.to_string(),
+                "asset": payment(2).key().asset.to_string(),
+                "network": "eip155:196",
+                "amount": "2000",
+                "operation": "GET /price",
+                "state": "settled",
+                "transaction": B256::repeat_byte(0xd2).to_string(),
+                "reserved_at": NOW + 86_400,
+                "changed_at": NOW + 86_401,
+                "valid_before": NOW + 300,
+                "payment_id": "order-2",
+                "cause": null,
+            })
+        );
+        let later = (NOW + 86_400).to_string();
+        let payer = payment(1).key().payer.to_string();
+        let stranger = B256::repeat_byte(1).to_string()[..42].to_owned();
+        for (arguments, expected) in [
+            (&["--state", "settled"][..], &[settled][..]),
+            (
+                &["--state", "settled", "--state", "released"],
+                &[settled, released],
+            ),
+            (&["--state", "all", "--since", &later], &[settled, released]),
+            (
+                &["--state", "all", "--until", "2026-09-22T00:00:00Z"],
+                &[undecidable],
+            ),
+            (&["--state", "all", "--limit", "2"], &[undecidable, settled]),
+            (&["--state", "all", "--payer", &stranger], &[]),
+            // Without a state it is what the operator has to decide.
+            (&["--payer", &payer], &[undecidable]),
+            (&["--limit", "5"], &[undecidable]),
+        ] {
+            assert_eq!(desk.entries(arguments), expected, "{url} {arguments:?}");
+        }
+        let table = desk.lines(&["list", "--state", "settled"]);
+        assert_eq!(table.len(), 2, "{table:#?}");
+        assert!(table[0].trim_start().starts_with("entry  reserved"));
+        assert!(table[1].contains("2026-09-22T14:13:20Z  settled "));
+        assert!(table[1].ends_with(&B256::repeat_byte(0xd2).to_string()));
+        assert_eq!(desk.listed().len(), 1, "a list of objects, as ever");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_shown_exported_and_summed_up() {
+    for (desk, url) in desks().await {
+        let ledger = open(&url).await;
+        let [undecidable, settled, released] = three(&ledger).await;
+        ledger.close().await.unwrap();
+        drop(ledger);
+
+        let number = settled.to_string();
+        let shown = desk.lines(&["show", "--entry", &number]);
+        assert!(shown.contains(&format!("entry         {settled}")));
+        let time = format!("reserved_at   {} (2026-09-22T14:13:20Z)", NOW + 86_400);
+        assert!(shown.contains(&time), "{shown:#?}");
+        let shown = desk.objects(&["show", "--payment-id", "order-2", "--json"]);
+        assert_eq!((shown.len(), &shown[0]["entry"]), (1, &settled.into()));
+
+        let csv = desk.lines(&["export", "--format", "csv"]);
+        let fields: Vec<&str> = csv[0].split(',').collect();
+        assert_eq!((csv.len(), fields.len()), (4, 14));
+        assert!(csv[1].starts_with(&format!("{undecidable},0x")));
+        let released_line = format!("{released},0x");
+        assert!(csv[3].starts_with(&released_line), "{csv:#?}");
+        assert!(
+            csv[3].ends_with(",\"refused, \"\"too old\"\"\""),
+            "{csv:#?}"
+        );
+        let lines = desk.objects(&["export", "--format", "jsonl"]);
+        let all = desk.objects(&["list", "--state", "all", "--json"]);
+        assert_eq!(lines, all);
+
+        let row = |group: &str, payments: u64, settled: u64, amount: &str| {
+            serde_json::json!({
+                "group": group, "payments": payments, "settled": settled, "settled_amount": amount,
+            })
+        };
+        assert_eq!(
+            desk.objects(&["stats", "--json"]),
+            [row("all", 3, 1, "2000")]
+        );
+        let asset = payment(1).key().asset.to_string();
+        for (by, expected) in [
+            (
+                "day",
+                vec![
+                    row("2026-09-21", 1, 0, "0"),
+                    row("2026-09-22", 2, 1, "2000"),
+                ],
+            ),
+            ("operation", vec![row("GET /price", 3, 1, "2000")]),
+            ("asset", vec![row(&asset, 3, 1, "2000")]),
+            (
+                "state",
+                vec![
+                    row("released", 1, 0, "0"),
+                    row("settled", 1, 1, "2000"),
+                    row("undecidable", 1, 0, "0"),
+                ],
+            ),
+        ] {
+            assert_eq!(desk.objects(&["stats", "--by", by, "--json"]), expected);
+        }
+        let table = desk.lines(&["stats", "--by", "state"]);
+        assert_eq!(table.len(), 4);
+        let words: Vec<&str> = table[2].split_whitespace().collect();
+        assert_eq!(words, ["settled", "1", "1", "2000"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_there_is_named() {
+    for (desk, url) in desks().await {
+        for arguments in [&["stats"][..], &["list", "--state", "all"]] {
+            let (code, stdout, stderr) = desk.run(arguments);
+            assert_eq!((code, &*stdout), (Some(2), ""));
+            let said = match url.starts_with("postgres://") {
+                true => "storage.url: the database has no ledger",
+                false => "storage.url: there is no ledger at",
+            };
+            assert!(stderr.contains(said), "{stderr}");
+        }
+        open(&url).await.close().await.unwrap();
+        for (arguments, code, said) in [
+            (
+                &["show", "--entry", "7"][..],
+                1,
+                "the ledger has no entry 7",
+            ),
+            (
+                &["show", "--payment-id", "x"],
+                1,
+                "the ledger has no payment with the identifier \"x\"",
+            ),
+            (
+                &["resolve", "--entry", "7", "--released", "why"],
+                1,
+                "entry 7 is not undecidable",
+            ),
+            (&["list", "--since", "yesterday"], 2, "neither Unix seconds"),
+            (&["list", "--state", "lost"], 2, "possible values: all,"),
+            (&["show"], 2, "required arguments were not provided"),
+            (&["export"], 2, "required arguments were not provided"),
+        ] {
+            let (observed, stdout, stderr) = desk.run(arguments);
+            assert_eq!((observed, &*stdout), (Some(code), ""), "{arguments:?}");
+            assert!(stderr.contains(said), "{arguments:?}: {stderr}");
+        }
+        assert_eq!(desk.objects(&["stats", "--json"])[0]["payments"], 0);
+    }
+}
+
+/// The database's tables of an earlier program are left to the servers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_of_another_version_are_left_alone() {
+    let Some(url) = schema().await else { return };
+    let desk = Desk::on(tempfile::tempdir().unwrap(), &url);
+    open(&url).await.close().await.unwrap();
+    let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();
+    let newer = "UPDATE schema_version SET version = 99 WHERE component = 'ledger'";
+    postgres.query("change", newer, &[]).await.unwrap();
+    let (code, _, stderr) = desk.run(&["stats"]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("has schema 99"), "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_postgresql_a_payment_is_decided_while_its_server_runs() {
+    let Some(url) = schema().await else { return };
+    let desk = Desk::on(tempfile::tempdir().unwrap(), &url);
+    let server = open(&url).await;
+    let (first, second) = (leave(&server, 1).await, leave(&server, 2).await);
+    assert_eq!(desk.listed().len(), 2);
+    let transaction = B256::repeat_byte(0xd1).to_string();
+    let settled = ["--settled", &transaction];
+    let number = first.to_string();
+    let arguments = [&["resolve", "--entry", &number][..], &settled].concat();
+    let said = desk.lines(&arguments);
+    assert_eq!(said, [format!("entry {first} is settled by {transaction}")]);
+    let number = second.to_string();
+    desk.lines(&["resolve", "--entry", &number, "--released", "never used"]);
+    assert!(desk.listed().is_empty());
+    let (code, _, stderr) = desk.run(&arguments);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("is not undecidable"), "{stderr}");
+    // The running server gives the answer, and takes the other authorization again.
+    match server.reserve(claim(1)).await.unwrap() {
+        Reservation::Known(PaymentStatus::Answered(stored)) => {
+            assert_eq!(stored.receipt.transaction, transaction);
+        }
+        other => panic!("{other:?}"),
+    }
+    let again = server.reserve(claim(2)).await.unwrap();
+    assert!(matches!(again, Reservation::Reserved(_)), "{again:?}");
+    server.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ledger_moves_from_a_file_into_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("sqlite://{}", folder.path().join("old.db").display());
+    let import = ["import", "--from", &file];
+    let (code, _, stderr) = Desk::new().run(&import);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("not into a file"), "{stderr}");
+    let Some(url) = schema().await else { return };
+    let desk = Desk::on(tempfile::tempdir().unwrap(), &url);
+    let (code, _, stderr) = desk.run(&import);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("--from: there is no ledger at"), "{stderr}");
+    assert!(!folder.path().join("old.db").exists());
+
+    let old = open(&file).await;
+    three(&old).await;
+    let (code, _, stderr) = desk.run(&import);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("--from: the ledger "), "{stderr}");
+    assert!(stderr.contains("in use by another server"), "{stderr}");
+    let expected = old.entries(&Filter::default(), None, 10).await.unwrap();
+    drop(old);
+
+    let said = desk.lines(&import);
+    let start = "copied and compared: 3 entries (1 settled, 1 released, 1 undecidable), 2 answers, \
+                 1 payers, digest 0x";
+    assert!(said[0].starts_with(start), "{said:?}");
+    let ledger = open(&url).await;
+    let observed = ledger.entries(&Filter::default(), None, 10).await.unwrap();
+    assert_eq!(observed, expected);
+    let (code, stdout, stderr) = desk.run(&import);
+    assert_eq!((code, &*stdout), (Some(2), ""));
+    assert!(stderr.contains("the ledger is not empty"), "{stderr}");
+    ledger.close().await.unwrap();
+}
