@@ -2,7 +2,7 @@
 
 mod reading;
 
-pub(crate) use reading::schema;
+pub(crate) use reading::{open, schema};
 
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use dev_chain::{DevChain, Mining, Reuse, RpcServer, TokenSpec, USDC, USDG, USDT0};
@@ -10,7 +9,7 @@ use http_body_util::Full;
 use http_edge::{ClientAddress, Handler, RequestId};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
-use ledger::{AnyLedger, Journal as _, Options};
+use ledger::Journal as _;
 use tokio::net::TcpSocket;
 
 use crate::process::config::PAYEE;
@@ -288,8 +287,8 @@ async fn the_tables_that_the_next_start_makes_are_named() {
         let (lines, code) = check(&file).await;
         starts(&lines, &[expected, "settlement.facilitator_url: ok"]);
         assert_eq!(code, Some(0));
-        let opened = AnyLedger::open(&url, Options::default(), Duration::from_secs(60)).await;
-        opened.unwrap().close().await.unwrap();
+        let opened = crate::process::ledger::open(&url).await;
+        opened.close().await.unwrap();
     }
     let unreachable = format!(
         "settlement.facilitator_url = '{facilitator}'\nstorage.url = 'postgres://svc@127.0.0.1:1/none'\n"

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use ledger::{AnyLedger, Filter, Spent, StoredReceipt};
-use storage::postgres::{Postgres, PostgresOptions};
+use storage::postgres::{Address, Postgres, PostgresOptions};
 
 use super::*;
 
@@ -36,8 +36,11 @@ async fn desks() -> Vec<(Desk, String)> {
     desks
 }
 
-async fn open(url: &str) -> AnyLedger {
-    AnyLedger::open(url, Options::default(), LEASE)
+/// Opens the ledger at an address of either store.
+pub(crate) async fn open(url: &str) -> AnyLedger {
+    let database = Address::is_postgres(url)
+        .then(|| Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap());
+    AnyLedger::open(url, database.as_ref(), Options::default(), LEASE)
         .await
         .unwrap()
 }
