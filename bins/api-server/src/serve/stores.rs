@@ -55,7 +55,7 @@ impl Stores {
     /// # Errors
     /// An address that cannot be used.
     pub(crate) fn at(config: &Config) -> Result<Self, ServeError> {
-        let url = &config.storage.url;
+        let url = config.storage.url();
         if !Address::is_postgres(url) {
             return Ok(Self::Files(path_of(url).map_err(ServeError::Records)?));
         }
@@ -71,7 +71,7 @@ impl Stores {
     /// The payment journal.
     pub(crate) async fn ledger(&self, config: &Config) -> Result<AnyLedger, ServeError> {
         let lease = Duration::from_secs(config.storage.lease_seconds.into());
-        let (url, options) = (&config.storage.url, ledger_options(config));
+        let (url, options) = (config.storage.url(), ledger_options(config));
         Ok(AnyLedger::open(url, self.database(), options, lease).await?)
     }
 
@@ -80,7 +80,7 @@ impl Stores {
         let options = StoreOptions {
             max_artifact_bytes: config.storage.artifact_max_bytes,
         };
-        Ok(AnyStore::beside(&config.storage.url, self.database(), options).await?)
+        Ok(AnyStore::beside(config.storage.url(), self.database(), options).await?)
     }
 
     /// The transactions of this server's senders.

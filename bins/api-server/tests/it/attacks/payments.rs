@@ -249,7 +249,8 @@ async fn an_authorization_used_on_chain_is_declined_for_every_asset() {
         );
         // Another server, which has never seen it, on the same chain.
         let folder = tempfile::tempdir().unwrap();
-        world.config.storage.url = format!("sqlite://{}", folder.path().join("other.db").display());
+        let url = format!("sqlite://{}", folder.path().join("other.db").display());
+        world.config.storage.url = Some(url.into());
         world.restart().await;
         let answer = world.buyer.get_paid(&world.price(), &payment).await;
         answer.is_refused(402, "invalid_exact_evm_nonce_already_used");

@@ -130,7 +130,8 @@ async fn a_wrong_secret_ends_the_start() {
     shop.buy("/sub-wallet").await;
     let mut config = shop.world.config.clone();
     custody(&mut config, folder.path(), "another secret");
-    config.storage.url = format!("sqlite://{}", folder.path().join("other.db").display());
+    let url = format!("sqlite://{}", folder.path().join("other.db").display());
+    config.storage.url = Some(url.into());
     let error = Service::open(&config).await.err().unwrap();
     assert_eq!(
         error.to_string(),

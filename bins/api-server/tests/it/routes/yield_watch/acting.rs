@@ -70,7 +70,7 @@ impl Mover for Wallet {
 /// A server with custody, and with this wallet after a restart.
 async fn shop(clock: Arc<Moving>, wallet: Option<Wallet>) -> Shop {
     let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| {
-        let ledger = config.storage.url.trim_start_matches("sqlite://");
+        let ledger = config.storage.url().trim_start_matches("sqlite://");
         config.custody = Some(CustodySection::local(
             std::path::Path::new(ledger).with_extension("wallets"),
             "the operator's secret".into(),
