@@ -43,7 +43,7 @@ is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to 
 
 **Several servers** that use one address or one key set `servers = N` (1 to 8) in the table of the upstream: every
 budget and quota is divided by it. `api-server` and `mcp-server` on one machine are two servers for Hyperliquid. Servers
-that share a ledger file share the counters of quotas too, so the divided quota is then that of all of them together.
+on one PostgreSQL database count quotas together: a quota is then that of all of them, and only budgets are divided.
 
 **Floors.** A value is not fetched again before its floor, whatever `max_age` a caller names. The caller gets the stored
 value with its age, or the refusal `older_than_max_age`. The floor is 2 s for values that are fresh for 4 to 40 s

@@ -205,6 +205,15 @@ async fn days_months_and_servers_are_configuration() {
     );
     // An hour after midnight 4 are due, and 10 may be ahead.
     assert_eq!(bench.spend(&both, 100).await.0, 14);
+    // Servers that count together have one quota, which nothing divides.
+    let together = bench
+        .start(|config| {
+            config.monthly_quota = Some(60);
+            config.servers = 2.try_into().unwrap();
+            config.quotas_are_shared = true;
+        })
+        .await;
+    assert_eq!(together.source().quota().unwrap().limit, 60);
     let none = bench.start(|config| config.monthly_quota = Some(0)).await;
     assert_eq!(none.source().quota(), None);
     assert_eq!(bench.spend(&none, 20).await.0, 20);
