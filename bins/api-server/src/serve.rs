@@ -3,6 +3,7 @@
 
 mod open;
 mod policy;
+mod reconciler;
 mod settler;
 mod stores;
 
@@ -25,6 +26,7 @@ use x402_wire::Terms;
 pub(crate) use self::open::check;
 use self::policy::payment_policy;
 pub(crate) use self::policy::{ledger_options, ledger_url};
+pub(crate) use self::reconciler::{Reconciler, reconciler};
 pub(crate) use self::settler::settlement_config;
 pub(crate) use self::stores::{Stores, Transactions};
 use crate::Sources;

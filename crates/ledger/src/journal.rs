@@ -285,6 +285,11 @@ pub struct Recovery {
     pub unknown: u64,
 }
 
+impl Recovery {
+    /// The cause of the entries that [`Journal::recover`] closes.
+    pub const CAUSE: &'static str = "restart";
+}
+
 /// The result of one batch of pruning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {

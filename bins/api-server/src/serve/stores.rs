@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
 use ledger::AnyLedger;
-use storage::postgres::{Address, Postgres, PostgresOptions};
+use storage::postgres::{Address, Migration, Postgres, PostgresOptions};
 use storage::sqlite::path_of;
 use storage::{AnyStore, StoreOptions};
 use tx_sender::{Store as TransactionRecords, Takeover};
@@ -99,6 +99,15 @@ impl Stores {
                 Arc::new(store.await.map_err(ServeError::Database)?)
             }
         })
+    }
+
+    /// What opening the records of senders would do to the tables of a database. Files have none.
+    pub(crate) async fn pending_transactions(&self) -> Result<Option<Migration>, ServeError> {
+        let Some(postgres) = self.database() else {
+            return Ok(None);
+        };
+        let pending = tx_sender::PostgresStore::pending(postgres).await;
+        Ok(Some(pending.map_err(ServeError::Database)?))
     }
 
     /// How this server takes over lanes. Files have one server, so their last holder has ended.

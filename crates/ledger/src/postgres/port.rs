@@ -172,7 +172,7 @@ impl Journal for PostgresLedger {
     /// Closes what instances have left open that live no more. What other instances work on stays.
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
         let sweep = Sweep {
-            cause: "restart",
+            cause: Recovery::CAUSE,
             owned: Vec::new(),
             untouched_since: 0,
         };

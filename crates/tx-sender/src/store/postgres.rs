@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use storage::postgres::{
-    Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
+    Component, Migration, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
+    unsigned,
 };
 
 use super::{Fence, Store, StoreFuture, Takeover};
@@ -41,6 +42,14 @@ impl PostgresStore {
     pub async fn open(postgres: Postgres, book: &'static str) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         Ok(Self { postgres, book })
+    }
+
+    /// What [`open`](Self::open) would do to the tables. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
+        postgres.pending(&COMPONENT).await
     }
 
     async fn rows(

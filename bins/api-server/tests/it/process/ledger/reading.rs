@@ -26,7 +26,7 @@ pub(crate) async fn schema() -> Option<String> {
 }
 
 /// Desks on each store, with the address of the ledger.
-async fn desks() -> Vec<(Desk, String)> {
+pub(super) async fn desks() -> Vec<(Desk, String)> {
     let folder = tempfile::tempdir().unwrap();
     let file = format!("sqlite://{}", folder.path().join("service.db").display());
     let mut desks = vec![(Desk::on(folder, &file), file)];
@@ -81,19 +81,21 @@ async fn three(ledger: &AnyLedger) -> [i64; 3] {
     [undecidable, entries[0].number(), entries[1].number()]
 }
 
+/// The objects of an output, one on each line.
+pub(super) fn objects_in(text: &str) -> Vec<Value> {
+    let object = |line: &str| serde_json::from_str(line).unwrap();
+    text.lines().map(object).collect()
+}
+
 impl Desk {
-    fn lines(&self, arguments: &[&str]) -> Vec<String> {
+    pub(super) fn lines(&self, arguments: &[&str]) -> Vec<String> {
         let (code, stdout, stderr) = self.run(arguments);
         assert_eq!(code, Some(0), "{arguments:?}: {stderr}");
         stdout.lines().map(str::to_owned).collect()
     }
 
-    fn objects(&self, arguments: &[&str]) -> Vec<Value> {
-        let lines = self.lines(arguments);
-        lines
-            .iter()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+    pub(super) fn objects(&self, arguments: &[&str]) -> Vec<Value> {
+        objects_in(&self.lines(arguments).join("\n"))
     }
 
     fn entries(&self, arguments: &[&str]) -> Vec<i64> {
