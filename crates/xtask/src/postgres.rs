@@ -1,6 +1,6 @@
 //! Tests on PostgreSQL: a throw-away cluster, and the suites of all stores on it.
 //!
-//! The suites run on SQLite with all other tests. Here they run again with a database, so that
+//! The suites run on SQLite with all other tests. Here they run again with `TEST_POSTGRES_URL`, so that
 //! they open their stores in a schema of that database.
 
 use std::ffi::OsStr;
