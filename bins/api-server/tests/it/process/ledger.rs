@@ -4,7 +4,7 @@ mod reading;
 mod reconciling;
 mod secrecy;
 
-pub(crate) use reading::{open, schema};
+pub(crate) use reading::open;
 
 use std::path::{Path, PathBuf};
 

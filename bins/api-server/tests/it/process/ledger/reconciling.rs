@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dev_chain::Mining;
+use test_support::postgres::Schema;
 
 use crate::process::buyer::Buyer;
 use crate::process::eventually;
@@ -41,7 +42,7 @@ fn row(entry: EntryId, before: &str, now: &str, held: bool) -> Row {
 /// a payment to the operator.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_unknown_or_left_open_is_looked_at() {
-    for (desk, url) in desks().await {
+    for (desk, url, _schema) in desks() {
         let ledger = open(&url).await;
         let over = leave_unknown(&ledger, payment_until(1, OVER), NOW).await;
         let usable = leave_unknown(&ledger, payment_until(2, OPEN), NOW).await;
@@ -116,12 +117,17 @@ async fn what_is_unknown_or_left_open_is_looked_at() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_empty_ledger_has_nothing_to_look_at() {
-    for (desk, url) in desks().await {
+    for (desk, url, _schema) in desks() {
         open(&url).await.close().await.unwrap();
         let said = desk.lines(&["reconcile"]);
         assert_eq!(said, ["no payment is unknown or left open"]);
         assert!(desk.lines(&["reconcile", "--json"]).is_empty());
     }
+}
+
+/// A file, and a database where there is one.
+fn stores() -> impl Iterator<Item = Option<Schema>> {
+    std::iter::once(None).chain(Schema::new().map(Some))
 }
 
 /// Decides the payment of a server that died at this moment of this request.
@@ -160,10 +166,9 @@ async fn decide(world: &World, request: &'static str, moment: Moment) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_chain_says_what_became_of_a_dead_server_s_payment() {
-    let stores = [Some(None), schema().await.map(Some)];
-    for database in stores.into_iter().flatten() {
+    for schema in stores() {
         let mut world = World::behind_a_facilitator().await;
-        world.database = database;
+        world.database = schema.as_ref().map(|schema| schema.url().to_owned());
         // The facilitator has settled it, or has not been asked yet.
         for moment in [Moment::After, Moment::Before] {
             decide(&world, "facilitator/settle", moment).await;
@@ -173,10 +178,9 @@ async fn the_chain_says_what_became_of_a_dead_server_s_payment() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_chain_says_what_became_of_an_own_transaction() {
-    let stores = [Some(None), schema().await.map(Some)];
-    for database in stores.into_iter().flatten() {
+    for schema in stores() {
         let mut world = World::new(Mining::Auto).await;
-        world.database = database;
+        world.database = schema.as_ref().map(|schema| schema.url().to_owned());
         decide(&world, "eth_sendRawTransaction", Moment::After).await;
     }
 }
@@ -187,7 +191,7 @@ async fn the_age_of_the_oldest_unknown_payment_is_a_metric() {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         since.as_secs()
     };
-    for (desk, url) in desks().await {
+    for (desk, url, _schema) in desks() {
         let ledger = open(&url).await;
         let (since, later) = (now() - 500, now() - 100);
         leave_unknown(&ledger, payment_until(1, OPEN), later).await;

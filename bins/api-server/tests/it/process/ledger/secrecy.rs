@@ -1,6 +1,7 @@
 //! The password of a database: read from a file, and never printed.
 
-use super::reading::schema;
+use test_support::postgres::Schema;
+
 use super::*;
 
 const PASSWORD: &str = "5ec2e7passw0rd";
@@ -65,9 +66,9 @@ async fn no_command_prints_the_password_of_the_database() {
     assert!(said.contains("ledger postgres://127.0.0.1:9/payments\n"));
     written(&desk, &["check-config", "--online"]);
 
-    let Some(url) = schema().await else { return };
+    let Some(schema) = Schema::new() else { return };
     // The database trusts this machine, and reads no password.
-    let url = url.replacen('@', &format!(":{PASSWORD}@"), 1);
+    let url = schema.url().replacen('@', &format!(":{PASSWORD}@"), 1);
     let desk = self::desk(&format!("storage.url = '{url}'"));
     open(&url).await.close().await.unwrap();
     for command in commands(&old) {
