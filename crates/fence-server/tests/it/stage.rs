@@ -227,15 +227,15 @@ fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
     std::thread::scope(|scope| scope.spawn(|| RUNTIME.block_on(work)).join().unwrap())
 }
 
-/// An empty store.
-pub(crate) enum Shelf {
+/// Where an empty store is made, and opened by any number of processes.
+pub(crate) enum StoreLocation {
     /// In a folder of its own.
     File(tempfile::TempDir),
     /// In a schema of its own, by its address.
     Database(String),
 }
 
-impl Shelf {
+impl StoreLocation {
     pub(crate) fn new() -> Self {
         match std::env::var(DATABASE) {
             Ok(url) => Self::Database(schema(&url)),

@@ -8,8 +8,8 @@ use fence_server::{Change, StoreError};
 
 use crate::sample::{ACCOUNT, NOW};
 use crate::stage::{
-    DAY, GRANT_ID, NOBODY, Shelf, at, fence_policy, grant, instance, limit, look, now, owner,
-    received, revocation, write,
+    DAY, GRANT_ID, NOBODY, StoreLocation, at, fence_policy, grant, instance, limit, look, now,
+    owner, received, revocation, write,
 };
 
 const OTHER_ID: B256 = B256::repeat_byte(0x23);
@@ -34,8 +34,8 @@ fn log_of(records: &[Record]) -> Vec<LogEvent> {
 
 #[tokio::test]
 async fn what_was_written_is_read_by_another_process() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
     let empty = look(&*one).await;
     assert_eq!((empty.version, &empty.grant), (0, &None));
 
@@ -72,8 +72,8 @@ async fn what_was_written_is_read_by_another_process() {
 
 #[tokio::test]
 async fn of_two_writes_on_one_reading_one_is_made() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
     let (first, second) = (look(&*one).await, look(&*two).await);
     one.write(write(&first, granted(GRANT_ID))).await.unwrap();
     let late = two.write(write(&second, ended(GRANT_ID, NOW))).await;
@@ -84,8 +84,8 @@ async fn of_two_writes_on_one_reading_one_is_made() {
 
 #[tokio::test]
 async fn an_end_stays_and_is_recorded_once() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     // Before its grant.
     store
         .write(write(&look(&*store).await, ended(GRANT_ID, NOW)))
@@ -108,8 +108,8 @@ async fn an_end_stays_and_is_recorded_once() {
 
 #[tokio::test]
 async fn an_end_of_all_is_in_the_log_of_each() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     for change in [
         granted(GRANT_ID),
         granted(OTHER_ID),
@@ -143,8 +143,8 @@ async fn an_end_of_all_is_in_the_log_of_each() {
 
 #[tokio::test]
 async fn refusals_are_noted_once_and_not_without_end() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     let refusal = |plan: u8, rule| Entry {
         payload_digest: Some(B256::repeat_byte(plan)),
         refused_by: Some(rule),
@@ -184,15 +184,15 @@ async fn refusals_are_noted_once_and_not_without_end() {
 
 #[tokio::test]
 async fn a_policy_that_was_replaced_does_not_come_back() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     assert_eq!(store.installed().await, Ok(None));
     store.install(fence_policy(2), at(NOW)).await.unwrap();
     store.install(fence_policy(2), at(NOW + 1)).await.unwrap();
     let error = store.install(fence_policy(1), at(NOW)).await.unwrap_err();
     assert_eq!(error.code(), "fence_policy_not_newer");
     store.install(fence_policy(3), at(NOW)).await.unwrap();
-    let installed = shelf.open().installed().await.unwrap().unwrap();
+    let installed = location.open().installed().await.unwrap().unwrap();
     assert_eq!(installed.policy().unwrap(), fence_policy(3));
     assert_eq!(
         installed.read_back(),
@@ -202,8 +202,8 @@ async fn a_policy_that_was_replaced_does_not_come_back() {
 
 #[tokio::test]
 async fn a_lease_is_one_holders_at_a_time() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
     let first = one
         .acquire(NOBODY, "one", at(100), 60)
         .await

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::routes::attacks_liar::{Liar, Lie};
 use crate::routes::attacks_upstreams::deceived;
-use crate::routes::shop::{Moving, Shop, gap, left, section, source};
+use crate::routes::shop::{Moving, Shop, left, section, source, unavailable};
 
 /// A shop whose first catalogue never answers at addresses with `part` in them.
 async fn hesitant(part: &'static str) -> (Shop, ReplayServer) {
@@ -114,8 +114,8 @@ async fn markets_value_locked_and_yields_are_compared_with_the_day_before() {
     let body = shop.buy("/mega-report").await;
     for part in ["derivatives", "tvl", "macro"] {
         assert_eq!(body["data"]["change"][part], Value::Null);
-        let gap = gap(&body, &format!("data.change.{part}"));
-        assert_eq!(gap["reason"], "not_read_the_day_before", "{part}");
+        let entry = unavailable(&body, &format!("data.change.{part}"));
+        assert_eq!(entry["reason"], "not_read_the_day_before", "{part}");
     }
     clock.set(24 * 3600);
     let body = shop.buy("/mega-report").await;
@@ -158,7 +158,7 @@ async fn what_is_scheduled_says_where_the_calendar_ends() {
     let body = shop.buy(target).await;
     assert_eq!(body["data"]["catalyst_calendar"]["complete"], false);
     assert_eq!(
-        gap(&body, "data.catalysts")["reason"],
+        unavailable(&body, "data.catalysts")["reason"],
         "fomc_decisions_unknown_beyond_calendar"
     );
 }
@@ -180,7 +180,7 @@ async fn derivatives_of_another_coin_are_not_told() {
     assert_eq!(body["data"]["derivatives"], Value::Null);
     assert_eq!(body["data"]["price"]["price_usd"], "0.018");
     assert_eq!(
-        gap(&body, "data.derivatives")["reason"],
+        unavailable(&body, "data.derivatives")["reason"],
         "derivatives_of_another_coin"
     );
     let plain = Shop::open().await;
@@ -213,7 +213,7 @@ async fn contracts_do_not_hold_up_a_coin_that_is_in_hand() {
     let data = &body["data"];
     assert_eq!(data["token_details"]["data"]["id"], "okb");
     assert_eq!(
-        gap(&body, "data.token_details.data.contracts"),
+        unavailable(&body, "data.token_details.data.contracts"),
         &json!({"field": "data.token_details.data.contracts", "reason": "upstream_timeout", "source": "coingecko.contracts"})
     );
     assert_eq!(data["security"]["reason"], "contract_unknown");
@@ -235,7 +235,7 @@ async fn a_report_says_what_its_sections_say_and_leaves_out_what_is_too_old() {
     let shop = Shop::without(&["coingecko"]).await;
     let body = shop.buy("/mega-report").await;
     assert_eq!(
-        gap(&body, "data.sections.trending")["reason"],
+        unavailable(&body, "data.sections.trending")["reason"],
         "fewer_than_three_altcoins"
     );
 
@@ -244,7 +244,7 @@ async fn a_report_says_what_its_sections_say_and_leaves_out_what_is_too_old() {
     let missing = body["data"]["missing"].as_array().unwrap();
     assert!(missing.contains(&json!("macro")), "{missing:?}");
     assert_eq!(
-        gap(&body, "data.sections.macro")["reason"],
+        unavailable(&body, "data.sections.macro")["reason"],
         "older_than_max_age"
     );
     assert!(body["data"]["sections"]["headlines"].is_array());

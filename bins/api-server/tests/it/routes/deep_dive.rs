@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::routes::shop::{Shop, gap};
+use crate::routes::shop::{Shop, unavailable};
 
 #[tokio::test]
 async fn a_coin_of_its_own_chain_is_told_without_a_contract() {
@@ -21,7 +21,10 @@ async fn a_coin_of_its_own_chain_is_told_without_a_contract() {
     for part in ["security", "dex_price"] {
         let expected = json!({"status": "not_applicable", "reason": "no_contract", "as_of": null, "data": null});
         assert_eq!(data[part], expected, "{part}");
-        assert_eq!(gap(&body, &format!("data.{part}"))["reason"], "no_contract");
+        assert_eq!(
+            unavailable(&body, &format!("data.{part}"))["reason"],
+            "no_contract"
+        );
     }
     assert_eq!(data["derivatives"]["status"], "ok");
     assert_eq!(data["derivatives"]["data"]["symbol"], "BTC");
@@ -51,7 +54,7 @@ async fn a_token_of_the_home_chain_is_told_with_all_parts() {
     );
     assert!(data["flows"]["data"]["holders"].is_u64());
     assert_eq!(
-        gap(&body, "data.change")["reason"],
+        unavailable(&body, "data.change")["reason"],
         "first_reading_of_this_coin_here"
     );
     let checks = data["cross_checks"]["prices"].as_array().unwrap();
@@ -97,7 +100,7 @@ async fn holders_and_flows_are_compared_with_the_day_before() {
         let body = shop.buy(&format!("/token-deep-dive?symbol={symbol}")).await;
         assert_eq!(body["data"]["change"], Value::Null);
         assert_eq!(
-            gap(&body, "data.change")["reason"],
+            unavailable(&body, "data.change")["reason"],
             "first_reading_of_this_coin_here"
         );
     }
@@ -160,7 +163,7 @@ async fn without_its_core_a_deep_dive_is_not_sold_and_without_a_part_it_is() {
             "{part}"
         );
         assert_eq!(
-            gap(&body, &format!("data.{part}"))["reason"],
+            unavailable(&body, &format!("data.{part}"))["reason"],
             told["reason"],
             "{part}"
         );

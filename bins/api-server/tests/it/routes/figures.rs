@@ -66,7 +66,7 @@ fn section(page: &str, title: &str) -> String {
     rest.split("\n#").next().unwrap().to_owned()
 }
 
-/// What stands in backticks in a text.
+/// The parts of a text in backticks.
 fn quoted(text: &str) -> BTreeSet<String> {
     text.split('`')
         .skip(1)
@@ -99,7 +99,7 @@ fn is_figure(value: &Value) -> bool {
     all(whole) && all(rest)
 }
 
-/// The members of an answer that are figures, each with a place where it stands.
+/// The members of an answer that are figures, each with one of its places.
 fn figures(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(members) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::routes::shop::{Shop, gap, source, unreachable};
+use crate::routes::shop::{Shop, source, unavailable, unreachable};
 
 const USDG: &str = "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8";
 const USDT0: &str = "0x779Ded0c9e1022225f8E0630b35a9b54bE713736";
@@ -47,7 +47,7 @@ async fn on_the_home_chain_okx_scans_and_what_it_does_not_look_for_is_null() {
     // Only the other scanner looks for that, and it does not cover the chain.
     assert_eq!(data["checks"]["hidden_owner"]["value"], Value::Null);
     assert_eq!(
-        gap(&body, "data.checks.hidden_owner.value")["reason"],
+        unavailable(&body, "data.checks.hidden_owner.value")["reason"],
         "chain_not_covered"
     );
     assert_eq!(
@@ -106,7 +106,10 @@ async fn a_trap_is_danger_whoever_sees_it() {
     let closed = shop.buy(&audit(TRAP, "bsc")).await;
     assert_eq!(closed["data"]["checks"]["honeypot"]["value"], Value::Null);
     assert_eq!(closed["data"]["verdict"], "danger");
-    assert_ne!(gap(&closed, "data.checks.honeypot.value"), &Value::Null);
+    assert_ne!(
+        unavailable(&closed, "data.checks.honeypot.value"),
+        &Value::Null
+    );
 }
 
 #[tokio::test]
@@ -164,7 +167,7 @@ async fn one_scanner_stands_in_for_the_other() {
     assert_eq!(base["data"]["sources"], json!(["goplus.token-security"]));
     assert_eq!(source(&base, "okx.token-scan")["status"], "unavailable");
     assert_eq!(base["data"]["checks"]["dumping"]["value"], Value::Null);
-    let reason = gap(&base, "data.checks.dumping.value")["reason"]
+    let reason = unavailable(&base, "data.checks.dumping.value")["reason"]
         .as_str()
         .unwrap();
     assert!(unreachable(reason), "{reason}");
@@ -292,7 +295,7 @@ async fn what_can_be_bought_and_not_sold_is_a_trap() {
         (&json!("danger"), &json!(0))
     );
     assert_eq!(
-        gap(&body, "data.tradeability.round_trip[].loss_pct")["reason"],
+        unavailable(&body, "data.tradeability.round_trip[].loss_pct")["reason"],
         "no_route"
     );
 }

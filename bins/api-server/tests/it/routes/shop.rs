@@ -148,14 +148,14 @@ pub(crate) fn well_formed(target: &str, body: &Value) {
             "{target}: {source}"
         );
     }
-    for gap in meta["unavailable"].as_array().unwrap() {
+    for entry in meta["unavailable"].as_array().unwrap() {
         assert!(
-            gap["field"].as_str().unwrap().starts_with("data"),
-            "{target}: {gap}"
+            entry["field"].as_str().unwrap().starts_with("data"),
+            "{target}: {entry}"
         );
         assert!(
-            !gap["reason"].as_str().unwrap().is_empty(),
-            "{target}: {gap}"
+            !entry["reason"].as_str().unwrap().is_empty(),
+            "{target}: {entry}"
         );
     }
 }
@@ -184,12 +184,18 @@ pub(crate) fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
         .unwrap_or(&Value::Null)
 }
 
-/// What an answer says of a member that could not be had.
-pub(crate) fn gap<'a>(body: &'a Value, field: &str) -> &'a Value {
-    let gaps = body["meta"]["unavailable"].as_array().unwrap();
-    gaps.iter()
-        .find(|gap| gap["field"] == field)
+/// The answer's entry about an unavailable member.
+pub(crate) fn unavailable<'a>(body: &'a Value, field: &str) -> &'a Value {
+    let entries = body["meta"]["unavailable"].as_array().unwrap();
+    entries
+        .iter()
+        .find(|entry| entry["field"] == field)
         .unwrap_or(&Value::Null)
+}
+
+/// Why a member is unavailable, if the answer says so.
+pub(crate) fn why_missing<'a>(body: &'a Value, field: &str) -> Option<&'a str> {
+    unavailable(body, field)["reason"].as_str()
 }
 
 /// The codes of an answer's warnings.

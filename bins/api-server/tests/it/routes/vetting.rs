@@ -9,7 +9,7 @@ use data_sources::Clock;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::routes::shop::{Shop, gap, recorded_at, source};
+use crate::routes::shop::{Shop, recorded_at, source, unavailable};
 
 const USDG: &str = "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8";
 const WOKB: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
@@ -101,15 +101,15 @@ async fn what_cannot_be_bought_is_tried_to_be_sold() {
     // Which pools it goes through is not said, and that is not none.
     assert_eq!(trade["sell_quote"][0]["hops"], Value::Null);
     for field in ["sell_quote[].hops", "route_count"] {
-        let gap = gap(&body, &format!("data.tradeability.{field}"));
+        let entry = unavailable(&body, &format!("data.tradeability.{field}"));
         assert_eq!(
-            (&gap["reason"], &gap["source"]),
+            (&entry["reason"], &entry["source"]),
             (&json!("not_named_by_source"), &json!("okx.quote")),
             "{field}"
         );
     }
     assert_eq!(
-        gap(&body, "data.tradeability.round_trip[].loss_pct")["reason"],
+        unavailable(&body, "data.tradeability.round_trip[].loss_pct")["reason"],
         "no_route"
     );
 }

@@ -7,12 +7,12 @@ use fence_server::{Change, StoreError, Write};
 
 use super::{ended, granted, log_of};
 use crate::sample::{ACCOUNT, NOW};
-use crate::stage::{BUDGET, DAY, GRANT_ID, Shelf, acceptance, at, look, write};
+use crate::stage::{BUDGET, DAY, GRANT_ID, StoreLocation, acceptance, at, look, write};
 
 #[tokio::test]
 async fn a_plan_is_accepted_once_and_carried_to_its_end() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     store
         .write(write(&look(&*store).await, granted(GRANT_ID)))
         .await
@@ -38,7 +38,7 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
         .unwrap()
         .unwrap();
     assert_eq!(store.acquire(ACCOUNT, "two", at(NOW), 60).await, Ok(None));
-    let later = shelf.open();
+    let later = location.open();
     let taken = later
         .acquire(ACCOUNT, "two", at(NOW + 60), 60)
         .await
@@ -117,8 +117,8 @@ async fn a_plan_is_accepted_once_and_carried_to_its_end() {
 
 #[tokio::test]
 async fn a_plan_counts_from_the_order_of_its_third_step() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     store
         .write(write(&look(&*store).await, granted(GRANT_ID)))
         .await
@@ -188,8 +188,8 @@ fn budget(of_plan: u64, of_account: u64, of_all: u64) -> Budget {
 
 #[tokio::test]
 async fn gas_is_within_the_budgets_of_a_day() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     store
         .write(write(&look(&*store).await, granted(GRANT_ID)))
         .await

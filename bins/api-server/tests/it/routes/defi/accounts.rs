@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{ACCOUNT, USDT0_POOL, gap, rows, without_xlayer};
-use crate::routes::shop::{Moving, Shop, left};
+use super::{ACCOUNT, USDT0_POOL, rows, without_xlayer};
+use crate::routes::shop::{Moving, Shop, left, why_missing};
 
 #[tokio::test]
 async fn positions_have_debts_health_and_a_total() {
@@ -71,7 +71,10 @@ async fn one_source_of_positions_is_enough_and_none_is_not() {
     let sources = body["meta"]["sources"].as_array().unwrap();
     assert!(sources.iter().any(|of| of["id"] == "defillama.pools"));
     assert_eq!(body["data"]["total_usd_complete"], false);
-    assert_eq!(gap(&body, "data.positions"), Some("upstream_unreachable"));
+    assert_eq!(
+        why_missing(&body, "data.positions"),
+        Some("upstream_unreachable")
+    );
 
     let shop = without_xlayer(&["okx"]).await;
     let error = shop
@@ -232,7 +235,7 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
     );
     assert!(pair["apy_after_gas_pct"].is_string());
     assert_eq!(
-        gap(&medium, "data.recommendations[].net_apy_pct"),
+        why_missing(&medium, "data.recommendations[].net_apy_pct"),
         Some("costs_not_counted")
     );
     let high = shop
@@ -262,7 +265,7 @@ async fn gas_that_is_not_known_is_not_free() {
     for member in ["est_gas_usd", "net_apy_pct", "breakeven_days"] {
         assert_eq!(body["data"]["recommendations"][0][member], Value::Null);
         assert_eq!(
-            gap(&body, &format!("data.recommendations[].{member}")),
+            why_missing(&body, &format!("data.recommendations[].{member}")),
             Some("upstream_unreachable")
         );
     }

@@ -3,7 +3,7 @@
 use replay::{Recordings, ReplayServer};
 use serde_json::json;
 
-use super::{ACCOUNT, gaps, source};
+use super::{ACCOUNT, reasons, source};
 use crate::routes::shop::{Moving, Shop, left, section};
 
 const HOUR: i64 = 3600;
@@ -101,7 +101,7 @@ async fn a_value_that_cannot_be_refreshed_is_held_against_the_second_source() {
         (&second["status"], &second["reason"]),
         (&json!("unavailable"), &json!("older_than_another"))
     );
-    assert!(gaps(&body, "data.volatility.vix").is_empty());
+    assert!(reasons(&body, "data.volatility.vix").is_empty());
 }
 
 #[tokio::test]
