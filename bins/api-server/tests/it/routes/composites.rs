@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::routes::attacks_liar::{Liar, Lie};
 use crate::routes::attacks_upstreams::deceived;
-use crate::routes::shop::{Moving, Shop, left, section, source, unavailable};
+use crate::routes::shop::{Shop, clock_at, left, section, source, unavailable};
 
 /// A shop whose first catalogue never answers at addresses with `part` in them.
 async fn hesitant(part: &'static str) -> (Shop, ReplayServer) {
@@ -41,7 +41,7 @@ async fn the_part_that_ages_first_ages_the_whole() {
 /// A bound that a caller can use does not move with the age of the data.
 #[tokio::test]
 async fn each_section_has_a_bound_that_stays() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let target = "/token-alpha?symbol=BTC";
     let bounds = |body: &Value| {
@@ -109,7 +109,7 @@ async fn a_report_has_more_than_its_parts() {
 
 #[tokio::test]
 async fn markets_value_locked_and_yields_are_compared_with_the_day_before() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let body = shop.buy("/mega-report").await;
     for part in ["derivatives", "tvl", "macro"] {
@@ -154,7 +154,7 @@ async fn what_is_scheduled_says_where_the_calendar_ends() {
         (&calendar["fomc_known_until"], &calendar["complete"]),
         (&json!("2027-12-08"), &json!(true))
     );
-    let shop = Shop::by_the_clock(Moving::at(400 * 86_400)).await;
+    let shop = Shop::by_the_clock(clock_at(400 * 86_400)).await;
     let body = shop.buy(target).await;
     assert_eq!(body["data"]["catalyst_calendar"]["complete"], false);
     assert_eq!(

@@ -94,7 +94,7 @@ async fn a_coin_of_a_venue_has_candles_levels_and_the_depth_of_its_book() {
 
 #[tokio::test]
 async fn holders_and_flows_are_compared_with_the_day_before() {
-    let clock = crate::routes::shop::Moving::at(0);
+    let clock = crate::routes::shop::clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     for symbol in ["OKB", "BTC"] {
         let body = shop.buy(&format!("/token-deep-dive?symbol={symbol}")).await;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use route_catalog::{Method, Operation};
 use serde_json::Value;
 
-use crate::routes::shop::{Moving, Shop};
+use crate::routes::shop::{Shop, clock_at};
 
 /// Calls whose answers have what the routes' own examples do not show.
 const MORE: [&str; 3] = [
@@ -118,7 +118,7 @@ fn figures(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
 
 #[tokio::test]
 async fn every_figure_has_a_row() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let examples = Operation::ALL.into_iter().filter_map(|operation| {
         let route = operation.route();

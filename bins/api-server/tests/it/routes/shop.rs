@@ -1,16 +1,14 @@
 //! A server in this process whose upstreams are recordings, and what every answer and refusal must
 //! hold.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
-};
+use std::sync::Arc;
 
 use api_server::Config;
 use data_sources::Clock;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use replay::{RECORDED_AT, Recordings, ReplayServer};
 use serde_json::Value;
+use test_support::ManualClock;
 
 use crate::support::World;
 
@@ -99,25 +97,11 @@ impl Shop {
     }
 }
 
-/// A clock of the data that a test moves, in seconds from the time of the recordings.
-#[derive(Default)]
-pub(crate) struct Moving(AtomicI64);
-
-impl Moving {
-    /// So many seconds after the recordings, or before them.
-    pub(crate) fn at(seconds: i64) -> Arc<Self> {
-        Arc::new(Self(AtomicI64::new(seconds)))
-    }
-
-    pub(crate) fn set(&self, seconds: i64) {
-        self.0.store(seconds, Ordering::Relaxed);
-    }
-}
-
-impl Clock for Moving {
-    fn now(&self) -> Timestamp {
-        recorded_at() + SignedDuration::from_secs(self.0.load(Ordering::Relaxed))
-    }
+/// A clock of the data that a test moves, so many seconds after the recordings or before them.
+pub(crate) fn clock_at(seconds: i64) -> Arc<ManualClock> {
+    let clock = ManualClock::at(recorded_at());
+    clock.set(seconds);
+    Arc::new(clock)
 }
 
 /// What holds for the answer of every route.

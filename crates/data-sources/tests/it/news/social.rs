@@ -2,10 +2,7 @@
 
 mod leaders;
 
-use std::sync::atomic::{AtomicI64, Ordering};
-
-use data_sources::{Clock, Error};
-use jiff::{SignedDuration, Timestamp};
+use data_sources::Error;
 use readings::news::Importance;
 use readings::symbol::SymbolKey;
 use serde_json::json as value;
@@ -13,16 +10,6 @@ use serde_json::json as value;
 use crate::news::{answering, json, now, okx, page, recorded};
 
 const SOCIAL: &str = "/okx/api/v6/dex/market/social";
-
-/// A clock that a test moves, in seconds.
-#[derive(Default)]
-struct Hand(AtomicI64);
-
-impl Clock for Hand {
-    fn now(&self) -> Timestamp {
-        now() + SignedDuration::from_secs(self.0.load(Ordering::SeqCst))
-    }
-}
 
 fn symbol(text: &str) -> SymbolKey {
     SymbolKey::new(text).unwrap()

@@ -4,6 +4,7 @@ mod attestations;
 mod fees;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use data_sources::VenueConfig;
 use data_sources::circle::{Circle, CircleConfig};
@@ -23,7 +24,7 @@ fn config(base_url: String) -> CircleConfig {
 }
 
 fn circle(config: CircleConfig) -> Circle {
-    Circle::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap()
+    Circle::new(&transport(), config, Arc::new(recorded_clock())).unwrap()
 }
 
 fn place<T: std::fmt::Debug>(result: Result<T, PortError>) -> String {
@@ -45,14 +46,14 @@ async fn a_rate_limit_locks_out_for_five_minutes() {
         .respond_with(json(&recorded("circle/fees_fast.json")))
         .mount(&server)
         .await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let circle = Circle::new(&transport(), config(server.uri()), Arc::new(clock.clone())).unwrap();
     assert_eq!(
         reason(circle.fees(6, 3, false).await, "circle"),
         limited(Some(300))
     );
     // Both calls are locked out, and neither is sent.
-    clock.advance(100);
+    clock.advance(Duration::from_secs(100));
     assert_eq!(
         reason(circle.fees(6, 3, false).await, "circle"),
         limited(Some(200))
@@ -61,13 +62,13 @@ async fn a_rate_limit_locks_out_for_five_minutes() {
         reason(circle.fast_allowance().await, "circle"),
         limited(Some(200))
     );
-    clock.advance(199);
+    clock.advance(Duration::from_secs(199));
     assert_eq!(
         reason(circle.fees(0, 3, false).await, "circle"),
         limited(Some(1))
     );
     assert_eq!(asked(&server).await, 1);
-    clock.advance(1);
+    clock.advance(Duration::from_secs(1));
     circle.fees(6, 3, false).await.unwrap();
     assert_eq!(asked(&server).await, 2);
 }

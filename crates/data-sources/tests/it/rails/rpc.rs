@@ -49,7 +49,7 @@ fn reader(urls: &[String]) -> RpcReader {
         chains: BTreeMap::from([(BASE, urls)]),
         ..RpcConfig::default()
     };
-    RpcReader::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap()
+    RpcReader::new(&transport(), config, Arc::new(recorded_clock())).unwrap()
 }
 
 async fn code(response: ResponseTemplate) -> Result<Bytes, PortError> {
@@ -348,8 +348,7 @@ async fn a_hanging_node_is_left_behind_in_time() {
         },
         ..RpcConfig::default()
     };
-    let built =
-        |config| RpcReader::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap();
+    let built = |config| RpcReader::new(&transport(), config, Arc::new(recorded_clock())).unwrap();
     let alone = built(config(vec![slow.uri().into()]));
     assert_eq!(
         reason(alone.code(BASE, ACCOUNT).await, "rpc"),
@@ -370,8 +369,7 @@ fn an_unusable_address_is_refused_without_printing_it() {
         ..RpcConfig::default()
     };
     assert!(!format!("{config:?}").contains("secret"));
-    let error =
-        RpcReader::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap_err();
+    let error = RpcReader::new(&transport(), config, Arc::new(recorded_clock())).unwrap_err();
     assert_eq!(error.code(), "base_url_invalid");
     assert!(!format!("{error} {error:?}").contains("secret"));
 }

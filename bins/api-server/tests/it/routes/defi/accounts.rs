@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ACCOUNT, USDT0_POOL, rows, without_xlayer};
-use crate::routes::shop::{Moving, Shop, left, why_missing};
+use crate::routes::shop::{Shop, clock_at, left, why_missing};
 
 #[tokio::test]
 async fn positions_have_debts_health_and_a_total() {
@@ -100,7 +100,7 @@ async fn a_reading_that_does_not_cover_the_account_is_no_total() {
 /// A yield of an edition is as old as the edition.
 #[tokio::test]
 async fn a_yield_that_is_filled_in_ages_the_positions() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::changed_by_the_clock(clock.clone(), |config, _replay| {
         let table = config.chains.0.get_mut("196").expect("a chain");
         table.rpc_urls = vec!["http://127.0.0.1:9".to_owned()];
@@ -119,7 +119,7 @@ async fn a_yield_that_is_filled_in_ages_the_positions() {
 
 #[tokio::test]
 async fn a_history_without_points_is_not_sold() {
-    let clock = Moving::at(400 * 24 * 3600);
+    let clock = clock_at(400 * 24 * 3600);
     let shop = Shop::by_the_clock(clock).await;
     let target = format!("/yield-farming-historical?pool={USDT0_POOL}&days=7");
     let error = shop.refused(&target, 404, "not_found").await;

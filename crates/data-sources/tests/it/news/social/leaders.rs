@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex};
 use data_sources::news::Leading;
 use data_sources::transport::Transport;
 use data_sources::x_api::XApi;
-use data_sources::{Error, SourceErrorKind};
+use data_sources::{Clock as _, Error, SourceErrorKind};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json as value;
+use test_support::ManualClock;
 use wiremock::matchers::any;
 use wiremock::{MockServer, Request, Respond, ResponseTemplate};
 
-use super::{Hand, SOCIAL, data, symbol};
+use super::{SOCIAL, data, symbol};
 use crate::news::{answering, at, config, desk, desk_by, json, now, okx, recorded};
 
 #[tokio::test]
@@ -58,8 +59,8 @@ async fn tokens_without_leaders_are_left_out_and_named() {
         .respond_with(json(&recorded("okx_social/vibe_top_kols.json")))
         .mount(&server)
         .await;
-    let hand = Arc::new(Hand::default());
-    let news = desk_by(&server, hand.clone());
+    let clock = ManualClock::at(now());
+    let news = desk_by(&server, clock.shared());
     let symbols = |told: &Leading| -> Vec<String> {
         let tokens = told.tokens.value.iter();
         tokens.map(|token| token.symbol.clone()).collect()
@@ -74,7 +75,7 @@ async fn tokens_without_leaders_are_left_out_and_named() {
     assert_eq!(failed.len(), 6);
     assert!(failed.contains(&("BTC", "upstream_http_404".to_owned())));
     // Known leaders are kept. An incomplete result is not kept as complete: it is asked for again.
-    hand.0.store(3, Ordering::SeqCst);
+    clock.set(3);
     at(
         &server,
         &format!("{SOCIAL}/vibe/top-kols"),
@@ -102,7 +103,7 @@ async fn tokens_without_leaders_are_left_out_and_named() {
 /// posts that it sends.
 #[derive(Clone)]
 struct List {
-    hand: Arc<Hand>,
+    clock: ManualClock,
     sent: Arc<Mutex<BTreeMap<i64, u32>>>,
     requests: Arc<AtomicI64>,
     /// The number of the first request that fails, from one; zero for none.
@@ -120,7 +121,7 @@ impl Respond for List {
         }
         let query: BTreeMap<_, _> = request.url.query_pairs().collect();
         let size: i64 = query["max_results"].parse().unwrap();
-        let newest = (self.hand.now().as_second()) / EVERY;
+        let newest = (self.clock.now().as_second()) / EVERY;
         let first = query
             .get("pagination_token")
             .map(|token| token.parse().unwrap());
@@ -149,7 +150,7 @@ impl Respond for List {
 impl List {
     async fn read_by(fails: i64, pages: &str) -> (Self, XApi, MockServer) {
         let list = Self {
-            hand: Arc::new(Hand::default()),
+            clock: ManualClock::at(now()),
             sent: Arc::default(),
             requests: Arc::default(),
             fails: Arc::new(AtomicI64::new(fails)),
@@ -168,7 +169,7 @@ impl List {
             config.options.insert("pages".to_owned(), pages.to_owned());
         }
         config.timeout = Some(std::time::Duration::from_secs(2));
-        XApi::new(&Transport::new().unwrap(), config, self.hand.clone()).unwrap()
+        XApi::new(&Transport::new().unwrap(), config, self.clock.shared()).unwrap()
     }
 
     /// How many posts were sent that had been sent before.
@@ -179,7 +180,7 @@ impl List {
 }
 
 fn covers_two_days(list: &List, told: &readings::social::Posts) -> bool {
-    told.covered_from <= list.hand.now() - SignedDuration::from_hours(48)
+    told.covered_from <= list.clock.now() - SignedDuration::from_hours(48)
 }
 
 /// The interface charges for a post once a day (UTC), however often it sends it. Repeated posts on
@@ -197,7 +198,7 @@ async fn two_days_of_a_busy_list_are_bought_once() {
     assert_eq!(list.again(), 0);
     let first = list.sent.lock().unwrap().len();
     // Half an hour later there are four more posts.
-    list.hand.0.store(1_800, Ordering::SeqCst);
+    list.clock.set(1_800);
     let told = x.posts().await.unwrap().value;
     assert!(covers_two_days(&list, &told), "{}", told.covered_from);
     assert!(
@@ -249,7 +250,7 @@ async fn a_reading_that_ends_early_covers_less_and_says_so() {
 async fn a_probe_of_the_list_buys_five_posts() {
     use data_sources::probe::probe;
     let (list, x, _server) = List::read_by(0, "").await;
-    let found = probe(&x, list.hand.now(), &|_| Vec::new()).await;
+    let found = probe(&x, list.clock.now(), &|_| Vec::new()).await;
     assert_eq!(found.rows.len(), 1);
     assert_eq!(list.sent.lock().unwrap().len(), 5);
 }
