@@ -9,8 +9,7 @@ mod rpc;
 
 use std::time::Duration;
 
-use data_sources::Clock;
-use data_sources::transport::{Limits, SourceHealth, Transport};
+use data_sources::transport::{Limits, SourceHealth};
 use jiff::Timestamp;
 use plan_builder::ports::{PortError, PortErrorReason};
 use serde_json::Value;

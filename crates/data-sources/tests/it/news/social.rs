@@ -7,7 +7,7 @@ use readings::news::Importance;
 use readings::symbol::SymbolKey;
 use serde_json::json as value;
 
-use crate::news::{answering, json, now, okx, page, recorded};
+use crate::news::{answering, json, okx, page, recorded};
 
 const SOCIAL: &str = "/okx/api/v6/dex/market/social";
 

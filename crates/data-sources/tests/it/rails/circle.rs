@@ -6,9 +6,10 @@ mod fees;
 use std::sync::Arc;
 use std::time::Duration;
 
+use alloy_primitives::U256;
 use data_sources::VenueConfig;
 use data_sources::circle::{Circle, CircleConfig};
-use serde_json::json;
+use plan_builder::ports::{BridgeFeeReading, BridgeFees as _};
 use wiremock::{MockServer, ResponseTemplate};
 
 use crate::rails::*;
@@ -25,6 +26,16 @@ fn config(base_url: String) -> CircleConfig {
 
 fn circle(config: CircleConfig) -> Circle {
     Circle::new(&transport(), config, Arc::new(recorded_clock())).unwrap()
+}
+
+async fn fees(response: ResponseTemplate, forward: bool) -> Result<BridgeFeeReading, PortError> {
+    let server = answering(response).await;
+    circle(config(server.uri())).fees(6, 3, forward).await
+}
+
+async fn allowance(response: ResponseTemplate) -> Result<U256, PortError> {
+    let server = answering(response).await;
+    circle(config(server.uri())).fast_allowance().await
 }
 
 fn place<T: std::fmt::Debug>(result: Result<T, PortError>) -> String {

@@ -14,7 +14,7 @@ use test_support::ManualClock;
 use wiremock::matchers::any;
 use wiremock::{MockServer, Request, Respond, ResponseTemplate};
 
-use super::{SOCIAL, data, symbol};
+use super::{SOCIAL, data};
 use crate::news::{answering, at, config, desk, desk_by, json, now, okx, recorded};
 
 #[tokio::test]

@@ -1,22 +1,12 @@
 //! The fees of a burn and the allowance of fast transfers.
 
 use alloy_primitives::U256;
-use plan_builder::ports::BridgeFeeReading;
+use plan_builder::ports::BridgeFees as _;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use super::{circle, config, place};
+use super::{allowance, circle, config, fees, place};
 use crate::rails::*;
-
-async fn fees(response: ResponseTemplate, forward: bool) -> Result<BridgeFeeReading, PortError> {
-    let server = answering(response).await;
-    circle(config(server.uri())).fees(6, 3, forward).await
-}
-
-async fn allowance(response: ResponseTemplate) -> Result<U256, PortError> {
-    let server = answering(response).await;
-    circle(config(server.uri())).fast_allowance().await
-}
 
 #[tokio::test]
 async fn fees_are_asked_by_domain_and_read_exactly() {
