@@ -3,7 +3,7 @@
 use data_sources::transport::Transport;
 use serde_json::Value;
 use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, ResponseTemplate};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 /// A server that gives one answer to everything.
 pub(crate) async fn answering(response: ResponseTemplate) -> MockServer {
@@ -35,4 +35,18 @@ pub(crate) fn recorded(name: &str) -> Value {
 /// How many requests came.
 pub(crate) async fn asked(server: &MockServer) -> usize {
     server.received_requests().await.unwrap().len()
+}
+
+/// The JSON-RPC methods that a node was asked for.
+pub(crate) async fn methods(node: &MockServer) -> Vec<String> {
+    let method = |request: &Request| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        body["method"].as_str().unwrap().to_owned()
+    };
+    node.received_requests()
+        .await
+        .unwrap()
+        .iter()
+        .map(method)
+        .collect()
 }

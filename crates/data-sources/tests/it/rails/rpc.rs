@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
 use crate::rails::*;
+use crate::support::methods;
 
 const BASE: u64 = 8453;
 const ACCOUNT: Address = Address::repeat_byte(0xaa);
@@ -62,19 +63,6 @@ async fn call(response: ResponseTemplate) -> Result<Option<Bytes>, PortError> {
     reader(&[node.uri()])
         .call(BASE, TARGET, bytes!("a0e67e2b"))
         .await
-}
-
-async fn methods(node: &MockServer) -> Vec<String> {
-    let method = |request: &Request| {
-        let body: Value = serde_json::from_slice(&request.body).unwrap();
-        body["method"].as_str().unwrap().to_owned()
-    };
-    node.received_requests()
-        .await
-        .unwrap()
-        .iter()
-        .map(method)
-        .collect()
 }
 
 #[track_caller]
