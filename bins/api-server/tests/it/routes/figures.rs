@@ -46,9 +46,9 @@ const JUDGED: [&str; 15] = [
     "/tx-explainer?txHash=0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b",
 ];
 
-/// The sections of the page that name figures: computed here, told as stated, and counts.
+/// The sections of the page that name figures: computed here, given as stated, and counts.
 const COMPUTED: &str = "### Computed here\n";
-const STATED: &str = "### Told as their source states them\n";
+const STATED: &str = "### Given as their source states them\n";
 const COUNTS: &str = "### Counts, places and rules\n";
 
 fn root(path: &str) -> PathBuf {
