@@ -37,12 +37,8 @@ impl ManualClock {
     }
 
     /// Moves it forward, in whole milliseconds.
-    ///
-    /// # Panics
-    /// Above some hundred million years.
     pub fn advance(&self, by: Duration) {
-        let millis = i64::try_from(by.as_millis());
-        let millis = millis.unwrap_or_else(|_| panic!("too long: {by:?}"));
+        let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.passed.fetch_add(millis, Ordering::SeqCst);
     }
 }
