@@ -3,6 +3,7 @@
 mod refusals;
 
 use alloy_primitives::{B256, Bytes, U256, fixed_bytes, hex};
+use alloy_sol_types::SolEvent as _;
 use dev_chain::abi::{MessageTransmitter, TokenMessenger, TokenMinter};
 use dev_chain::cctp::{ATTESTER, FEE_RECIPIENT, MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
 use dev_chain::iris::Iris;

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use alloy_primitives::{B256, U256};
 use api_server::config::DelegationSection;
 use delegation_fence::{Domain, Message, Signature, Signed, TypedData};
-use serde_json::{Value, json};
+use serde_json::Value;
 use test_support::eventually;
 
 use crate::delegation::dying::Dying;

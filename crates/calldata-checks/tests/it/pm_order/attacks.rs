@@ -23,6 +23,13 @@ fn forged(member: &str, value: Value) -> &'static str {
     plan.refusal()
 }
 
+fn domain_forged(pointer: &str, value: Value) -> &'static str {
+    let mut plan = buy();
+    plan.set(pointer, value);
+    plan.rehash();
+    plan.refusal()
+}
+
 /// Changes one member and nothing else.
 pub(crate) fn changed(pointer: &str, value: Value) -> &'static str {
     let mut plan = buy();

@@ -1,7 +1,7 @@
 //! Messages that are not minted.
 
 use alloy_primitives::{Address, Bytes, U256};
-use dev_chain::abi::{MessageTransmitter, MultiMinterToken, TokenMessenger};
+use dev_chain::abi::{MessageTransmitter, MultiMinterToken};
 use dev_chain::cctp::{ATTESTER, MESSAGE_TRANSMITTER, TOKEN_MINTER};
 use dev_chain::{BUYER, MINTER, arbitrum};
 

@@ -9,7 +9,7 @@ use fence_server::Prices;
 use super::{AMOUNT, OTHER_ID, granted};
 use crate::sample::NOW;
 use crate::stage::{
-    DAY, GRANT_ID, NOBODY, delegate, grant, key, now, order, owner, plan, revocation, sign,
+    DAY, GRANT_ID, NOBODY, delegate, grant, key, now, owner, plan, revocation, sign,
 };
 use crate::world::{Market, code, ordered, priced_desk};
 

@@ -1,6 +1,5 @@
 //! Signatures of other messages and of other forms.
 
-use proptest::prelude::*;
 use serde_json::{Value, json};
 use x402_wire::{Invalid, SignatureStanding};
 

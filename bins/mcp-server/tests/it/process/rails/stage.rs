@@ -11,7 +11,7 @@ use replay::{Recordings, ReplayServer};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use crate::process::server::{Configured, RECIPIENT, RECORDED_RECIPIENT, Running, get, post};
+use crate::process::server::{Configured, RECIPIENT, RECORDED_RECIPIENT, Running, post};
 
 /// A server, and the venues that it asks.
 pub(super) struct Stage {

@@ -1,7 +1,7 @@
 //! Prices, sizes and values that are not what the caller asked for.
 
+use calldata_checks::BasisPoints;
 use calldata_checks::perp_order::Side;
-use calldata_checks::{BasisPoints, Facts as _};
 
 use crate::perp_order::draft::{Draft, decimal};
 

@@ -4,15 +4,8 @@ use alloy_primitives::B256;
 use calldata_checks::pm_order::{DOMAIN, ORDER_HASH};
 use serde_json::{Value, json};
 
-use super::{OTHER, changed, forged};
+use super::{OTHER, changed, domain_forged, forged};
 use crate::pm_order::plan::buy;
-
-fn domain_forged(pointer: &str, value: Value) -> &'static str {
-    let mut plan = buy();
-    plan.set(pointer, value);
-    plan.rehash();
-    plan.refusal()
-}
 
 #[test]
 fn the_domain_of_other_generations() {
