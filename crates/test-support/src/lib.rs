@@ -4,6 +4,7 @@ mod eventually;
 mod fuse;
 mod manual_clock;
 mod mortal;
+pub mod postgres;
 mod tcp_proxy;
 
 pub use eventually::{PATIENCE, eventually};

@@ -1,5 +1,7 @@
 //! Conditions that come and that do not, processes that end, and a clock.
 
+mod postgres;
+
 use std::time::Duration;
 
 use test_support::{Fuse, ManualClock, eventually};
