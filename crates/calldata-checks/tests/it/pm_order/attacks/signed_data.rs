@@ -2,7 +2,7 @@
 
 use alloy_primitives::B256;
 use calldata_checks::pm_order::{DOMAIN, ORDER_HASH};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{OTHER, changed, domain_forged, forged};
 use crate::pm_order::plan::buy;
