@@ -69,14 +69,14 @@ error_codes! {
     RateLimited = "rate_limited", 429, true;
     /// The request headers are larger than the server accepts.
     HeadersTooLarge = "headers_too_large", 431, false;
-    /// A leg without which the answer would be worthless could not be had.
+    /// The core data of the answer is unavailable.
     CoreDataMissing = "core_data_missing", 503, true;
     /// Every source that could answer is unavailable or disabled.
     UpstreamUnavailable = "upstream_unavailable", 503, true;
     /// The settlement was sent and its outcome is not known yet; the same payment fetches it later.
     SettlementPending = "settlement_pending", 503, true;
-    /// The payment ledger cannot be read or written. Send the same payment again: whether it was
-    /// used cannot be told now.
+    /// The payment ledger cannot be read or written, so it is unknown whether the payment was used.
+    /// Send the same payment again.
     LedgerUnavailable = "ledger_unavailable", 503, true;
     /// A fault of the service.
     Internal = "internal", 500, false;

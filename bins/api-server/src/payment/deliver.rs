@@ -110,8 +110,8 @@ fn error(refusal: Refusal) -> ErrorReply {
             with_transaction(error, Some(transaction)).next(&Next::LookUp { url })
         }
         Refusal::AnswerPrivate { transaction, url } => {
-            let message = "this payment was settled; what this route tells of a payer's own wallet is given again only for the \
-                           same request with the same payment identifier, and not for long";
+            let message = "this payment was settled; an answer about the payer's own wallet is sent again only for the same \
+                           request with the same payment identifier, and not for long";
             let error = bound_elsewhere(message, "answer_private")
                 .detail("state", "settled")
                 .header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -96,7 +96,7 @@ pub(crate) struct Pending {
 }
 
 impl Ended {
-    /// Whether the payer is told to sign a new payment.
+    /// Whether the answer says `sign_new`.
     pub(super) fn says_sign_new(&self) -> bool {
         matches!(self, Self::Refused(Refusal::Declined(declined)) if declined.next == Next::SignNew)
     }

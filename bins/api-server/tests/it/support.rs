@@ -211,7 +211,7 @@ impl World {
         self.open().await;
     }
 
-    /// Where a payment stands, as the free look-up says.
+    /// The state of a payment, as the free look-up gives it.
     pub async fn look_up(&self, payment: &serde_json::Value) -> serde_json::Value {
         let asset = payment["accepted"]["asset"].as_str().unwrap();
         let authorization = &payment["payload"]["authorization"];

@@ -215,15 +215,15 @@ pub(crate) fn write(view: &View, change: fence_server::Change) -> Write {
     }
 }
 
-/// An empty store.
-pub(crate) enum Shelf {
+/// Where an empty store is made, and opened by any number of processes.
+pub(crate) enum StoreLocation {
     /// In a folder of its own.
     File(tempfile::TempDir),
     /// In a schema of its own.
     Database(Schema),
 }
 
-impl Shelf {
+impl StoreLocation {
     /// In a database where there is one, otherwise in a SQLite file.
     pub(crate) fn new() -> Self {
         Schema::new().map_or_else(Self::in_file, Self::Database)

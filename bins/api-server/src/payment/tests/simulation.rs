@@ -6,7 +6,7 @@
 //! [`chain`]), the work ([`worker`]), the process itself and its operator ([`server`],
 //! [`schedule`]) and the callers ([`buyer`]). Each call into one of them waits for a moment or a
 //! long time before and after it takes effect, and each may fail: those files are the list of what
-//! can go wrong. What must hold nevertheless stands in [`check`].
+//! can go wrong. [`check`] says what must hold nevertheless.
 //!
 //! Time is paused and there is one thread, so a seed decides everything. A schedule that breaks a
 //! promise is named by its seed, with the command that runs it again and what happened in it.

@@ -153,7 +153,7 @@ impl Round {
             panic!("no answer")
         };
         assert!(!String::from_utf8_lossy(&body).contains("error"));
-        // What was given is read at a block that others stand above.
+        // What was given is read at a block that has others above it.
         self.base.mine();
     }
 

@@ -30,7 +30,7 @@ async fn a_key_that_was_never_proposed_is_stopped_for_ever() {
     assert_eq!(process.run(&mandate, &asked).await, stopped());
     assert_eq!(process.mover.cancel(&key).await, Ok(Stop::Stopped));
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
-    // Another key is another move, and one that stands is not stopped.
+    // Another key is another move, and an executed one is not stopped.
     let asked = world.asked(&process, &mandate, 3).await.unwrap();
     let outcome = process.run(&mandate, &asked).await;
     moved(&outcome);

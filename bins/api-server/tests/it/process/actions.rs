@@ -206,7 +206,8 @@ async fn what_came_to_nothing_is_not_taken_up_again() {
     server.stop().await;
 }
 
-/// What stands is charged even when the first try cannot settle it and its caller never comes back.
+/// An executed action is charged even when the first try cannot settle it and its caller never
+/// comes back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_charge_that_fails_at_first_is_tried_again() {
     let (desk, server) = Desk::open().await;

@@ -229,7 +229,7 @@ impl<J: Journal> Server<J> {
         heard
     }
 
-    /// Looks a payment up, free of charge. Returns where it stands.
+    /// Looks a payment up, free of charge. Returns its state.
     pub(super) async fn look_up(&self, url: &str) -> Option<String> {
         let process = self.running()?;
         let path = url.strip_prefix(process.catalog.base_url())?;
