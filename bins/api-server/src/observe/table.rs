@@ -10,6 +10,7 @@ pub(super) const DECLINED: &str = "svc_payments_declined_total";
 pub(super) const SETTLED: &str = "svc_payments_settled_total";
 pub(super) const SETTLED_MICRO_USD: &str = "svc_payments_settled_micro_usd_total";
 pub(super) const OPEN: &str = "svc_payments_open";
+pub(super) const WITHOUT_RECORD: &str = "svc_payments_without_record_total";
 pub(super) const CREDIT_REFUSALS: &str = "svc_credit_refusals_total";
 pub(super) const LEDGER_BYTES: &str = "svc_ledger_bytes";
 pub(super) const SETTLEMENTS_LEFT: &str = "svc_settlements_left";
@@ -45,7 +46,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Crates below this one record some of them.
-pub(super) const METRICS: [Metric; 35] = [
+pub(super) const METRICS: [Metric; 36] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -93,6 +94,12 @@ pub(super) const METRICS: [Metric; 35] = [
         kind: Gauge,
         labels: &["state"],
         help: "undecided payments in the ledger. `state` is `in_flight`, `unknown` (the server finds out) or `undecidable` (left to the operator)",
+    },
+    Metric {
+        name: WITHOUT_RECORD,
+        kind: Counter,
+        labels: &[],
+        help: "calls with a payment that the chain shows as made to this service and the ledger does not know (409, reason `no_answer`; needs `rpc_url`). The ledger has lost commits, or a payer has sent an authorization to the chain itself",
     },
     Metric {
         name: CREDIT_REFUSALS,
