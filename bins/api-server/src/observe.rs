@@ -71,6 +71,7 @@ fn start_at_zero() {
     }
     counter!(table::SETTLED).increment(0);
     counter!(table::SETTLED_MICRO_USD).increment(0);
+    counter!(table::WITHOUT_RECORD).increment(0);
     open_payments(&OpenCounts::default(), 0);
     ledger_bytes(0);
     gauge!(table::PAID_CALLS_IN_FLIGHT).increment(0.0);
@@ -224,6 +225,11 @@ impl Drop for InFlight {
     }
 }
 
+/// Counts a payment that the chain knows and the ledger does not.
+pub(crate) fn payment_without_record() {
+    counter!(table::WITHOUT_RECORD).increment(1);
+}
+
 /// Shows how many payments in the ledger are undecided, and for how long at `now` (Unix seconds).
 pub(crate) fn open_payments(counts: &OpenCounts, now: u64) {
     for (state, payments) in [
@@ -363,11 +369,12 @@ mod tests {
     }
 
     #[test]
-    fn gauges_show_what_was_set() {
+    fn metrics_show_what_was_set_and_counted() {
         let text = scraped(|| {
             clock_difference(-31);
             ledger_bytes(4096);
             settlements_left(Some(12));
+            payment_without_record();
             let counts = OpenCounts {
                 unknown: 3,
                 oldest_unknown: Some(100),
@@ -378,6 +385,7 @@ mod tests {
         for (series, expected) in [
             ("svc_clock_difference_seconds", "-31"),
             ("svc_ledger_bytes", "4096"),
+            ("svc_payments_without_record_total", "1"),
             ("svc_settlements_left", "12"),
             ("svc_payments_open{state=\"unknown\"}", "3"),
             ("svc_payments_open{state=\"in_flight\"}", "0"),

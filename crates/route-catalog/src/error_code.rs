@@ -56,8 +56,9 @@ error_codes! {
     PaymentInFlight = "payment_in_flight", 409, true;
     /// The payment belongs to another request or came with another signature (`reason`
     /// `another_request`), its identifier was used with another payment (`identifier_taken`), its
-    /// answer is no longer kept (`answer_expired`), or its answer is about the payer's own wallet
-    /// and is not given again to this call (`answer_private`).
+    /// answer is no longer kept (`answer_expired`), its answer is about the payer's own wallet and
+    /// is not given again to this call (`answer_private`), or the chain shows that it has paid and
+    /// the ledger has no record of it (`no_answer`).
     PaymentBoundElsewhere = "payment_bound_elsewhere", 409, false;
     /// The sub-wallet does not hold enough funds for the action; the answer names its address.
     FundsRequired = "funds_required", 409, true;

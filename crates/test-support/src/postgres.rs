@@ -10,6 +10,8 @@ use std::thread;
 use storage::postgres::{Postgres, PostgresError, PostgresOptions};
 use tokio::runtime::Runtime;
 
+pub use postgres_cluster::Cluster;
+
 /// Names the database to the tests.
 const DATABASE: &str = "TEST_POSTGRES_URL";
 

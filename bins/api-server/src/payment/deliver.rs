@@ -117,6 +117,12 @@ fn error(refusal: Refusal) -> ErrorReply {
                 .header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
             with_transaction(error, Some(transaction)).next(&Next::LookUp { url })
         }
+        Refusal::NoAnswer { transaction, url } => {
+            let message = "this payment was made to this service before, but the ledger has no record and no answer of it; \
+                           ask the operator, and name the transaction";
+            let error = bound_elsewhere(message, "no_answer");
+            with_transaction(error, Some(transaction)).next(&Next::LookUp { url })
+        }
         Refusal::Pending(pending) => not_decided(pending),
         Refusal::OutOfCredit {
             retry_after_seconds,

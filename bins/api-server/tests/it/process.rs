@@ -12,6 +12,7 @@ mod delegation;
 mod deploy;
 mod disk_full;
 mod facilitator;
+mod failover;
 mod keystore;
 mod ledger;
 mod lifecycle;

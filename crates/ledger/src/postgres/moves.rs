@@ -244,38 +244,38 @@ impl Inner {
         now: u64,
         params: Params<'_>,
     ) -> Result<(), LedgerError> {
-        let instance = self.instance.id();
         let (number, now) = (entry.number(), number(now));
         let (first, last) = (
             code(*transition.from().start()),
             code(*transition.from().end()),
         );
         let to = code(transition.to());
-        let common: Params<'_> = &[&instance, &number, &to, &first, &last, &now];
-        let all = [common, params].concat();
         let mut waits = AGAIN_AFTER.iter();
         // Whether an earlier try may have moved the entry.
         let mut interrupted = false;
         loop {
-            let outcome = match self
-                .postgres
-                .query_opt(transition.as_str(), sql, &all)
-                .await
-            {
-                Ok(Some(_)) => {
+            let tried = async {
+                let instance = self.number().await?;
+                let common: Params<'_> = &[&instance, &number, &to, &first, &last, &now];
+                let all = [common, params].concat();
+                let moved = self.postgres.query_opt(transition.as_str(), sql, &all);
+                match moved.await? {
+                    Some(_) => Ok(None),
+                    None => self.why_not(entry, transition, instance).await.map(Some),
+                }
+            };
+            let outcome = match tried.await {
+                Ok(None) => {
                     self.working().remove(&number);
                     return Ok(());
                 }
-                Ok(None) => match self.why_not(entry, transition, instance).await {
-                    // The only other way there is this move of this entry.
-                    Ok(LedgerError::WrongState { observed, .. })
-                        if interrupted && observed == transition.to() =>
-                    {
-                        return Ok(());
-                    }
-                    Ok(refusal) => return Err(refusal),
-                    Err(error) => error,
-                },
+                // The only other way there is this move of this entry.
+                Ok(Some(LedgerError::WrongState { observed, .. }))
+                    if interrupted && observed == transition.to() =>
+                {
+                    return Ok(());
+                }
+                Ok(Some(refusal)) => return Err(refusal),
                 Err(error) => error,
             };
             interrupted |= matches!(outcome, PostgresError::Interrupted { .. });

@@ -153,9 +153,7 @@ async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_noth
         a.release(working, "late", Spent::NOTHING, NOW).await,
         lost()
     );
-    assert_eq!(a.reserve(claim(4)).await, Err(LedgerError::LeaseLost));
     assert_eq!(a.recover(NOW).await, Ok(Recovery::default()));
-    assert_eq!(look_up(&b, 4).await, None);
 
     let taken = Recovery {
         released: 1,
@@ -166,6 +164,8 @@ async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_noth
     let listed: Vec<_> = listed.iter().map(|undecided| undecided.entry).collect();
     assert_eq!(listed, [settling, unknown]);
     // And after somebody has.
+    assert_eq!(a.reserve(claim(4)).await, Err(LedgerError::LeaseLost));
+    assert_eq!(look_up(&b, 4).await, None);
     assert!(a.settle(settling, receipt(2), NOW).await.is_err());
     assert!(a.mark_unknown(unknown, None, "late", NOW).await.is_err());
     b.settle(settling, receipt(2), NOW).await.unwrap();
@@ -207,7 +207,8 @@ async fn each_unknown_entry_is_looked_at_by_one_server() {
     assert_eq!(seen.len(), 40);
 }
 
-/// A server that goes on after it has lost its lease is another one.
+/// A server that goes on after it has lost its lease is another one. It keeps what nobody has taken
+/// over.
 #[tokio::test]
 async fn a_server_without_a_lease_registers_anew() {
     let Some(schema) = Schema::new() else { return };
@@ -218,16 +219,50 @@ async fn a_server_without_a_lease_registers_anew() {
     let first = instance(&a);
     let entry = bring(&a, 1, State::Settling).await;
     expire(url, &a).await;
-    while instance(&a) == first {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let refused = Err(LedgerError::TakenOver { entry });
-    assert_eq!(a.settle(entry, receipt(1), NOW).await, refused);
+    registered_anew(&a, first).await;
     bring(&a, 2, State::Settled).await;
-    // What it had held before it takes over like any other.
-    assert_eq!(a.abandon(Vec::new(), 0, NOW).await.unwrap().unknown, 1);
-    a.undecided(None, 10).await.unwrap();
+    let nothing = Recovery::default();
+    assert_eq!(server(url).await.recover(NOW).await, Ok(nothing));
     a.settle(entry, receipt(1), NOW).await.unwrap();
+}
+
+async fn registered_anew(ledger: &AnyLedger, first: i64) {
+    test_support::eventually("a new number", async || {
+        (instance(ledger) != first).then_some(())
+    })
+    .await;
+}
+
+/// A replica that takes over lacks an entry, and would give its number to another payment.
+#[tokio::test]
+async fn a_number_that_a_running_call_holds_is_not_given_again() {
+    let Some(schema) = Schema::new() else { return };
+    let (a, b) = (server(schema.url()).await, server(schema.url()).await);
+    let first = instance(&a);
+    let kept = bring(&a, 1, State::Settling).await;
+    let lost = bring(&a, 2, State::Settling).await;
+    let database = schema.connect();
+    for sql in [
+        &format!("DELETE FROM ledger_entry WHERE id = {}", lost.number()),
+        &format!("DELETE FROM ledger_answer WHERE entry = {}", lost.number()),
+        &format!("SELECT setval('ledger_entry_id', {})", kept.number()),
+        "UPDATE instance SET history = 'of the lost one'",
+    ] {
+        database.query("promote", sql, &[]).await.unwrap();
+    }
+    // Nobody goes on under an old lease.
+    let lease_lost = Err(LedgerError::LeaseLost);
+    assert_eq!(a.settle(kept, receipt(1), NOW).await, lease_lost);
+    assert_eq!(b.recover(NOW).await, Ok(Recovery::default()));
+    assert_eq!(a.reserve(claim(3)).await, Err(LedgerError::LeaseLost));
+    registered_anew(&a, first).await;
+    let other = bring(&a, 3, State::Settling).await;
+    assert!(other.number() > lost.number() + 1_000);
+    let missing = Err(LedgerError::NoSuchEntry { entry: lost });
+    assert_eq!(a.settle(lost, receipt(2), NOW).await, missing);
+    a.settle(kept, receipt(1), NOW).await.unwrap();
+    a.settle(other, receipt(3), NOW).await.unwrap();
+    assert_eq!(find(&a, 2, NOW).await, None);
 }
 
 /// The address of the schema, through a proxy.
@@ -332,6 +367,14 @@ async fn a_database_that_could_lose_a_commit_is_refused() {
         error.to_string().contains("synchronous_commit = off"),
         "{error}"
     );
+}
+
+/// A primary that does not wait for its replica loses nothing by itself.
+#[tokio::test]
+async fn a_commit_that_waits_for_no_replica_is_enough_without_one() {
+    let Some(schema) = Schema::new() else { return };
+    let url = format!("{}%20-csynchronous_commit%3Dlocal", schema.url());
+    server(&url).await.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -123,9 +123,12 @@ impl PostgresError {
             return Self::Interrupted { operation };
         }
         match database.code() {
-            &SqlState::READ_ONLY_SQL_TRANSACTION => Self::Unavailable {
-                reason: "it is a standby and takes no writes".to_owned(),
-            },
+            // The second one comes where the position in the log is asked for.
+            &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
+                Self::Unavailable {
+                    reason: "it is a standby and takes no writes".to_owned(),
+                }
+            }
             &SqlState::UNIQUE_VIOLATION
             | &SqlState::CHECK_VIOLATION
             | &SqlState::FOREIGN_KEY_VIOLATION => Self::Constraint {

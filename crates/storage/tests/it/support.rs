@@ -9,8 +9,8 @@ use test_support::postgres::{Schema, wait};
 
 pub(crate) const NOW: u64 = 1_790_000_000;
 
-/// A file, or a schema of a database where there is one, on which any number of instances can open a
-/// store.
+/// A file, or a schema of a database where there is one, on which any number of instances can open
+/// a store.
 pub(crate) struct Bench {
     folder: TempDir,
     schema: Option<Schema>,

@@ -133,10 +133,12 @@ impl Store for PostgresStore {
         let until = now.saturating_add(seconds);
         let anyway = takeover == Takeover::AtOnce;
         Box::pin(async move {
+            // Steps are random: a replica that takes over may lack the last ones, and would give
+            // their tokens to others.
             let sql = "INSERT INTO sender_lane AS l (chain_id, account, holder, token, until)
-                       VALUES ($1, $2, $3, 1, $4)
+                       VALUES ($1, $2, $3, 1 + (random() * 1000000)::bigint, $4)
                        ON CONFLICT (chain_id, account) DO UPDATE SET
-                           token = l.token + (l.holder <> excluded.holder)::int,
+                           token = l.token + CASE WHEN l.holder = excluded.holder THEN 0 ELSE excluded.token END,
                            holder = excluded.holder, until = excluded.until
                        WHERE l.holder = excluded.holder OR l.until <= $5 OR l.until > excluded.until OR $6
                        RETURNING token";

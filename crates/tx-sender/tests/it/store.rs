@@ -298,6 +298,21 @@ mod in_postgres {
         }
     }
 
+    /// A replica that takes over may lack the last holder of a lane.
+    #[tokio::test]
+    async fn a_token_that_the_database_has_lost_is_nobodys() {
+        let Some((schema, [one, two])) = stores().await else {
+            return;
+        };
+        let fence = take(&*one, "one", NOW).await.unwrap();
+        let read = two.insert(record("a")).await.unwrap();
+        let lose = "DELETE FROM sender_lane";
+        schema.connect().query("lose", lose, &[]).await.unwrap();
+        assert!(take(&*two, "two", NOW).await.is_some());
+        let written = one.write(fence, vec![read.claim(1).unwrap()]).await;
+        assert_eq!(written, Err(StoreError::Fenced { lane: LANE }));
+    }
+
     /// Two handles act as two processes on the database.
     #[tokio::test]
     async fn the_database_is_shared() {

@@ -45,7 +45,7 @@ fn signal(server: &Server, signal: Signal) {
 }
 
 /// Every payment again at both servers: each gives the answer that was bought.
-async fn both_answer(world: &World, servers: [&Server; 2], book: &mut Book) {
+pub(crate) async fn both_answer(world: &World, servers: [&Server; 2], book: &mut Book) {
     for server in servers {
         book.settle_up(world, server).await;
     }
