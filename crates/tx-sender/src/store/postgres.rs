@@ -6,7 +6,7 @@ use storage::postgres::{
     Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
 };
 
-use super::{Fence, Store, StoreFuture, Takeover};
+use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover};
 use crate::{Lane, Record, StoreError};
 
 /// The tables of all books.
@@ -129,7 +129,7 @@ impl Store for PostgresStore {
                        ON CONFLICT (chain_id, account) DO UPDATE SET
                            token = l.token + (l.holder <> excluded.holder)::int,
                            holder = excluded.holder, until = excluded.until
-                       WHERE l.holder = excluded.holder OR l.until <= $5 OR l.until > excluded.until OR $6
+                       WHERE l.holder = excluded.holder OR l.until <= $5 OR l.until > excluded.until + $7 OR $6
                        RETURNING token";
             let params: Params<'_> = &[
                 &number(lane.chain_id),
@@ -138,6 +138,7 @@ impl Store for PostgresStore {
                 &number(until),
                 &number(now),
                 &anyway,
+                &number(CLOCKS_DIFFER),
             ];
             let rows = self.rows("acquire", sql, params).await?;
             let token = rows.first().map(|row| unsigned(row, 0, READ)).transpose()?;
