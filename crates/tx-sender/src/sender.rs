@@ -263,7 +263,10 @@ impl Sender {
         let mut freed: usize = 0;
         for record in self.shared.store.live(lane).await? {
             if matches!(record.state, State::Prepared) || record.is_outstanding() {
-                match self.close_request(&record.key, Closing::Freed, |_| true).await {
+                match self
+                    .close_request(&record.key, Closing::Freed, |_| true)
+                    .await
+                {
                     Ok(_) => freed = freed.saturating_add(1),
                     Err(SenderError::TooLate(_)) => {}
                     Err(error) => return Err(error),
@@ -391,7 +394,9 @@ impl Shared {
         takeover: Takeover,
     ) -> Result<Option<Fence>, StoreError> {
         let (now, seconds) = (self.options.clock.now(), self.options.lease_seconds);
-        let leased = self.store.acquire(lane, &self.holder, now, seconds, takeover);
+        let leased = self
+            .store
+            .acquire(lane, &self.holder, now, seconds, takeover);
         leased.await
     }
 

@@ -14,8 +14,8 @@ use ledger::PaidSums;
 use secrecy::SecretString;
 use server_config::{Problem, UpstreamMode};
 use tx_sender::{
-    Chain as Network, HttpTransport, LocalKey, Node, Policy, RpcNode, Sender,
-    TransactionSigner, Transport,
+    Chain as Network, HttpTransport, LocalKey, Node, Policy, RpcNode, Sender, TransactionSigner,
+    Transport,
 };
 use wallet_actions::ListedProduct;
 

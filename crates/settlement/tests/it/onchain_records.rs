@@ -157,7 +157,16 @@ async fn two_servers_settle_from_one_account_at_the_same_time() {
     chain.mine();
     // Nobody asks again: the other one works on it from now on.
     let key = format!("settlement/{}/0", third.key());
-    while two.sender().find(&key).await.unwrap().unwrap().state.as_str() != "sealed" {
+    while two
+        .sender()
+        .find(&key)
+        .await
+        .unwrap()
+        .unwrap()
+        .state
+        .as_str()
+        != "sealed"
+    {
         pause().await;
     }
     assert_eq!(chain.transactions().len(), 3);

@@ -192,7 +192,10 @@ impl Driver {
         let (shared, lane, ended) = (Arc::clone(&self.shared), self.lane, Notify::new());
         let renew_after = self.renew_after();
         let renew = async {
-            while tokio::time::timeout(renew_after, ended.notified()).await.is_err() {
+            while tokio::time::timeout(renew_after, ended.notified())
+                .await
+                .is_err()
+            {
                 // When it fails, the writes of this turn say so.
                 let _ = shared.lease(lane, Takeover::WhenOver).await;
             }

@@ -413,7 +413,10 @@ async fn a_lane_is_kept_during_a_long_turn() {
     world.blocks(12).await;
     for number in 1..=2 {
         let record = world.record(&name(number)).await;
-        assert_eq!((record.state.as_str(), record.attempts.len()), ("sealed", 1));
+        assert_eq!(
+            (record.state.as_str(), record.attempts.len()),
+            ("sealed", 1)
+        );
     }
 }
 
