@@ -238,6 +238,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
         if let Some(actions) = actions {
             actions.close().await;
         }
+        processor.settler().close().await;
         if let Err(error) = processor.journal().close().await {
             tracing::warn!(%error, "other servers wait until this one's lease has expired");
         }

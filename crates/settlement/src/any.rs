@@ -98,9 +98,8 @@ impl AnySettler {
                     .records
                     .unwrap_or_else(|| Arc::new(MemoryStore::default()));
                 let gas = config.gas;
-                let takeover = config.takeover;
-                let settler =
-                    OnchainSettler::shared(chain, signer, timeouts, gas, (records, takeover));
+                let records = (records, config.sender);
+                let settler = OnchainSettler::shared(chain, signer, timeouts, gas, records);
                 let settler = settler.await?;
                 Ok(Self::Onchain(settler))
             }
@@ -265,6 +264,10 @@ impl Settler for AnySettler {
 
     async fn forget(&self, submitted_before: u64) {
         each!(self, settler => settler.forget(submitted_before).await);
+    }
+
+    async fn close(&self) {
+        each!(self, settler => settler.close().await);
     }
 
     async fn readiness(&self) -> Readiness {

@@ -139,6 +139,12 @@ pub trait Settler: Send + Sync + 'static {
         async {}
     }
 
+    /// Ends the settler's own work, when nothing is settled any more. Other processes that share it
+    /// go on at once.
+    fn close(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
     /// Whether payments can be taken at the moment.
     fn readiness(&self) -> impl Future<Output = Readiness> + Send;
 }

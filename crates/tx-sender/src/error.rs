@@ -192,9 +192,6 @@ pub enum Hold {
     /// The signer does not sign.
     #[error(transparent)]
     Signer(SignError),
-    /// Another process works the lane.
-    #[error("another process works the lane")]
-    Elsewhere,
     /// The records cannot be used.
     #[error(transparent)]
     Store(StoreError),
@@ -212,7 +209,6 @@ impl Hold {
             Self::OutcomeUnknown { .. } => "outcome_unknown",
             Self::NoopRefused { .. } => "noop_refused",
             Self::Signer(error) => error.code(),
-            Self::Elsewhere => "worked_elsewhere",
             Self::Store(error) => error.code(),
         }
     }

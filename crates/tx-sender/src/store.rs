@@ -25,6 +25,11 @@ pub struct Fence {
     pub token: u64,
 }
 
+/// How much later than possible a lease may end and still count, in seconds: other machines have
+/// other clocks, and other processes other leases. A clock that was set back by more holds nobody
+/// up.
+const CLOCKS_DIFFER: u64 = 60;
+
 /// How another holder's running lease is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Takeover {
@@ -45,9 +50,9 @@ pub trait Store: Send + Sync + 'static {
     /// Takes the lane for `holder` for `seconds` after `now`, or renews its lease; `None` while
     /// another holder has it.
     ///
-    /// The same holder keeps its token, a new one gets a higher one. A lease that ends later than
-    /// one taken at `now` could end counts as over, because the clock was set back. `now` is in
-    /// Unix seconds.
+    /// The same holder keeps its token, a new one gets a higher one. A lease that ends more than a
+    /// minute later than one taken at `now` counts as over, because the clock was set back. `now`
+    /// is in Unix seconds.
     fn acquire(
         &self,
         lane: Lane,

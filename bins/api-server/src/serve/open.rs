@@ -161,7 +161,7 @@ pub(super) async fn open_settler(
     settlement.signer = signer.or(settlement.signer);
     if settlement.mode == settlement::Mode::Onchain {
         settlement.records = Some(stores.transactions(Transactions::Settlement).await?);
-        settlement.takeover = stores.takeover();
+        settlement.sender = stores.sender_options(config);
     }
     Ok(AnySettler::connect(settlement, terms).await?)
 }

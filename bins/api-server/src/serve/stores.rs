@@ -9,7 +9,7 @@ use ledger::AnyLedger;
 use storage::postgres::{Address, Migration, Postgres, PostgresOptions};
 use storage::sqlite::path_of;
 use storage::{AnyStore, StoreOptions};
-use tx_sender::{Store as TransactionRecords, Takeover};
+use tx_sender::{Options as SenderOptions, Store as TransactionRecords, Takeover};
 
 use super::policy::ledger_options;
 use crate::config::Config;
@@ -110,11 +110,16 @@ impl Stores {
         Ok(Some(pending.map_err(ServeError::Database)?))
     }
 
-    /// How this server takes over lanes. Files have one server, so their last holder has ended.
-    pub(crate) fn takeover(&self) -> Takeover {
-        match self {
-            Self::Files(_) => Takeover::AtOnce,
-            Self::Database(_) => Takeover::WhenOver,
+    /// How this server's senders lease their lanes. Files have one server, so their last holder has
+    /// ended. The servers of a database wait as long for a dead one's lane as for its payments.
+    pub(crate) fn sender_options(&self, config: &Config) -> SenderOptions {
+        SenderOptions {
+            takeover: match self {
+                Self::Files(_) => Takeover::AtOnce,
+                Self::Database(_) => Takeover::WhenOver,
+            },
+            lease_seconds: config.storage.lease_seconds.into(),
+            ..SenderOptions::default()
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Fence, Store, StoreFuture, Takeover};
+use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover};
 use crate::{Lane, Record, StoreError};
 
 /// A store without durability. It keeps every other promise of [`Store`].
@@ -69,7 +69,9 @@ impl Store for MemoryStore {
         let token = match inner.leases.get(&lane) {
             Some(lease) if lease.holder == holder => Some(lease.token),
             Some(lease)
-                if takeover == Takeover::WhenOver && lease.until > now && lease.until <= until =>
+                if takeover == Takeover::WhenOver
+                    && lease.until > now
+                    && lease.until <= until.saturating_add(CLOCKS_DIFFER) =>
             {
                 None
             }

@@ -7,7 +7,7 @@ use storage::postgres::{
     unsigned,
 };
 
-use super::{Fence, Store, StoreFuture, Takeover};
+use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover};
 use crate::{Lane, Record, StoreError};
 
 /// The tables of all books.
@@ -140,7 +140,7 @@ impl Store for PostgresStore {
                        ON CONFLICT (chain_id, account) DO UPDATE SET
                            token = l.token + CASE WHEN l.holder = excluded.holder THEN 0 ELSE excluded.token END,
                            holder = excluded.holder, until = excluded.until
-                       WHERE l.holder = excluded.holder OR l.until <= $5 OR l.until > excluded.until OR $6
+                       WHERE l.holder = excluded.holder OR l.until <= $5 OR l.until > excluded.until + $7 OR $6
                        RETURNING token";
             let params: Params<'_> = &[
                 &number(lane.chain_id),
@@ -149,6 +149,7 @@ impl Store for PostgresStore {
                 &number(until),
                 &number(now),
                 &anyway,
+                &number(CLOCKS_DIFFER),
             ];
             let rows = self.rows("acquire", sql, params).await?;
             let token = rows.first().map(|row| unsigned(row, 0, READ)).transpose()?;

@@ -477,6 +477,7 @@ impl World {
             Options {
                 takeover: Takeover::AtOnce,
                 clock: Clock::new(move || NOW + start.elapsed().as_secs()),
+                ..Options::default()
             },
         );
         let funding = match self.funder.lock().unwrap().clone() {

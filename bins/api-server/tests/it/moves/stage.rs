@@ -164,6 +164,7 @@ impl World {
             Options {
                 takeover: Takeover::AtOnce,
                 clock: Clock::new(move || of_sender.load(Ordering::SeqCst)),
+                ..Options::default()
             },
         );
         let turns = Turns::default();

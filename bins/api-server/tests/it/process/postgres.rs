@@ -4,11 +4,12 @@
 //! Each history ends with the same account: every payment has its answer, the same from both
 //! servers, and moved its amount once.
 
+use dev_chain::Mining;
 use rustix::process::{Pid, Signal, kill_process};
 use test_support::TcpProxy;
 use test_support::postgres::Schema;
 
-use crate::process::crash::{Book, Random, present};
+use crate::process::crash::{Book, Random, make_blocks, present};
 use crate::process::eventually;
 use crate::process::server::{Server, run, text};
 use crate::process::tripwire::{At, Moment};
@@ -53,9 +54,20 @@ pub(crate) async fn both_answer(world: &World, servers: [&Server; 2], book: &mut
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payment_at_both_at_once_is_charged_once() {
-    let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
-        return;
-    };
+    if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
+        at_both_at_once(world).await;
+    }
+}
+
+/// On the chain both settle from one account.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_at_both_at_once_is_charged_once_on_the_chain() {
+    if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
+        at_both_at_once(world).await;
+    }
+}
+
+async fn at_both_at_once(world: World) {
     let (a, b) = (start(&world).await, start(&world).await);
     let mut book = Book::default();
     for _ in 0..4 {
@@ -70,6 +82,39 @@ async fn a_payment_at_both_at_once_is_charged_once() {
         book.keep(&world, answered);
         both_answer(&world, [&a, &b], &mut book).await;
     }
+    a.stop().await;
+    b.stop().await;
+}
+
+/// Both settle from one account, so one sends for both while transactions wait for a block: no call
+/// is refused at either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_sell_at_any_time_with_one_gas_account() {
+    let Some((_proxy, world)) = world(World::new(Mining::Manual).await).await else {
+        return;
+    };
+    let (a, b) = (start(&world).await, start(&world).await);
+    let mut book = Book::default();
+    for _ in 0..4 {
+        let payments = book.sign(&world, &a, 8).await;
+        let calls = async {
+            tokio::join!(
+                present(&world, &a, &payments[..4]),
+                present(&world, &b, &payments[4..]),
+            )
+        };
+        let (at_a, at_b) = tokio::select! {
+            answers = calls => answers,
+            () = make_blocks(&world) => panic!("no more blocks"),
+        };
+        let answers = [at_a, at_b].concat();
+        assert_eq!(answers.len(), payments.len());
+        for (_, answer) in &answers {
+            assert_eq!(answer.status, 200, "{}\n{}", answer.text, b.log());
+        }
+        book.keep(&world, answers);
+    }
+    both_answer(&world, [&a, &b], &mut book).await;
     a.stop().await;
     b.stop().await;
 }
@@ -102,6 +147,73 @@ async fn the_other_one_ends_what_a_killed_one_has_begun() {
     if let Some((_database, world)) = world(World::behind_a_facilitator().await).await {
         kills(world, 1..5).await;
     }
+}
+
+/// On the chain both settle from one account: its lane goes from the dead one to the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_other_one_ends_what_a_killed_one_has_begun_on_the_chain() {
+    if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
+        kills(world, 11..15).await;
+    }
+}
+
+/// Transactions of both wait for a block when one of the two is killed or held up: the one that
+/// sends for both, and the other one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transactions_of_both_outlive_either() {
+    let Some((_proxy, world)) = world(World::new(Mining::Manual).await).await else {
+        return;
+    };
+    let mut book = Book::default();
+    let (mut a, mut b) = (start(&world).await, start(&world).await);
+    let waiting = async |count| {
+        eventually("transactions that wait for a block", async || {
+            (world.chain.waiting().len() == count).then_some(())
+        })
+        .await;
+    };
+    for (is_first, how) in [
+        (true, Signal::KILL),
+        (false, Signal::KILL),
+        (true, Signal::STOP),
+        (false, Signal::STOP),
+    ] {
+        let payments = book.sign(&world, &a, 4).await;
+        let (victim, other) = if is_first { (&a, &b) } else { (&b, &a) };
+        // The first one to be asked sends for both.
+        let at_a = present(&world, &a, &payments[..2]);
+        let at_b = async {
+            waiting(2).await;
+            present(&world, &b, &payments[2..]).await
+        };
+        let trouble = async {
+            waiting(4).await;
+            signal(victim, how);
+            let mut rest = std::mem::take(&mut book);
+            tokio::select! {
+                () = rest.settle_up(&world, other) => {}
+                () = make_blocks(&world) => {}
+            }
+            if how == Signal::STOP {
+                signal(victim, Signal::CONT);
+            }
+            rest
+        };
+        let (at_a, at_b, rest) = tokio::join!(at_a, at_b, trouble);
+        book = rest;
+        // A sleeper's callers hear that they were not charged, or get what was bought.
+        for (_, answer) in at_a.iter().chain(&at_b) {
+            let expected = [200, 402, 409, 503];
+            assert!(expected.contains(&answer.status), "{}", answer.text);
+        }
+        book.keep(&world, [at_a, at_b].concat());
+        if how == Signal::KILL {
+            victim.killer().kill();
+            let restarted = start(&world).await;
+            *(if is_first { &mut a } else { &mut b }) = restarted;
+        }
+    }
+    both_answer(&world, [&a, &b], &mut book).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -210,9 +322,19 @@ async fn lost_connections_lose_no_payment() {
 /// again with the same payment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_loses_no_call() {
-    let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
-        return;
-    };
+    if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
+        rolling_restart(world).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_restart_loses_no_call_on_the_chain() {
+    if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
+        rolling_restart(world).await;
+    }
+}
+
+async fn rolling_restart(world: World) {
     let (mut a, mut b) = (start(&world).await, start(&world).await);
     let mut book = Book::default();
     for _ in 0..2 {
