@@ -4,6 +4,8 @@
 //! Each history ends with the same account: every payment has its answer, the same from both
 //! servers, and moved its amount once.
 
+mod histories;
+
 use std::hash::{BuildHasher as _, RandomState};
 
 use rustix::process::{Pid, Signal, kill_process};
