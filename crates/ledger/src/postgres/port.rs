@@ -227,6 +227,20 @@ impl Journal for PostgresLedger {
         Ok(self.0.size_bytes.load(Ordering::Relaxed))
     }
 
+    fn owner(&self) -> i64 {
+        self.0.instance.id()
+    }
+
+    async fn retire(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+    ) -> Result<bool, LedgerError> {
+        let (digest, request) = (kept(key.digest()), request.digest());
+        self.write(move |inner| async move { inner.retire(&digest, request).await })
+            .await
+    }
+
     /// Gives the lease up.
     async fn close(&self) -> Result<(), LedgerError> {
         Ok(self.0.instance.give_up().await?)

@@ -318,6 +318,25 @@ impl Journal for ModelJournal {
         self.call("prune", |_| Ok(Pruned::default())).await
     }
 
+    fn owner(&self) -> i64 {
+        self.instance
+    }
+
+    async fn retire(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+    ) -> Result<bool, LedgerError> {
+        match self.instance {
+            // Alone.
+            0 => Ok(true),
+            _ => {
+                self.call("retire", |books| Ok(books.retire(key, request)))
+                    .await
+            }
+        }
+    }
+
     async fn probe(&self) -> Result<(), LedgerError> {
         Ok(())
     }

@@ -254,7 +254,7 @@ const EVENTS: [&str; 40] = [
 ];
 
 /// What goes wrong with several servers, and what comes of it.
-const EVENTS_OF_SEVERAL: [&str; 12] = [
+const EVENTS_OF_SEVERAL: [&str; 11] = [
     ": crash, for",
     ": stop, for",
     ": held up, for",
@@ -263,7 +263,6 @@ const EVENTS_OF_SEVERAL: [&str; 12] = [
     "server: cannot renew its lease",
     "server: had lost its lease",
     "settle cannot be reached",
-    "settle takes effect and is cut off",
     "reserve takes effect and is cut off",
     "buyer: waits in vain",
     "answered, again: true",

@@ -43,6 +43,8 @@ pub(super) struct Entry {
     pub(super) transaction: Option<String>,
     pub(super) cause: Option<String>,
     attempted: bool,
+    /// Released for good.
+    retired: bool,
 }
 
 impl Books {
@@ -160,7 +162,11 @@ impl Books {
         let (entry, found) = self.newest(key)?;
         let transaction = found.transaction.clone();
         Some(match found.state {
-            State::Released => return None,
+            State::Released => {
+                let is_retired = found.retired && found.request.digest() == request.digest();
+                let reason = found.cause.clone().unwrap_or_default();
+                return is_retired.then_some(PaymentStatus::Retired { reason });
+            }
             _ if found.request.digest() != request.digest() => PaymentStatus::BoundElsewhere,
             State::Unknown => PaymentStatus::Unknown { entry, transaction },
             State::Undecidable => PaymentStatus::Undecidable { entry, transaction },
@@ -171,6 +177,15 @@ impl Books {
             }),
             state => PaymentStatus::InFlight { entry, state },
         })
+    }
+
+    pub(super) fn retire(&mut self, key: &AuthorizationKey, request: &RequestBinding) -> bool {
+        let id = self.by_authorization.get(&key.digest());
+        let entry = id.and_then(|id| self.entries.get_mut(id));
+        let released = entry.filter(|entry| {
+            entry.state == State::Released && entry.request.digest() == request.digest()
+        });
+        released.map(|entry| entry.retired = true).is_some()
     }
 
     fn taken(&self, claim: &Claim) -> Option<PaymentStatus> {
@@ -219,6 +234,7 @@ impl Books {
             cause: None,
             // Whoever has seen the authorization before can still execute it.
             attempted: released.is_some_and(|released| released.attempted),
+            retired: false,
         };
         self.entries.insert(id, entry);
         Ok(Reservation::Reserved(id))

@@ -62,6 +62,7 @@ fn recorded<S: Store>(server: &Server<S>, purchase: &Purchase) -> history::Purch
         history::Signed {
             nonce: signed.order.nonce,
             amount: signed.order.option.amount,
+            is_misused: world.servers > 1 && signed.sent_for.len() > 1,
             chain_decides: world.reads_chain && !signed.is_deferred(),
             ledger: record.map(|record| (record.state, record.transaction)),
         }

@@ -28,7 +28,6 @@ pub(super) struct History {
 /// One call with a payment.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    pub(super) server: usize,
     pub(super) nonce: B256,
     /// The digest of the request.
     pub(super) request: B256,
@@ -97,6 +96,9 @@ pub(super) struct Purchase {
 pub(super) struct Signed {
     pub(super) nonce: B256,
     pub(super) amount: U256,
+    /// Whether it was sent to several servers for different requests. Then it may pay for either,
+    /// although one of the servers has told its payer to sign a new one.
+    pub(super) is_misused: bool,
     /// Whether the chain decides what becomes of it. Otherwise the word of a facilitator counts.
     pub(super) chain_decides: bool,
     /// The state and the transaction in the ledger.
@@ -138,7 +140,9 @@ pub(super) fn judge(history: &History) -> Vec<Breach> {
     let mut breaches = answers(history, of);
     for purchase in &history.purchases {
         let nonces = || purchase.signed.iter().map(|signed| signed.nonce);
-        if nonces().map(|nonce| of(nonce).len()).sum::<usize>() > 1 {
+        let charged = purchase.signed.iter().filter(|signed| !signed.is_misused);
+        let charges: usize = charged.map(|signed| of(signed.nonce).len()).sum();
+        if charges > 1 {
             breaches.push(Breach::ChargedTwice {
                 nonces: nonces().collect(),
             });

@@ -238,6 +238,19 @@ impl Journal for PostgresJournal {
         self.wait(|ledger| async move { ledger.prune(now).await })
     }
 
+    fn owner(&self) -> i64 {
+        self.0.instance().id()
+    }
+
+    async fn retire(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+    ) -> Result<bool, LedgerError> {
+        let (key, request) = (*key, request.clone());
+        self.wait(|ledger| async move { ledger.retire(&key, &request).await })
+    }
+
     async fn probe(&self) -> Result<(), LedgerError> {
         self.wait(|ledger| async move { ledger.probe().await })
     }

@@ -274,7 +274,6 @@ impl<S: Store> Server<S> {
         let number = {
             let mut calls = self.calls.lock().unwrap();
             calls.push(Call {
-                server: place,
                 nonce: payment.authorization().nonce,
                 request: wanted.binding().digest(),
                 began: self.world.now_ms(),

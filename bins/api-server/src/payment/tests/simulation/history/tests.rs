@@ -17,7 +17,6 @@ fn answer(of: B256, number: u8, again: bool) -> Saw {
 
 fn call(began: u64, saw: Saw) -> Call {
     Call {
-        server: 0,
         nonce: NONCE,
         request: REQUEST,
         began,
@@ -38,6 +37,7 @@ fn signed(nonce: B256, ledger: Option<(State, Option<&str>)>) -> Signed {
     Signed {
         nonce,
         amount: U256::from(5),
+        is_misused: false,
         chain_decides: true,
         ledger: ledger.map(|(state, transaction)| (state, transaction.map(str::to_owned))),
     }
@@ -94,8 +94,13 @@ fn a_purchase_is_charged_once() {
         h.transfers.push(moved(OTHER, "0x02"));
     };
     let nonces = vec![NONCE, OTHER];
-    let twice = Breach::ChargedTwice { nonces };
-    check(anew, &[twice, Breach::ChargedUnanswered { nonce: OTHER }]);
+    let unanswered = Breach::ChargedUnanswered { nonce: OTHER };
+    check(anew, &[Breach::ChargedTwice { nonces }, unanswered.clone()]);
+    let misused = |h: &mut History| {
+        anew(h);
+        h.purchases[0].signed[1].is_misused = true;
+    };
+    check(misused, &[unanswered]);
 }
 
 #[test]
