@@ -114,7 +114,7 @@ impl Inner {
             &digest.as_slice(),
             &&answer.body()[..],
         ];
-        self.advance(entry, Transition::BeginSettlement, SQL, now, &params)
+        self.advance(self.instance.id(), entry, Transition::BeginSettlement, SQL, now, &params)
             .await
     }
 
@@ -132,14 +132,16 @@ impl Inner {
             Transition::ResolveSettled => RESOLVE,
             _ => SETTLE,
         };
-        let cap = self.cap();
+        let (instance, cap) = (self.instance.id(), self.cap());
         let params: Params<'_> = &[&receipt.transaction, &receipt.header, &cap];
-        self.advance(entry, transition, sql, now, params).await
+        self.advance(instance, entry, transition, sql, now, params).await
     }
 
-    /// Records that the payer was not charged, drops the answer, and takes what was spent.
+    /// Records that the payer was not charged, drops the answer, and takes what was spent. The
+    /// number of the instance is the one that the caller has looked at.
     pub(super) async fn end_uncharged(
         &self,
+        instance: i64,
         entry: EntryId,
         transition: Transition,
         reason: &str,
@@ -173,7 +175,7 @@ impl Inner {
             &share_rate,
             &late,
         ];
-        self.advance(entry, transition, sql, now, params).await
+        self.advance(instance, entry, transition, sql, now, params).await
     }
 
     pub(super) async fn resolve(
@@ -189,7 +191,7 @@ impl Inner {
             }
             Resolution::Released { reason } => {
                 let transition = Transition::ResolveReleased;
-                self.end_uncharged(entry, transition, reason, Spent::NOTHING, now)
+                self.end_uncharged(self.instance.id(), entry, transition, reason, Spent::NOTHING, now)
                     .await
             }
         }
@@ -211,7 +213,7 @@ impl Inner {
             " RETURNING id"
         );
         let params: Params<'_> = &[&transaction, &cause];
-        self.advance(entry, Transition::MarkUnknown, SQL, now, params)
+        self.advance(self.instance.id(), entry, Transition::MarkUnknown, SQL, now, params)
             .await
     }
 
@@ -228,7 +230,7 @@ impl Inner {
             alive!(),
             " RETURNING id"
         );
-        self.advance(entry, Transition::MarkUndecidable, SQL, now, &[&cause])
+        self.advance(self.instance.id(), entry, Transition::MarkUndecidable, SQL, now, &[&cause])
             .await
     }
 
@@ -238,13 +240,13 @@ impl Inner {
     /// it has moved the entry.
     async fn advance(
         &self,
+        instance: i64,
         entry: EntryId,
         transition: Transition,
         sql: &str,
         now: u64,
         params: Params<'_>,
     ) -> Result<(), LedgerError> {
-        let instance = self.instance.id();
         let (number, now) = (entry.number(), number(now));
         let (first, last) = (
             code(*transition.from().start()),

@@ -85,11 +85,11 @@ impl Journal for PostgresLedger {
         spent: Spent,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let reason = reason.to_owned();
-        self.write(|inner| async move {
+        let (reason, instance) = (reason.to_owned(), self.0.instance.id());
+        self.write(move |inner| async move {
             let transition = Transition::Release;
             inner
-                .end_uncharged(entry, transition, &reason, spent, now)
+                .end_uncharged(instance, entry, transition, &reason, spent, now)
                 .await
         })
         .await

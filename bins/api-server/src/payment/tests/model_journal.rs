@@ -4,6 +4,7 @@
 mod books;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_primitives::Address;
@@ -20,7 +21,7 @@ use self::books::{Books, Entry};
 #[derive(Clone)]
 pub(super) struct ModelJournal {
     /// As which instance of a server it is used.
-    instance: i64,
+    instance: Arc<AtomicI64>,
     /// Whether others get a turn during each call.
     takes_turns: bool,
     books: Arc<Mutex<Books>>,
@@ -34,7 +35,7 @@ impl ModelJournal {
     /// An empty journal that is kept in this way.
     pub(super) fn new(options: Options) -> Self {
         Self {
-            instance: 0,
+            instance: Arc::default(),
             takes_turns: false,
             books: Arc::new(Mutex::new(Books::new(options))),
             broken: Arc::default(),
@@ -53,9 +54,14 @@ impl ModelJournal {
     /// The same journal, used by another instance.
     pub(super) fn of_instance(&self, instance: i64) -> Self {
         Self {
-            instance,
+            instance: Arc::new(instance.into()),
             ..self.clone()
         }
+    }
+
+    /// This server goes on as another instance.
+    pub(super) fn go_on_as(&self, instance: i64) {
+        self.instance.store(instance, Ordering::SeqCst);
     }
 
     /// The leases of these instances have expired.
@@ -90,7 +96,7 @@ impl ModelJournal {
         effect: impl FnOnce(&mut Books) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
         self.call(transition.as_str(), |books| {
-            books.may_move(self.instance, entry, transition)?;
+            books.may_move(self.owner(), entry, transition)?;
             effect(books)
         })
         .await
@@ -126,7 +132,7 @@ impl ModelJournal {
 
 impl Journal for ModelJournal {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
-        self.call("reserve", |books| books.reserve(self.instance, claim))
+        self.call("reserve", |books| books.reserve(self.owner(), claim))
             .await
     }
 
@@ -148,7 +154,7 @@ impl Journal for ModelJournal {
         let mut books = self.books();
         // Lost when the entry has gone on meanwhile.
         let _ = books
-            .may_move(self.instance, entry, Transition::StartWork)
+            .may_move(self.owner(), entry, Transition::StartWork)
             .and_then(|()| books.advance(entry, Transition::StartWork, 0, |_| ()));
     }
 
@@ -248,7 +254,7 @@ impl Journal for ModelJournal {
         limit: u32,
     ) -> Result<Vec<Undecided>, LedgerError> {
         self.call("undecided", |books| {
-            Ok(books.undecided(self.instance, after, limit))
+            Ok(books.undecided(self.owner(), after, limit))
         })
         .await
     }
@@ -296,7 +302,7 @@ impl Journal for ModelJournal {
 
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
         self.call("recover", |books| {
-            books.close(self.instance, (&[], u64::MAX), "restart", now)
+            books.close(self.owner(), (&[], u64::MAX), "restart", now)
         })
         .await
     }
@@ -308,7 +314,7 @@ impl Journal for ModelJournal {
         now: u64,
     ) -> Result<Recovery, LedgerError> {
         self.call("abandon", |books| {
-            books.close(self.instance, (&owned, untouched_since), "abandoned", now)
+            books.close(self.owner(), (&owned, untouched_since), "abandoned", now)
         })
         .await
     }
@@ -319,7 +325,7 @@ impl Journal for ModelJournal {
     }
 
     fn owner(&self) -> i64 {
-        self.instance
+        self.instance.load(Ordering::SeqCst)
     }
 
     async fn retire(
@@ -327,7 +333,7 @@ impl Journal for ModelJournal {
         key: &AuthorizationKey,
         request: &RequestBinding,
     ) -> Result<bool, LedgerError> {
-        match self.instance {
+        match self.owner() {
             // Alone.
             0 => Ok(true),
             _ => {

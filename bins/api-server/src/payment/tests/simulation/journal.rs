@@ -51,6 +51,8 @@ impl<S: Store> FaultyJournal<S> {
             self.world.note(|| format!("journal: {name} fails"));
             return Err(LedgerError::Busy);
         }
+        // The number of the instance is as of the beginning of the call, its lease as of now.
+        drop(self.inner());
         let done = at_once(effect);
         self.life.step(&self.world).await;
         if self.life.is_cut_off(&self.world) {
@@ -89,7 +91,8 @@ pub(super) fn at_once<F: Future>(future: F) -> F::Output {
 
 impl<S: Store> Journal for FaultyJournal<S> {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
-        let effect = async { self.inner().reserve(claim).await };
+        let inner = self.inner();
+        let effect = async { inner.reserve(claim).await };
         self.call("reserve", effect).await
     }
 
@@ -99,12 +102,14 @@ impl<S: Store> Journal for FaultyJournal<S> {
         request: &RequestBinding,
         now: u64,
     ) -> Result<Option<PaymentStatus>, LedgerError> {
-        let effect = async { self.inner().find(key, request, now).await };
+        let inner = self.inner();
+        let effect = async { inner.find(key, request, now).await };
         self.call("find", effect).await
     }
 
     async fn look_up(&self, key: &AuthorizationKey) -> Result<Option<PaymentRecord>, LedgerError> {
-        let effect = async { self.inner().look_up(key).await };
+        let inner = self.inner();
+        let effect = async { inner.look_up(key).await };
         self.call("look_up", effect).await
     }
 
@@ -125,7 +130,8 @@ impl<S: Store> Journal for FaultyJournal<S> {
         settlement: PendingSettlement,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner().begin_settlement(entry, settlement, now).await };
+        let inner = self.inner();
+        let effect = async { inner.begin_settlement(entry, settlement, now).await };
         self.call("begin_settlement", effect).await
     }
 
@@ -135,7 +141,8 @@ impl<S: Store> Journal for FaultyJournal<S> {
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner().settle(entry, receipt, now).await };
+        let inner = self.inner();
+        let effect = async { inner.settle(entry, receipt, now).await };
         self.call("settle", effect).await
     }
 
@@ -146,7 +153,8 @@ impl<S: Store> Journal for FaultyJournal<S> {
         spent: Spent,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner().release(entry, reason, spent, now).await };
+        let inner = self.inner();
+        let effect = async { inner.release(entry, reason, spent, now).await };
         self.call("release", effect).await
     }
 
@@ -157,8 +165,8 @@ impl<S: Store> Journal for FaultyJournal<S> {
         cause: &str,
         now: u64,
     ) -> Result<(), LedgerError> {
+        let inner = self.inner();
         let effect = async {
-            let inner = self.inner();
             inner.mark_unknown(entry, transaction, cause, now).await
         };
         self.call("mark_unknown", effect).await
@@ -170,7 +178,8 @@ impl<S: Store> Journal for FaultyJournal<S> {
         cause: &str,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner().mark_undecidable(entry, cause, now).await };
+        let inner = self.inner();
+        let effect = async { inner.mark_undecidable(entry, cause, now).await };
         self.call("mark_undecidable", effect).await
     }
 
@@ -180,7 +189,8 @@ impl<S: Store> Journal for FaultyJournal<S> {
         resolution: Resolution,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner().resolve(entry, resolution, now).await };
+        let inner = self.inner();
+        let effect = async { inner.resolve(entry, resolution, now).await };
         self.call("resolve", effect).await
     }
 
@@ -189,7 +199,8 @@ impl<S: Store> Journal for FaultyJournal<S> {
         after: Option<EntryId>,
         limit: u32,
     ) -> Result<Vec<Undecided>, LedgerError> {
-        let effect = async { self.inner().undecided(after, limit).await };
+        let inner = self.inner();
+        let effect = async { inner.undecided(after, limit).await };
         self.call("undecided", effect).await
     }
 
@@ -198,37 +209,44 @@ impl<S: Store> Journal for FaultyJournal<S> {
         after: Option<EntryId>,
         limit: u32,
     ) -> Result<Vec<Undecided>, LedgerError> {
-        let effect = async { self.inner().undecidable(after, limit).await };
+        let inner = self.inner();
+        let effect = async { inner.undecidable(after, limit).await };
         self.call("undecidable", effect).await
     }
 
     async fn open_counts(&self) -> Result<OpenCounts, LedgerError> {
-        let effect = async { self.inner().open_counts().await };
+        let inner = self.inner();
+        let effect = async { inner.open_counts().await };
         self.call("open_counts", effect).await
     }
 
     async fn credit(&self, payer: Address) -> Result<u64, LedgerError> {
-        let effect = async { self.inner().credit(payer).await };
+        let inner = self.inner();
+        let effect = async { inner.credit(payer).await };
         self.call("credit", effect).await
     }
 
     async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
-        let effect = async { self.inner().paid(payer).await };
+        let inner = self.inner();
+        let effect = async { inner.paid(payer).await };
         self.call("paid", effect).await
     }
 
     async fn debit(&self, payer: Address, spent: Spent, now: u64) -> Result<(), LedgerError> {
-        let effect = async { self.inner().debit(payer, spent, now).await };
+        let inner = self.inner();
+        let effect = async { inner.debit(payer, spent, now).await };
         self.call("debit", effect).await
     }
 
     async fn missing(&self, now: u64) -> Result<Missing, LedgerError> {
-        let effect = async { self.inner().missing(now).await };
+        let inner = self.inner();
+        let effect = async { inner.missing(now).await };
         self.call("missing", effect).await
     }
 
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
-        let effect = async { self.inner().recover(now).await };
+        let inner = self.inner();
+        let effect = async { inner.recover(now).await };
         self.call("recover", effect).await
     }
 
@@ -238,12 +256,14 @@ impl<S: Store> Journal for FaultyJournal<S> {
         untouched_since: u64,
         now: u64,
     ) -> Result<Recovery, LedgerError> {
-        let effect = async { self.inner().abandon(owned, untouched_since, now).await };
+        let inner = self.inner();
+        let effect = async { inner.abandon(owned, untouched_since, now).await };
         self.call("abandon", effect).await
     }
 
     async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
-        let effect = async { self.inner().prune(now).await };
+        let inner = self.inner();
+        let effect = async { inner.prune(now).await };
         self.call("prune", effect).await
     }
 
@@ -260,12 +280,14 @@ impl<S: Store> Journal for FaultyJournal<S> {
         if self.world.servers == 1 {
             return Ok(true);
         }
-        let effect = async { self.inner().retire(key, request).await };
+        let inner = self.inner();
+        let effect = async { inner.retire(key, request).await };
         self.call("retire", effect).await
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {
-        let effect = async { self.inner().probe().await };
+        let inner = self.inner();
+        let effect = async { inner.probe().await };
         self.call("probe", effect).await
     }
 

@@ -143,6 +143,10 @@ pub(super) async fn stop<S: Store>(
 
 /// Lets sweeps and reconciliation run until nothing is open any more, a few hours at most.
 async fn come_to_rest<S: Store>(server: &Server<S>) {
+    // Longer than any pause that has begun before: every server has its lease.
+    if server.world.servers > 1 {
+        server.world.sleep(120).await;
+    }
     for _ in 0..240 {
         let counts = at_once(server.journal().open_counts()).unwrap();
         if counts.in_flight + counts.unknown == 0 {

@@ -136,19 +136,23 @@ fn number(name: &str, default: u64) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_history_breaks_a_promise() {
-    let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
-        return;
-    };
-    let (victim, other) = (start(&world).await, start(&world).await);
-    let mut pair = Pair {
-        world,
-        proxy,
-        victim,
-        other,
-        book: Book::default(),
-    };
     let first = number("SERVER_FIRST_SEED", 1);
-    for seed in first..first + number("SERVER_HISTORIES", 6) {
-        pair = pair.history(seed).await;
+    let seeds: Vec<u64> = (first..first + number("SERVER_HISTORIES", 6)).collect();
+    // Every payment is presented again after each history, so they are not left to become many.
+    for seeds in seeds.chunks(10) {
+        let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
+            return;
+        };
+        let (victim, other) = (start(&world).await, start(&world).await);
+        let mut pair = Pair {
+            world,
+            proxy,
+            victim,
+            other,
+            book: Book::default(),
+        };
+        for seed in seeds {
+            pair = pair.history(*seed).await;
+        }
     }
 }
