@@ -117,11 +117,7 @@ impl Inner {
     }
 
     /// Whether a released authorization cannot be reserved for a request any more.
-    pub(super) async fn retire(
-        &self,
-        digest: &[u8],
-        request: B256,
-    ) -> Result<bool, LedgerError> {
+    pub(super) async fn retire(&self, digest: &[u8], request: B256) -> Result<bool, LedgerError> {
         let sql = "UPDATE ledger_entry SET retired = true
                    WHERE authorization_digest = $1 AND request = $2 AND state = $3 RETURNING id";
         let params: Params<'_> = &[&digest, &request.as_slice(), &code(State::Released)];

@@ -275,8 +275,8 @@ impl Books {
         }
         let open = self.entries.iter_mut().filter(|(id, entry)| {
             let left = entry.changed_at <= until && !owned.contains(id);
-            let is_given_up = self.expired.contains(&entry.owner)
-                || entry.owner == instance && left;
+            let is_given_up =
+                self.expired.contains(&entry.owner) || entry.owner == instance && left;
             entry.state.is_in_flight() && is_given_up
         });
         let mut closing = Vec::new();

@@ -146,7 +146,9 @@ impl Chain {
     pub(super) fn transfers(&self, now: u64) -> Vec<(B256, Transfer)> {
         let state = self.at(now);
         let moved = state.moved.iter();
-        moved.map(|(nonce, moved)| (*nonce, moved.clone())).collect()
+        moved
+            .map(|(nonce, moved)| (*nonce, moved.clone()))
+            .collect()
     }
 
     /// Executes an authorization now; `None` when the token refuses.

@@ -181,11 +181,7 @@ pub(super) struct PoolAtStop {
 }
 
 /// The credit of a payer, as a process that has stopped has counted it.
-pub(super) fn check_credit<S: Store>(
-    server: &Server<S>,
-    process: &Process<S>,
-    account: &Account,
-) {
+pub(super) fn check_credit<S: Store>(server: &Server<S>, process: &Process<S>, account: &Account) {
     let (world, payer) = (&server.world, account.address());
     let kept = at_once(server.journal().credit(payer)).unwrap();
     let Some((credit, held)) = process.processor.credit().account(payer) else {
@@ -208,11 +204,13 @@ pub(super) fn check_credit<S: Store>(
 }
 
 /// The journal's credit is not more than what the payer has paid.
-pub(super) fn check_earned<S: Store>(server: &Server<S>, purchases: &[Purchase], account: &Account) {
+pub(super) fn check_earned<S: Store>(
+    server: &Server<S>,
+    purchases: &[Purchase],
+    account: &Account,
+) {
     let (world, payer) = (&server.world, account.address());
-    let own = purchases
-        .iter()
-        .filter(|p| p.account.address() == payer);
+    let own = purchases.iter().filter(|p| p.account.address() == payer);
     let signed = own.flat_map(|purchase| &purchase.signed);
     let transfers = signed.filter_map(|s| world.chain.transfer(s.order.nonce, world.now()));
     let paid = transfers.fold(U256::ZERO, |sum, transfer| sum + transfer.amount);

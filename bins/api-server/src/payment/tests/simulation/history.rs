@@ -168,7 +168,13 @@ fn answers<'a>(history: &'a History, of: impl Fn(B256) -> &'a [&'a Moved]) -> Ve
     let mut ended: Vec<&Call> = history.calls.iter().collect();
     ended.sort_by_key(|call| call.ended);
     for call in ended {
-        let (Saw::Answer { body, transaction, .. }, Some(at)) = (&call.saw, call.ended) else {
+        let (
+            Saw::Answer {
+                body, transaction, ..
+            },
+            Some(at),
+        ) = (&call.saw, call.ended)
+        else {
             continue;
         };
         let nonce = call.nonce;

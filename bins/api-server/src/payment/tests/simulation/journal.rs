@@ -43,7 +43,8 @@ impl<S: Store> FaultyJournal<S> {
     ) -> Result<T, LedgerError> {
         self.life.step(&self.world).await;
         if self.life.is_cut_off(&self.world) {
-            self.world.note(|| format!("journal: {name} cannot be reached"));
+            self.world
+                .note(|| format!("journal: {name} cannot be reached"));
             let reason = "cut off".to_owned();
             return Err(LedgerError::Unavailable { reason });
         }
@@ -166,9 +167,7 @@ impl<S: Store> Journal for FaultyJournal<S> {
         now: u64,
     ) -> Result<(), LedgerError> {
         let inner = self.inner();
-        let effect = async {
-            inner.mark_unknown(entry, transaction, cause, now).await
-        };
+        let effect = async { inner.mark_unknown(entry, transaction, cause, now).await };
         self.call("mark_unknown", effect).await
     }
 

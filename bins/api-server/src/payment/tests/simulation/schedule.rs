@@ -115,9 +115,10 @@ async fn operate<S: Store>(server: &Arc<Server<S>>, accounts: &[Arc<Account>]) {
         }
         world.sleep(world.chance.below(20)).await;
         server
-            .start(0, Arc::clone(
-                &catalogs()[usize::try_from(world.chance.below(4)).unwrap()],
-            ))
+            .start(
+                0,
+                Arc::clone(&catalogs()[usize::try_from(world.chance.below(4)).unwrap()]),
+            )
             .await;
     }
     // Now and then so long that payments become undecidable meanwhile.
@@ -128,11 +129,7 @@ async fn operate<S: Store>(server: &Arc<Server<S>>, accounts: &[Arc<Account>]) {
     world.sleep(seconds).await;
 }
 
-pub(super) async fn stop<S: Store>(
-    server: &Server<S>,
-    place: usize,
-    accounts: &[Arc<Account>],
-) {
+pub(super) async fn stop<S: Store>(server: &Server<S>, place: usize, accounts: &[Arc<Account>]) {
     if let Some(process) = server.stop(place).await {
         check_stopped(server, &process);
         for account in accounts {

@@ -79,8 +79,14 @@ fn nothing_is_wrong_with_a_good_history() {
     // Who hangs up has seen nothing, whatever was sent.
     check(|h| h.calls[1].ended = None, &[]);
     // A copy that was on its way at the same time may be refused.
-    check(|h| h.calls.push(call(25, Saw::Refused { status: 402 })), &[]);
-    check(|h| h.calls.push(call(25, Saw::Refused { status: 409 })), &[]);
+    check(
+        |h| h.calls.push(call(25, Saw::Refused { status: 402 })),
+        &[],
+    );
+    check(
+        |h| h.calls.push(call(25, Saw::Refused { status: 409 })),
+        &[],
+    );
 }
 
 #[test]
@@ -177,7 +183,12 @@ fn receipt_and_ledger_name_the_transfer() {
 #[test]
 fn the_ledger_says_what_the_chain_says() {
     let nonce = NONCE;
-    for state in [State::Unknown, State::Released, State::Settling, State::Undecidable] {
+    for state in [
+        State::Unknown,
+        State::Released,
+        State::Settling,
+        State::Undecidable,
+    ] {
         let says = |h: &mut History| h.purchases[0].signed[0].ledger = Some((state, None));
         let state = Some(state);
         check(says, &[Breach::LedgerDiffers { nonce, state }]);
