@@ -276,8 +276,8 @@ impl Sender {
         Ok(freed)
     }
 
-    /// Ends the work for good, and gives the lanes back, so that no other process has to wait for the
-    /// end of their leases. What was submitted stays recorded.
+    /// Ends the work for good, and gives the lanes back, so that no other process has to wait for
+    /// the end of their leases. What was submitted stays recorded.
     pub async fn close(&self) {
         self.shared.closed.store(true, Ordering::Relaxed);
         let tasks: Vec<Task> = self.tasks.lock().drain().map(|(_, task)| task).collect();

@@ -97,7 +97,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         if is_used {
             return Refusal::from(declined).into();
         }
-        let advised = self.advise_after_release(&claimed.payment, declined);
+        let advised = self.advise_after_release(&claimed.payment, &claimed.binding, declined);
         advised.await.into()
     }
 

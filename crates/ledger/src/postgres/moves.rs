@@ -114,8 +114,15 @@ impl Inner {
             &digest.as_slice(),
             &&answer.body()[..],
         ];
-        self.advance(entry, Transition::BeginSettlement, SQL, now, &params)
-            .await
+        self.advance(
+            self.instance.id(),
+            entry,
+            Transition::BeginSettlement,
+            SQL,
+            now,
+            &params,
+        )
+        .await
     }
 
     /// Records that the payer was charged; the payer earns the amount.
@@ -132,14 +139,17 @@ impl Inner {
             Transition::ResolveSettled => RESOLVE,
             _ => SETTLE,
         };
-        let cap = self.cap();
+        let (instance, cap) = (self.instance.id(), self.cap());
         let params: Params<'_> = &[&receipt.transaction, &receipt.header, &cap];
-        self.advance(entry, transition, sql, now, params).await
+        self.advance(instance, entry, transition, sql, now, params)
+            .await
     }
 
-    /// Records that the payer was not charged, drops the answer, and takes what was spent.
+    /// Records that the payer was not charged, drops the answer, and takes what was spent. The
+    /// number of the instance is the one that the caller has looked at.
     pub(super) async fn end_uncharged(
         &self,
+        instance: i64,
         entry: EntryId,
         transition: Transition,
         reason: &str,
@@ -173,7 +183,8 @@ impl Inner {
             &share_rate,
             &late,
         ];
-        self.advance(entry, transition, sql, now, params).await
+        self.advance(instance, entry, transition, sql, now, params)
+            .await
     }
 
     pub(super) async fn resolve(
@@ -189,8 +200,15 @@ impl Inner {
             }
             Resolution::Released { reason } => {
                 let transition = Transition::ResolveReleased;
-                self.end_uncharged(entry, transition, reason, Spent::NOTHING, now)
-                    .await
+                self.end_uncharged(
+                    self.instance.id(),
+                    entry,
+                    transition,
+                    reason,
+                    Spent::NOTHING,
+                    now,
+                )
+                .await
             }
         }
     }
@@ -211,8 +229,15 @@ impl Inner {
             " RETURNING id"
         );
         let params: Params<'_> = &[&transaction, &cause];
-        self.advance(entry, Transition::MarkUnknown, SQL, now, params)
-            .await
+        self.advance(
+            self.instance.id(),
+            entry,
+            Transition::MarkUnknown,
+            SQL,
+            now,
+            params,
+        )
+        .await
     }
 
     pub(super) async fn mark_undecidable(
@@ -228,8 +253,15 @@ impl Inner {
             alive!(),
             " RETURNING id"
         );
-        self.advance(entry, Transition::MarkUndecidable, SQL, now, &[&cause])
-            .await
+        self.advance(
+            self.instance.id(),
+            entry,
+            Transition::MarkUndecidable,
+            SQL,
+            now,
+            &[&cause],
+        )
+        .await
     }
 
     /// Runs a conditional statement until its outcome is known, and says what stood in its way if
@@ -238,6 +270,7 @@ impl Inner {
     /// it has moved the entry.
     async fn advance(
         &self,
+        instance: i64,
         entry: EntryId,
         transition: Transition,
         sql: &str,

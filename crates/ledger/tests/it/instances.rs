@@ -387,3 +387,39 @@ async fn tables_of_a_later_version_are_refused() {
     let opened = PostgresLedger::open(postgres(url, 1), OPTIONS, LEASE).await;
     assert_eq!(opened.map(drop).unwrap_err().code(), "ledger_newer_schema");
 }
+
+/// A payment whose payer was told to sign a new one is reserved by no server any more; another
+/// request, or another signature, finds the authorization released.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retired_payment_is_reserved_by_nobody() {
+    let Some(url) = database() else { return };
+    let (a, b) = (server(&url).await, server(&url).await);
+    let entry = reserved(&a, claim(1)).await;
+    assert_eq!(a.retire(&key(1), &request(0)).await, Ok(false), "reserved");
+    let released = a.release(entry, "refused", Spent::NOTHING, NOW);
+    assert_eq!(released.await, Ok(()));
+    assert_eq!(a.retire(&key(1), &request(7)).await, Ok(false), "another");
+    assert_eq!(a.retire(&key(1), &request(0)).await, Ok(true));
+    let reason = "refused".to_owned();
+    let retired = PaymentStatus::Retired { reason };
+    assert_eq!(refused(&b, claim(1)).await, retired);
+    assert_eq!(find(&b, 1, NOW).await, Some(retired));
+    assert_eq!(look_up(&b, 1).await.unwrap().state, State::Released);
+    let other = ledger::Claim {
+        request: request(7),
+        ..claim(1)
+    };
+    let again = reserved(&b, other).await;
+    assert_ne!(again, entry);
+    let released = b.release(again, "refused", Spent::NOTHING, NOW);
+    assert_eq!(released.await, Ok(()));
+    reserved(&a, claim(1)).await;
+}
+
+/// The number under which a server holds entries changes with its lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_owner_is_the_instance() {
+    let Some(url) = database() else { return };
+    let ledger = server(&url).await;
+    assert_eq!(ledger.owner(), instance(&ledger));
+}

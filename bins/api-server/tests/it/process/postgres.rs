@@ -4,6 +4,8 @@
 //! Each history ends with the same account: every payment has its answer, the same from both
 //! servers, and moved its amount once.
 
+mod histories;
+
 use dev_chain::Mining;
 use rustix::process::{Pid, Signal, kill_process};
 use test_support::TcpProxy;
