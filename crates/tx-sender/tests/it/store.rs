@@ -254,31 +254,20 @@ mod in_sqlite {
     }
 }
 
-/// On the database that `TEST_POSTGRES_URL` names; without it there is nothing to run on.
+/// On a database; without one there is nothing to run on.
 mod in_postgres {
-    use std::hash::{BuildHasher as _, RandomState};
-
-    use storage::postgres::{Postgres, PostgresOptions};
+    use test_support::postgres::Schema;
 
     use super::*;
 
-    fn open(url: &str) -> Postgres {
-        Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap()
-    }
-
-    async fn stores<const N: usize>() -> Option<[Arc<dyn Store>; N]> {
-        let url = std::env::var("TEST_POSTGRES_URL").ok()?;
-        let name = format!("sender_{:x}", RandomState::new().hash_one(0));
-        let create = format!("CREATE SCHEMA {name}");
-        open(&url).query("create", &create, &[]).await.unwrap();
-        let separator = if url.contains('?') { '&' } else { '?' };
-        let url = format!("{url}{separator}options=-csearch_path%3D{name}");
+    async fn stores<const N: usize>() -> Option<(Schema, [Arc<dyn Store>; N])> {
+        let schema = Schema::new()?;
         let mut stores: Vec<Arc<dyn Store>> = Vec::new();
         for _ in 0..N {
-            let store = tx_sender::PostgresStore::open(open(&url), "settlement").await;
+            let store = tx_sender::PostgresStore::open(schema.connect(), "settlement").await;
             stores.push(Arc::new(store.unwrap()));
         }
-        stores.try_into().ok()
+        Some((schema, stores.try_into().ok()?))
     }
 
     macro_rules! conforms {
@@ -286,7 +275,7 @@ mod in_postgres {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $rule() {
-                    if let Some([store]) = stores().await {
+                    if let Some((_schema, [store])) = stores().await {
                         super::$rule(&*store).await;
                     }
                 }
@@ -304,7 +293,7 @@ mod in_postgres {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn claims_race() {
-        if let Some([store]) = stores().await {
+        if let Some((_schema, [store])) = stores().await {
             super::claims_race(store).await;
         }
     }
@@ -312,7 +301,7 @@ mod in_postgres {
     /// Two handles act as two processes on the database.
     #[tokio::test]
     async fn the_database_is_shared() {
-        let Some([one, two]) = stores().await else {
+        let Some((_schema, [one, two])) = stores().await else {
             return;
         };
         let fence = take(&*one, "one", NOW).await.unwrap();
