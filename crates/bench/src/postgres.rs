@@ -154,9 +154,8 @@ impl Database {
     /// # Errors
     /// When that fails.
     pub async fn close(self) -> Result<(), BenchError> {
-        let schemas = std::mem::take(
-            &mut *self.schemas.lock().unwrap_or_else(PoisonError::into_inner),
-        );
+        let schemas =
+            std::mem::take(&mut *self.schemas.lock().unwrap_or_else(PoisonError::into_inner));
         for schema in schemas {
             self.run(&format!("DROP SCHEMA {schema} CASCADE")).await?;
         }
@@ -219,7 +218,10 @@ mod tests {
     #[test]
     fn a_schema_is_named_beside_other_options() {
         let plain = within("postgres://svc@127.0.0.1:1/db", "one");
-        assert_eq!(plain, "postgres://svc@127.0.0.1:1/db?options=-csearch_path%3Done");
+        assert_eq!(
+            plain,
+            "postgres://svc@127.0.0.1:1/db?options=-csearch_path%3Done"
+        );
         let with_option = within("postgres://db/db?sslmode=require", "two");
         assert!(with_option.ends_with("?sslmode=require&options=-csearch_path%3Dtwo"));
     }

@@ -226,9 +226,7 @@ pub fn children(parent: u32) -> Result<Vec<(u32, Times)>, BenchError> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     // A process that ends during this loop is its parent's ended child from then on.
     let alive = processes.filter_map(|process| Some((process, times(process).ok()?)));
-    Ok(alive
-        .filter(|(_, times)| times.parent == parent)
-        .collect())
+    Ok(alive.filter(|(_, times)| times.parent == parent).collect())
 }
 
 fn proc_file(process: u32, file: &str) -> PathBuf {

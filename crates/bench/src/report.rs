@@ -172,7 +172,11 @@ impl Report {
     /// # Errors
     /// Never, in practice: all members are numbers and text.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        let found = self.0.iter().map(|finding| finding.to_json()).map(serde_json::to_value);
+        let found = self
+            .0
+            .iter()
+            .map(|finding| finding.to_json())
+            .map(serde_json::to_value);
         let missing = self.1.iter().map(serde_json::to_value);
         let lines: Vec<serde_json::Value> = found.chain(missing).collect::<Result<_, _>>()?;
         serde_json::to_string_pretty(&lines)

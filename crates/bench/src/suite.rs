@@ -256,11 +256,7 @@ async fn measured(server: &Server, load: Load) -> Result<Cost, BenchError> {
 }
 
 /// The cost of a request of a load on a server with a database.
-async fn measured_on(
-    database: &Database,
-    server: &Server,
-    load: Load,
-) -> Result<Cost, BenchError> {
+async fn measured_on(database: &Database, server: &Server, load: Load) -> Result<Cost, BenchError> {
     let before = database.reading().await?;
     let cost = measured(server, load).await?;
     let used = database.used_since(&before).await?;

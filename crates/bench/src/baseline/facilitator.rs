@@ -40,7 +40,9 @@ fn text(path: &str, body: &[u8]) -> String {
 fn hexadecimal<'a>(body: &'a [u8], member: &str, length: usize) -> &'a str {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let value = text.split_once(member).map(|(_, rest)| rest);
-    value.and_then(|rest| rest.get(..length)).unwrap_or_default()
+    value
+        .and_then(|rest| rest.get(..length))
+        .unwrap_or_default()
 }
 
 fn json(text: String) -> Response<Full<Bytes>> {

@@ -91,10 +91,7 @@ pub(super) async fn run(
 async fn facilitator() -> Result<SocketAddr, BenchError> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    tokio::spawn(baseline::serve(
-        listener,
-        baseline::facilitator::answer,
-    ));
+    tokio::spawn(baseline::serve(listener, baseline::facilitator::answer));
     Ok(address)
 }
 

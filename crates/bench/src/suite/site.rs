@@ -165,7 +165,10 @@ impl Site {
         unpaid: &HttpAnswer,
         facilitator: SocketAddr,
     ) -> Result<Server, BenchError> {
-        let (paid, unpaid) = (self.record("paid.json", paid)?, self.record("unpaid.json", unpaid)?);
+        let (paid, unpaid) = (
+            self.record("paid.json", paid)?,
+            self.record("unpaid.json", unpaid)?,
+        );
         let facilitator = format!("http://{facilitator}");
         Server::start(
             &self.programs.join("baseline-x402-axum"),

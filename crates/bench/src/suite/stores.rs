@@ -82,7 +82,11 @@ pub(super) async fn run(
         Seller::new(&sqlite, None, payers(&sqlite).await?),
     ];
     if let Some(server) = &postgres {
-        sellers.push(Seller::new(server, database.as_ref(), payers(server).await?));
+        sellers.push(Seller::new(
+            server,
+            database.as_ref(),
+            payers(server).await?,
+        ));
     }
     // The first round warms all up.
     for round in 0..=effort.rounds {
@@ -165,7 +169,11 @@ type Costs = [Cost; 2];
 fn on_sqlite([bare, bare_many]: Costs, [sqlite, sqlite_many]: Costs, report: &mut Report) {
     for (name, ours, base) in [
         ("paid call, SQLite", sqlite.cpu(), bare.cpu()),
-        ("paid calls, SQLite, 64 connections", sqlite.pace(), bare.pace()),
+        (
+            "paid calls, SQLite, 64 connections",
+            sqlite.pace(),
+            bare.pace(),
+        ),
         ("paid call, SQLite, p99, 64 conn.", sqlite.p99(), bare.p99()),
         (
             "paid call, SQLite, p99, 1,024 conn.",
@@ -190,7 +198,11 @@ fn on_postgres(
     let two_cores = Amount::Pace(Duration::from_nanos(ours.cpu / 2));
     let least = Amount::Pace(LEAST_PACE);
     for (name, ours, limit) in [
-        (TOGETHER, ours.cpu(), Limit::Times(MOST, SQLITE, sqlite.cpu())),
+        (
+            TOGETHER,
+            ours.cpu(),
+            Limit::Times(MOST, SQLITE, sqlite.cpu()),
+        ),
         (TO_BASELINE, ours.cpu(), Limit::Beside(BASELINE, bare.cpu())),
         (ALONE, alone, Limit::Beside(SQLITE, sqlite.cpu())),
         (OF_TWO_CORES, two_cores, Limit::AtMost(least)),
