@@ -34,6 +34,7 @@ use tx_sender::{
 use crate::memory::Memory;
 use crate::mortal::MortalFence;
 use crate::sample::{BASE, Draft, NOW, USDC, WETH, build, policy};
+use crate::turns;
 
 sol! {
     function snwap(address tokenIn, uint256 amountIn, address recipient, address tokenOut, uint256 amountOutMin, address executor, bytes executorData) external returns (uint256);
@@ -202,6 +203,8 @@ pub(crate) struct World {
     /// What each owner has paid, in micro US dollars.
     pub(crate) paid: u64,
     pub(crate) takeover: Takeover,
+    /// Whether processes share the turns on accounts.
+    pub(crate) servers: bool,
     pub(crate) prices: Option<Arc<dyn Prices>>,
     /// Whether the processes know how to send for accounts.
     pub(crate) routed: bool,
@@ -331,6 +334,7 @@ impl World {
             coin_usd: None,
             paid: u64::MAX,
             takeover: Takeover::WhenOver,
+            servers: false,
             prices: None,
             routed: true,
             plans: Mutex::new(0),
@@ -485,7 +489,10 @@ impl World {
 
     pub(crate) async fn process(&self, fuse: Arc<Fuse>) -> Process {
         let node = self.node(&fuse);
-        let turns = Turns::default();
+        let turns = match self.servers {
+            true => turns::shared(self.records.clone(), Arc::clone(&fuse)),
+            false => Turns::default(),
+        };
         let start = self.start;
         let network = Chain {
             id: BASE,

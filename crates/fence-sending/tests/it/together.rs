@@ -101,7 +101,7 @@ fn policy() -> SigningPolicy {
 }
 
 /// Wallet actions in the same process as the plans.
-fn actions(world: &World, process: &Process, turns: Turns) -> WalletActions {
+pub(crate) fn actions(world: &World, process: &Process, turns: Turns) -> WalletActions {
     let started = world.clock();
     WalletActions::start(wallet_actions::Parts {
         custody: Arc::new(Guarded::new(OneKey, policy())),
@@ -120,7 +120,7 @@ fn actions(world: &World, process: &Process, turns: Turns) -> WalletActions {
     })
 }
 
-fn withdrawal(number: u8) -> Order {
+pub(crate) fn withdrawal(number: u8) -> Order {
     Order {
         owner: owner_id(),
         payment: B256::repeat_byte(number),
@@ -138,7 +138,7 @@ fn withdrawal(number: u8) -> Order {
 }
 
 /// Makes blocks until the intent is over.
-async fn ended(world: &World, actions: &WalletActions, intent: &Intent) -> Intent {
+pub(crate) async fn ended(world: &World, actions: &WalletActions, intent: &Intent) -> Intent {
     for _ in 0..600 {
         let found = actions.find(&intent.id).await.unwrap().unwrap();
         if found.state.is_over() {
@@ -150,7 +150,7 @@ async fn ended(world: &World, actions: &WalletActions, intent: &Intent) -> Inten
 }
 
 /// What the wallet's transactions were to, in the order of their nonces: `true` is the plan's.
-fn of_plan(world: &World) -> Vec<bool> {
+pub(crate) fn of_plan(world: &World) -> Vec<bool> {
     let sent = world.chain.transactions();
     let own = sent.iter().filter(|sent| sent.from == wallet().address());
     own.map(|sent| {

@@ -1,5 +1,7 @@
 //! What every store of records has to guarantee, whatever its implementation.
 
+mod turns;
+
 use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Bytes};
@@ -267,16 +269,23 @@ mod in_postgres {
     }
 
     async fn stores<const N: usize>() -> Option<[Arc<dyn Store>; N]> {
+        Some(opened(["settlement"; N]).await?.map(|store| Arc::new(store) as _))
+    }
+
+    /// Stores over these books of one database.
+    pub(super) async fn opened<const N: usize>(
+        books: [&'static str; N],
+    ) -> Option<[tx_sender::PostgresStore; N]> {
         let url = std::env::var("TEST_POSTGRES_URL").ok()?;
         let name = format!("sender_{:x}", RandomState::new().hash_one(0));
         let create = format!("CREATE SCHEMA {name}");
         open(&url).query("create", &create, &[]).await.unwrap();
         let separator = if url.contains('?') { '&' } else { '?' };
         let url = format!("{url}{separator}options=-csearch_path%3D{name}");
-        let mut stores: Vec<Arc<dyn Store>> = Vec::new();
-        for _ in 0..N {
-            let store = tx_sender::PostgresStore::open(open(&url), "settlement").await;
-            stores.push(Arc::new(store.unwrap()));
+        let mut stores = Vec::new();
+        for book in books {
+            let store = tx_sender::PostgresStore::open(open(&url), book).await;
+            stores.push(store.unwrap());
         }
         stores.try_into().ok()
     }

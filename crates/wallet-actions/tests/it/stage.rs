@@ -35,6 +35,7 @@ use wallet_actions::{
 
 use crate::memory::Memory;
 use crate::mortal::{InProcess, MortalIntents, payment};
+use crate::turns;
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 pub(crate) const PRICE: u64 = 50_000;
@@ -338,6 +339,8 @@ pub(crate) struct World {
     pub(crate) paid: Mutex<u64>,
     /// What a coin of every chain is worth, in dollars.
     pub(crate) prices: Mutex<Option<u64>>,
+    /// Whether several processes run at the same time.
+    pub(crate) servers: bool,
     mining: Arc<AtomicBool>,
     start: Instant,
 }
@@ -421,6 +424,7 @@ impl World {
             funder: Mutex::new(None),
             paid: Mutex::new(0),
             prices: Mutex::new(None),
+            servers: false,
             mining,
             start,
         }
@@ -475,7 +479,10 @@ impl World {
             networks.into(),
             vec![gas],
             Options {
-                takeover: Takeover::AtOnce,
+                takeover: match self.servers {
+                    true => Takeover::WhenOver,
+                    false => Takeover::AtOnce,
+                },
                 clock: Clock::new(move || NOW + start.elapsed().as_secs()),
             },
         );
@@ -498,7 +505,10 @@ impl World {
             policy: policy(),
             chains: readers.into(),
             sender: sender.clone(),
-            turns: Turns::default(),
+            turns: match self.servers {
+                true => turns::shared(self.records.clone(), Arc::clone(&fuse)),
+                false => Turns::default(),
+            },
             store: Arc::new(MortalIntents {
                 store: Arc::clone(&self.store),
                 fuse: Arc::clone(&fuse),
