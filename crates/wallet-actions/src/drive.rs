@@ -19,7 +19,7 @@ use tx_sender::{Lane, SenderError, StoreError as RecordsError, TurnFence};
 pub(crate) use self::after_end::check_ended;
 pub(crate) use self::mint::mint_step;
 pub(crate) use self::outcome::is_never_sent;
-use crate::intent::{IllegalMove, Intent, Next, State};
+use crate::intent::{IllegalMove, Intent, Next};
 use crate::plan::approve;
 use crate::{IntentId, PlanRefused, Shared, StepKind, StoreError};
 

@@ -139,14 +139,15 @@ pub(crate) fn withdrawal(number: u8) -> Order {
 
 /// Makes blocks until the intent is over.
 pub(crate) async fn ended(world: &World, actions: &WalletActions, intent: &Intent) -> Intent {
+    let mut found = intent.clone();
     for _ in 0..600 {
-        let found = actions.find(&intent.id).await.unwrap().unwrap();
+        found = actions.find(&intent.id).await.unwrap().unwrap();
         if found.state.is_over() {
             return found;
         }
         world.block().await;
     }
-    panic!("the intent does not end");
+    panic!("the intent does not end: {found:#?}");
 }
 
 /// What the wallet's transactions were to, in the order of their nonces: `true` is the plan's.

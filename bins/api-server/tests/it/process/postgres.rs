@@ -17,7 +17,7 @@ use crate::process::tripwire::{At, Moment};
 use crate::process::world::World;
 
 /// As short as a configuration may say.
-const LEASE: &str = "storage.lease_seconds = 3\n";
+pub(crate) const LEASE: &str = "storage.lease_seconds = 3\n";
 
 /// An empty schema of the database, behind a proxy.
 async fn database() -> Option<(TcpProxy, String)> {
@@ -36,7 +36,8 @@ async fn database() -> Option<(TcpProxy, String)> {
     Some((proxy, url))
 }
 
-async fn world(mut world: World) -> Option<(TcpProxy, World)> {
+/// The world with an empty schema of the database, behind a proxy.
+pub(crate) async fn world(mut world: World) -> Option<(TcpProxy, World)> {
     let (proxy, url) = database().await?;
     world.database = Some(url);
     Some((proxy, world))
@@ -47,7 +48,7 @@ async fn start(world: &World) -> Server {
 }
 
 /// Sends a signal to a server.
-fn signal(server: &Server, signal: Signal) {
+pub(crate) fn signal(server: &Server, signal: Signal) {
     kill_process(Pid::from_raw(server.id()).unwrap(), signal).unwrap();
 }
 

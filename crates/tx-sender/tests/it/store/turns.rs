@@ -136,7 +136,7 @@ mod in_memory {
 
     #[tokio::test(start_paused = true)]
     async fn submissions_race_a_turn() {
-        super::submissions_race_a_turn(Arc::default()).await;
+        super::submissions_race_a_turn(Arc::new(MemoryStore::default())).await;
     }
 }
 
