@@ -8,7 +8,7 @@ use alloy_primitives::{Address, B256, Signature, U256};
 use alloy_signer::SignerSync as _;
 use chain_reader::ChainReader;
 use custody::{
-    Attestation, Custody, CustodyError, CustodyFuture, Guarded, Owner, Provider, Purpose,
+    Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose,
     SigningPolicy, Subject, Turns, Wallet,
 };
 use delegation_fence::State;
@@ -104,7 +104,8 @@ fn policy() -> SigningPolicy {
 pub(crate) fn actions(world: &World, process: &Process, turns: Turns) -> WalletActions {
     let started = world.clock();
     WalletActions::start(wallet_actions::Parts {
-        custody: Arc::new(Guarded::new(OneKey, policy())),
+        // The sender has one signer for the wallet, which signs the plan's transactions too.
+        custody: Arc::new(OneKey),
         policy: policy(),
         chains: vec![ChainReader::new(BASE, vec![world.node(&process.fuse)], 1)],
         sender: process.sender.clone(),
