@@ -3,6 +3,7 @@
 mod eventually;
 mod fuse;
 mod mortal;
+pub mod postgres;
 mod tcp_proxy;
 
 pub use eventually::{PATIENCE, eventually};

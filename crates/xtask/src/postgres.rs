@@ -1,7 +1,7 @@
 //! Tests on PostgreSQL: a throw-away cluster, and the suites of all stores on it.
 //!
-//! The suites run on SQLite with all other tests. Here they run again with [`DATABASE`], so that
-//! they open their stores in a schema of that database.
+//! The suites run on SQLite with all other tests. Here they run again with `TEST_POSTGRES_URL`, so
+//! that they open their stores in a schema of that database.
 
 use std::ffi::OsStr;
 use std::net::TcpListener;
@@ -16,7 +16,7 @@ use crate::counts::Counts;
 /// Names the database to the tests.
 const DATABASE: &str = "TEST_POSTGRES_URL";
 
-/// The test targets of the crates whose tests read `TEST_POSTGRES_URL`, and what of them runs
+/// The test targets of the crates whose tests use a schema of the database, and what of them runs
 /// again.
 pub const SUITES: &[(&str, &[&str])] = &[
     ("ledger", &[]),
@@ -26,7 +26,11 @@ pub const SUITES: &[(&str, &[&str])] = &[
     ("gas_funding", &[]),
     ("wallet_actions", &["store"]),
     ("fence_server", &[]),
-    ("api_server", &["process::postgres"]),
+    (
+        "api_server",
+        &["process::postgres", "process::ledger", "process::online"],
+    ),
+    ("test_support", &["postgres"]),
 ];
 
 /// Users that are not root: the server refuses to run as root.
@@ -198,32 +202,35 @@ fn is_root() -> bool {
 mod tests {
     use super::*;
 
+    /// How a test gets a schema of the database.
+    const USE: &str = "test_support::postgres::";
+
     /// A suite that nobody runs on the database would pass without opening it.
     #[test]
-    fn every_suite_that_reads_the_variable_is_run() {
+    fn every_suite_that_uses_a_schema_is_run() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut reading = Vec::new();
+        let mut using = Vec::new();
         for folder in ["bins", "crates"] {
             for entry in fs::read_dir(root.join(folder)).unwrap().flatten() {
                 let tests = entry.path().join("tests");
-                if reads(&tests) {
+                if uses(&tests) {
                     let name = entry.file_name().to_string_lossy().replace('-', "_");
-                    reading.push(name);
+                    using.push(name);
                 }
             }
         }
-        reading.sort();
+        using.sort();
         let mut run: Vec<String> = SUITES.iter().map(|(name, _)| (*name).to_owned()).collect();
         run.sort();
-        assert_eq!(reading, run);
+        assert_eq!(using, run);
     }
 
-    fn reads(path: &Path) -> bool {
+    fn uses(path: &Path) -> bool {
         if path.is_dir() {
             let mut entries = fs::read_dir(path).unwrap().flatten();
-            return entries.any(|entry| reads(&entry.path()));
+            return entries.any(|entry| uses(&entry.path()));
         }
         path.extension().is_some_and(|extension| extension == "rs")
-            && fs::read_to_string(path).is_ok_and(|text| text.contains(DATABASE))
+            && fs::read_to_string(path).is_ok_and(|text| text.contains(USE))
     }
 }

@@ -10,10 +10,11 @@ use ledger::{
 use storage::postgres::{Postgres, PostgresOptions};
 
 use test_support::TcpProxy;
+use test_support::postgres::Schema;
 
 use crate::support::{
-    NOW, OPTIONS, bring, claim, credit, database, find, key, look_up, receipt, refused, request,
-    reserved, settlement, stored,
+    NOW, OPTIONS, bring, claim, credit, find, key, look_up, receipt, refused, request, reserved,
+    settlement, stored,
 };
 
 /// Longer than a test: what expires is made to expire.
@@ -49,8 +50,9 @@ async fn expire(url: &str, ledger: &AnyLedger) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_authorization_at_two_servers_at_once_is_reserved_by_one() {
-    let Some(url) = database() else { return };
-    let servers = [server(&url).await, server(&url).await].map(Arc::new);
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let servers = [server(url).await, server(url).await].map(Arc::new);
     for nonce in 0..20 {
         let claims: Vec<_> = (0..10)
             .map(|n| {
@@ -77,8 +79,9 @@ async fn an_authorization_at_two_servers_at_once_is_reserved_by_one() {
 /// An identifier, too: of many authorizations with one of a payer one is reserved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_identifier_at_two_servers_at_once_is_used_by_one() {
-    let Some(url) = database() else { return };
-    let servers = [server(&url).await, server(&url).await].map(Arc::new);
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let servers = [server(url).await, server(url).await].map(Arc::new);
     for round in 0..10 {
         let claims: Vec<_> = (0..10)
             .map(|n| {
@@ -106,8 +109,9 @@ async fn an_identifier_at_two_servers_at_once_is_used_by_one() {
 
 #[tokio::test]
 async fn what_a_living_server_works_on_is_its_own() {
-    let Some(url) = database() else { return };
-    let (a, b) = (server(&url).await, server(&url).await);
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let (a, b) = (server(url).await, server(url).await);
     let working = bring(&a, 1, State::Working).await;
     let settling = bring(&a, 2, State::Settling).await;
     bring(&a, 3, State::Unknown).await;
@@ -129,12 +133,13 @@ async fn what_a_living_server_works_on_is_its_own() {
 
 #[tokio::test]
 async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_nothing() {
-    let Some(url) = database() else { return };
-    let (a, b) = (server(&url).await, server(&url).await);
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let (a, b) = (server(url).await, server(url).await);
     let working = bring(&a, 1, State::Working).await;
     let settling = bring(&a, 2, State::Settling).await;
     let unknown = bring(&a, 3, State::Unknown).await;
-    expire(&url, &a).await;
+    expire(url, &a).await;
 
     // It wakes up before anybody has noticed.
     let lost = || Err(LedgerError::LeaseLost);
@@ -178,13 +183,14 @@ async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_noth
 
 #[tokio::test]
 async fn each_unknown_entry_is_looked_at_by_one_server() {
-    let Some(url) = database() else { return };
-    let gone = server(&url).await;
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let gone = server(url).await;
     for nonce in 0..40 {
         bring(&gone, nonce, State::Unknown).await;
     }
     gone.close().await.unwrap();
-    let servers = [server(&url).await, server(&url).await].map(Arc::new);
+    let servers = [server(url).await, server(url).await].map(Arc::new);
     let looks: Vec<_> = servers
         .iter()
         .map(|server| {
@@ -204,13 +210,14 @@ async fn each_unknown_entry_is_looked_at_by_one_server() {
 /// A server that goes on after it has lost its lease is another one.
 #[tokio::test]
 async fn a_server_without_a_lease_registers_anew() {
-    let Some(url) = database() else { return };
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
     let lease = Duration::from_millis(900);
-    let a = PostgresLedger::open(postgres(&url, 4), OPTIONS, lease).await;
+    let a = PostgresLedger::open(postgres(url, 4), OPTIONS, lease).await;
     let a = AnyLedger::Postgres(a.unwrap());
     let first = instance(&a);
     let entry = bring(&a, 1, State::Settling).await;
-    expire(&url, &a).await;
+    expire(url, &a).await;
     while instance(&a) == first {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -223,21 +230,19 @@ async fn a_server_without_a_lease_registers_anew() {
     a.settle(entry, receipt(1), NOW).await.unwrap();
 }
 
-/// The address of the same schema, through a proxy.
-async fn through(url: &str) -> (TcpProxy, String) {
-    let rest = url.split_once("://").unwrap().1;
-    let (authority, path) = rest.split_once('/').unwrap();
-    let (user, host) = authority.rsplit_once('@').unwrap();
-    let proxy = TcpProxy::before(host.parse().unwrap()).await.unwrap();
-    let url = format!("postgres://{user}@{}/{path}", proxy.address());
+/// The address of the schema, through a proxy.
+async fn through(schema: &Schema) -> (TcpProxy, String) {
+    let proxy = TcpProxy::before(schema.server()).await.unwrap();
+    let url = schema.url_through(proxy.address());
     (proxy, url)
 }
 
 #[tokio::test]
 async fn without_the_database_nothing_begins() {
-    let Some(url) = database() else { return };
-    let (proxy, url) = through(&url).await;
-    let ledger = server(&url).await;
+    let Some(schema) = Schema::new() else { return };
+    let (proxy, url) = through(&schema).await;
+    let url = url.as_str();
+    let ledger = server(url).await;
     let entry = bring(&ledger, 1, State::Working).await;
     proxy.set_reachable(false);
     let code = |error: LedgerError| error.code();
@@ -256,7 +261,7 @@ async fn without_the_database_nothing_begins() {
     }
     assert!(ledger.find(&key(1), &request(0), NOW).await.is_err());
     assert!(ledger.probe().await.is_err());
-    let opened = PostgresLedger::open(postgres(&url, 1), OPTIONS, LEASE).await;
+    let opened = PostgresLedger::open(postgres(url, 1), OPTIONS, LEASE).await;
     assert_eq!(opened.map(drop).map_err(code), Err("ledger_unavailable"));
 
     proxy.set_reachable(true);
@@ -272,10 +277,11 @@ async fn without_the_database_nothing_begins() {
 /// nothing happens twice.
 #[tokio::test]
 async fn a_lost_answer_is_looked_for() {
-    let Some(url) = database() else { return };
-    let (proxy, url) = through(&url).await;
+    let Some(schema) = Schema::new() else { return };
+    let (proxy, url) = through(&schema).await;
+    let url = url.as_str();
     // One connection: what is cut is the statement of the test.
-    let ledger = PostgresLedger::open(postgres(&url, 1), OPTIONS, LEASE).await;
+    let ledger = PostgresLedger::open(postgres(url, 1), OPTIONS, LEASE).await;
     let ledger = AnyLedger::Postgres(ledger.unwrap());
     let mut paid = 0;
     // At each answer on the way: of a preparation, and of the statement itself.
@@ -316,7 +322,8 @@ async fn a_lost_answer_is_looked_for() {
 
 #[tokio::test]
 async fn a_database_that_could_lose_a_commit_is_refused() {
-    let Some(url) = database() else { return };
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
     let unsafe_url = format!("{url}%20-csynchronous_commit%3Doff");
     let opened = PostgresLedger::open(postgres(&unsafe_url, 1), OPTIONS, LEASE).await;
     let error = opened.map(drop).unwrap_err();
@@ -329,10 +336,11 @@ async fn a_database_that_could_lose_a_commit_is_refused() {
 
 #[tokio::test]
 async fn tables_of_a_later_version_are_refused() {
-    let Some(url) = database() else { return };
-    server(&url).await.close().await.unwrap();
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    server(url).await.close().await.unwrap();
     let sql = "UPDATE schema_version SET version = 99 WHERE component = 'ledger'";
-    postgres(&url, 1).query("age", sql, &[]).await.unwrap();
-    let opened = PostgresLedger::open(postgres(&url, 1), OPTIONS, LEASE).await;
+    postgres(url, 1).query("age", sql, &[]).await.unwrap();
+    let opened = PostgresLedger::open(postgres(url, 1), OPTIONS, LEASE).await;
     assert_eq!(opened.map(drop).unwrap_err().code(), "ledger_newer_schema");
 }

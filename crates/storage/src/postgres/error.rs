@@ -109,8 +109,8 @@ impl PostgresError {
 
     /// Names what came back for a statement that had been sent.
     ///
-    /// Only a refusal by a database that goes on is one: what ends the connection, and what a pooler
-    /// reports of a connection that it has lost, may come after the commit.
+    /// Only a refusal by a database that goes on is one: what ends the connection, and what a
+    /// pooler reports of a connection that it has lost, may come after the commit.
     pub(super) fn of_statement(error: &tokio_postgres::Error, operation: &'static str) -> Self {
         let Some(database) = error.as_db_error() else {
             return Self::Interrupted { operation };

@@ -1,5 +1,7 @@
 //! Conditions that come and that do not, and processes that end.
 
+mod postgres;
+
 use test_support::{Fuse, eventually};
 
 #[tokio::test(start_paused = true)]

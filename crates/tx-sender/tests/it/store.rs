@@ -256,38 +256,28 @@ mod in_sqlite {
     }
 }
 
-/// On the database that `TEST_POSTGRES_URL` names; without it there is nothing to run on.
+/// On a database; without one there is nothing to run on.
 mod in_postgres {
-    use std::hash::{BuildHasher as _, RandomState};
-
-    use storage::postgres::{Postgres, PostgresOptions};
+    use test_support::postgres::Schema;
 
     use super::*;
 
-    fn open(url: &str) -> Postgres {
-        Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap()
+    async fn stores<const N: usize>() -> Option<(Schema, [Arc<dyn Store>; N])> {
+        let (schema, stores) = opened(["settlement"; N]).await?;
+        Some((schema, stores.map(|store| Arc::new(store) as _)))
     }
 
-    async fn stores<const N: usize>() -> Option<[Arc<dyn Store>; N]> {
-        Some(opened(["settlement"; N]).await?.map(|store| Arc::new(store) as _))
-    }
-
-    /// Stores over these books of one database.
+    /// Stores over these books of one schema.
     pub(super) async fn opened<const N: usize>(
         books: [&'static str; N],
-    ) -> Option<[tx_sender::PostgresStore; N]> {
-        let url = std::env::var("TEST_POSTGRES_URL").ok()?;
-        let name = format!("sender_{:x}", RandomState::new().hash_one(0));
-        let create = format!("CREATE SCHEMA {name}");
-        open(&url).query("create", &create, &[]).await.unwrap();
-        let separator = if url.contains('?') { '&' } else { '?' };
-        let url = format!("{url}{separator}options=-csearch_path%3D{name}");
+    ) -> Option<(Schema, [tx_sender::PostgresStore; N])> {
+        let schema = Schema::new()?;
         let mut stores = Vec::new();
         for book in books {
-            let store = tx_sender::PostgresStore::open(open(&url), book).await;
+            let store = tx_sender::PostgresStore::open(schema.connect(), book).await;
             stores.push(store.unwrap());
         }
-        stores.try_into().ok()
+        Some((schema, stores.try_into().ok()?))
     }
 
     macro_rules! conforms {
@@ -295,7 +285,7 @@ mod in_postgres {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $rule() {
-                    if let Some([store]) = stores().await {
+                    if let Some((_schema, [store])) = stores().await {
                         super::$rule(&*store).await;
                     }
                 }
@@ -313,7 +303,7 @@ mod in_postgres {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn claims_race() {
-        if let Some([store]) = stores().await {
+        if let Some((_schema, [store])) = stores().await {
             super::claims_race(store).await;
         }
     }
@@ -321,7 +311,7 @@ mod in_postgres {
     /// Two handles act as two processes on the database.
     #[tokio::test]
     async fn the_database_is_shared() {
-        let Some([one, two]) = stores().await else {
+        let Some((_schema, [one, two])) = stores().await else {
             return;
         };
         let fence = take(&*one, "one", NOW).await.unwrap();

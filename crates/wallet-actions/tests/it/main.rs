@@ -11,7 +11,6 @@
 )]
 
 mod bridges;
-mod database;
 mod deposits;
 mod funds;
 mod given_up;

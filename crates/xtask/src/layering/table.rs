@@ -386,7 +386,7 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "test-support",
         layer: 6,
-        may_use: &["gas-funding", "tx-sender"],
+        may_use: &["gas-funding", "storage", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     Member {

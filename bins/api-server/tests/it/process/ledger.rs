@@ -2,7 +2,7 @@
 
 mod reading;
 
-pub(crate) use reading::{open, schema};
+pub(crate) use reading::open;
 
 use std::path::{Path, PathBuf};
 

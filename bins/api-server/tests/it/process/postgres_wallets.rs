@@ -1,5 +1,5 @@
 //! Two servers on one PostgreSQL database that act for the same wallets: actions, plans under the
-//! fence, and mandates. Without a database (`TEST_POSTGRES_URL`) there is nothing to run on.
+//! fence, and mandates. Without a database there is nothing to run on.
 
 use alloy_primitives::{Address, Bytes, U256};
 use alloy_signer_local::PrivateKeySigner;
@@ -45,7 +45,7 @@ async fn assert_done_once(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_action_of_a_killed_server_is_done_and_charged_by_the_other() {
-    let Some((_proxy, world)) = world(World::of_wallets().await).await else {
+    let Some((_database, world)) = world(World::of_wallets().await).await else {
         return;
     };
     let (desk, a) = Desk::open_in(world, LEASE).await;
@@ -66,7 +66,7 @@ async fn an_action_of_a_killed_server_is_done_and_charged_by_the_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
-    let Some((_proxy, world)) = world(World::of_wallets().await).await else {
+    let Some((_database, world)) = world(World::of_wallets().await).await else {
         return;
     };
     let (desk, a) = Desk::open_in(world, LEASE).await;
@@ -166,7 +166,7 @@ async fn plan_ended(server: &Server, digest: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delegated_order_at_both_at_once_is_sent_once() {
-    let Some((_proxy, world)) = world(World::of_wallets().await).await else {
+    let Some((_database, world)) = world(World::of_wallets().await).await else {
         return;
     };
     let chain = DevChain::with_base_stage().unwrap();
@@ -240,7 +240,7 @@ async fn a_delegated_order_at_both_at_once_is_sent_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mandate_that_is_bought_at_both_at_once_is_one_and_is_checked_once() {
-    let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await else {
+    let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
     let start = async || mandates::start_with(&world, LEASE).await;

@@ -140,7 +140,7 @@ mod in_memory {
     }
 }
 
-/// On the database that `TEST_POSTGRES_URL` names; without it there is nothing to run on.
+/// On the tests' database; without it there is nothing to run on.
 mod in_postgres {
     use super::super::in_postgres::opened;
     use super::*;
@@ -150,7 +150,7 @@ mod in_postgres {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $rule() {
-                    if let Some([store]) = opened(["wallets"]).await {
+                    if let Some((_schema, [store])) = opened(["wallets"]).await {
                         super::$rule(&store).await;
                     }
                 }
@@ -168,7 +168,7 @@ mod in_postgres {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn submissions_race_a_turn() {
         for _ in 0..10 {
-            if let Some([store]) = opened(["wallets"]).await {
+            if let Some((_schema, [store])) = opened(["wallets"]).await {
                 super::submissions_race_a_turn(Arc::new(store)).await;
             }
         }
@@ -177,7 +177,7 @@ mod in_postgres {
     /// A turn is one in the whole database.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn books_share_turns() {
-        if let Some([one, two]) = opened(["wallets", "settlement"]).await {
+        if let Some((_schema, [one, two])) = opened(["wallets", "settlement"]).await {
             let turn = take(&one, "a").await.unwrap();
             assert_eq!(take(&two, "a").await, None);
             two.insert_in_turn(record("a"), turn).await.unwrap();
