@@ -33,6 +33,6 @@ pub use signer::{
     signed,
 };
 pub use store::{
-    Fence, MemoryStore, PostgresStore, SqliteStore, Store, StoreFuture, Takeover, TurnEnd, TurnFence,
-    TurnStore,
+    Fence, MemoryStore, PostgresStore, SqliteStore, Store, StoreFuture, Takeover, TurnEnd,
+    TurnFence, TurnStore,
 };

@@ -100,11 +100,7 @@ impl WalletMover {
     }
 
     /// Begins the first half. The caller holds the owner's turn.
-    async fn begin_in_turn(
-        &self,
-        owner: Owner,
-        asked: &Proposal,
-    ) -> Result<MoveState, MoverError> {
+    async fn begin_in_turn(&self, owner: Owner, asked: &Proposal) -> Result<MoveState, MoverError> {
         let key = &asked.key;
         let payment = Half::First.payment(key);
         if self

@@ -204,7 +204,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_sleeper_loses_it_and_its_work_stops() {
-        let (store, asleep) = (Arc::new(MemoryStore::default()), Arc::new(AtomicBool::new(false)));
+        let (store, asleep) = (
+            Arc::new(MemoryStore::default()),
+            Arc::new(AtomicBool::new(false)),
+        );
         let sleeper = OfSleeper(Arc::clone(&store), Arc::clone(&asleep));
         let one = Turns::shared(Arc::new(sleeper), LEASE);
         let two = Turns::shared(store, LEASE);

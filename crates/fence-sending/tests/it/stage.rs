@@ -26,8 +26,8 @@ use tokio::time::Instant;
 use tx_sender::{MemoryStore, Takeover, Transport};
 
 pub(crate) use self::node::{InProcess, reverts};
-pub(crate) use self::order::{edited_policy, fence_policy};
 use self::order::{arguments, executable, fence, instance, sign};
+pub(crate) use self::order::{edited_policy, fence_policy};
 pub(crate) use self::process::Process;
 pub(crate) use self::route::TestRoute;
 use crate::memory::Memory;

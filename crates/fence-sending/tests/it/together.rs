@@ -8,8 +8,8 @@ use alloy_primitives::{Address, B256, Signature, U256};
 use alloy_signer::SignerSync as _;
 use chain_reader::ChainReader;
 use custody::{
-    Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose,
-    SigningPolicy, Subject, Turns, Wallet,
+    Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, SigningPolicy,
+    Subject, Turns, Wallet,
 };
 use delegation_fence::State;
 use dev_chain::base;

@@ -227,7 +227,11 @@ impl TurnStore for MemoryStore {
             None => Some(1),
             Some(turn) => {
                 let comes_first = turn.work.is_empty() || turn.work == work;
-                let free_at = if comes_first { turn.until } else { turn.until + lease };
+                let free_at = if comes_first {
+                    turn.until
+                } else {
+                    turn.until + lease
+                };
                 (free_at <= now).then_some(turn.token.saturating_add(1))
             }
         };

@@ -65,7 +65,10 @@ impl PostgresStore {
         record: &Record,
         turn: Option<TurnFence>,
     ) -> Result<Option<Record>, StoreError> {
-        let (chain_id, account) = (number(record.lane.chain_id), record.lane.account.to_string());
+        let (chain_id, account) = (
+            number(record.lane.chain_id),
+            record.lane.account.to_string(),
+        );
         let (state, nonce) = (record.state.as_str(), record.nonce.map(number));
         let (submitted_at, body) = (number(record.submitted_at), body(record)?);
         let turn = turn.map(|turn| (turn.account.to_string(), number(turn.token)));
@@ -81,7 +84,8 @@ impl PostgresStore {
             &body,
         ];
         if let Some((account, token)) = &turn {
-            params.extend([account as &(dyn ToSql + Sync), token]);
+            params.push(account);
+            params.push(token);
         }
         let rows = self.rows("insert", sql, &params).await?;
         match rows.first() {

@@ -29,7 +29,10 @@ fn sent(world: &World) -> usize {
         let all = chain.transactions();
         all.iter().filter(|sent| sent.from == wallet()).count()
     };
-    [&world.xlayer, &world.base, &world.arbitrum].map(of).iter().sum()
+    [&world.xlayer, &world.base, &world.arbitrum]
+        .map(of)
+        .iter()
+        .sum()
 }
 
 /// The end of the action, ordered with the same payment at this process.

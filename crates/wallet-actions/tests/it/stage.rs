@@ -26,7 +26,9 @@ use tx_sender::{
     Chain, Clock, HashSigner, MemoryStore, Options, Policy, RpcNode, Sender, Takeover,
     TransactionSigner, Transport,
 };
-use wallet_actions::{Action, Intent, Order, Pace, Parts, PortFuture, Principal, Refused, WalletActions};
+use wallet_actions::{
+    Action, Intent, Order, Pace, Parts, PortFuture, Principal, Refused, WalletActions,
+};
 
 use self::keys::Keys;
 pub(crate) use self::keys::{policy, wallet};

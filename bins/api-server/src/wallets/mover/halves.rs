@@ -11,8 +11,8 @@ use yield_watch::{MoveKey, MoveOutcome};
 use super::amounts::usd;
 use super::record::{Half, MoveRecord};
 use super::{
-    CANCELLED, MOVE, WalletMover, is_passing, last_transaction, lost, never_begun, reason_of, store,
-    unknown,
+    CANCELLED, MOVE, WalletMover, is_passing, last_transaction, lost, never_begun, reason_of,
+    store, unknown,
 };
 
 impl WalletMover {

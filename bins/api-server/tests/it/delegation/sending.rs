@@ -258,8 +258,7 @@ pub(crate) async fn ordered(
         .abi_encode()
         .into();
     };
-    let Request::Swap(request) = Request::parse(Rail::Swap, &arguments.to_string()).unwrap()
-    else {
+    let Request::Swap(request) = Request::parse(Rail::Swap, &arguments.to_string()).unwrap() else {
         panic!("no swap")
     };
     let moment = Moment {

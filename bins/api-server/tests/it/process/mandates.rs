@@ -56,7 +56,12 @@ pub(crate) async fn offer(world: &World, server: &Server, body: &Value) -> Payme
     payment.identified()
 }
 
-pub(crate) async fn create(world: &World, server: &Server, body: &Value, payment: &Payment) -> Option<Answer> {
+pub(crate) async fn create(
+    world: &World,
+    server: &Server,
+    body: &Value,
+    payment: &Payment,
+) -> Option<Answer> {
     let url = server.url(FAMILY);
     world
         .buyer

@@ -95,10 +95,7 @@ async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
     // Both do the next one, whoever is asked.
     let before = desk.standing(&act);
     let payment = desk.pay(&a, &act).await;
-    let (at_a, at_b) = tokio::join!(
-        desk.send(&a, &act, &payment),
-        desk.send(&b, &act, &payment),
-    );
+    let (at_a, at_b) = tokio::join!(desk.send(&a, &act, &payment), desk.send(&b, &act, &payment),);
     assert!(at_a.is_some() && at_b.is_some());
     assert_done_once(&desk, &b, &act, &payment, &before).await;
     a.stop().await;
@@ -123,7 +120,7 @@ delegation.max_deviation_bps = 10000
 chains.8453.rpc_urls = ["{node}"]
 "#,
         fees = file("fees.toml", FEES),
-        policy = file("policy.json", &policy().canonical()),
+        policy = file("policy.json", policy().canonical()),
         digest = policy().digest(),
     )
 }
@@ -203,7 +200,10 @@ async fn a_delegated_order_at_both_at_once_is_sent_once() {
     // One plan at a time, whichever server is asked.
     for server in [&a, &b] {
         let (status, said) = post(server, submissions, &other).await;
-        assert_eq!((status, &said["error"]["code"]), (409, &json!("plan_in_flight")));
+        assert_eq!(
+            (status, &said["error"]["code"]),
+            (409, &json!("plan_in_flight"))
+        );
     }
     for server in [&a, &b] {
         assert_eq!(plan_ended(server, &digest).await["state"], "done");

@@ -4,7 +4,9 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::SolCall as _;
-use delegation_fence::{Domain, Fence, Instance, Message, Name, Policy, Signature, Signed, TypedData};
+use delegation_fence::{
+    Domain, Fence, Instance, Message, Name, Policy, Signature, Signed, TypedData,
+};
 use serde_json::{Value, json};
 
 use super::{AMOUNT, snwapCall, wallet};

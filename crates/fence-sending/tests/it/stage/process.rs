@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use alloy_signer_local::PrivateKeySigner;
 use custody::Turns;
 use dev_chain::DEV_ACCOUNTS;
-use fence_sending::{ChainClocks, ChainReader, GasRules, Pace, Parts, Route, RoutedAccounts, Sendings};
+use fence_sending::{
+    ChainClocks, ChainReader, GasRules, Pace, Parts, Route, RoutedAccounts, Sendings,
+};
 use fence_server::Delegations;
 use gas_funding::GasFunding;
-use alloy_signer_local::PrivateKeySigner;
 use test_support::{Fuse, MortalBook, MortalRecords};
 use tx_sender::{Chain, Clock, HashSigner, Options, RpcNode, Sender, TransactionSigner};
 

@@ -56,8 +56,7 @@ impl TurnStore for PostgresStore {
                        SET until = clock_timestamp(), work = CASE WHEN $3 THEN '' ELSE work END
                        WHERE account = $1 AND token = $2";
             let finished = end == TurnEnd::Finished;
-            let params: Params<'_> =
-                &[&turn.account.to_string(), &number(turn.token), &finished];
+            let params: Params<'_> = &[&turn.account.to_string(), &number(turn.token), &finished];
             self.rows("end_turn", sql, params).await.map(drop)
         })
     }

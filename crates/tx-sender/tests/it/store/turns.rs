@@ -79,7 +79,10 @@ async fn only_the_newest_turn_submits<S: TurnStore + Store>(store: &S) {
     assert_eq!(store.insert_in_turn(record("b"), one).await, lost);
     assert_eq!(store.get("b").await.unwrap(), None);
     // What is there already is no new submission.
-    assert_eq!(store.insert_in_turn(record("a"), one).await, Ok(first.clone()));
+    assert_eq!(
+        store.insert_in_turn(record("a"), one).await,
+        Ok(first.clone())
+    );
     let second = store.insert_in_turn(record("b"), two).await.unwrap();
     assert!(second.id > first.id);
     assert_eq!(store.live(LANE).await.unwrap(), [first, second]);
@@ -108,7 +111,12 @@ async fn submissions_race_a_turn<S: TurnStore + Store>(store: Arc<S>) {
     store.end_turn(one, TurnEnd::Finished).await.unwrap();
     take(&*store, "b").await.unwrap();
     let found = store.live(LANE).await.unwrap();
-    let inserted = 1 + submissions.join_all().await.iter().filter(|done| **done).count();
+    let inserted = 1 + submissions
+        .join_all()
+        .await
+        .iter()
+        .filter(|done| **done)
+        .count();
     assert_eq!(found.len(), inserted);
     assert_eq!(store.live(LANE).await.unwrap(), found);
 }
