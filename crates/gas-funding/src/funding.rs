@@ -66,8 +66,8 @@ pub struct Need<'a> {
     pub about_to_pay: u64,
     /// The Unix second from which on a transfer is useless.
     pub not_after: Option<u64>,
-    /// The turn of the work that needs the gas. When it is lost, nothing is sent. `None` where no other
-    /// process sends for the account.
+    /// The turn of the work that needs the gas. When it is lost, nothing is sent. `None` where no
+    /// other process sends for the account.
     pub turn: Option<TurnFence>,
     /// Returns the key of each transfer. A key belongs to one transfer for ever.
     pub key: &'a (dyn Fn(u8) -> String + Send + Sync),

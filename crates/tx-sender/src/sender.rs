@@ -162,8 +162,9 @@ impl Sender {
         self.submit_in_turn(key, lane, request, None).await
     }
 
-    /// [`Self::submit`], as a part of work that holds a turn: a new request is refused when the turn
-    /// is not the account's newest any more. The turn may be on another account than the lane's.
+    /// [`Self::submit`], as a part of work that holds a turn: a new request is refused when the
+    /// turn is not the account's newest any more. The turn may be on another account than the
+    /// lane's.
     ///
     /// # Errors
     /// As [`Self::submit`], and [`StoreError::TurnLost`]: nothing was submitted.

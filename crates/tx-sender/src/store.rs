@@ -66,9 +66,9 @@ pub trait Store: Send + Sync + 'static {
     /// needs no fence, because a submission changes no other record.
     fn insert(&self, record: Record) -> StoreFuture<'_, Record>;
 
-    /// [`Self::insert`] as a part of work that holds a turn. A new record is refused when the turn is
-    /// not the account's newest ([`StoreError::TurnLost`]). Who takes the turn afterwards finds every
-    /// record that was inserted under this one.
+    /// [`Self::insert`] as a part of work that holds a turn. A new record is refused when the turn
+    /// is not the account's newest ([`StoreError::TurnLost`]). Who takes the turn afterwards finds
+    /// every record that was inserted under this one.
     ///
     /// A store that is no [`TurnStore`] has given out no turn, and refuses every new record.
     fn insert_in_turn(&self, record: Record, turn: TurnFence) -> StoreFuture<'_, Record> {

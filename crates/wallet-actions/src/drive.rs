@@ -120,7 +120,8 @@ impl Driver {
         let turns = &self.shared.turns;
         let turn = turns.take(intent.wallet, self.id.as_str()).await;
         let held = turn.run(Box::pin(self.hold_turn(turn.fence()))).await?;
-        // Without the store nobody knows how far the intent is: it comes first when the store answers.
+        // Without the store nobody knows how far the intent is: it comes first when the store
+        // answers.
         if !matches!(held, Err(Fault::Store(_))) {
             turn.end().await;
         }

@@ -3,9 +3,9 @@
 //! transactions of such a call may be on a chain and not be charged yet.
 //!
 //! An intent keeps the call that paid for it. Each call of the last day is taken once more when no
-//! server works on it, as if its caller had sent it again: the same claim, the same intent, the same charge. So
-//! the action is charged, and the caller finds its answer. An intent without effect stays uncharged
-//! and is not tried again, because only its caller can decide that.
+//! server works on it, as if its caller had sent it again: the same claim, the same intent, the
+//! same charge. So the action is charged, and the caller finds its answer. An intent without effect
+//! stays uncharged and is not tried again, because only its caller can decide that.
 //!
 //! When the window of a payment has closed meanwhile, nobody can settle it. An action that was not
 //! signed yet is then cancelled. A signed action continues without a charge: the ledger records

@@ -1,6 +1,7 @@
 //! What every store that gives out turns has to guarantee.
 //!
-//! Leases are timed by the store: in memory by the runtime's clock, in a database by the database's.
+//! Leases are timed by the store: in memory by the runtime's clock, in a database by the
+//! database's.
 
 use std::sync::Arc;
 use std::time::Duration;
