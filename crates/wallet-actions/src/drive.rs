@@ -129,8 +129,8 @@ impl Driver {
     }
 
     /// Holds the wallet's turn until the intent is over, or until only the mint on another chain is
-    /// missing. Before the intent's deadline no fault ends the turn, so that no other work comes
-    /// between two of its transactions.
+    /// missing. Before the intent's deadline no fault of a chain ends the turn, so that no other
+    /// work comes between two of its transactions.
     async fn hold_turn(&self, turn: Option<TurnFence>) -> Result<Turn, Fault> {
         loop {
             // The intent may have been cancelled while this turn waited.
