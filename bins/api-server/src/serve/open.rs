@@ -133,7 +133,7 @@ impl Service<AnySettler, AnyLedger> {
             clock,
         };
         let service = Self::compose(config, &terms, parts).await?;
-        let mover = wallets::mover(&service.sources);
+        let mover = wallets::mover(&service.sources, sending);
         let service = match mover {
             Some(mover) => service.with_mover(Arc::new(mover)),
             None => service,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use custody::Turns;
 use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
 use ledger::AnyLedger;
 use storage::postgres::{Address, Migration, Postgres, PostgresOptions};
@@ -121,6 +122,18 @@ impl Stores {
             lease_seconds: config.storage.lease_seconds.into(),
             ..SenderOptions::default()
         }
+    }
+
+    /// The turns on wallets. Files have one server, which shares them with nobody.
+    pub(crate) async fn turns(&self, config: &Config) -> Result<Turns, ServeError> {
+        let Self::Database(postgres) = self else {
+            return Ok(Turns::default());
+        };
+        let book = Transactions::Wallets.book();
+        let store = tx_sender::PostgresStore::open(postgres.clone(), book).await;
+        let lease = Duration::from_secs(config.storage.lease_seconds.into());
+        let store = store.map_err(ServeError::Database)?;
+        Ok(Turns::shared(Arc::new(store), lease))
     }
 
     /// The mandates.

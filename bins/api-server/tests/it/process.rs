@@ -21,6 +21,7 @@ mod mandates;
 mod observation;
 mod online;
 mod postgres;
+mod postgres_wallets;
 mod probing;
 mod server;
 mod tripwire;

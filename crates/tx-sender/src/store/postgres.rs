@@ -1,5 +1,7 @@
 //! The records in a PostgreSQL database.
 
+mod turn;
+
 use std::sync::Arc;
 
 use storage::postgres::{
@@ -7,13 +9,16 @@ use storage::postgres::{
     unsigned,
 };
 
-use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover};
+use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover, TurnFence};
 use crate::{Lane, Record, StoreError};
 
 /// The tables of all books.
 const COMPONENT: Component = Component {
     name: "sender",
-    migrations: &[include_str!("postgres/0001.sql")],
+    migrations: &[
+        include_str!("postgres/0001.sql"),
+        include_str!("postgres/0002.sql"),
+    ],
 };
 
 /// The constraint by which a lane uses a nonce for one record.
@@ -59,6 +64,47 @@ impl PostgresStore {
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         Ok(self.postgres.query(operation, sql, params).await?)
+    }
+
+    /// Inserts a record with a statement that returns its id. When it returns none, this is the
+    /// key's record, if there is one.
+    async fn put(
+        &self,
+        sql: &str,
+        record: &Record,
+        turn: Option<TurnFence>,
+    ) -> Result<Option<Record>, StoreError> {
+        let (chain_id, account) = (
+            number(record.lane.chain_id),
+            record.lane.account.to_string(),
+        );
+        let (state, nonce) = (record.state.as_str(), record.nonce.map(number));
+        let (submitted_at, body) = (number(record.submitted_at), body(record)?);
+        let turn = turn.map(|turn| (turn.account.to_string(), number(turn.token)));
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![
+            &self.book,
+            &record.key,
+            &chain_id,
+            &account,
+            &state,
+            &nonce,
+            &record.is_final,
+            &submitted_at,
+            &body,
+        ];
+        if let Some((account, token)) = &turn {
+            params.push(account);
+            params.push(token);
+        }
+        let rows = self.rows("insert", sql, &params).await?;
+        match rows.first() {
+            Some(row) => Ok(Some(Record {
+                id: unsigned(row, 0, READ)?,
+                revision: 0,
+                ..record.clone()
+            })),
+            None => self.get(&record.key).await,
+        }
     }
 }
 
@@ -179,28 +225,27 @@ impl Store for PostgresStore {
                            (book, key, chain_id, account, state, nonce, is_final, revision, submitted_at, body)
                        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9)
                        ON CONFLICT (book, key) DO NOTHING RETURNING id";
-            let params: Params<'_> = &[
-                &self.book,
-                &record.key,
-                &number(record.lane.chain_id),
-                &record.lane.account.to_string(),
-                &record.state.as_str(),
-                &record.nonce.map(number),
-                &record.is_final,
-                &number(record.submitted_at),
-                &body(&record)?,
-            ];
-            let rows = self.rows("insert", sql, params).await?;
-            if let Some(row) = rows.first() {
-                return Ok(Record {
-                    id: unsigned(row, 0, READ)?,
-                    revision: 0,
-                    ..record
-                });
-            }
-            let known = self.get(&record.key).await?;
+            let known = self.put(sql, &record, None).await?;
             // Pruned in between, which happens to final records only.
             known.ok_or(StoreError::Conflict { key: record.key })
+        })
+    }
+
+    fn insert_in_turn(&self, record: Record, turn: TurnFence) -> StoreFuture<'_, Record> {
+        Box::pin(async move {
+            // The lock on the turn's row holds until the record is committed. Who takes the turn
+            // either comes before, and the record is refused, or waits and finds it.
+            let sql = "WITH turn AS (
+                           SELECT 1 FROM sender_turn WHERE account = $10 AND token = $11 FOR SHARE
+                       )
+                       INSERT INTO sender_record
+                           (book, key, chain_id, account, state, nonce, is_final, revision, submitted_at, body)
+                       SELECT $1, $2, $3::bigint, $4, $5, $6::bigint, $7::boolean, 0, $8::bigint, $9
+                       WHERE EXISTS (SELECT 1 FROM turn)
+                       ON CONFLICT (book, key) DO NOTHING RETURNING id";
+            let known = self.put(sql, &record, Some(turn)).await?;
+            let account = turn.account;
+            known.ok_or(StoreError::TurnLost { account })
         })
     }
 

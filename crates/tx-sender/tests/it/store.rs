@@ -1,5 +1,7 @@
 //! What every store of records has to guarantee, whatever its implementation.
 
+mod turns;
+
 use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Bytes};
@@ -263,11 +265,19 @@ pub(crate) mod in_postgres {
     use super::*;
 
     pub(crate) async fn stores<const N: usize>() -> Option<(Schema, [Arc<dyn Store>; N])> {
+        let (schema, stores) = opened(["settlement"; N]).await?;
+        Some((schema, stores.map(|store| Arc::new(store) as _)))
+    }
+
+    /// Stores over these books of one schema.
+    pub(super) async fn opened<const N: usize>(
+        books: [&'static str; N],
+    ) -> Option<(Schema, [tx_sender::PostgresStore; N])> {
         let schema = Schema::new()?;
-        let mut stores: Vec<Arc<dyn Store>> = Vec::new();
-        for _ in 0..N {
-            let store = tx_sender::PostgresStore::open(schema.connect(), "settlement").await;
-            stores.push(Arc::new(store.unwrap()));
+        let mut stores = Vec::new();
+        for book in books {
+            let store = tx_sender::PostgresStore::open(schema.connect(), book).await;
+            stores.push(store.unwrap());
         }
         Some((schema, stores.try_into().ok()?))
     }

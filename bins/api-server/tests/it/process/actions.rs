@@ -4,7 +4,7 @@
 //!
 //! `KILL_AT_EVERY_REQUEST` strikes at each request of an action, not only at those that matter.
 
-mod desk;
+pub(crate) mod desk;
 
 use dev_chain::{BadAnswer, InjectedFault};
 
@@ -14,7 +14,7 @@ use crate::process::eventually;
 use crate::process::server::Server;
 use crate::process::tripwire::{At, Moment};
 
-const SEND: &str = "eth_sendRawTransaction";
+pub(crate) const SEND: &str = "eth_sendRawTransaction";
 const RECEIPT: &str = "eth_getTransactionReceipt";
 const VERIFY: &str = "facilitator/verify";
 const SETTLE: &str = "facilitator/settle";

@@ -18,16 +18,16 @@ use crate::process::tripwire::{At, Moment};
 use crate::process::world::World;
 
 /// As short as a configuration may say.
-const LEASE: &str = "storage.lease_seconds = 3\n";
+pub(crate) const LEASE: &str = "storage.lease_seconds = 3\n";
 
 /// What the servers reach the database through, and what is theirs of it.
-struct Database {
+pub(crate) struct Database {
     proxy: TcpProxy,
     _schema: Schema,
 }
 
 /// The world on an empty schema of the database, behind a proxy.
-async fn world(mut world: World) -> Option<(Database, World)> {
+pub(crate) async fn world(mut world: World) -> Option<(Database, World)> {
     let schema = Schema::new()?;
     let proxy = TcpProxy::before(schema.server()).await.unwrap();
     world.database = Some(schema.url_through(proxy.address()));
@@ -43,7 +43,7 @@ async fn start(world: &World) -> Server {
 }
 
 /// Sends a signal to a server.
-fn signal(server: &Server, signal: Signal) {
+pub(crate) fn signal(server: &Server, signal: Signal) {
     kill_process(Pid::from_raw(server.id()).unwrap(), signal).unwrap();
 }
 
