@@ -13,8 +13,8 @@ use test_support::{Fuse, MortalNode, MortalRecords};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tx_sender::{
-    Closing, MemoryStore, NodeFault, Record, RpcNode, Sender, SignFuture, Store, TransactionSigner,
-    Unsigned, Watch,
+    Closing, MemoryStore, NodeFault, Record, Request, RpcNode, Sender, SignFuture, Store,
+    TransactionSigner, Unsigned, Watch,
 };
 
 use crate::guards::scripted;
@@ -297,7 +297,12 @@ async fn time_to_send(world: &World, process: &Process, number: u64) -> Duration
 async fn a_request_waits_for_no_lease_of_another_process() {
     let world = World::new();
     let [one, two] = two(&world).await;
-    one.submit(1).await;
+    // It keeps the lane for as long as this one waits for its confirmations.
+    let deep = Request {
+        confirmations: Some(2),
+        ..transfer(1)
+    };
+    one.sender.submit(&name(1), LANE, deep).await.unwrap();
     sleep(Duration::from_millis(500)).await;
     let look = world.policy.poll_interval + Duration::from_millis(50);
     assert!(time_to_send(&world, &two, 2).await < look);
@@ -310,6 +315,7 @@ async fn a_request_waits_for_no_lease_of_another_process() {
     let mined = Instant::now();
     assert_eq!(watch.outcome().await.unwrap().state.as_str(), "sealed");
     assert!(mined.elapsed() < look * 2, "{:?}", mined.elapsed());
+    assert!(two.sender.status(LANE).elsewhere);
     world.blocks(3).await;
     for (process, number) in [(&two, 3), (&one, 4), (&two, 5)] {
         let took = time_to_send(&world, process, number).await;
