@@ -255,6 +255,18 @@ impl Journal for AnyLedger {
         either!(self, ledger => ledger.size_bytes())
     }
 
+    fn owner(&self) -> i64 {
+        either!(self, ledger => ledger.owner())
+    }
+
+    async fn retire(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+    ) -> Result<bool, LedgerError> {
+        either!(self, ledger => ledger.retire(key, request).await)
+    }
+
     async fn close(&self) -> Result<(), LedgerError> {
         either!(self, ledger => ledger.close().await)
     }

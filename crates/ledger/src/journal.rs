@@ -219,6 +219,28 @@ pub trait Journal: Send + Sync + 'static {
     /// [`LedgerError::CannotOpen`] when the size cannot be read.
     fn size_bytes(&self) -> Result<u64, LedgerError>;
 
+    /// The number under which this server holds entries at this time. Under another number than the
+    /// one that reserved an entry, it has lost that entry, even if it owns it again: others may
+    /// have sent its payment meanwhile. A journal of one server has one number.
+    fn owner(&self) -> i64 {
+        0
+    }
+
+    /// Retires a released authorization for a request: from now on no server reserves it for this
+    /// request, and each of them knows it as [`Retired`](PaymentStatus::Retired). Returns `false`
+    /// when it was reserved again meanwhile.
+    ///
+    /// A server calls it before it tells a payer to sign a new payment although the present one
+    /// could still be settled: another server may have a copy in hand that it has not claimed yet.
+    /// In a journal of one server copies meet in memory, and there is nothing to write.
+    fn retire(
+        &self,
+        _key: &AuthorizationKey,
+        _request: &RequestBinding,
+    ) -> impl Future<Output = Result<bool, LedgerError>> + Send {
+        async { Ok(true) }
+    }
+
     /// Gives back what other servers would wait for, after this server's last move.
     fn close(&self) -> impl Future<Output = Result<(), LedgerError>> + Send {
         async { Ok(()) }
@@ -283,6 +305,11 @@ pub struct Recovery {
     pub released: u64,
     /// Entries that became unknown: they may have been charged.
     pub unknown: u64,
+}
+
+impl Recovery {
+    /// The cause of the entries that [`Journal::recover`] closes.
+    pub const CAUSE: &'static str = "restart";
 }
 
 /// The result of one batch of pruning.

@@ -57,6 +57,11 @@ pub enum PaymentStatus {
         /// The transaction, if one is known.
         transaction: Option<String>,
     },
+    /// It was refused and nothing was charged; its payer was told to sign a new payment.
+    Retired {
+        /// Why it was refused.
+        reason: String,
+    },
     /// It was charged and answered, and the retention of the answer is over.
     AnswerExpired {
         /// The transaction of its receipt; empty when its scheme had none.

@@ -167,6 +167,14 @@ impl Settler for AnySettler {
         each!(self, settler => settler.is_spent(key, authorization).await)
     }
 
+    async fn paid_by(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<Option<String>, Cause> {
+        each!(self, settler => settler.paid_by(key, authorization).await)
+    }
+
     async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
         let outcome = each!(self, settler => settler.verify(payment, committed, now).await);
         match &outcome {

@@ -253,6 +253,14 @@ impl Settler for OnchainSettler {
         self.chain.is_spent(key, authorization).await
     }
 
+    async fn paid_by(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<Option<String>, Cause> {
+        self.chain.paid_by(key, authorization).await
+    }
+
     async fn forget(&self, submitted_before: u64) {
         match self.sender.prune(submitted_before).await {
             Ok(0) => {}

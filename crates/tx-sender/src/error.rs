@@ -72,6 +72,12 @@ pub enum StoreError {
         /// The lane.
         lane: Lane,
     },
+    /// Another work has taken the account's turn since the fence was issued.
+    #[error("the turn of account {account} has passed to other work")]
+    TurnLost {
+        /// The account.
+        account: Address,
+    },
     /// The store is not usable at the moment. The detail names no path and no secret.
     #[error("the sender's records cannot be used: {code}")]
     Unavailable {
@@ -87,6 +93,7 @@ impl StoreError {
         match self {
             Self::Conflict { .. } => "sender_record_conflict",
             Self::Fenced { .. } => "sender_lane_fenced",
+            Self::TurnLost { .. } => "sender_turn_lost",
             Self::Unavailable { .. } => "sender_store_unavailable",
         }
     }

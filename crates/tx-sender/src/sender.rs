@@ -24,7 +24,7 @@ use self::watch::Watchers;
 use crate::node::Nodes;
 use crate::{
     Chain, Closing, Fence, Hold, Lane, Options, Policy, Record, Request, SenderError, State, Store,
-    StoreError, Takeover, TransactionSigner,
+    StoreError, Takeover, TransactionSigner, TurnFence,
 };
 
 /// How often a caller's write is repeated after a conflict with the lane's own write.
@@ -169,10 +169,30 @@ impl Sender {
         lane: Lane,
         request: Request,
     ) -> Result<Watch, SenderError> {
+        self.submit_in_turn(key, lane, request, None).await
+    }
+
+    /// [`Self::submit`], as a part of work that holds a turn: a new request is refused when the
+    /// turn is not the account's newest any more. The turn may be on another account than the
+    /// lane's.
+    ///
+    /// # Errors
+    /// As [`Self::submit`], and [`StoreError::TurnLost`]: nothing was submitted.
+    pub async fn submit_in_turn(
+        &self,
+        key: &str,
+        lane: Lane,
+        request: Request,
+        turn: Option<TurnFence>,
+    ) -> Result<Watch, SenderError> {
         self.shared.known(lane)?;
         let now = self.shared.options.clock.now();
         let record = Record::prepared(key, lane, request, now);
-        let stands = self.shared.store.insert(record.clone()).await?;
+        let store = &self.shared.store;
+        let stands = match turn {
+            None => store.insert(record.clone()).await?,
+            Some(turn) => store.insert_in_turn(record.clone(), turn).await?,
+        };
         if (stands.lane, &stands.request) != (lane, &record.request) || stands.is_filler() {
             return Err(SenderError::KeyReused {
                 key: key.to_owned(),
@@ -276,8 +296,8 @@ impl Sender {
         Ok(freed)
     }
 
-    /// Ends the work for good, and gives the lanes back, so that no other process has to wait for the
-    /// end of their leases. What was submitted stays recorded.
+    /// Ends the work for good, and gives the lanes back, so that no other process has to wait for
+    /// the end of their leases. What was submitted stays recorded.
     pub async fn close(&self) {
         self.shared.closed.store(true, Ordering::Relaxed);
         let tasks: Vec<Task> = self.tasks.lock().drain().map(|(_, task)| task).collect();

@@ -1,14 +1,14 @@
-//! What a caller is told about a payment that the journal knows, and what it does next. Every stage
+//! The answer about a payment that the journal knows, and the caller's next step. Every stage
 //! may ask; nothing here asks a stage.
 
 use ledger::{Journal, LedgerError, PaymentStatus};
 use route_catalog::Next;
 use settlement::{Cause, Settler};
-use x402_wire::AuthorizationKey;
+use x402_wire::{AuthorizationKey, Reason};
 
 use super::call::Presented;
 use super::ended::Pending;
-use super::{Delivered, Ended, PaymentProcessor, Refusal, Worker};
+use super::{Declined, Delivered, Ended, PaymentProcessor, Refusal, Worker};
 
 impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// What a call gets whose payment the journal knows.
@@ -22,6 +22,10 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 });
             }
             PaymentStatus::InFlight { state, .. } => Refusal::InFlight { state },
+            PaymentStatus::Retired { reason } => {
+                let message = "the payment was refused before, and a new one was asked for";
+                Declined::new(Reason::from(reason.as_str()), message).into()
+            }
             PaymentStatus::BoundElsewhere => Refusal::BoundElsewhere { url: url() },
             PaymentStatus::IdentifierTaken {
                 transaction,

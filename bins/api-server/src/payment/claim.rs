@@ -1,7 +1,8 @@
 //! Stage: the journal reserves the authorization for this request, in one durable write.
 
 use alloy_primitives::{B256, U256};
-use ledger::{Claim, Journal, PaymentStatus, Reservation};
+use credit::Cost;
+use ledger::{Claim, Journal, PaymentStatus, RequestBinding, Reservation};
 use settlement::Settler;
 use x402_wire::Payment;
 
@@ -16,6 +17,8 @@ pub(super) struct Claimed {
     pub(super) open: OpenEntry,
     pub(super) payment: Payment,
     pub(super) work: Call,
+    /// What the authorization is bound to in the journal.
+    pub(super) binding: RequestBinding,
     /// The digest of the request, for work that keeps answers by it.
     pub(super) request: B256,
     /// What the payer's other calls in flight will take of the same asset.
@@ -40,6 +43,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             valid_before: presented.ends_at(),
             now: self.now(),
         };
+        let instance = self.journal().owner();
         let entry = match self.journal().reserve(claim).await {
             Ok(Reservation::Reserved(entry)) => entry,
             Ok(Reservation::Known(PaymentStatus::Unknown { entry, .. })) => {
@@ -60,15 +64,24 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             presence,
             hold,
         } = admitted;
-        let mut open = OpenEntry::new(entry, presence, hold, place);
+        let mut open = OpenEntry::new((entry, instance), presence, hold, place);
         let terms = payment.requirements();
         let committed = open.presence.commit(terms.asset, terms.amount);
-        Ok(Box::new(Claimed {
+        let claimed = Box::new(Claimed {
             open,
             committed,
+            binding: call.binding.clone(),
             request: call.request.binding.digest(),
             payment,
             work,
-        }))
+        });
+        // The claim may have taken its time. A server that finds the window too short now has seen
+        // that this claim exists, or tells the payer to sign a new payment.
+        let needed = self.seconds_needed(call.request.operation);
+        if let Err(late) = claimed.payment.check_window(self.now(), needed) {
+            let late = self.too_late(*claimed, Cost::ZERO, late.into());
+            return Err(Box::pin(late).await.into());
+        }
+        Ok(claimed)
     }
 }

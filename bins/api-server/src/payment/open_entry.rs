@@ -26,6 +26,8 @@ pub(super) fn pauses() -> impl Iterator<Item = u64> + Send {
 /// until the journal says how the entry ended. So there are never more open entries than places.
 pub(super) struct OpenEntry {
     pub(super) id: EntryId,
+    /// Under which number this server has reserved it.
+    instance: i64,
     pub(super) presence: Presence,
     /// Set before the work where a settlement costs gas.
     pub(super) settlement: Option<ExpectedSettlement>,
@@ -35,7 +37,7 @@ pub(super) struct OpenEntry {
 
 impl OpenEntry {
     pub(super) fn new(
-        id: EntryId,
+        (id, instance): (EntryId, i64),
         mut presence: Presence,
         hold: Hold,
         place: OwnedSemaphorePermit,
@@ -43,6 +45,7 @@ impl OpenEntry {
         presence.own(id);
         Self {
             id,
+            instance,
             presence,
             settlement: None,
             hold: Some(hold),
@@ -75,18 +78,19 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
     /// it. If not, the write is tried again while the entry stays owned.
     pub(super) async fn release(&self, mut open: OpenEntry, reason: &str, spent: Cost) -> bool {
         let spent = open.spend(spent);
-        match self.try_release(open.id, reason, spent).await {
+        let reserved = (open.id, open.instance);
+        match self.try_release(reserved, reason, spent).await {
             Written::Yes => return true,
             Written::Never => return false,
             Written::NotYet => {}
         }
-        let (processor, entry, reason) = (self.clone(), open.id, reason.to_owned());
+        let (processor, reason) = (self.clone(), reason.to_owned());
         self.shared.tasks.spawn(async move {
             // Moves the whole entry into the task; reading only the id would drop the rest now.
             let _owned = open;
             for seconds in pauses() {
                 let closing = processor.pause(seconds).await;
-                let written = processor.try_release(entry, &reason, spent).await;
+                let written = processor.try_release(reserved, &reason, spent).await;
                 if written != Written::NotYet || closing {
                     return;
                 }
@@ -95,7 +99,16 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         false
     }
 
-    pub(super) async fn try_release(&self, entry: EntryId, reason: &str, spent: Spent) -> Written {
+    /// A server that has lost an entry gives it back no more: others may have sent its payment.
+    async fn try_release(
+        &self,
+        (entry, instance): (EntryId, i64),
+        reason: &str,
+        spent: Spent,
+    ) -> Written {
+        if self.journal().owner() != instance {
+            return Written::Never;
+        }
         let released = self.journal().release(entry, reason, spent, self.now());
         released.await.map_or_else(
             |error| {

@@ -1,6 +1,7 @@
 //! Looks payments up in the journal, for the stages before the claim.
 
-use ledger::{Journal, PaymentRecord, PaymentStatus, State};
+use ledger::{Journal, PaymentRecord, PaymentStatus, RequestBinding, State};
+use route_catalog::Next;
 use settlement::Settler;
 use x402_wire::Payment;
 
@@ -80,10 +81,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         }
     }
 
-    /// Does the same as [`Self::advise`] for a payment whose entry has just been released.
+    /// Does the same as [`Self::advise`] for a payment whose entry has just been released. When its
+    /// payer is to sign a new one, no server takes this one any more: another may have a copy in
+    /// hand.
     pub(super) async fn advise_after_release(
         &self,
         payment: &Payment,
+        binding: &RequestBinding,
         declined: Declined,
     ) -> Refusal {
         let presented = Presented::of(payment);
@@ -91,6 +95,16 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
             Ok(Some(record)) if record.attempted => {
                 let next = self.after_attempt(&presented).await;
                 declined.unless_signing_anew(next).into()
+            }
+            Ok(_) if declined.next == Next::SignNew => {
+                match self.journal().retire(&presented.key, binding).await {
+                    Ok(true) => declined.into(),
+                    // Another server has claimed it meanwhile.
+                    Ok(false) => Refusal::InFlight {
+                        state: State::Reserved,
+                    },
+                    Err(error) => unreadable(&error),
+                }
             }
             Ok(_) => declined.into(),
             Err(error) => unreadable(&error),

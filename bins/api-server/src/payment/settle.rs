@@ -79,11 +79,12 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Err(ended.into())
     }
 
-    /// The window has closed during the work.
-    async fn too_late(&self, claimed: Claimed, spent: Cost, late: Declined) -> Refusal {
+    /// The window has closed before the settlement.
+    pub(super) async fn too_late(&self, claimed: Claimed, spent: Cost, late: Declined) -> Refusal {
         self.release(claimed.open, late.reason.as_str(), spent)
             .await;
-        self.advise_after_release(&claimed.payment, late).await
+        self.advise_after_release(&claimed.payment, &claimed.binding, late)
+            .await
     }
 
     /// Records a settled payment and hands out its answer.

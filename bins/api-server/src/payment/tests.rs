@@ -8,6 +8,7 @@ mod model_journal;
 mod payer;
 mod private;
 mod script;
+mod servers;
 mod settling;
 mod simulation;
 mod stage;

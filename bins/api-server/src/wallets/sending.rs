@@ -84,7 +84,7 @@ impl Sending {
         let signers = gas_key.into_iter().collect();
         Ok(Some(Self {
             sender: Sender::new(records, networks, signers, options),
-            turns: Turns::default(),
+            turns: stores.turns(config).await?,
             chains,
             gas_account,
             stores: stores.clone(),

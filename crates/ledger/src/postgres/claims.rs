@@ -1,5 +1,6 @@
 //! Claims: who gets an authorization.
 
+use alloy_primitives::B256;
 use storage::postgres::{PostgresError, get, number};
 use x402_wire::Payment;
 
@@ -23,11 +24,12 @@ impl Inner {
         let attempt = random()?;
         let digest = kept(claim.key.digest());
         for _ in 0..LOOKS {
-            let instance = self.instance.id();
+            let instance = self.number().await?;
             match self.insert(instance, &digest, claim, &attempt).await {
                 Ok(Some(entry)) => return Ok(Reservation::Reserved(entry)),
                 Ok(None) => {
                     if !self.is_alive(instance).await? {
+                        self.instance.look_after();
                         return Err(LedgerError::LeaseLost);
                     }
                     let status = self
@@ -79,8 +81,8 @@ impl Inner {
                  valid_before = excluded.valid_before, reserved_at = excluded.reserved_at,
                  changed_at = excluded.changed_at, amount = excluded.amount, method = excluded.method,
                  path = excluded.path, payment_id = excluded.payment_id, private = false, answered = false,
-                 transaction_hash = NULL, receipt = NULL, cause = NULL
-             WHERE e.state = $17
+                 transaction_hash = NULL, receipt = NULL, cause = NULL, retired = false
+             WHERE e.state = $17 AND NOT (e.retired AND e.request = excluded.request)
              RETURNING id",
         );
         let content = claim.request.content_digest();
@@ -113,6 +115,15 @@ impl Inner {
             .await?;
         row.map(|row| get(&row, 0, "reserve").map(EntryId::new))
             .transpose()
+    }
+
+    /// Whether a released authorization cannot be reserved for a request any more.
+    pub(super) async fn retire(&self, digest: &[u8], request: B256) -> Result<bool, LedgerError> {
+        let sql = "UPDATE ledger_entry SET retired = true
+                   WHERE authorization_digest = $1 AND request = $2 AND state = $3 RETURNING id";
+        let params: Params<'_> = &[&digest, &request.as_slice(), &code(State::Released)];
+        let row = self.postgres.query_opt("retire", sql, params).await?;
+        Ok(row.is_some())
     }
 
     /// The entry that this attempt has reserved, if it has.
@@ -162,9 +173,9 @@ impl Inner {
 }
 
 /// Names one attempt to reserve.
-fn random() -> Result<[u8; 16], LedgerError> {
+pub(super) fn random() -> Result<[u8; 16], PostgresError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| LedgerError::Unavailable {
+    getrandom::fill(&mut bytes).map_err(|error| PostgresError::Unavailable {
         reason: format!("the system gives no random bytes: {error}"),
     })?;
     Ok(bytes)

@@ -114,8 +114,15 @@ impl Inner {
             &digest.as_slice(),
             &&answer.body()[..],
         ];
-        self.advance(entry, Transition::BeginSettlement, SQL, now, &params)
-            .await
+        self.advance(
+            self.instance.id(),
+            entry,
+            Transition::BeginSettlement,
+            SQL,
+            now,
+            &params,
+        )
+        .await
     }
 
     /// Records that the payer was charged; the payer earns the amount.
@@ -132,14 +139,17 @@ impl Inner {
             Transition::ResolveSettled => RESOLVE,
             _ => SETTLE,
         };
-        let cap = self.cap();
+        let (instance, cap) = (self.instance.id(), self.cap());
         let params: Params<'_> = &[&receipt.transaction, &receipt.header, &cap];
-        self.advance(entry, transition, sql, now, params).await
+        self.advance(instance, entry, transition, sql, now, params)
+            .await
     }
 
-    /// Records that the payer was not charged, drops the answer, and takes what was spent.
+    /// Records that the payer was not charged, drops the answer, and takes what was spent. The
+    /// number of the instance is the one that the caller has looked at.
     pub(super) async fn end_uncharged(
         &self,
+        instance: i64,
         entry: EntryId,
         transition: Transition,
         reason: &str,
@@ -173,7 +183,8 @@ impl Inner {
             &share_rate,
             &late,
         ];
-        self.advance(entry, transition, sql, now, params).await
+        self.advance(instance, entry, transition, sql, now, params)
+            .await
     }
 
     pub(super) async fn resolve(
@@ -189,8 +200,15 @@ impl Inner {
             }
             Resolution::Released { reason } => {
                 let transition = Transition::ResolveReleased;
-                self.end_uncharged(entry, transition, reason, Spent::NOTHING, now)
-                    .await
+                self.end_uncharged(
+                    self.instance.id(),
+                    entry,
+                    transition,
+                    reason,
+                    Spent::NOTHING,
+                    now,
+                )
+                .await
             }
         }
     }
@@ -211,8 +229,15 @@ impl Inner {
             " RETURNING id"
         );
         let params: Params<'_> = &[&transaction, &cause];
-        self.advance(entry, Transition::MarkUnknown, SQL, now, params)
-            .await
+        self.advance(
+            self.instance.id(),
+            entry,
+            Transition::MarkUnknown,
+            SQL,
+            now,
+            params,
+        )
+        .await
     }
 
     pub(super) async fn mark_undecidable(
@@ -228,8 +253,15 @@ impl Inner {
             alive!(),
             " RETURNING id"
         );
-        self.advance(entry, Transition::MarkUndecidable, SQL, now, &[&cause])
-            .await
+        self.advance(
+            self.instance.id(),
+            entry,
+            Transition::MarkUndecidable,
+            SQL,
+            now,
+            &[&cause],
+        )
+        .await
     }
 
     /// Runs a conditional statement until its outcome is known, and says what stood in its way if
@@ -238,44 +270,45 @@ impl Inner {
     /// it has moved the entry.
     async fn advance(
         &self,
+        instance: i64,
         entry: EntryId,
         transition: Transition,
         sql: &str,
         now: u64,
         params: Params<'_>,
     ) -> Result<(), LedgerError> {
-        let instance = self.instance.id();
         let (number, now) = (entry.number(), number(now));
         let (first, last) = (
             code(*transition.from().start()),
             code(*transition.from().end()),
         );
         let to = code(transition.to());
-        let common: Params<'_> = &[&instance, &number, &to, &first, &last, &now];
-        let all = [common, params].concat();
         let mut waits = AGAIN_AFTER.iter();
         // Whether an earlier try may have moved the entry.
         let mut interrupted = false;
         loop {
-            let outcome = match self
-                .postgres
-                .query_opt(transition.as_str(), sql, &all)
-                .await
-            {
-                Ok(Some(_)) => {
+            let tried = async {
+                let instance = self.number().await?;
+                let common: Params<'_> = &[&instance, &number, &to, &first, &last, &now];
+                let all = [common, params].concat();
+                let moved = self.postgres.query_opt(transition.as_str(), sql, &all);
+                match moved.await? {
+                    Some(_) => Ok(None),
+                    None => self.why_not(entry, transition, instance).await.map(Some),
+                }
+            };
+            let outcome = match tried.await {
+                Ok(None) => {
                     self.working().remove(&number);
                     return Ok(());
                 }
-                Ok(None) => match self.why_not(entry, transition, instance).await {
-                    // The only other way there is this move of this entry.
-                    Ok(LedgerError::WrongState { observed, .. })
-                        if interrupted && observed == transition.to() =>
-                    {
-                        return Ok(());
-                    }
-                    Ok(refusal) => return Err(refusal),
-                    Err(error) => error,
-                },
+                // The only other way there is this move of this entry.
+                Ok(Some(LedgerError::WrongState { observed, .. }))
+                    if interrupted && observed == transition.to() =>
+                {
+                    return Ok(());
+                }
+                Ok(Some(refusal)) => return Err(refusal),
                 Err(error) => error,
             };
             interrupted |= matches!(outcome, PostgresError::Interrupted { .. });

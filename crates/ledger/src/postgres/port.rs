@@ -85,11 +85,11 @@ impl Journal for PostgresLedger {
         spent: Spent,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let reason = reason.to_owned();
-        self.write(|inner| async move {
+        let (reason, instance) = (reason.to_owned(), self.0.instance.id());
+        self.write(move |inner| async move {
             let transition = Transition::Release;
             inner
-                .end_uncharged(entry, transition, &reason, spent, now)
+                .end_uncharged(instance, entry, transition, &reason, spent, now)
                 .await
         })
         .await
@@ -172,7 +172,7 @@ impl Journal for PostgresLedger {
     /// Closes what instances have left open that live no more. What other instances work on stays.
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
         let sweep = Sweep {
-            cause: "restart",
+            cause: Recovery::CAUSE,
             owned: Vec::new(),
             untouched_since: 0,
         };
@@ -225,6 +225,20 @@ impl Journal for PostgresLedger {
     /// As of the last count of open entries.
     fn size_bytes(&self) -> Result<u64, LedgerError> {
         Ok(self.0.size_bytes.load(Ordering::Relaxed))
+    }
+
+    fn owner(&self) -> i64 {
+        self.0.instance.id()
+    }
+
+    async fn retire(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+    ) -> Result<bool, LedgerError> {
+        let (digest, request) = (kept(key.digest()), request.digest());
+        self.write(move |inner| async move { inner.retire(&digest, request).await })
+            .await
     }
 
     /// Gives the lease up.

@@ -24,6 +24,7 @@ struct Found {
     receipt: Option<String>,
     attempted: bool,
     cause: Option<String>,
+    retired: bool,
 }
 
 impl Found {
@@ -38,13 +39,15 @@ impl Found {
             receipt: get(row, 6, FIND)?,
             attempted: get(row, 7, FIND)?,
             cause: get(row, 8, FIND)?,
+            retired: get(row, 9, FIND)?,
         })
     }
 }
 
 impl Inner {
     async fn entry_of(&self, digest: &[u8]) -> Result<Option<Found>, PostgresError> {
-        let sql = "SELECT id, state, request, changed_at, transaction_hash, private, receipt, attempted, cause
+        let sql = "SELECT id, state, request, changed_at, transaction_hash, private, receipt, attempted, cause,
+                       retired
                    FROM ledger_entry WHERE authorization_digest = $1";
         let row = self.postgres.query_opt(FIND, sql, &[&digest]).await?;
         row.as_ref().map(Found::read).transpose()
@@ -61,7 +64,9 @@ impl Inner {
             return Ok(None);
         };
         if found.state == State::Released {
-            return Ok(None);
+            let is_retired = found.retired && found.request == request;
+            let reason = found.cause.unwrap_or_default();
+            return Ok(is_retired.then_some(PaymentStatus::Retired { reason }));
         }
         if found.request != request {
             return Ok(Some(PaymentStatus::BoundElsewhere));

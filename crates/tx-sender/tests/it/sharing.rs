@@ -248,7 +248,7 @@ mod in_postgres {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn both_send_at_once() {
-        if let Some(stores) = stores().await {
+        if let Some((_schema, stores)) = stores().await {
             super::both_send_at_once(world(), stores).await;
         }
     }
@@ -256,7 +256,7 @@ mod in_postgres {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn one_ends_and_the_other_goes_on() {
         for (effects, after) in [(2, false), (4, true), (6, false)] {
-            if let Some(stores) = stores().await {
+            if let Some((_schema, stores)) = stores().await {
                 one_ends(world(), stores, effects, after).await;
             }
         }
@@ -265,7 +265,7 @@ mod in_postgres {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn one_sleeps_and_the_other_goes_on() {
         for effects in [3, 5] {
-            if let Some(stores) = stores().await {
+            if let Some((_schema, stores)) = stores().await {
                 one_sleeps(world(), stores, effects).await;
             }
         }

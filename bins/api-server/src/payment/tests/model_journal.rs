@@ -4,6 +4,7 @@
 mod books;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use alloy_primitives::Address;
@@ -19,6 +20,8 @@ use self::books::{Books, Entry};
 /// Clones are the same journal.
 #[derive(Clone)]
 pub(super) struct ModelJournal {
+    /// As which instance of a server it is used.
+    instance: Arc<AtomicI64>,
     /// Whether others get a turn during each call.
     takes_turns: bool,
     books: Arc<Mutex<Books>>,
@@ -32,6 +35,7 @@ impl ModelJournal {
     /// An empty journal that is kept in this way.
     pub(super) fn new(options: Options) -> Self {
         Self {
+            instance: Arc::default(),
             takes_turns: false,
             books: Arc::new(Mutex::new(Books::new(options))),
             broken: Arc::default(),
@@ -45,6 +49,24 @@ impl ModelJournal {
             takes_turns: true,
             ..Self::new(options)
         }
+    }
+
+    /// The same journal, used by another instance.
+    pub(super) fn of_instance(&self, instance: i64) -> Self {
+        Self {
+            instance: Arc::new(instance.into()),
+            ..self.clone()
+        }
+    }
+
+    /// This server goes on as another instance.
+    pub(super) fn go_on_as(&self, instance: i64) {
+        self.instance.store(instance, Ordering::SeqCst);
+    }
+
+    /// The leases of these instances have expired.
+    pub(super) fn expire(&self, instances: &[i64]) {
+        self.books().expired.extend(instances);
     }
 
     /// From now on this call fails, and changes nothing.
@@ -64,6 +86,20 @@ impl ModelJournal {
 
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A move of an entry, which needs the lease and belongs to the entry's owner.
+    async fn own<T>(
+        &self,
+        transition: Transition,
+        entry: EntryId,
+        effect: impl FnOnce(&mut Books) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        self.call(transition.as_str(), |books| {
+            books.may_move(self.owner(), entry, transition)?;
+            effect(books)
+        })
+        .await
     }
 
     async fn call<T>(
@@ -96,7 +132,8 @@ impl ModelJournal {
 
 impl Journal for ModelJournal {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
-        self.call("reserve", |books| Ok(books.reserve(claim))).await
+        self.call("reserve", |books| books.reserve(self.owner(), claim))
+            .await
     }
 
     async fn find(
@@ -116,7 +153,9 @@ impl Journal for ModelJournal {
     fn start_work(&self, entry: EntryId) {
         let mut books = self.books();
         // Lost when the entry has gone on meanwhile.
-        let _ = books.advance(entry, Transition::StartWork, 0, |_| ());
+        let _ = books
+            .may_move(self.owner(), entry, Transition::StartWork)
+            .and_then(|()| books.advance(entry, Transition::StartWork, 0, |_| ()));
     }
 
     async fn begin_settlement(
@@ -129,7 +168,7 @@ impl Journal for ModelJournal {
             entry.payment = Some(settlement.payment);
             entry.answer = Some(settlement.answer);
         };
-        self.call("begin_settlement", |books| {
+        self.own(Transition::BeginSettlement, entry, |books| {
             books.advance(entry, Transition::BeginSettlement, now, begin)
         })
         .await
@@ -141,7 +180,7 @@ impl Journal for ModelJournal {
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        self.call("settle", |books| {
+        self.own(Transition::Settle, entry, |books| {
             books.end_charged(entry, Transition::Settle, receipt, now)
         })
         .await
@@ -154,7 +193,7 @@ impl Journal for ModelJournal {
         spent: Spent,
         now: u64,
     ) -> Result<(), LedgerError> {
-        self.call("release", |books| {
+        self.own(Transition::Release, entry, |books| {
             let payer = books.release(entry, Transition::Release, reason, now)?;
             books.spend(payer, spent, now);
             Ok(())
@@ -173,7 +212,7 @@ impl Journal for ModelJournal {
             entry.transaction = transaction.or(entry.transaction.take());
             entry.cause = Some(cause.to_owned());
         };
-        self.call("mark_unknown", |books| {
+        self.own(Transition::MarkUnknown, entry, |books| {
             books.advance(entry, Transition::MarkUnknown, now, mark)
         })
         .await
@@ -186,7 +225,7 @@ impl Journal for ModelJournal {
         now: u64,
     ) -> Result<(), LedgerError> {
         let mark = |entry: &mut Entry| entry.cause = Some(cause.to_owned());
-        self.call("mark_undecidable", |books| {
+        self.own(Transition::MarkUndecidable, entry, |books| {
             books.advance(entry, Transition::MarkUndecidable, now, mark)
         })
         .await
@@ -215,7 +254,7 @@ impl Journal for ModelJournal {
         limit: u32,
     ) -> Result<Vec<Undecided>, LedgerError> {
         self.call("undecided", |books| {
-            Ok(books.list(State::Unknown, after, limit))
+            Ok(books.undecided(self.owner(), after, limit))
         })
         .await
     }
@@ -263,7 +302,7 @@ impl Journal for ModelJournal {
 
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
         self.call("recover", |books| {
-            books.close(&[], u64::MAX, "restart", now)
+            books.close(self.owner(), (&[], u64::MAX), "restart", now)
         })
         .await
     }
@@ -275,7 +314,7 @@ impl Journal for ModelJournal {
         now: u64,
     ) -> Result<Recovery, LedgerError> {
         self.call("abandon", |books| {
-            books.close(&owned, untouched_since, "abandoned", now)
+            books.close(self.owner(), (&owned, untouched_since), "abandoned", now)
         })
         .await
     }
@@ -283,6 +322,25 @@ impl Journal for ModelJournal {
     /// Nothing is as old as what a journal deletes.
     async fn prune(&self, _now: u64) -> Result<Pruned, LedgerError> {
         self.call("prune", |_| Ok(Pruned::default())).await
+    }
+
+    fn owner(&self) -> i64 {
+        self.instance.load(Ordering::SeqCst)
+    }
+
+    async fn retire(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+    ) -> Result<bool, LedgerError> {
+        match self.owner() {
+            // Alone.
+            0 => Ok(true),
+            _ => {
+                self.call("retire", |books| Ok(books.retire(key, request)))
+                    .await
+            }
+        }
     }
 
     async fn probe(&self) -> Result<(), LedgerError> {

@@ -6,39 +6,55 @@
 //! [`chain`]), the work ([`worker`]), the process itself and its operator ([`server`],
 //! [`schedule`]) and the callers ([`buyer`]). Each call into one of them waits for a moment or a
 //! long time before and after it takes effect, and each may fail: those files are the list of what
-//! can go wrong. What must hold nevertheless stands in [`check`].
+//! can go wrong. [`check`] says what must hold nevertheless.
+//!
+//! A history is the same with two or three servers over one database ([`store`], [`several`]): the
+//! callers send to any of them, and what callers saw is compared with what the chain shows
+//! ([`history`]).
 //!
 //! Time is paused and there is one thread, so a seed decides everything. A schedule that breaks a
 //! promise is named by its seed, with the command that runs it again and what happened in it.
 //!
 //! - `PAYMENT_SIMULATION_SEED=N` runs the schedule of one seed and prints what happens.
 //! - `PAYMENT_SIMULATION_COUNT=N` runs so many schedules instead of a few hundred.
+//! - `PAYMENT_HISTORIES=N` and `PAYMENT_FIRST_SEED=N` set how many histories are run, and from
+//!   which seed. One by itself is printed.
 
 mod buyer;
 mod chain;
 mod chance;
 mod check;
+mod history;
 mod journal;
 mod payers;
+mod postgres;
 mod schedule;
 mod server;
 mod settler;
+mod several;
+mod store;
 mod worker;
 mod world;
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use ledger::SqliteLedger;
 
+use self::postgres::PostgresDatabase;
 use self::schedule::{Outcome, run};
-use self::world::options;
+use self::store::{Alone, ModelDatabase, Shared};
+use self::world::{Fleet, options};
 use super::model_journal::ModelJournal;
 
 const SEED: &str = "PAYMENT_SIMULATION_SEED";
 const COUNT: &str = "PAYMENT_SIMULATION_COUNT";
+const HISTORIES: &str = "PAYMENT_HISTORIES";
+const FIRST_SEED: &str = "PAYMENT_FIRST_SEED";
 
 /// Seeds far beyond the usual ones that found something: a release that came late to the journal
 /// gave newcomers the same time twice.
@@ -47,13 +63,35 @@ const FOUND: [u64; 1] = [97_416];
 /// Schedules of an ordinary test run.
 const USUAL_COUNT: u64 = 300;
 
+/// Histories of an ordinary test run.
+const USUAL_HISTORIES: u64 = 60;
+
 fn number_in(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().expect("a number"))
 }
 
 fn run_model(seed: u64, with_notes: bool) -> Outcome {
-    run(seed, ModelJournal::new(options()), with_notes)
+    let journal = Arc::new(ModelJournal::new(options()));
+    run(seed, Fleet::One, with_notes, |_| Alone(journal))
+}
+
+/// The history of a seed: several servers over the model of a database that they share.
+fn run_several(seed: u64, with_notes: bool) -> Outcome {
+    let database = ModelDatabase::new(ModelJournal::new(options()));
+    run(seed, Fleet::Several, with_notes, |world| {
+        Shared::new(database, Arc::clone(&world.clock))
+    })
+}
+
+/// The history of a seed over the real journal on PostgreSQL; over the model where there is none.
+fn run_postgres(seed: u64, with_notes: bool) -> Outcome {
+    let Some(database) = PostgresDatabase::create() else {
+        return run_several(seed, with_notes);
+    };
+    run(seed, Fleet::Several, with_notes, |world| {
+        Shared::new(database, Arc::clone(&world.clock))
+    })
 }
 
 /// The schedule of a seed over the real journal. Its thread works only while a call waits for it,
@@ -62,11 +100,32 @@ fn run_sqlite(seed: u64, with_notes: bool) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let journal = SqliteLedger::open(path.to_str().unwrap(), options()).unwrap();
-    run(seed, journal, with_notes)
+    run(seed, Fleet::One, with_notes, |_| Alone(Arc::new(journal)))
 }
 
+/// A way to run the schedule of a seed, and how to run one again.
+#[derive(Clone, Copy)]
+struct Suite {
+    run: fn(u64, bool) -> Outcome,
+    again: fn(u64) -> String,
+}
+
+const ONE: Suite = Suite {
+    run: run_model,
+    again: |seed| format!("{SEED}={seed} cargo test -p api-server --lib no_schedule_breaks"),
+};
+
+const SEVERAL: Suite = Suite {
+    run: run_several,
+    again: |seed| {
+        let test = "cargo test -p api-server --lib no_history_breaks";
+        format!("{HISTORIES}=1 {FIRST_SEED}={seed} {test} -- --nocapture")
+    },
+};
+
 /// What is wrong with the schedule of a seed, and what happened in it; `None` when nothing is.
-fn fault_of(seed: u64, run: fn(u64, bool) -> Outcome) -> Option<String> {
+fn fault_of(seed: u64, suite: Suite) -> Option<String> {
+    let run = suite.run;
     let violations = match catch_unwind(AssertUnwindSafe(|| run(seed, false))) {
         Ok(outcome) => outcome.violations,
         Err(_) => vec!["a part of the simulation has panicked".to_owned()],
@@ -79,25 +138,20 @@ fn fault_of(seed: u64, run: fn(u64, bool) -> Outcome) -> Option<String> {
     for line in violations.iter().chain(&notes.unwrap_or_default()) {
         writeln!(fault, "  {line}").unwrap();
     }
-    let test = "payment::tests::simulation::no_schedule_breaks_a_promise";
-    writeln!(
-        fault,
-        "run it again: {SEED}={seed} cargo test -p api-server --lib {test}"
-    )
-    .unwrap();
+    writeln!(fault, "run it again: {}", (suite.again)(seed)).unwrap();
     Some(fault)
 }
 
 /// The first schedule in which something is wrong. All of them run, on as many threads as the
 /// machine has.
-fn first_fault(count: u64, run: fn(u64, bool) -> Outcome) -> Option<String> {
-    let next = AtomicU64::new(1);
+fn first_fault(seeds: Range<u64>, suite: Suite) -> Option<String> {
+    let (next, end) = (AtomicU64::new(seeds.start), seeds.end);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let faults = thread::scope(|scope| {
         let look = || {
             let mut seeds = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::SeqCst)));
-            let mut seeds = seeds.by_ref().take_while(|seed| *seed <= count);
-            seeds.find_map(|seed| fault_of(seed, run).map(|fault| (seed, fault)))
+            let mut seeds = seeds.by_ref().take_while(|seed| *seed < end);
+            seeds.find_map(|seed| fault_of(seed, suite).map(|fault| (seed, fault)))
         };
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(look)).collect();
         let found = threads.into_iter().map(|thread| thread.join().unwrap());
@@ -115,11 +169,23 @@ fn no_schedule_breaks_a_promise() {
         assert_eq!(outcome.violations, [""; 0], "seed {seed}");
         return;
     }
-    if let Some(fault) = FOUND.into_iter().find_map(|seed| fault_of(seed, run_model)) {
+    if let Some(fault) = FOUND.into_iter().find_map(|seed| fault_of(seed, ONE)) {
         panic!("{fault}");
     }
     let count = number_in(COUNT).unwrap_or(USUAL_COUNT);
-    if let Some(fault) = first_fault(count, run_model) {
+    if let Some(fault) = first_fault(1..count + 1, ONE) {
+        panic!("{fault}");
+    }
+}
+
+#[test]
+fn no_history_breaks_a_promise() {
+    let first = number_in(FIRST_SEED).unwrap_or(1);
+    let count = number_in(HISTORIES).unwrap_or(USUAL_HISTORIES);
+    if count == 1 {
+        println!("{}", run_several(first, true).notes.join("\n"));
+    }
+    if let Some(fault) = first_fault(first..first + count, SEVERAL) {
         panic!("{fault}");
     }
 }
@@ -187,6 +253,34 @@ const EVENTS: [&str; 40] = [
     "server: stops",
 ];
 
+/// What goes wrong with several servers, and what comes of it.
+const EVENTS_OF_SEVERAL: [&str; 11] = [
+    ": crash, for",
+    ": stop, for",
+    ": held up, for",
+    ": cut off, for",
+    "database: away",
+    "server: cannot renew its lease",
+    "server: had lost its lease",
+    "settle cannot be reached",
+    "reserve takes effect and is cut off",
+    "buyer: waits in vain",
+    "answered, again: true",
+];
+
+#[test]
+fn every_fault_of_several_servers_happens_in_an_ordinary_run() {
+    let mut missing = EVENTS_OF_SEVERAL.to_vec();
+    for seed in 1..=USUAL_HISTORIES {
+        let notes = run_several(seed, true).notes;
+        missing.retain(|event| !notes.iter().any(|note| note.contains(event)));
+        if missing.is_empty() {
+            return;
+        }
+    }
+    panic!("in {USUAL_HISTORIES} histories never: {missing:#?}");
+}
+
 /// A fault that never happens proves nothing.
 #[test]
 fn every_fault_happens_in_an_ordinary_run() {
@@ -209,6 +303,8 @@ fn every_fault_happens_in_an_ordinary_run() {
 fn a_seed_replays() {
     for seed in [1, 2, 3] {
         assert_eq!(run_model(seed, true), run_model(seed, true), "seed {seed}");
+        let history = run_several(seed, true);
+        assert_eq!(history, run_several(seed, true), "seed {seed}");
     }
     assert_ne!(run_model(1, true), run_model(2, true));
 }
@@ -224,5 +320,18 @@ fn the_journal_on_disk_behaves_as_its_model() {
             .zip(&model.notes)
             .position(|(a, b)| a != b);
         assert_eq!(real, model, "seed {seed}, note {differ:?}");
+    }
+}
+
+/// The same histories over PostgreSQL.
+#[test]
+fn the_journal_on_postgresql_behaves_as_its_model() {
+    let first = number_in(FIRST_SEED).unwrap_or(1);
+    for seed in first..first + number_in(HISTORIES).unwrap_or(12) {
+        let (real, model) = (run_postgres(seed, true), run_several(seed, true));
+        let mut notes = real.notes.iter().zip(&model.notes);
+        let differ = notes.find(|(real, model)| real != model);
+        assert_eq!(differ, None, "seed {seed}");
+        assert_eq!(real, model, "seed {seed}");
     }
 }

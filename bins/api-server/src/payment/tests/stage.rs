@@ -139,6 +139,12 @@ impl Stage {
         }
     }
 
+    /// Another server on the same journal, as the instance with this number.
+    pub(super) fn as_server(&self, number: i64) -> Self {
+        let journal = self.journal.of_instance(number);
+        Self::over(journal, Arc::clone(&self.script), terms(), 1_000_000)
+    }
+
     /// The option of the cheapest operation with a scheme.
     pub(super) fn option(&self, scheme: Scheme) -> PaymentRequirements {
         let mut options = self.catalog.offer(Operation::CryptoNews).options();

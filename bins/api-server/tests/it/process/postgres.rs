@@ -1,15 +1,15 @@
-//! Two servers on one PostgreSQL database: killed, held up, cut off. Without a database
-//! (`TEST_POSTGRES_URL`) there is nothing to run on.
+//! Two servers on one PostgreSQL database: killed, held up, cut off. Without a database there is
+//! nothing to run on.
 //!
 //! Each history ends with the same account: every payment has its answer, the same from both
 //! servers, and moved its amount once.
 
-use std::hash::{BuildHasher as _, RandomState};
+mod histories;
 
 use dev_chain::Mining;
 use rustix::process::{Pid, Signal, kill_process};
-use storage::postgres::{Postgres, PostgresOptions};
 use test_support::TcpProxy;
+use test_support::postgres::Schema;
 
 use crate::process::crash::{Book, Random, make_blocks, present};
 use crate::process::eventually;
@@ -18,29 +18,24 @@ use crate::process::tripwire::{At, Moment};
 use crate::process::world::World;
 
 /// As short as a configuration may say.
-const LEASE: &str = "storage.lease_seconds = 3\n";
+pub(crate) const LEASE: &str = "storage.lease_seconds = 3\n";
 
-/// An empty schema of the database, behind a proxy.
-async fn database() -> Option<(TcpProxy, String)> {
-    let url = std::env::var("TEST_POSTGRES_URL").ok()?;
-    let name = format!("server_{:x}", RandomState::new().hash_one(0));
-    let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();
-    let create = format!("CREATE SCHEMA {name}");
-    postgres.query("create", &create, &[]).await.unwrap();
-    let (user, rest) = url.rsplit_once('@').unwrap();
-    let (host, path) = rest.split_once('/').unwrap();
-    let proxy = TcpProxy::before(host.parse().unwrap()).await.unwrap();
-    let url = format!(
-        "{user}@{}/{path}?options=-csearch_path%3D{name}",
-        proxy.address()
-    );
-    Some((proxy, url))
+/// What the servers reach the database through, and what is theirs of it.
+pub(crate) struct Database {
+    proxy: TcpProxy,
+    _schema: Schema,
 }
 
-async fn world(mut world: World) -> Option<(TcpProxy, World)> {
-    let (proxy, url) = database().await?;
-    world.database = Some(url);
-    Some((proxy, world))
+/// The world on an empty schema of the database, behind a proxy.
+pub(crate) async fn world(mut world: World) -> Option<(Database, World)> {
+    let schema = Schema::new()?;
+    let proxy = TcpProxy::before(schema.server()).await.unwrap();
+    world.database = Some(schema.url_through(proxy.address()));
+    let database = Database {
+        proxy,
+        _schema: schema,
+    };
+    Some((database, world))
 }
 
 async fn start(world: &World) -> Server {
@@ -48,12 +43,12 @@ async fn start(world: &World) -> Server {
 }
 
 /// Sends a signal to a server.
-fn signal(server: &Server, signal: Signal) {
+pub(crate) fn signal(server: &Server, signal: Signal) {
     kill_process(Pid::from_raw(server.id()).unwrap(), signal).unwrap();
 }
 
 /// Every payment again at both servers: each gives the answer that was bought.
-async fn both_answer(world: &World, servers: [&Server; 2], book: &mut Book) {
+pub(crate) async fn both_answer(world: &World, servers: [&Server; 2], book: &mut Book) {
     for server in servers {
         book.settle_up(world, server).await;
     }
@@ -151,7 +146,7 @@ async fn kills(world: World, seeds: std::ops::Range<u64>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_other_one_ends_what_a_killed_one_has_begun() {
-    if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
+    if let Some((_database, world)) = world(World::behind_a_facilitator().await).await {
         kills(world, 1..5).await;
     }
 }
@@ -225,7 +220,7 @@ async fn transactions_of_both_outlive_either() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
-    let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await else {
+    let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
     let (a, b) = (start(&world).await, start(&world).await);
@@ -264,13 +259,13 @@ async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
-    let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
+    let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
     let (a, b) = (start(&world).await, start(&world).await);
     let mut book = Book::default();
     let payments = book.sign(&world, &a, 2).await;
-    proxy.set_reachable(false);
+    database.proxy.set_reachable(false);
     let mut away = Vec::new();
     for server in [&a, &b] {
         let answers = present(&world, server, &payments).await;
@@ -290,7 +285,7 @@ async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
         answer.assert_uncharged();
         assert!(!world.is_settled(payment));
     }
-    proxy.set_reachable(true);
+    database.proxy.set_reachable(true);
     both_answer(&world, [&a, &b], &mut book).await;
     for server in [&a, &b] {
         eventually("the server is ready again", async || {
@@ -304,7 +299,7 @@ async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
 /// Connections that break in the middle of anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_connections_lose_no_payment() {
-    let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
+    let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
     let (a, b) = (start(&world).await, start(&world).await);
@@ -312,12 +307,14 @@ async fn lost_connections_lose_no_payment() {
     for seed in 21..29 {
         let mut random = Random(seed);
         let payments = book.sign(&world, &a, 4).await;
-        proxy.cut_after(i64::try_from(random.below(30)).unwrap());
+        database
+            .proxy
+            .cut_after(i64::try_from(random.below(30)).unwrap());
         let (at_a, at_b) = tokio::join!(
             present(&world, &a, &payments),
             present(&world, &b, &payments),
         );
-        proxy.cut_after(-1);
+        database.proxy.cut_after(-1);
         book.keep(&world, [at_a, at_b].concat());
         both_answer(&world, [&a, &b], &mut book).await;
     }

@@ -1,6 +1,6 @@
 //! What a model journal has written down, and the moves of its entries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use alloy_primitives::{Address, B256, U256};
@@ -23,9 +23,13 @@ pub(super) struct Books {
     newcomers: BTreeMap<Option<IpAddr>, (u64, u64)>,
     options: Options,
     last: i64,
+    /// Instances whose lease has expired. What they own is anybody's, and they move nothing.
+    pub(super) expired: BTreeSet<i64>,
 }
 
 pub(super) struct Entry {
+    /// The instance that works on the entry, or looks what became of it.
+    owner: i64,
     key: AuthorizationKey,
     request: RequestBinding,
     payment_id: Option<String>,
@@ -39,6 +43,8 @@ pub(super) struct Entry {
     pub(super) transaction: Option<String>,
     pub(super) cause: Option<String>,
     attempted: bool,
+    /// Released for good.
+    retired: bool,
 }
 
 impl Books {
@@ -52,6 +58,21 @@ impl Books {
     fn newest(&self, key: &AuthorizationKey) -> Option<(EntryId, &Entry)> {
         let id = *self.by_authorization.get(&key.digest())?;
         Some((id, self.entries.get(&id)?))
+    }
+
+    /// Whether an instance may move an entry. A state that does not allow the move comes first.
+    pub(super) fn may_move(
+        &self,
+        instance: i64,
+        entry: EntryId,
+        transition: Transition,
+    ) -> Result<(), LedgerError> {
+        match self.entries.get(&entry) {
+            Some(found) if !transition.from().contains(&found.state) => Ok(()),
+            Some(_) if self.expired.contains(&instance) => Err(LedgerError::LeaseLost),
+            Some(found) if found.owner != instance => Err(LedgerError::TakenOver { entry }),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn advance<T>(
@@ -141,7 +162,11 @@ impl Books {
         let (entry, found) = self.newest(key)?;
         let transaction = found.transaction.clone();
         Some(match found.state {
-            State::Released => return None,
+            State::Released => {
+                let is_retired = found.retired && found.request.digest() == request.digest();
+                let reason = found.cause.clone().unwrap_or_default();
+                return is_retired.then_some(PaymentStatus::Retired { reason });
+            }
             _ if found.request.digest() != request.digest() => PaymentStatus::BoundElsewhere,
             State::Unknown => PaymentStatus::Unknown { entry, transaction },
             State::Undecidable => PaymentStatus::Undecidable { entry, transaction },
@@ -152,6 +177,15 @@ impl Books {
             }),
             state => PaymentStatus::InFlight { entry, state },
         })
+    }
+
+    pub(super) fn retire(&mut self, key: &AuthorizationKey, request: &RequestBinding) -> bool {
+        let id = self.by_authorization.get(&key.digest());
+        let entry = id.and_then(|id| self.entries.get_mut(id));
+        let released = entry.filter(|entry| {
+            entry.state == State::Released && entry.request.digest() == request.digest()
+        });
+        released.map(|entry| entry.retired = true).is_some()
     }
 
     fn taken(&self, claim: &Claim) -> Option<PaymentStatus> {
@@ -168,10 +202,17 @@ impl Books {
         })
     }
 
-    pub(super) fn reserve(&mut self, claim: Claim) -> Reservation {
+    pub(super) fn reserve(
+        &mut self,
+        instance: i64,
+        claim: Claim,
+    ) -> Result<Reservation, LedgerError> {
+        if self.expired.contains(&instance) {
+            return Err(LedgerError::LeaseLost);
+        }
         let known = self.find(&claim.key, &claim.request);
         if let Some(status) = known.or_else(|| self.taken(&claim)) {
-            return Reservation::Known(status);
+            return Ok(Reservation::Known(status));
         }
         let released = self.by_authorization.get(&claim.key.digest()).copied();
         let released = released.and_then(|released| self.entries.remove(&released));
@@ -179,6 +220,7 @@ impl Books {
         let id = EntryId::new(self.last);
         self.by_authorization.insert(claim.key.digest(), id);
         let entry = Entry {
+            owner: instance,
             key: claim.key,
             request: claim.request,
             payment_id: claim.payment_id,
@@ -192,9 +234,10 @@ impl Books {
             cause: None,
             // Whoever has seen the authorization before can still execute it.
             attempted: released.is_some_and(|released| released.attempted),
+            retired: false,
         };
         self.entries.insert(id, entry);
-        Reservation::Reserved(id)
+        Ok(Reservation::Reserved(id))
     }
 
     pub(super) fn end_charged(
@@ -217,20 +260,31 @@ impl Books {
         Ok(())
     }
 
-    /// Decides what is in flight, has no owner and has not changed since `until`.
+    /// Decides what is in flight and has no call: of the instance itself what is not `owned` and
+    /// has not changed since `until`, and everything of expired ones.
     pub(super) fn close(
         &mut self,
-        owned: &[EntryId],
-        until: u64,
+        instance: i64,
+        (owned, until): (&[EntryId], u64),
         cause: &str,
         now: u64,
     ) -> Result<Recovery, LedgerError> {
-        let open = self.entries.iter().filter(|(id, entry)| {
-            entry.state.is_in_flight() && entry.changed_at <= until && !owned.contains(id)
-        });
-        let open: Vec<_> = open.map(|(id, entry)| (*id, entry.state)).collect();
         let mut recovery = Recovery::default();
-        for (id, state) in open {
+        if self.expired.contains(&instance) {
+            return Ok(recovery);
+        }
+        let open = self.entries.iter_mut().filter(|(id, entry)| {
+            let left = entry.changed_at <= until && !owned.contains(id);
+            let is_given_up =
+                self.expired.contains(&entry.owner) || entry.owner == instance && left;
+            entry.state.is_in_flight() && is_given_up
+        });
+        let mut closing = Vec::new();
+        for (id, entry) in open {
+            entry.owner = instance;
+            closing.push((*id, entry.state));
+        }
+        for (id, state) in closing {
             if state == State::Settling {
                 self.advance(id, Transition::MarkUnknown, now, |entry| {
                     entry.cause = Some(cause.to_owned());
@@ -242,6 +296,31 @@ impl Books {
             }
         }
         Ok(recovery)
+    }
+
+    /// The unknown entries that are an instance's, or become it because their owner has expired.
+    pub(super) fn undecided(
+        &mut self,
+        instance: i64,
+        after: Option<EntryId>,
+        limit: u32,
+    ) -> Vec<Undecided> {
+        if self.expired.contains(&instance) {
+            return Vec::new();
+        }
+        let mine = self.entries.iter_mut().filter(|(_, entry)| {
+            let is_free = entry.owner == instance || self.expired.contains(&entry.owner);
+            entry.state == State::Unknown && is_free
+        });
+        let mine = mine.filter(|(id, _)| after.is_none_or(|after| **id > after));
+        let mut taken = BTreeSet::new();
+        for (id, entry) in mine.take(usize::try_from(limit).unwrap()) {
+            entry.owner = instance;
+            taken.insert(*id);
+        }
+        let mut listed = self.list(State::Unknown, after, u32::MAX);
+        listed.retain(|undecided| taken.contains(&undecided.entry));
+        listed
     }
 
     pub(super) fn list(&self, state: State, after: Option<EntryId>, limit: u32) -> Vec<Undecided> {

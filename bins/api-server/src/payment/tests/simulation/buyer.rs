@@ -6,8 +6,6 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use alloy_primitives::B256;
-use bytes::Bytes;
-use ledger::Journal;
 use route_catalog::Operation;
 use tokio::task::JoinSet;
 use x402_wire::{PaymentPayload, Scheme};
@@ -15,6 +13,7 @@ use x402_wire::{PaymentPayload, Scheme};
 use super::chain::name;
 use super::payers::Account;
 use super::server::{Advice, Heard, Server, Wanted};
+use super::store::Store;
 use crate::payment::tests::payer::Order;
 
 /// What can be wanted. Two of them have the same price.
@@ -59,33 +58,22 @@ pub(super) struct Purchase {
     pub(super) wanted: Wanted,
     pub(super) account: Arc<Account>,
     pub(super) signed: Vec<Signed>,
-    pub(super) answer: Option<Bytes>,
+    pub(super) is_answered: bool,
     /// The last refusal, when there is no answer.
     pub(super) gave_up: Option<String>,
 }
 
-/// A delivered answer: by which payment, for which request.
-pub(super) struct Delivery {
-    pub(super) nonce: B256,
-    pub(super) wanted: Wanted,
-    pub(super) body: Bytes,
-}
+/// What all callers have bought, or have not.
+pub(super) type Purchases = Mutex<Vec<Purchase>>;
 
-/// What all callers have done.
-#[derive(Default)]
-pub(super) struct Record {
-    pub(super) purchases: Vec<Purchase>,
-    pub(super) deliveries: Vec<Delivery>,
-}
-
-pub(super) struct Buyer<J> {
-    pub(super) server: Arc<Server<J>>,
+pub(super) struct Buyer<S: Store> {
+    pub(super) server: Arc<Server<S>>,
     pub(super) account: Arc<Account>,
     pub(super) address: IpAddr,
-    pub(super) record: Arc<Mutex<Record>>,
+    pub(super) purchases: Arc<Purchases>,
 }
 
-impl<J: Journal> Buyer<J> {
+impl<S: Store> Buyer<S> {
     /// Buys so many answers, one after the other.
     pub(super) async fn buy(self, answers: u64) {
         for _ in 0..answers {
@@ -100,7 +88,7 @@ impl<J: Journal> Buyer<J> {
             wanted,
             account: Arc::clone(&self.account),
             signed: Vec::new(),
-            answer: None,
+            is_answered: false,
             gave_up: None,
         };
         let world = &self.server.world;
@@ -122,8 +110,8 @@ impl<J: Journal> Buyer<J> {
             self.misbehave(signed, &mut others);
             match self.send(wanted, signed).await {
                 Heard::Nothing => world.sleep(world.chance.between(1, 10)).await,
-                Heard::Answer { body, .. } => {
-                    purchase.answer = Some(body);
+                Heard::Answer { .. } => {
+                    purchase.is_answered = true;
                     break;
                 }
                 Heard::Refused { why, next, .. } => {
@@ -136,14 +124,13 @@ impl<J: Journal> Buyer<J> {
             }
         }
         while others.join_next().await.is_some() {}
-        let mut record = self.record.lock().unwrap();
-        record.purchases.push(purchase);
+        self.purchases.lock().unwrap().push(purchase);
     }
 
     /// Signs one of the options on offer; `None` while the server is down.
     async fn sign(&self, wanted: Wanted) -> Option<Signed> {
         let world = &self.server.world;
-        let Some(process) = self.server.running() else {
+        let Some(process) = self.server.running(self.server.somewhere()) else {
             world.sleep(3).await;
             return None;
         };
@@ -190,10 +177,22 @@ impl<J: Journal> Buyer<J> {
                 .server
                 .send(wanted, &signed.payment, self.address)
                 .await;
-            self.hears(wanted, signed.order.nonce, &heard);
+            self.hears(signed.order.nonce, &heard);
             heard
         };
         let callers = world.rates.callers;
+        if world.servers > 1 && !world.chance.one_in(4) {
+            // Whoever waits in vain for one server asks another.
+            let seconds = world.chance.pick(&[2, 10, 30]);
+            let limit = std::time::Duration::from_secs(seconds);
+            return match tokio::time::timeout(limit, once()).await {
+                Ok(heard) => heard,
+                Err(_) => {
+                    world.note(|| format!("buyer: waits in vain for {}", name(signed.order.nonce)));
+                    Heard::Nothing
+                }
+            };
+        }
         if world.goes_wrong(callers) {
             let seconds = world.chance.pick(&[0, 0, 1, 5, 30]);
             let limit = std::time::Duration::from_millis(seconds * 1000 + world.chance.below(50));
@@ -235,7 +234,7 @@ impl<J: Journal> Buyer<J> {
         if !world.goes_wrong(world.rates.callers.saturating_mul(2)) {
             return;
         }
-        let (server, record) = (Arc::clone(&self.server), Arc::clone(&self.record));
+        let server = Arc::clone(&self.server);
         let (nonce, address) = (signed.order.nonce, self.address);
         let kind = world.chance.pick(&["as it is", "forged", "forged long"]);
         let forged = (kind != "as it is").then(|| {
@@ -250,23 +249,14 @@ impl<J: Journal> Buyer<J> {
         let payment = forged.clone().unwrap_or_else(|| signed.payment.clone());
         others.spawn(async move {
             let heard = server.send(other, &payment, address).await;
-            let Heard::Answer { body, .. } = heard else {
-                return;
-            };
-            if forged.is_some() {
+            if forged.is_some() && matches!(heard, Heard::Answer { .. }) {
                 let what = format!("a forged copy of {} got an answer", name(nonce));
                 server.world.violation(what);
             }
-            let mut record = record.lock().unwrap();
-            record.deliveries.push(Delivery {
-                nonce,
-                wanted: other,
-                body,
-            });
         });
     }
 
-    fn hears(&self, wanted: Wanted, nonce: B256, heard: &Heard) {
+    fn hears(&self, nonce: B256, heard: &Heard) {
         let (world, name) = (&self.server.world, name(nonce));
         world.note(|| match heard {
             Heard::Nothing => format!("buyer: {name}: the connection breaks"),
@@ -275,14 +265,6 @@ impl<J: Journal> Buyer<J> {
                 format!("buyer: {name}: {status} {why}, next {next:?}")
             }
         });
-        if let Heard::Answer { body, .. } = heard {
-            let mut record = self.record.lock().unwrap();
-            record.deliveries.push(Delivery {
-                nonce,
-                wanted,
-                body: body.clone(),
-            });
-        }
     }
 
     /// Does what `next` says. Returns whether the caller goes on.
@@ -299,7 +281,9 @@ impl<J: Journal> Buyer<J> {
                     ..
                 } = signed.order;
                 signed.told_to_sign_new = true;
-                if world.chain.is_dangerous(nonce, valid_before, world.now()) {
+                // Another server may have taken it for the other request.
+                let is_misused = world.servers > 1 && signed.sent_for.len() > 1;
+                if !is_misused && world.chain.is_dangerous(nonce, valid_before, world.now()) {
                     let what = format!(
                         "told to sign anew while {} can still be charged",
                         name(nonce)

@@ -142,6 +142,15 @@ impl Chain {
         self.at(now).moved.get(&nonce).cloned()
     }
 
+    /// Every transfer until now.
+    pub(super) fn transfers(&self, now: u64) -> Vec<(B256, Transfer)> {
+        let state = self.at(now);
+        let moved = state.moved.iter();
+        moved
+            .map(|(nonce, moved)| (*nonce, moved.clone()))
+            .collect()
+    }
+
     /// Executes an authorization now; `None` when the token refuses.
     pub(super) fn execute(&self, payment: &Payment, now: u64) -> Option<String> {
         let mut state = self.at(now);

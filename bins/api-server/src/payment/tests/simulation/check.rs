@@ -1,88 +1,87 @@
 //! The promises, checked when everything has come to rest.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use alloy_primitives::{B256, U256};
-use bytes::Bytes;
-use ledger::{Journal, PaymentRecord, State};
+use alloy_primitives::U256;
+use ledger::Journal as _;
 
-use super::buyer::{Purchase, Record, Signed};
-use super::chain::{Transfer, name};
+use super::buyer::{Purchase, Signed};
+use super::history::{self, History, Moved, judge};
 use super::journal::at_once;
 use super::payers::Account;
-use super::server::{Heard, Process, Server, Wanted};
+use super::server::{Heard, Process, Server};
+use super::store::Store;
 use super::world::{World, policy};
 use crate::payment::{MAX_IN_FLIGHT, MAX_UNPROVEN};
 
 /// Where the last requests of a schedule come from.
 const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// What was delivered for each payment.
-type Delivered = BTreeMap<B256, (Wanted, Bytes)>;
-
-/// Every promise that concerns callers. The server runs, and nothing goes wrong any more.
-pub(super) async fn check<J: Journal>(server: &Server<J>, record: &Record) {
+/// Every promise that concerns callers. The servers run, and nothing goes wrong any more.
+pub(super) async fn check<S: Store>(server: &Server<S>, purchases: &[Purchase]) {
     let world = &server.world;
-    let counts = at_once(server.journal.open_counts()).unwrap();
+    let counts = at_once(server.journal().open_counts()).unwrap();
     if counts.in_flight + counts.unknown > 0 {
         world.violation(format!("entries stay open: {counts:?}"));
     }
-    let delivered = check_deliveries(world, record);
-    for purchase in &record.purchases {
-        check_purchase(world, purchase);
-        for signed in &purchase.signed {
-            check_payment(server, &purchase.account, signed, &delivered).await;
-        }
+    let rest = world.now_ms();
+    for signed in purchases.iter().flat_map(|purchase| &purchase.signed) {
+        fetch_again(server, signed).await;
+    }
+    let transfers = world.chain.transfers(world.now()).into_iter();
+    let history = History {
+        calls: server.calls.lock().unwrap().clone(),
+        transfers: transfers
+            .map(|(nonce, transfer)| Moved {
+                nonce,
+                transaction: transfer.transaction,
+                amount: transfer.amount,
+            })
+            .collect(),
+        purchases: purchases
+            .iter()
+            .map(|purchase| recorded(server, purchase))
+            .collect(),
+        rest,
+    };
+    for breach in judge(&history) {
+        let said = purchases
+            .iter()
+            .map(|purchase| (purchase.wanted, purchase.gave_up.as_deref()));
+        let said: Vec<_> = said.collect();
+        world.violation(format!("{breach:?}; the last refusals are {said:?}"));
     }
 }
 
-/// Nothing was delivered that was not paid, and a payment has bought one answer to one request.
-fn check_deliveries(world: &World, record: &Record) -> Delivered {
-    let mut delivered = Delivered::new();
-    for delivery in &record.deliveries {
-        let (nonce, wanted) = (delivery.nonce, delivery.wanted);
-        let request = wanted.binding().digest().to_string();
-        if !delivery.body.starts_with(request.as_bytes()) {
-            world.violation(format!("{} got the answer to another request", name(nonce)));
+/// A purchase for the judgement, with what the ledger says.
+fn recorded<S: Store>(server: &Server<S>, purchase: &Purchase) -> history::Purchase {
+    let world = &server.world;
+    let signed = purchase.signed.iter().map(|signed| {
+        let key = signed.payment.authorization_key().unwrap();
+        let record = at_once(server.journal().look_up(&key)).unwrap();
+        history::Signed {
+            nonce: signed.order.nonce,
+            amount: signed.order.option.amount,
+            is_misused: world.servers > 1 && signed.sent_for.len() > 1,
+            chain_decides: world.reads_chain && !signed.is_deferred(),
+            ledger: record.map(|record| (record.state, record.transaction)),
         }
-        if world.chain.transfer(nonce, world.now()).is_none() {
-            world.violation(format!("{} was answered and not paid", name(nonce)));
-        }
-        let this = (wanted, delivery.body.clone());
-        if *delivered.entry(nonce).or_insert_with(|| this.clone()) != this {
-            world.violation(format!("{} has bought two answers", name(nonce)));
-        }
-    }
-    delivered
-}
-
-/// Nobody paid twice for one wanted answer, and in the end everybody has it who could.
-fn check_purchase(world: &World, purchase: &Purchase) {
-    let transfers: Vec<Transfer> = purchase
-        .signed
-        .iter()
-        .filter_map(|signed| world.chain.transfer(signed.order.nonce, world.now()))
-        .collect();
-    if transfers.len() > 1 {
-        let nonces = purchase.signed.iter().map(|signed| signed.order.nonce);
-        let nonces: Vec<String> = nonces.map(name).collect();
-        world.violation(format!("paid {} times: {nonces:?}", transfers.len()));
-    }
+    });
     let misused = purchase
         .signed
         .iter()
         .any(|signed| signed.sent_for.len() > 1);
     let refused = purchase.gave_up.as_deref();
     let on_the_brokers_word = purchase.signed.iter().any(Signed::is_deferred);
-    let excused = misused
+    let is_excused = misused
         || on_the_brokers_word
         || !world.reads_chain
         || !can_pay(world, purchase)
         || refused.is_some_and(|why| why.starts_with("not_found"));
-    if purchase.answer.is_none() && !excused {
-        let wanted = purchase.wanted;
-        world.violation(format!("{wanted:?} was never answered: {refused:?}"));
+    history::Purchase {
+        signed: signed.collect(),
+        is_answered: purchase.is_answered,
+        must_be_answered: !is_excused,
     }
 }
 
@@ -95,71 +94,26 @@ fn can_pay(world: &World, purchase: &Purchase) -> bool {
     })
 }
 
-/// What moved money can be fetched, or waits for the operator; what moved none is not settled.
-async fn check_payment<J: Journal>(
-    server: &Server<J>,
-    account: &Account,
-    signed: &Signed,
-    delivered: &Delivered,
-) {
-    let (world, nonce) = (&server.world, signed.order.nonce);
-    let reads_chain = world.reads_chain && !signed.is_deferred();
-    let key = signed.payment.authorization_key().unwrap();
-    let record = at_once(server.journal.look_up(&key)).unwrap();
-    let state = record.as_ref().map(|record| record.state);
-    let Some(transfer) = world.chain.transfer(nonce, world.now()) else {
-        if state == Some(State::Settled) {
-            world.violation(format!("{} is settled and moved no money", name(nonce)));
-        }
+/// Asks every server for what a charged payment has bought.
+async fn fetch_again<S: Store>(server: &Server<S>, signed: &Signed) {
+    let world = &server.world;
+    let transfer = world.chain.transfer(signed.order.nonce, world.now());
+    if transfer.is_none() {
         return;
-    };
-    if transfer.amount != signed.order.option.amount || account.address() != key.payer {
-        world.violation(format!("{} has moved another amount", name(nonce)));
     }
-    match state {
-        Some(State::Settled) => {
-            check_transaction(world, nonce, record.as_ref(), &transfer);
-            fetch_again(server, signed, delivered).await;
-        }
-        Some(State::Undecidable) if !reads_chain => {}
-        // Given back on the word of a facilitator.
-        Some(State::Released) if !reads_chain => {}
-        state => world.violation(format!("{} was charged and is {state:?}", name(nonce))),
-    }
-}
-
-fn check_transaction(
-    world: &World,
-    nonce: B256,
-    record: Option<&PaymentRecord>,
-    transfer: &Transfer,
-) {
-    let transaction = record.and_then(|record| record.transaction.as_deref());
-    if transaction != Some(transfer.transaction.as_str()) {
-        world.violation(format!(
-            "{} names {transaction:?} as its transaction",
-            name(nonce)
-        ));
-    }
-}
-
-/// The header gets the answer that it has bought, and always the same.
-async fn fetch_again<J: Journal>(server: &Server<J>, signed: &Signed, delivered: &Delivered) {
-    let (world, nonce) = (&server.world, signed.order.nonce);
-    for wanted in &signed.sent_for {
-        if let Heard::Answer { body, again } = server.send(*wanted, &signed.payment, NOBODY).await {
-            let same = delivered.get(&nonce).is_none_or(|before| before.1 == body);
-            if !again || !same {
-                world.violation(format!("{} has bought another answer", name(nonce)));
+    for place in 0..world.servers {
+        for wanted in &signed.sent_for {
+            let payment = &signed.payment;
+            let heard = server.send_to(place, *wanted, payment, NOBODY).await;
+            if matches!(heard, Heard::Answer { .. }) {
+                break;
             }
-            return;
         }
     }
-    world.violation(format!("the answer of {} cannot be fetched", name(nonce)));
 }
 
 /// What a process has that has stopped: nothing.
-pub(super) fn check_stopped<J: Journal>(server: &Server<J>, process: &Process<J>) {
+pub(super) fn check_stopped<S: Store>(server: &Server<S>, process: &Process<S>) {
     let (world, shared) = (&server.world, &process.processor.shared);
     let places = (
         shared.places.available_permits(),
@@ -175,10 +129,10 @@ pub(super) fn check_stopped<J: Journal>(server: &Server<J>, process: &Process<J>
 
 /// A process that begins goes on with what is missing of the newcomers' pool, as the journal has
 /// it.
-pub(super) fn check_pool_at_start<J: Journal>(server: &Server<J>, process: &Process<J>) {
+pub(super) fn check_pool_at_start<S: Store>(server: &Server<S>, process: &Process<S>) {
     let world = &server.world;
     let pool = policy().credit.newcomers.pool;
-    let missing = at_once(server.journal.missing(world.now())).unwrap().pool;
+    let missing = at_once(server.journal().missing(world.now())).unwrap().pool;
     let left = process.left_in_pool(world);
     if missing > 0 {
         world.note(|| format!("newcomers: {missing} are missing at the start"));
@@ -195,10 +149,10 @@ pub(super) fn check_pool_at_start<J: Journal>(server: &Server<J>, process: &Proc
 
 /// What newcomers have spent in one process is missing in the next one, when the journal has taken
 /// every write.
-pub(super) fn check_pool_goes_on<J: Journal>(
-    server: &Server<J>,
+pub(super) fn check_pool_goes_on<S: Store>(
+    server: &Server<S>,
     stopped: PoolAtStop,
-    process: &Process<J>,
+    process: &Process<S>,
 ) {
     let world = &server.world;
     let per_second = policy().credit.newcomers.pool.per_second.as_micro_usd();
@@ -227,18 +181,18 @@ pub(super) struct PoolAtStop {
 }
 
 /// The credit of a payer, as a process that has stopped has counted it.
-pub(super) fn check_credit<J: Journal>(
-    server: &Server<J>,
-    process: &Process<J>,
-    account: &Account,
-) {
+pub(super) fn check_credit<S: Store>(server: &Server<S>, process: &Process<S>, account: &Account) {
     let (world, payer) = (&server.world, account.address());
-    let kept = at_once(server.journal.credit(payer)).unwrap();
+    let kept = at_once(server.journal().credit(payer)).unwrap();
     let Some((credit, held)) = process.processor.credit().account(payer) else {
         return;
     };
     if held != 0 {
         world.violation(format!("{held} of the credit of {payer} are still held"));
+    }
+    // Another server may have spent what this one knows of.
+    if world.servers > 1 {
+        return;
     }
     // It may know of less: the journal has taken a write that it called failed, or the credit was
     // read while it changed.
@@ -250,22 +204,23 @@ pub(super) fn check_credit<J: Journal>(
 }
 
 /// The journal's credit is not more than what the payer has paid.
-pub(super) fn check_earned<J: Journal>(server: &Server<J>, record: &Record, account: &Account) {
+pub(super) fn check_earned<S: Store>(
+    server: &Server<S>,
+    purchases: &[Purchase],
+    account: &Account,
+) {
     let (world, payer) = (&server.world, account.address());
-    let own = record
-        .purchases
-        .iter()
-        .filter(|p| p.account.address() == payer);
+    let own = purchases.iter().filter(|p| p.account.address() == payer);
     let signed = own.flat_map(|purchase| &purchase.signed);
     let transfers = signed.filter_map(|s| world.chain.transfer(s.order.nonce, world.now()));
     let paid = transfers.fold(U256::ZERO, |sum, transfer| sum + transfer.amount);
-    let summed = at_once(server.journal.paid(payer)).unwrap();
+    let summed = at_once(server.journal().paid(payer)).unwrap();
     if U256::from(summed) > paid {
         world.violation(format!(
             "{payer} has paid {paid}, the journal says {summed}"
         ));
     }
-    let credit = at_once(server.journal.credit(payer)).unwrap();
+    let credit = at_once(server.journal().credit(payer)).unwrap();
     if U256::from(credit) > paid {
         world.violation(format!(
             "{payer} has paid {paid} and has a credit of {credit}"

@@ -12,6 +12,7 @@ use ledger::{
 };
 use x402_wire::AuthorizationKey;
 
+use super::store::Store;
 use super::world::{Life, World};
 
 /// A journal whose calls take a while before and after they take effect, and fail before or after
@@ -20,25 +21,46 @@ use super::world::{Life, World};
 /// [`LedgerError`] promises that nothing was written when an operation fails. A disk that fails at
 /// the very moment of a commit breaks that promise, so here a call may fail although it was
 /// written.
-pub(super) struct FaultyJournal<J> {
+///
+/// A process that is cut off from a database learns at once that it cannot be reached, or that a
+/// connection was lost when its call had taken effect.
+pub(super) struct FaultyJournal<S: Store> {
     pub(super) world: Arc<World>,
     pub(super) life: Life,
-    pub(super) inner: Arc<J>,
+    pub(super) store: Arc<S>,
+    pub(super) member: Arc<S::Member>,
 }
 
-impl<J: Journal> FaultyJournal<J> {
+impl<S: Store> FaultyJournal<S> {
+    fn inner(&self) -> Arc<S::Journal> {
+        self.store.journal(&self.member)
+    }
+
     async fn call<T>(
         &self,
         name: &'static str,
         effect: impl Future<Output = Result<T, LedgerError>>,
     ) -> Result<T, LedgerError> {
         self.life.step(&self.world).await;
+        if self.life.is_cut_off(&self.world) {
+            self.world
+                .note(|| format!("journal: {name} cannot be reached"));
+            let reason = "cut off".to_owned();
+            return Err(LedgerError::Unavailable { reason });
+        }
         if self.world.goes_wrong(self.world.rates.journal) {
             self.world.note(|| format!("journal: {name} fails"));
             return Err(LedgerError::Busy);
         }
+        // The number of the instance is as of the beginning of the call, its lease as of now.
+        drop(self.inner());
         let done = at_once(effect);
         self.life.step(&self.world).await;
+        if self.life.is_cut_off(&self.world) {
+            let note = || format!("journal: {name} takes effect and is cut off");
+            self.world.note(note);
+            return Err(LedgerError::Interrupted { operation: name });
+        }
         if done.is_ok() && self.world.goes_wrong(self.world.rates.journal) {
             let note = || format!("journal: {name} takes effect and fails");
             self.world.note(note);
@@ -68,9 +90,10 @@ pub(super) fn at_once<F: Future>(future: F) -> F::Output {
     }
 }
 
-impl<J: Journal> Journal for FaultyJournal<J> {
+impl<S: Store> Journal for FaultyJournal<S> {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
-        let effect = async { self.inner.reserve(claim).await };
+        let inner = self.inner();
+        let effect = async { inner.reserve(claim).await };
         self.call("reserve", effect).await
     }
 
@@ -80,12 +103,14 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         request: &RequestBinding,
         now: u64,
     ) -> Result<Option<PaymentStatus>, LedgerError> {
-        let effect = async { self.inner.find(key, request, now).await };
+        let inner = self.inner();
+        let effect = async { inner.find(key, request, now).await };
         self.call("find", effect).await
     }
 
     async fn look_up(&self, key: &AuthorizationKey) -> Result<Option<PaymentRecord>, LedgerError> {
-        let effect = async { self.inner.look_up(key).await };
+        let inner = self.inner();
+        let effect = async { inner.look_up(key).await };
         self.call("look_up", effect).await
     }
 
@@ -96,7 +121,7 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         }
         match self.world.goes_wrong(self.world.rates.journal) {
             true => self.world.note(|| "journal: start_work is lost".to_owned()),
-            false => self.inner.start_work(entry),
+            false => self.inner().start_work(entry),
         }
     }
 
@@ -106,7 +131,8 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         settlement: PendingSettlement,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner.begin_settlement(entry, settlement, now).await };
+        let inner = self.inner();
+        let effect = async { inner.begin_settlement(entry, settlement, now).await };
         self.call("begin_settlement", effect).await
     }
 
@@ -116,7 +142,8 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         receipt: StoredReceipt,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner.settle(entry, receipt, now).await };
+        let inner = self.inner();
+        let effect = async { inner.settle(entry, receipt, now).await };
         self.call("settle", effect).await
     }
 
@@ -127,7 +154,8 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         spent: Spent,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner.release(entry, reason, spent, now).await };
+        let inner = self.inner();
+        let effect = async { inner.release(entry, reason, spent, now).await };
         self.call("release", effect).await
     }
 
@@ -138,10 +166,8 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         cause: &str,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async {
-            let marked = self.inner.mark_unknown(entry, transaction, cause, now);
-            marked.await
-        };
+        let inner = self.inner();
+        let effect = async { inner.mark_unknown(entry, transaction, cause, now).await };
         self.call("mark_unknown", effect).await
     }
 
@@ -151,7 +177,8 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         cause: &str,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner.mark_undecidable(entry, cause, now).await };
+        let inner = self.inner();
+        let effect = async { inner.mark_undecidable(entry, cause, now).await };
         self.call("mark_undecidable", effect).await
     }
 
@@ -161,7 +188,8 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         resolution: Resolution,
         now: u64,
     ) -> Result<(), LedgerError> {
-        let effect = async { self.inner.resolve(entry, resolution, now).await };
+        let inner = self.inner();
+        let effect = async { inner.resolve(entry, resolution, now).await };
         self.call("resolve", effect).await
     }
 
@@ -170,8 +198,9 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         after: Option<EntryId>,
         limit: u32,
     ) -> Result<Vec<Undecided>, LedgerError> {
-        self.call("undecided", self.inner.undecided(after, limit))
-            .await
+        let inner = self.inner();
+        let effect = async { inner.undecided(after, limit).await };
+        self.call("undecided", effect).await
     }
 
     async fn undecidable(
@@ -179,33 +208,44 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         after: Option<EntryId>,
         limit: u32,
     ) -> Result<Vec<Undecided>, LedgerError> {
-        let effect = self.inner.undecidable(after, limit);
+        let inner = self.inner();
+        let effect = async { inner.undecidable(after, limit).await };
         self.call("undecidable", effect).await
     }
 
     async fn open_counts(&self) -> Result<OpenCounts, LedgerError> {
-        self.call("open_counts", self.inner.open_counts()).await
+        let inner = self.inner();
+        let effect = async { inner.open_counts().await };
+        self.call("open_counts", effect).await
     }
 
     async fn credit(&self, payer: Address) -> Result<u64, LedgerError> {
-        self.call("credit", self.inner.credit(payer)).await
+        let inner = self.inner();
+        let effect = async { inner.credit(payer).await };
+        self.call("credit", effect).await
     }
 
     async fn paid(&self, payer: Address) -> Result<u64, LedgerError> {
-        self.call("paid", self.inner.paid(payer)).await
+        let inner = self.inner();
+        let effect = async { inner.paid(payer).await };
+        self.call("paid", effect).await
     }
 
     async fn debit(&self, payer: Address, spent: Spent, now: u64) -> Result<(), LedgerError> {
-        let effect = async { self.inner.debit(payer, spent, now).await };
+        let inner = self.inner();
+        let effect = async { inner.debit(payer, spent, now).await };
         self.call("debit", effect).await
     }
 
     async fn missing(&self, now: u64) -> Result<Missing, LedgerError> {
-        self.call("missing", self.inner.missing(now)).await
+        let inner = self.inner();
+        let effect = async { inner.missing(now).await };
+        self.call("missing", effect).await
     }
 
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
-        let effect = async { self.inner.recover(now).await };
+        let inner = self.inner();
+        let effect = async { inner.recover(now).await };
         self.call("recover", effect).await
     }
 
@@ -215,20 +255,42 @@ impl<J: Journal> Journal for FaultyJournal<J> {
         untouched_since: u64,
         now: u64,
     ) -> Result<Recovery, LedgerError> {
-        let effect = async { self.inner.abandon(owned, untouched_since, now).await };
+        let inner = self.inner();
+        let effect = async { inner.abandon(owned, untouched_since, now).await };
         self.call("abandon", effect).await
     }
 
     async fn prune(&self, now: u64) -> Result<Pruned, LedgerError> {
-        let effect = async { self.inner.prune(now).await };
+        let inner = self.inner();
+        let effect = async { inner.prune(now).await };
         self.call("prune", effect).await
     }
 
+    fn owner(&self) -> i64 {
+        self.inner().owner()
+    }
+
+    async fn retire(
+        &self,
+        key: &AuthorizationKey,
+        request: &RequestBinding,
+    ) -> Result<bool, LedgerError> {
+        // Not a call of a journal of one server.
+        if self.world.servers == 1 {
+            return Ok(true);
+        }
+        let inner = self.inner();
+        let effect = async { inner.retire(key, request).await };
+        self.call("retire", effect).await
+    }
+
     async fn probe(&self) -> Result<(), LedgerError> {
-        self.call("probe", self.inner.probe()).await
+        let inner = self.inner();
+        let effect = async { inner.probe().await };
+        self.call("probe", effect).await
     }
 
     fn size_bytes(&self) -> Result<u64, LedgerError> {
-        self.inner.size_bytes()
+        self.inner().size_bytes()
     }
 }

@@ -1,17 +1,19 @@
 //! One schedule: callers, an operator and all that can go wrong, then peace, then the promises.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use alloy_primitives::U256;
-use ledger::Journal;
+use ledger::Journal as _;
 use tokio::task::JoinSet;
 
-use super::buyer::{Buyer, Record};
+use super::buyer::{Buyer, Purchases};
 use super::check::{check, check_credit, check_earned, check_stopped};
 use super::journal::at_once;
 use super::payers::Account;
 use super::server::Server;
-use super::world::{World, catalogs};
+use super::several;
+use super::store::Store;
+use super::world::{Fleet, World, catalogs};
 use crate::payment::tests::payer::Payer;
 
 /// How one schedule went.
@@ -21,14 +23,19 @@ pub(super) struct Outcome {
     pub(super) violations: Vec<String>,
 }
 
-/// Runs the schedule of a seed over an empty journal, on a runtime of one thread whose time is
+/// Runs the schedule of a seed over an empty store, on a runtime of one thread whose time is
 /// paused: it moves on only when nobody has anything to do.
-pub(super) fn run<J: Journal>(seed: u64, journal: J, with_notes: bool) -> Outcome {
+pub(super) fn run<S: Store>(
+    seed: u64,
+    fleet: Fleet,
+    with_notes: bool,
+    store: impl FnOnce(&World) -> S,
+) -> Outcome {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let world = Arc::new(World::new(seed, with_notes));
-        let server = Arc::new(Server::new(Arc::clone(&world), journal));
+        let world = Arc::new(World::new(seed, fleet, with_notes));
+        let server = Arc::new(Server::new(Arc::clone(&world), store(&world)));
         schedule(&server).await;
         Outcome {
             notes: world.notes(),
@@ -37,12 +44,14 @@ pub(super) fn run<J: Journal>(seed: u64, journal: J, with_notes: bool) -> Outcom
     })
 }
 
-async fn schedule<J: Journal>(server: &Arc<Server<J>>) {
+async fn schedule<S: Store>(server: &Arc<Server<S>>) {
     let world = &server.world;
     world.note(|| format!("{:?}, reads the chain: {}", world.rates, world.reads_chain));
     let accounts = accounts(world);
-    let record = Arc::<Mutex<Record>>::default();
-    server.start(Arc::clone(&catalogs()[0])).await;
+    let purchases = Arc::<Purchases>::default();
+    for place in 0..world.servers {
+        server.start(place, Arc::clone(&catalogs()[0])).await;
+    }
     let mut buyers = JoinSet::new();
     for number in 1..=world.chance.between(1, 4) {
         let which = world.chance.below(u64::try_from(accounts.len()).unwrap());
@@ -50,22 +59,27 @@ async fn schedule<J: Journal>(server: &Arc<Server<J>>) {
             server: Arc::clone(server),
             account: Arc::clone(&accounts[usize::try_from(which).unwrap()]),
             address: [10, 0, 0, u8::try_from(number).unwrap()].into(),
-            record: Arc::clone(&record),
+            purchases: Arc::clone(&purchases),
         };
         buyers.spawn(buyer.buy(world.chance.between(1, 3)));
     }
-    operate(server, &accounts).await;
+    match world.servers {
+        1 => operate(server, &accounts).await,
+        _ => several::operate(server, &accounts).await,
+    }
     world.make_peace();
     while let Some(bought) = buyers.join_next().await {
         bought.unwrap();
     }
     come_to_rest(server).await;
-    let record = Arc::into_inner(record).unwrap().into_inner().unwrap();
-    check(server, &record).await;
+    let purchases = Arc::into_inner(purchases).unwrap().into_inner().unwrap();
+    check(server, &purchases).await;
     for account in &accounts {
-        check_earned(server, &record, account);
+        check_earned(server, &purchases, account);
     }
-    stop(server, &accounts).await;
+    for place in 0..world.servers {
+        stop(server, place, &accounts).await;
+    }
 }
 
 /// Some accounts with a key, and where wallets can pay, one of those. Some have hardly any money.
@@ -90,20 +104,21 @@ fn accounts(world: &World) -> Vec<Arc<Account>> {
 
 /// The operator, and the machine: processes are stopped or crash, and are started again, perhaps
 /// with other terms.
-async fn operate<J: Journal>(server: &Arc<Server<J>>, accounts: &[Arc<Account>]) {
+async fn operate<S: Store>(server: &Arc<Server<S>>, accounts: &[Arc<Account>]) {
     let world = &server.world;
     for _ in 0..world.chance.below(4) {
         world.sleep(world.chance.pick(&[1, 4, 15, 60, 200])).await;
         world.chance.pause().await;
         match world.chance.one_in(2) {
-            true => server.crash(),
-            false => stop(server, accounts).await,
+            true => server.crash(0),
+            false => stop(server, 0, accounts).await,
         }
         world.sleep(world.chance.below(20)).await;
         server
-            .start(Arc::clone(
-                &catalogs()[usize::try_from(world.chance.below(4)).unwrap()],
-            ))
+            .start(
+                0,
+                Arc::clone(&catalogs()[usize::try_from(world.chance.below(4)).unwrap()]),
+            )
             .await;
     }
     // Now and then so long that payments become undecidable meanwhile.
@@ -114,8 +129,8 @@ async fn operate<J: Journal>(server: &Arc<Server<J>>, accounts: &[Arc<Account>])
     world.sleep(seconds).await;
 }
 
-async fn stop<J: Journal>(server: &Server<J>, accounts: &[Arc<Account>]) {
-    if let Some(process) = server.stop().await {
+pub(super) async fn stop<S: Store>(server: &Server<S>, place: usize, accounts: &[Arc<Account>]) {
+    if let Some(process) = server.stop(place).await {
         check_stopped(server, &process);
         for account in accounts {
             check_credit(server, &process, account);
@@ -124,9 +139,13 @@ async fn stop<J: Journal>(server: &Server<J>, accounts: &[Arc<Account>]) {
 }
 
 /// Lets sweeps and reconciliation run until nothing is open any more, a few hours at most.
-async fn come_to_rest<J: Journal>(server: &Server<J>) {
+async fn come_to_rest<S: Store>(server: &Server<S>) {
+    // Longer than any pause that has begun before: every server has its lease.
+    if server.world.servers > 1 {
+        server.world.sleep(120).await;
+    }
     for _ in 0..240 {
-        let counts = at_once(server.journal.open_counts()).unwrap();
+        let counts = at_once(server.journal().open_counts()).unwrap();
         if counts.in_flight + counts.unknown == 0 {
             return;
         }

@@ -1,26 +1,28 @@
-//! The server: one process after the other over the same journal and chain, and what a caller hears
-//! of it.
+//! The servers: in each place one process after the other, all over the same journal and chain; and
+//! what a caller hears of them.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use data_sources::Clock as _;
 use http_body_util::BodyExt;
-use ledger::{Journal, RequestBinding};
+use ledger::{Journal as _, RequestBinding};
 use route_catalog::{Catalog, Operation};
 use serde_json::Value;
-use x402_wire::PaymentPayload;
+use x402_wire::{PaymentPayload, SettlementResponse};
 
 use super::check::{PoolAtStop, check_pool_at_start, check_pool_goes_on};
+use super::history::{Call, Saw};
 use super::journal::FaultyJournal;
 use super::settler::SimulatedSettler;
+use super::store::{LEASE_SECONDS, Store};
 use super::worker::SimulatedWorker;
 use super::world::{Life, World, policy};
 use crate::challenge::Challenger;
 use crate::payment::{PaidCall, PaymentProcessor, Request, answer_look_up, deliver};
-use crate::reply::Reply;
+use crate::reply::{PAYMENT_RESPONSE, Reply};
 
 /// What is bought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub(super) enum Heard {
     Answer {
         body: Bytes,
         again: bool,
+        /// What its receipt names.
+        transaction: Option<String>,
     },
     Refused {
         status: u16,
@@ -61,27 +65,32 @@ pub(super) struct Advice {
     pub(super) url: Option<String>,
 }
 
-pub(super) type Processor<J> =
-    PaymentProcessor<SimulatedSettler, FaultyJournal<J>, SimulatedWorker>;
+pub(super) type Processor<S> =
+    PaymentProcessor<SimulatedSettler, FaultyJournal<S>, SimulatedWorker>;
 
-/// One process of the server.
-pub(super) struct Process<J> {
-    pub(super) processor: Processor<J>,
+/// One process of a server.
+pub(super) struct Process<S: Store> {
+    pub(super) processor: Processor<S>,
     pub(super) catalog: Arc<Catalog>,
+    pub(super) life: Life,
+    member: Arc<S::Member>,
     challenger: Challenger,
-    life: Life,
 }
 
-impl<J: Journal> Process<J> {
+impl<S: Store> Process<S> {
     /// Decides what the previous process left open, as often as it takes, and begins to take
     /// payments.
-    async fn start(world: &Arc<World>, journal: &Arc<J>, catalog: Arc<Catalog>) -> Self {
-        let life = Life::default();
+    async fn start(world: &Arc<World>, store: &Arc<S>, catalog: Arc<Catalog>) -> Self {
+        let (life, member) = (Life::default(), Arc::new(store.join()));
         let faulty = || FaultyJournal {
             world: Arc::clone(world),
             life: life.clone(),
-            inner: Arc::clone(journal),
+            store: Arc::clone(store),
+            member: Arc::clone(&member),
         };
+        if world.servers > 1 {
+            tokio::spawn(keep_lease(faulty()));
+        }
         while faulty().recover(world.now()).await.is_err() {
             world.sleep(1).await;
         }
@@ -113,11 +122,10 @@ impl<J: Journal> Process<J> {
             challenger: Challenger::new(Arc::clone(&catalog)),
             catalog,
             life,
+            member,
         }
     }
-}
 
-impl<J> Process<J> {
     /// What is left in the newcomers' pool, in millionths of a dollar.
     pub(super) fn left_in_pool(&self, world: &World) -> u64 {
         let now_ms = u64::try_from(world.clock.now().as_millisecond()).unwrap();
@@ -126,58 +134,104 @@ impl<J> Process<J> {
     }
 }
 
-/// Where the callers find the process that runs at the moment, if one does.
-pub(super) struct Server<J> {
-    pub(super) world: Arc<World>,
-    pub(super) journal: Arc<J>,
-    running: Mutex<Option<Arc<Process<J>>>>,
-    /// What the last process has left in the newcomers' pool; `None` when it has crashed.
-    pool: Mutex<Option<PoolAtStop>>,
+/// Renews the lease of a process in time, as long as it reaches the database.
+async fn keep_lease<S: Store>(journal: FaultyJournal<S>) {
+    let FaultyJournal {
+        world,
+        life,
+        store,
+        member,
+    } = journal;
+    loop {
+        world.sleep(LEASE_SECONDS / 3).await;
+        life.step(&world).await;
+        if life.is_cut_off(&world) || world.goes_wrong(world.rates.journal) {
+            world.note(|| "server: cannot renew its lease".to_owned());
+        } else if store.beat(&member) {
+            world.note(|| "server: had lost its lease".to_owned());
+        }
+    }
 }
 
-impl<J: Journal> Server<J> {
-    pub(super) fn new(world: Arc<World>, journal: J) -> Self {
+/// Where the callers find the processes that run at the moment.
+pub(super) struct Server<S: Store> {
+    pub(super) world: Arc<World>,
+    store: Arc<S>,
+    /// One place for each server.
+    running: Mutex<Vec<Option<Arc<Process<S>>>>>,
+    /// What the last process has left in the newcomers' pool; `None` when it has crashed.
+    pool: Mutex<Option<PoolAtStop>>,
+    /// Every call, in the order of their beginnings.
+    pub(super) calls: Mutex<Vec<Call>>,
+}
+
+impl<S: Store> Server<S> {
+    pub(super) fn new(world: Arc<World>, store: S) -> Self {
+        let running = (0..world.servers).map(|_| None).collect();
         Self {
             world,
-            journal: Arc::new(journal),
-            running: Mutex::new(None),
+            store: Arc::new(store),
+            running: Mutex::new(running),
             pool: Mutex::new(None),
+            calls: Mutex::default(),
         }
     }
 
-    fn swap(&self, process: Option<Arc<Process<J>>>) -> Option<Arc<Process<J>>> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *running, process)
+    /// The journal, as it is read outside of every process.
+    pub(super) fn journal(&self) -> Arc<S::Journal> {
+        self.store.reader()
     }
 
-    pub(super) fn running(&self) -> Option<Arc<Process<J>>> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.clone()
+    fn places(&self) -> MutexGuard<'_, Vec<Option<Arc<Process<S>>>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) async fn start(&self, catalog: Arc<Catalog>) {
-        let process = Process::start(&self.world, &self.journal, catalog).await;
+    fn swap(&self, place: usize, process: Option<Arc<Process<S>>>) -> Option<Arc<Process<S>>> {
+        std::mem::replace(&mut self.places()[place], process)
+    }
+
+    /// The process in a place, if one runs.
+    pub(super) fn running(&self, place: usize) -> Option<Arc<Process<S>>> {
+        self.places()[place].clone()
+    }
+
+    /// The place where a caller comes out.
+    pub(super) fn somewhere(&self) -> usize {
+        match self.world.servers {
+            1 => 0,
+            servers => {
+                let place = self.world.chance.below(u64::try_from(servers).unwrap());
+                usize::try_from(place).unwrap()
+            }
+        }
+    }
+
+    pub(super) async fn start(&self, place: usize, catalog: Arc<Catalog>) {
+        let process = Process::start(&self.world, &self.store, catalog).await;
         self.world.note(|| "server: starts".to_owned());
-        check_pool_at_start(self, &process);
-        let stopped = self.pool.lock().unwrap().take();
-        // A write that has failed is lost.
-        if let Some(stopped) = stopped.filter(|_| self.world.rates.journal == 0) {
-            check_pool_goes_on(self, stopped, &process);
+        // Others take from the same pool at the same time.
+        if self.world.servers == 1 {
+            check_pool_at_start(self, &process);
+            let stopped = self.pool.lock().unwrap().take();
+            // A write that has failed is lost.
+            if let Some(stopped) = stopped.filter(|_| self.world.rates.journal == 0) {
+                check_pool_goes_on(self, stopped, &process);
+            }
         }
-        self.swap(Some(Arc::new(process)));
+        self.swap(place, Some(Arc::new(process)));
     }
 
     /// From one moment to the next there is no process any more.
-    pub(super) fn crash(&self) {
-        if let Some(process) = self.swap(None) {
+    pub(super) fn crash(&self, place: usize) {
+        if let Some(process) = self.swap(place, None) {
             self.world.note(|| "server: crashes".to_owned());
             process.life.crash();
         }
     }
 
     /// Stops the process as an operator does: what it has begun comes to its end.
-    pub(super) async fn stop(&self) -> Option<Arc<Process<J>>> {
-        let process = self.swap(None)?;
+    pub(super) async fn stop(&self, place: usize) -> Option<Arc<Process<S>>> {
+        let process = self.swap(place, None)?;
         self.world.note(|| "server: stops".to_owned());
         let limit = Duration::from_secs(3600);
         if tokio::time::timeout(limit, process.processor.close())
@@ -192,18 +246,57 @@ impl<J: Journal> Server<J> {
             at: self.world.now(),
         };
         *self.pool.lock().unwrap() = Some(stopped);
+        self.store.leave(&process.member);
         process.life.crash();
         Some(process)
     }
 
-    /// Sends a payment for what is wanted, and waits for the answer as long as the process lives.
+    /// Sends a payment for what is wanted to one of the servers, and waits for the answer as long
+    /// as its process lives.
     pub(super) async fn send(
         &self,
         wanted: Wanted,
         payment: &PaymentPayload,
         from: IpAddr,
     ) -> Heard {
-        let Some(process) = self.running() else {
+        self.send_to(self.somewhere(), wanted, payment, from).await
+    }
+
+    /// Sends a payment to the server in a place, and records what the caller hears. Of a caller
+    /// that hangs up there is the beginning only.
+    pub(super) async fn send_to(
+        &self,
+        place: usize,
+        wanted: Wanted,
+        payment: &PaymentPayload,
+        from: IpAddr,
+    ) -> Heard {
+        let number = {
+            let mut calls = self.calls.lock().unwrap();
+            calls.push(Call {
+                nonce: payment.authorization().nonce,
+                request: wanted.binding().digest(),
+                began: self.world.now_ms(),
+                ended: None,
+                saw: Saw::Nothing,
+            });
+            calls.len() - 1
+        };
+        let heard = self.answer_of(place, wanted, payment, from).await;
+        let mut calls = self.calls.lock().unwrap();
+        calls[number].ended = Some(self.world.now_ms());
+        calls[number].saw = Saw::of(&heard);
+        heard
+    }
+
+    async fn answer_of(
+        &self,
+        place: usize,
+        wanted: Wanted,
+        payment: &PaymentPayload,
+        from: IpAddr,
+    ) -> Heard {
+        let Some(process) = self.running(place) else {
             return Heard::Nothing;
         };
         let id = self.world.ids.next_id();
@@ -217,10 +310,16 @@ impl<J: Journal> Server<J> {
             binding: wanted.binding(),
         };
         let call = PaidCall::new(request, payment);
+        let ended = async {
+            process.life.runs().await;
+            let ended = process.processor.process(call, payment.clone()).await;
+            process.life.runs().await;
+            ended
+        };
         let ended = tokio::select! {
             biased;
             () = process.life.crashed() => return Heard::Nothing,
-            ended = process.processor.process(call, payment.clone()) => ended,
+            ended = ended => ended,
         };
         let (operation, query) = (wanted.operation, wanted.query);
         let reply = deliver(ended, &process.challenger, operation, query, id);
@@ -229,9 +328,9 @@ impl<J: Journal> Server<J> {
         heard
     }
 
-    /// Looks a payment up, free of charge. Returns where it stands.
+    /// Looks a payment up, free of charge. Returns its state.
     pub(super) async fn look_up(&self, url: &str) -> Option<String> {
-        let process = self.running()?;
+        let process = self.running(self.somewhere())?;
         let path = url.strip_prefix(process.catalog.base_url())?;
         let request = http::Request::get(path).body(()).unwrap();
         let (parts, ()) = request.into_parts();
@@ -265,9 +364,18 @@ async fn body_of(reply: Reply) -> Bytes {
 async fn hear(reply: Reply) -> Heard {
     let status = reply.status().as_u16();
     let again = reply.headers().contains_key("x-served-again");
+    let receipt = reply.headers().get(PAYMENT_RESPONSE).cloned();
     let body = body_of(reply).await;
     if status == 200 {
-        return Heard::Answer { body, again };
+        let receipt = receipt.and_then(|header| {
+            let receipt = SettlementResponse::from_header(header.as_bytes());
+            receipt.ok()
+        });
+        return Heard::Answer {
+            body,
+            again,
+            transaction: receipt.map(|receipt| receipt.transaction),
+        };
     }
     let json: Value = serde_json::from_slice(&body).unwrap();
     let error = match status {

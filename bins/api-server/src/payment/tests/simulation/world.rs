@@ -35,16 +35,27 @@ pub(super) struct Rates {
     pub(super) cancellations: u64,
 }
 
+/// Whether one server keeps the journal, or several share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fleet {
+    One,
+    Several,
+}
+
 /// One schedule: its chance, its chain, its time, and what was seen of it.
 pub(super) struct World {
     pub(super) chance: Chance,
     pub(super) rates: Rates,
+    /// The servers that share the journal.
+    pub(super) servers: usize,
     pub(super) chain: Chain,
     /// Whether the settler reads the chain. Otherwise it is a facilitator that knows only what it
     /// has done itself, and may say that a payment was refused although it was taken.
     pub(super) reads_chain: bool,
     pub(super) ids: RequestIds,
     pub(super) clock: Arc<VirtualClock>,
+    /// Whether no server reaches the database.
+    pub(super) database_is_away: AtomicBool,
     /// Nothing goes wrong any more.
     peace: AtomicBool,
     work_done: AtomicU64,
@@ -66,7 +77,7 @@ impl Clock for VirtualClock {
 impl World {
     /// The world of a seed. Every part of it is drawn here, so that small seeds differ in kind and
     /// not only in detail.
-    pub(super) fn new(seed: u64, with_notes: bool) -> Self {
+    pub(super) fn new(seed: u64, fleet: Fleet, with_notes: bool) -> Self {
         let chance = Chance::new(seed);
         let rates = Rates {
             journal: chance.pick(&[0, 40, 15, 6, 3]),
@@ -78,11 +89,16 @@ impl World {
         };
         Self {
             reads_chain: !chance.one_in(3),
+            servers: match fleet {
+                Fleet::One => 1,
+                Fleet::Several => usize::try_from(chance.between(2, 3)).unwrap(),
+            },
             chance,
             rates,
             chain: Chain::default(),
             ids: RequestIds::new(),
             clock: Arc::new(VirtualClock(Instant::now())),
+            database_is_away: AtomicBool::new(false),
             peace: AtomicBool::new(false),
             work_done: AtomicU64::new(0),
             notes: with_notes.then(Mutex::default),
@@ -93,6 +109,12 @@ impl World {
     /// Unix seconds.
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.clock.now().as_second()).unwrap()
+    }
+
+    /// Milliseconds since the schedule began.
+    pub(super) fn now_ms(&self) -> u64 {
+        let since = Instant::now().duration_since(self.clock.0);
+        u64::try_from(since.as_millis()).unwrap()
     }
 
     pub(super) fn make_peace(&self) {
@@ -155,25 +177,57 @@ impl World {
 /// One life of the server process. What it does not survive are its calls and its memory; journal
 /// and chain remain.
 #[derive(Clone, Default)]
-pub(super) struct Life(CancellationToken);
+pub(super) struct Life {
+    end: CancellationToken,
+    /// Cancelled when the machine runs the process again; `None` while it does.
+    held_up: Arc<Mutex<Option<CancellationToken>>>,
+    is_cut_off: Arc<AtomicBool>,
+}
 
 impl Life {
     /// From now on no task of the process gets any further: whatever it awaits next never answers.
     pub(super) fn crash(&self) {
-        self.0.cancel();
+        self.end.cancel();
     }
 
     pub(super) async fn crashed(&self) {
-        self.0.cancelled().await;
+        self.end.cancelled().await;
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.0.is_cancelled()
+        self.end.is_cancelled()
+    }
+
+    /// Holds the process up, or lets it go on: it takes no step and answers nobody meanwhile.
+    pub(super) fn hold_up(&self, held_up: bool) {
+        let again = held_up.then(CancellationToken::new);
+        if let Some(again) = std::mem::replace(&mut *self.held_up.lock().unwrap(), again) {
+            again.cancel();
+        }
+    }
+
+    /// Waits until the process is not held up.
+    pub(super) async fn runs(&self) {
+        let again = self.held_up.lock().unwrap().clone();
+        if let Some(again) = again {
+            again.cancelled().await;
+        }
+    }
+
+    /// Cuts the process off from the database, or lets it reach it again.
+    pub(super) fn cut_off(&self, cut_off: bool) {
+        self.is_cut_off.store(cut_off, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_cut_off(&self, world: &World) -> bool {
+        let here = self.is_cut_off.load(Ordering::SeqCst);
+        here || world.database_is_away.load(Ordering::SeqCst)
     }
 
     /// A step of the process, after a pause in which anything may happen.
     pub(super) async fn step(&self, world: &World) {
         world.pause().await;
+        self.runs().await;
         if self.is_over() {
             std::future::pending::<()>().await;
         }

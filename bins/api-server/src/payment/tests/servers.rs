@@ -1,0 +1,83 @@
+//! Several servers with one journal, in the moments that no server sees by itself.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use ledger::State;
+use route_catalog::Next;
+use settlement::{Settlement, Verification};
+use x402_wire::Reason;
+
+use super::payer::Payer;
+use super::script::{Script, Settles, unreachable};
+use super::stage::{Stage, declined, refused, served};
+
+/// What one server has refused for good, another one does not take from a copy that it has in hand.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_is_to_be_signed_anew_is_taken_by_nobody() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let (one, two) = (stage.as_server(1), stage.as_server(2));
+    let payment = stage.sign(&payer);
+    let reason = Reason::InvalidExactEvmTransactionSimulationFailed;
+    let invalid = Verification::Invalid {
+        reason: reason.clone(),
+        message: None,
+    };
+    Script::set(&stage.script.verifies, invalid);
+    assert_eq!(declined(one.buy(&payment).await).next, Next::SignNew);
+    Script::set(&stage.script.verifies, Verification::Valid);
+    let again = declined(two.buy(&payment).await);
+    assert_eq!((again.reason, again.next), (reason, Next::SignNew));
+    assert_eq!(stage.script.asked("settle"), 0);
+    // A new one is taken.
+    served(two.buy(&stage.sign(&payer)).await);
+}
+
+/// A claim that has taken its time counts only while every server still takes the payment.
+#[tokio::test(start_paused = true)]
+async fn a_claim_is_given_back_when_the_window_has_become_too_short() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let payment = stage.sign(&payer);
+    let mut call = pin!(stage.buy(&payment));
+    // The call has been matched, and waits for the journal.
+    tokio::select! {
+        biased;
+        _ = &mut call => panic!("it has ended"),
+        () = tokio::task::yield_now() => {}
+    }
+    stage.script.pass(55);
+    let late = declined(call.await);
+    assert_eq!(
+        late.reason,
+        Reason::InvalidExactEvmPayloadAuthorizationValidBefore
+    );
+    assert_eq!(stage.script.asked("verify"), 0);
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!(record.state, State::Released);
+}
+
+/// A call that could not give back its entry leaves it alone after its server has lost its lease:
+/// whoever has taken it over may have sent the payment, this server included.
+#[tokio::test(start_paused = true)]
+async fn who_has_lost_an_entry_does_not_give_it_back() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let server = stage.as_server(1);
+    let payment = stage.sign(&payer);
+    let cause = unreachable();
+    Script::set(
+        &stage.script.settles,
+        Settles::As(Settlement::NotSent { cause }),
+    );
+    server.journal.break_call("release");
+    refused(server.buy(&payment).await);
+    server.journal.expire(&[1]);
+    server.journal.go_on_as(2);
+    server.journal.mend();
+    server.processor.close_orphans().await;
+    let state = async || stage.record(&payment).await.unwrap().state;
+    assert_eq!(state().await, State::Unknown);
+    // Longer than the pauses between its tries.
+    tokio::time::sleep(Duration::from_secs(400)).await;
+    assert_eq!(state().await, State::Unknown);
+    assert!(server.processor.shared.tasks.is_empty());
+}

@@ -1,0 +1,158 @@
+//! Seeded histories: two real servers on one database, callers that send to either or to both, and
+//! one thing that goes wrong while they do.
+//!
+//! `SERVER_HISTORIES` and `SERVER_FIRST_SEED` set how many are run, and from which seed.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use test_support::TcpProxy;
+
+use super::{both_answer, signal, start, world};
+use crate::process::crash::{Book, Random, present};
+use crate::process::server::Server;
+use crate::process::tripwire::{At, Moment};
+use crate::process::world::World;
+
+/// Longer than the lease of the servers.
+const LONG: Duration = Duration::from_secs(4);
+
+/// What goes wrong in one history.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    /// A server dies at a request that one of them makes.
+    Kill(At, Moment),
+    /// A server is held up after this time, for a moment or beyond its lease.
+    HoldUp(Duration, Duration),
+    /// The answer to a statement is lost with its connection, after so many others.
+    Cut(i64),
+    /// The database is away after this time, for this time.
+    Away(Duration, Duration),
+    /// A server is asked to stop after this time, and another takes its place.
+    Restart(Duration),
+}
+
+impl Fault {
+    fn draw(random: &mut Random) -> Self {
+        let mut soon = || Duration::from_micros(random.below(30_000));
+        let (begin, moment) = (soon(), soon());
+        match random.below(8) {
+            0 | 1 => Self::Kill(
+                At::Number(1 + random.below(40)),
+                match random.below(3) {
+                    0 => Moment::Before,
+                    1 => Moment::After,
+                    _ => Moment::Later(moment),
+                },
+            ),
+            2 => Self::HoldUp(begin, LONG),
+            3 => Self::HoldUp(begin, moment),
+            4 | 5 => Self::Cut(i64::try_from(random.below(40)).unwrap()),
+            6 => Self::Away(begin, Duration::from_millis(random.below(1_500))),
+            _ => Self::Restart(begin),
+        }
+    }
+}
+
+/// Two servers, of which the first is the next to suffer.
+struct Pair {
+    world: World,
+    proxy: TcpProxy,
+    victim: Server,
+    other: Server,
+    book: Book,
+}
+
+impl Pair {
+    async fn history(mut self, seed: u64) -> Self {
+        let mut random = Random(seed);
+        let fault = Fault::draw(&mut random);
+        println!("seed {seed}: {fault:?}");
+        if random.below(2) == 0 {
+            std::mem::swap(&mut self.victim, &mut self.other);
+        }
+        let payments = self.book.sign(&self.world, &self.other, 4).await;
+        // Each payment at one of them, at both, or twice at one.
+        let mut pick = |server: u64| {
+            let drawn = payments.iter().filter(|_| random.below(3) != server);
+            drawn.cloned().collect::<Vec<_>>()
+        };
+        let (at_victim, at_other, again) = (pick(0), pick(1), pick(2));
+        let (world, victim, other) = (&self.world, &self.victim, &self.other);
+        let calls = async {
+            let calls = tokio::join!(
+                present(world, victim, &at_victim),
+                present(world, other, &at_other),
+                present(world, victim, &again),
+            );
+            [calls.0, calls.1, calls.2].concat()
+        };
+        let (answers, ()) = tokio::join!(calls, self.strike(fault));
+        self.world.wire.disarm();
+        self.proxy.cut_after(-1);
+        self.book.keep(&self.world, answers);
+        if matches!(fault, Fault::Kill(..)) {
+            // It may have lived on: fewer requests were made.
+            self.victim.killer().kill();
+        }
+        let gone = matches!(fault, Fault::Kill(..) | Fault::Restart(_));
+        self.book.settle_up(&self.world, &self.other).await;
+        if gone {
+            self.victim = start(&self.world).await;
+        }
+        let servers = [&self.victim, &self.other];
+        both_answer(&self.world, servers, &mut self.book).await;
+        self
+    }
+
+    async fn strike(&self, fault: Fault) {
+        match fault {
+            Fault::Kill(at, moment) => self.world.wire.arm(at, moment, self.victim.killer()),
+            Fault::HoldUp(after, length) => {
+                tokio::time::sleep(after).await;
+                signal(&self.victim, Signal::STOP);
+                tokio::time::sleep(length).await;
+                signal(&self.victim, Signal::CONT);
+            }
+            Fault::Cut(answers) => self.proxy.cut_after(answers),
+            Fault::Away(after, length) => {
+                tokio::time::sleep(after).await;
+                self.proxy.set_reachable(false);
+                tokio::time::sleep(length).await;
+                self.proxy.set_reachable(true);
+            }
+            Fault::Restart(after) => {
+                tokio::time::sleep(after).await;
+                self.victim.terminate();
+            }
+        }
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    let set = std::env::var(name).ok();
+    set.map_or(default, |text| text.parse().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_history_breaks_a_promise() {
+    let first = number("SERVER_FIRST_SEED", 1);
+    let seeds: Vec<u64> = (first..first + number("SERVER_HISTORIES", 6)).collect();
+    // Every payment is presented again after each history, so they are not left to become many.
+    for seeds in seeds.chunks(10) {
+        let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
+            return;
+        };
+        let (victim, other) = (start(&world).await, start(&world).await);
+        let mut pair = Pair {
+            world,
+            proxy,
+            victim,
+            other,
+            book: Book::default(),
+        };
+        for seed in seeds {
+            pair = pair.history(*seed).await;
+        }
+    }
+}
