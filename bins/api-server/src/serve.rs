@@ -139,7 +139,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             sources,
             probe_every: config.server.probe_every(),
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
-            take_over_every: Address::is_postgres(&config.storage.url)
+            take_over_every: Address::is_postgres(config.storage.url())
                 .then(|| Duration::from_secs(config.storage.lease_seconds.into())),
             closing_time: limits.drain.saturating_add(limits.shutdown_grace),
         })

@@ -89,7 +89,7 @@ impl Journal for PostgresLedger {
         self.write(move |inner| async move {
             let transition = Transition::Release;
             inner
-                .end_uncharged(instance, entry, transition, &reason, spent, now)
+                .end_uncharged(Some(instance), entry, transition, &reason, spent, now)
                 .await
         })
         .await

@@ -56,6 +56,7 @@ impl World {
         let options = Options {
             clock: Clock::new(move || NOW + start.elapsed().as_secs()),
             takeover: self.takeover,
+            ..Options::default()
         };
         let funder: Arc<dyn TransactionSigner> = Arc::new(HashSigner::new(
             PrivateKeySigner::from_bytes(&DEV_ACCOUNTS[2].key).unwrap(),
