@@ -64,7 +64,8 @@ enum Command {
         #[arg(long)]
         online: bool,
     },
-    /// List, export and sum up payments, and decide those whose result the server cannot determine.
+    /// List, export and sum up payments, look at those whose result is unknown, and decide those
+    /// whose result the server cannot determine.
     Ledger {
         #[command(subcommand)]
         command: LedgerCommand,
@@ -86,7 +87,7 @@ impl From<LedgerCliError> for Failure {
         match error {
             LedgerCliError::NoLedger(_)
             | LedgerCliError::NoTables
-            | LedgerCliError::OldTables { .. }
+            | LedgerCliError::OldTables(_)
             | LedgerCliError::IntoFile
             | LedgerCliError::NoSource(_)
             | LedgerCliError::Source(_)
@@ -158,6 +159,9 @@ fn run(command: Command) -> Result<(), Failure> {
         } => probe(&arguments),
         Command::Ledger { command } => {
             let config = Config::load(command.config(), server_config::environment())?;
+            if command.asks_others() {
+                server_config::start_log(&config.log);
+            }
             let mut out = std::io::stdout().lock();
             Ok(block_on(command.run(&config, &mut out))??)
         }

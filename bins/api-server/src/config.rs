@@ -129,6 +129,7 @@ impl Config {
 impl Configuration for Config {
     fn complete(&mut self, problems: &mut Vec<Problem>) {
         self.settlement.read_secret_files(problems);
+        self.storage.read_secret_files(problems);
         self.upstreams.read_secret_files(problems);
         if let Some(custody) = &mut self.custody {
             custody.read_secret_files(problems);

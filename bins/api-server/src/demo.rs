@@ -135,7 +135,7 @@ pub(crate) async fn run(listen: SocketAddr, once: bool) -> Result<(), DemoError>
     config.settlement.mode = SettlementMode::Onchain;
     config.settlement.rpc_url = Some(rpc.url());
     config.settlement.private_key = Some(SecretString::from(GAS_PAYER.key.to_string()));
-    config.storage.url = ledger_url(folder.path());
+    config.storage.url = Some(ledger_url(folder.path()).into());
     replay_upstreams(&mut config, &recordings.url());
 
     let service = Service::open_at(&config, recorded_clock()).await?;

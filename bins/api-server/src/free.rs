@@ -206,7 +206,7 @@ impl Free {
         // If the journal cannot be read, the gauges keep their last values, and `/readyz` names the
         // journal.
         if let Ok(counts) = journal.open_counts().await {
-            observe::open_payments(&counts);
+            observe::open_payments(&counts, processor.now());
         }
         if let Ok(bytes) = journal.size_bytes() {
             observe::ledger_bytes(bytes);

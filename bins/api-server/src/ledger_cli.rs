@@ -1,10 +1,11 @@
-//! `api-server ledger`: lists, shows and sums up payments, and records the operator's decision
-//! about those that no server can decide.
+//! `api-server ledger`: lists, shows and sums up payments, looks at those whose result is unknown,
+//! and records the operator's decision about those that no server can decide.
 //!
 //! A SQLite ledger admits one writer. The server must be stopped first; otherwise the command says
 //! so. On PostgreSQL the servers may run.
 
 mod import;
+mod reconcile;
 mod rows;
 mod selection;
 mod totals;
@@ -18,6 +19,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ledger::{
     AnyLedger, EntryId, EntryRecord, Filter, Journal, LedgerError, PostgresLedger, State,
 };
+use storage::postgres::Migration;
 use thiserror::Error;
 use x402_wire::RestoreError;
 
@@ -86,6 +88,17 @@ pub(crate) enum LedgerCommand {
         #[command(flatten)]
         selection: Selection,
     },
+    /// Look now at the payments whose result is unknown, and at those that a server has left open:
+    /// ask the chain or the facilitator, and record the answer. Payments of servers that run are
+    /// left to them. A server on a SQLite file must be stopped.
+    Reconcile {
+        /// The TOML file.
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// Print JSON, one object on each line.
+        #[arg(long)]
+        json: bool,
+    },
     /// Decide a payment that the server cannot, by what you found out about it. This cannot be
     /// undone. A server on a SQLite file must be stopped.
     Resolve {
@@ -153,10 +166,10 @@ pub(crate) enum LedgerCliError {
     #[error("storage.url: the database has no ledger; `serve` makes one")]
     NoTables,
     #[error(
-        "storage.url: the ledger's tables have version {observed}, this program needs {expected}; \
-         a start of `serve` brings them up"
+        "storage.url: the tables of {} have version {}, this program needs {}; a start of `serve` \
+         brings them up", .0.component, .0.from, .0.to
     )]
-    OldTables { expected: u32, observed: u32 },
+    OldTables(Migration),
     #[error("{0}")]
     Store(#[from] ServeError),
     #[error("storage.url: {0}")]
@@ -187,9 +200,15 @@ impl LedgerCommand {
             | Self::Show { config, .. }
             | Self::Export { config, .. }
             | Self::Stats { config, .. }
+            | Self::Reconcile { config, .. }
             | Self::Resolve { config, .. }
             | Self::Import { config, .. } => config,
         }
+    }
+
+    /// Whether the command asks others, so that its log says what they answered.
+    pub(crate) fn asks_others(&self) -> bool {
+        matches!(self, Self::Reconcile { .. })
     }
 
     /// Runs the command on the ledger of a configuration.
@@ -201,7 +220,11 @@ impl LedgerCommand {
         if let Self::Import { from, .. } = &self {
             return import::run(config, from, out).await;
         }
-        let ledger = open(config).await?;
+        let stores = Stores::at(config)?;
+        let ledger = open(config, &stores).await?;
+        if let Self::Reconcile { json, .. } = self {
+            return reconcile::run(config, &stores, ledger, json, out).await;
+        }
         let done = self.run_on(&ledger, out).await;
         ledger.close().await?;
         done?;
@@ -260,17 +283,16 @@ impl LedgerCommand {
             Self::Resolve { entry, found, .. } => {
                 undecidable::resolve(ledger, EntryId::new(entry), found, out).await
             }
-            // It opens two ledgers.
-            Self::Import { .. } => Ok(()),
+            // They take the ledger, or two of them.
+            Self::Reconcile { .. } | Self::Import { .. } => Ok(()),
         }
     }
 }
 
 /// Opens the ledger. Creates and migrates nothing that servers on the same database would have to
 /// know.
-async fn open(config: &Config) -> Result<AnyLedger, LedgerCliError> {
-    let stores = Stores::at(config)?;
-    match &stores {
+async fn open(config: &Config, stores: &Stores) -> Result<AnyLedger, LedgerCliError> {
+    match stores {
         Stores::Files(path) if !path.exists() => {
             return Err(LedgerCliError::NoLedger(path.clone()));
         }
@@ -280,15 +302,18 @@ async fn open(config: &Config) -> Result<AnyLedger, LedgerCliError> {
             if pending.from == 0 {
                 return Err(LedgerCliError::NoTables);
             }
-            if pending.from < pending.to {
-                return Err(LedgerCliError::OldTables {
-                    expected: pending.to,
-                    observed: pending.from,
-                });
-            }
+            up_to_date(pending)?;
         }
     }
     Ok(stores.ledger(config).await?)
+}
+
+/// That opening tables would not change them.
+fn up_to_date(pending: Migration) -> Result<(), LedgerCliError> {
+    match pending.from < pending.to {
+        true => Err(LedgerCliError::OldTables(pending)),
+        false => Ok(()),
+    }
 }
 
 /// Calls `handle` with each selected entry, in the order of their numbers. Returns how many there

@@ -71,7 +71,8 @@ fn start_at_zero() {
     }
     counter!(table::SETTLED).increment(0);
     counter!(table::SETTLED_MICRO_USD).increment(0);
-    open_payments(&OpenCounts::default());
+    counter!(table::WITHOUT_RECORD).increment(0);
+    open_payments(&OpenCounts::default(), 0);
     ledger_bytes(0);
     gauge!(table::PAID_CALLS_IN_FLIGHT).increment(0.0);
     // Zero would mean that the account is empty.
@@ -224,8 +225,13 @@ impl Drop for InFlight {
     }
 }
 
-/// Shows how many payments in the ledger are undecided.
-pub(crate) fn open_payments(counts: &OpenCounts) {
+/// Counts a payment that the chain knows and the ledger does not.
+pub(crate) fn payment_without_record() {
+    counter!(table::WITHOUT_RECORD).increment(1);
+}
+
+/// Shows how many payments in the ledger are undecided, and for how long at `now` (Unix seconds).
+pub(crate) fn open_payments(counts: &OpenCounts, now: u64) {
     for (state, payments) in [
         ("in_flight", counts.in_flight),
         ("unknown", counts.unknown),
@@ -233,6 +239,8 @@ pub(crate) fn open_payments(counts: &OpenCounts) {
     ] {
         gauge!(table::OPEN, "state" => state).set(as_float(payments));
     }
+    let since = counts.oldest_unknown.unwrap_or(now);
+    gauge!(table::OLDEST_UNKNOWN).set(as_float(now.saturating_sub(since)));
 }
 
 /// Shows the bytes of the ledger on disk.
@@ -361,22 +369,27 @@ mod tests {
     }
 
     #[test]
-    fn gauges_show_what_was_set() {
+    fn metrics_show_what_was_set_and_counted() {
         let text = scraped(|| {
             clock_difference(-31);
             ledger_bytes(4096);
             settlements_left(Some(12));
-            open_payments(&OpenCounts {
+            payment_without_record();
+            let counts = OpenCounts {
                 unknown: 3,
+                oldest_unknown: Some(100),
                 ..OpenCounts::default()
-            });
+            };
+            open_payments(&counts, 170);
         });
         for (series, expected) in [
             ("svc_clock_difference_seconds", "-31"),
             ("svc_ledger_bytes", "4096"),
+            ("svc_payments_without_record_total", "1"),
             ("svc_settlements_left", "12"),
             ("svc_payments_open{state=\"unknown\"}", "3"),
             ("svc_payments_open{state=\"in_flight\"}", "0"),
+            ("svc_payments_oldest_unknown_seconds", "70"),
         ] {
             assert_eq!(value(&text, series), Some(expected), "{series}");
         }

@@ -3,6 +3,7 @@
 
 mod open;
 mod policy;
+mod reconciler;
 mod settler;
 mod stores;
 
@@ -18,6 +19,7 @@ use http_edge::{Drained, Server, announce, shutdown_signal};
 use ledger::{AnyLedger, Journal};
 use route_catalog::{Catalog, CatalogConfig};
 use settlement::{AnySettler, Settler};
+use storage::postgres::Address;
 use tx_sender::TransactionSigner;
 use watch_server::{Checks, Mover, Pace, Watcher};
 use x402_wire::Terms;
@@ -25,6 +27,7 @@ use x402_wire::Terms;
 pub(crate) use self::open::check;
 use self::policy::payment_policy;
 pub(crate) use self::policy::{ledger_options, ledger_url};
+pub(crate) use self::reconciler::{Reconciler, reconciler};
 pub(crate) use self::settler::settlement_config;
 pub(crate) use self::stores::{Stores, Transactions};
 use crate::Sources;
@@ -62,6 +65,9 @@ pub struct Service<S, J> {
     /// The time between two probes of each upstream.
     probe_every: Option<Duration>,
     reconcile_every: Duration,
+    /// The time between two looks for calls of wallet actions that another server has left; `None`
+    /// where there is no other server.
+    take_over_every: Option<Duration>,
     /// The time from the signal to the end: the drain time plus the grace period.
     closing_time: Duration,
 }
@@ -133,6 +139,8 @@ impl<S: Settler, J: Journal> Service<S, J> {
             sources,
             probe_every: config.server.probe_every(),
             reconcile_every: Duration::from_secs(config.settlement.reconcile_seconds),
+            take_over_every: Address::is_postgres(config.storage.url())
+                .then(|| Duration::from_secs(config.storage.lease_seconds.into())),
             closing_time: limits.drain.saturating_add(limits.shutdown_grace),
         })
     }
@@ -177,6 +185,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
             sources,
             probe_every,
             reconcile_every,
+            take_over_every,
             closing_time,
         } = self;
         let api = Arc::new(api);
@@ -193,7 +202,9 @@ impl<S: Settler, J: Journal> Service<S, J> {
         let actions = sources.wallets.actions.clone();
         let cut_off = actions.clone().map(|actions| {
             let processor = processor.clone();
-            tokio::spawn(async move { wallets::answer_again(&actions, &processor).await })
+            tokio::spawn(async move {
+                wallets::answer_again(&actions, &processor, take_over_every).await;
+            })
         });
         let checks = watcher.map(Checks::start);
         let upkeep = tokio::spawn(observe::METRICS.keep());
@@ -236,6 +247,7 @@ impl<S: Settler, J: Journal> Service<S, J> {
         if let Some(actions) = actions {
             actions.close().await;
         }
+        processor.settler().close().await;
         if let Err(error) = processor.journal().close().await {
             tracing::warn!(%error, "other servers wait until this one's lease has expired");
         }

@@ -1,5 +1,6 @@
 //! Minimal servers: the baselines that the real server is measured against.
 
+pub mod facilitator;
 pub mod fixed;
 pub mod log;
 pub mod mcp;

@@ -68,6 +68,15 @@ pub enum BenchError {
     /// The large ledger could not be created.
     #[error("the ledger of the measurement: {0}")]
     Ledger(#[from] rusqlite::Error),
+    /// A statement of the measurement failed.
+    #[error("the database of the measurement: {0}")]
+    Database(#[from] storage::postgres::PostgresError),
+    /// A PostgreSQL cluster could not be started or asked.
+    #[error("PostgreSQL: {what}")]
+    Cluster {
+        /// What failed.
+        what: String,
+    },
     /// A plan of the measurement was refused.
     #[error("the plan of the measurement is refused: {0}")]
     Refused(#[from] plan_builder::Refusal),

@@ -11,6 +11,7 @@ pub mod exchange;
 pub mod load;
 pub mod measure;
 pub mod payment;
+pub mod postgres;
 pub mod process;
 pub mod report;
 pub mod suite;

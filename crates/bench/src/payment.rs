@@ -206,6 +206,11 @@ impl Payers {
         Ok(Self { curve, keys, offer })
     }
 
+    /// How many payers there are.
+    pub fn count(&self) -> usize {
+        self.keys.len()
+    }
+
     /// As many payments as requested, each with its own nonce, valid from now on for as long as the
     /// offer allows.
     ///

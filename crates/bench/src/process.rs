@@ -90,14 +90,7 @@ impl Server {
     /// # Errors
     /// When it has ended.
     pub fn cpu_nanos(&self) -> Result<u64, BenchError> {
-        let process = self.child.id();
-        let stat = fs::read_to_string(proc_file(process, "stat")).unwrap_or_default();
-        let nanos_per_tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
-        let ticks = ticks_in(&stat).ok_or(BenchError::Process {
-            what: "cpu time",
-            process,
-        })?;
-        Ok(ticks.saturating_mul(nanos_per_tick))
+        Ok(times(self.child.id())?.own)
     }
 
     /// The memory that it holds now, in bytes.
@@ -199,6 +192,43 @@ pub fn raise_file_limit() {
     );
 }
 
+/// The processor times of a process, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// The process that started it.
+    pub parent: u32,
+    /// Of all its threads.
+    pub own: u64,
+    /// Of its children that have ended.
+    pub of_ended_children: u64,
+}
+
+/// The processor times of a process; the resolution is one clock tick.
+///
+/// # Errors
+/// When it has ended.
+pub fn times(process: u32) -> Result<Times, BenchError> {
+    let stat = fs::read_to_string(proc_file(process, "stat")).unwrap_or_default();
+    times_in(&stat).ok_or(BenchError::Process {
+        what: "cpu time",
+        process,
+    })
+}
+
+/// Every process that a process has started and that has not ended, with its times.
+///
+/// # Errors
+/// When the process table cannot be read.
+pub fn children(parent: u32) -> Result<Vec<(u32, Times)>, BenchError> {
+    let table = fs::read_dir("/proc").map_err(BenchError::io("/proc"))?;
+    let processes = table
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    // A process that ends during this loop is its parent's ended child from then on.
+    let alive = processes.filter_map(|process| Some((process, times(process).ok()?)));
+    Ok(alive.filter(|(_, times)| times.parent == parent).collect())
+}
+
 fn proc_file(process: u32, file: &str) -> PathBuf {
     Path::new("/proc").join(process.to_string()).join(file)
 }
@@ -211,14 +241,24 @@ fn address_in(line: &str) -> Option<SocketAddr> {
     rest.get(..end)?.parse().ok()
 }
 
-/// User and system time of a `/proc/PID/stat` line, in clock ticks: the 14th and 15th field. The
-/// second one holds the program's name in parentheses, with whatever it contains.
-fn ticks_in(stat: &str) -> Option<u64> {
+/// The times of a `/proc/PID/stat` line: the parent is its 4th field, user and system time are the
+/// 14th and 15th, those of ended children the 16th and 17th, in clock ticks. The second one holds
+/// the program's name in parentheses, with whatever it contains.
+fn times_in(stat: &str) -> Option<Times> {
+    let nanos_per_tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
     let (_, after_name) = stat.rsplit_once(')')?;
-    let mut fields = after_name.split_whitespace().skip(11);
-    let user: u64 = fields.next()?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    user.checked_add(system)
+    let mut fields = after_name.split_whitespace().skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let mut fields = fields.skip(9).map(str::parse::<u64>);
+    let mut both = || {
+        let ticks = fields.next()?.ok()?.checked_add(fields.next()?.ok()?)?;
+        ticks.checked_mul(nanos_per_tick)
+    };
+    Some(Times {
+        parent,
+        own: both()?,
+        of_ended_children: both()?,
+    })
 }
 
 /// A size of a `/proc/PID/status` text.
@@ -234,9 +274,21 @@ mod tests {
 
     #[test]
     fn processor_time_is_read_behind_a_name_with_spaces() {
-        let stat = "4242 (a server) 1) S 1 2 3 0 -1 4194560 900 0 0 0 120 34 0 0 20 0 5 0 100 1 2";
-        assert_eq!(ticks_in(stat), Some(154));
-        assert_eq!(ticks_in(""), None);
+        let stat = "4242 (a server) 1) S 1 2 3 0 -1 4194560 900 0 0 0 120 34 7 8 20 0 5 0 100 1 2";
+        let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let times = times_in(stat).unwrap();
+        assert_eq!((times.parent, times.own), (1, 154 * tick));
+        assert_eq!(times.of_ended_children, 15 * tick);
+        assert_eq!(times_in(""), None);
+    }
+
+    #[test]
+    fn the_children_of_a_process_are_found() {
+        let mut child = Command::new("/bin/sleep").arg("60").spawn().unwrap();
+        let found = children(std::process::id()).unwrap();
+        assert!(found.iter().any(|(process, _)| *process == child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

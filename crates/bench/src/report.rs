@@ -136,9 +136,16 @@ struct Line {
     kept: bool,
 }
 
-/// All findings of a run.
+/// A measurement that cannot be made here.
+#[derive(Debug, Serialize)]
+struct Missing {
+    name: &'static str,
+    not_measured: &'static str,
+}
+
+/// All findings of a run, and what could not be measured.
 #[derive(Debug, Default)]
-pub struct Report(Vec<Finding>);
+pub struct Report(Vec<Finding>, Vec<Missing>);
 
 impl Report {
     /// Adds a finding.
@@ -146,17 +153,32 @@ impl Report {
         self.0.push(finding);
     }
 
+    /// Adds measurements that cannot be made here, with the reason.
+    pub fn miss(&mut self, names: &[&'static str], reason: &'static str) {
+        self.1.extend(names.iter().map(|name| Missing {
+            name,
+            not_measured: reason,
+        }));
+    }
+
     /// Whether every result is within its limit.
     pub fn is_kept(&self) -> bool {
         self.0.iter().all(Finding::is_kept)
     }
 
-    /// The findings as a JSON array, one object for each; nanoseconds and bytes.
+    /// The findings as a JSON array, one object for each; nanoseconds and bytes. What could not be
+    /// measured is at the end, with the reason as `not_measured`.
     ///
     /// # Errors
     /// Never, in practice: all members are numbers and text.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        let lines: Vec<Line> = self.0.iter().map(|finding| finding.to_json()).collect();
+        let found = self
+            .0
+            .iter()
+            .map(|finding| finding.to_json())
+            .map(serde_json::to_value);
+        let missing = self.1.iter().map(serde_json::to_value);
+        let lines: Vec<serde_json::Value> = found.chain(missing).collect::<Result<_, _>>()?;
         serde_json::to_string_pretty(&lines)
     }
 }
@@ -196,6 +218,9 @@ impl fmt::Display for Report {
                 "{:<42} {:>11} {base:>11} {ratio:>6} {limit:>11}  {verdict:<8}  {against}",
                 finding.name, finding.ours
             )?;
+        }
+        for Missing { name, not_measured } in &self.1 {
+            writeln!(f, "{name:<42} not measured: {not_measured}")?;
         }
         Ok(())
     }
@@ -264,6 +289,19 @@ mod tests {
         };
         assert!(finding(42).is_kept());
         assert!(!finding(43).is_kept());
+    }
+
+    #[test]
+    fn a_missing_measurement_is_shown_with_its_reason_and_breaks_no_limit() {
+        let mut report = Report::default();
+        report.miss(&["paid call on PostgreSQL"], "there is none");
+        let text = report.to_string();
+        let line = text.lines().last().unwrap();
+        assert!(line.starts_with("paid call on PostgreSQL  "), "{line}");
+        assert!(line.ends_with("not measured: there is none"), "{line}");
+        let json: serde_json::Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+        assert_eq!(json[0]["not_measured"], "there is none");
+        assert!(report.is_kept());
     }
 
     #[test]

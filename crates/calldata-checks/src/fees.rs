@@ -223,7 +223,8 @@ pub struct ReviewedLeg {
     /// Whether the quote chooses code that the contract then runs: the account is protected by the
     /// minimum output only.
     pub runs_arbitrary_code: bool,
-    /// How long a quote of it stands, in seconds, where market makers may have signed a part of it.
+    /// How long a quote of it is valid, in seconds, where market makers may have signed a part of
+    /// it.
     pub max_life_seconds: Option<u64>,
 }
 

@@ -279,7 +279,7 @@ impl TurnkeyClient {
                 return Err(unavailable("an error of the service (HTTP 5xx)"));
             }
             status => {
-                // An RPC code stands beside the status. The message names organisations and users,
+                // The body has an RPC code. Its message names organisations and users,
                 // so it is not repeated.
                 let code = serde_json::from_slice::<Status>(&answer).map_or(0, |said| said.code);
                 let status = format!("HTTP {}, code {code}", status.as_u16());

@@ -90,7 +90,7 @@ pub enum CustodyError {
     Export(ExportRefusal),
     /// The provider did not answer, or fails at present. It may have done the work; a repeated
     /// request gets the same answer.
-    #[error("the custody provider cannot be had {doing}: {why}")]
+    #[error("the custody provider is unavailable {doing}: {why}")]
     ProviderUnavailable {
         /// The request.
         doing: &'static str,

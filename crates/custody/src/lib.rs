@@ -18,4 +18,4 @@ pub use local::{Listed, LocalCustody, Rotated};
 pub use owner::{InvalidOwner, Owner};
 pub use policy::{PolicyRefusal, SigningPolicy, Target, TargetsFault, Vault};
 pub use port::{Attestation, Custody, CustodyFuture, Provider, Purpose, Subject, Wallet};
-pub use turns::{Turn, Turns};
+pub use turns::{Turn, TurnLost, Turns};

@@ -232,8 +232,8 @@ impl Inner {
         files::publish(&self.folder, &name, &text, |_| Ok(()))
             .map_err(CustodyError::io("write a wallet"))?;
         match files::read(&self.folder, &name)? {
-            Some(stands) if stands == text => Ok((key, stands)),
-            Some(stands) => Ok((self.decrypt(owner, &stands)?, stands)),
+            Some(stored) if stored == text => Ok((key, stored)),
+            Some(stored) => Ok((self.decrypt(owner, &stored)?, stored)),
             None => Err(CustodyError::io("read a wallet")(
                 std::io::ErrorKind::NotFound.into(),
             )),

@@ -110,7 +110,7 @@ fn of_paid_plan(mut config: SourceConfig) -> SourceConfig {
     config
 }
 
-/// Whether the id of a coin can stand in a path.
+/// Whether a path can contain the id of a coin.
 fn is_slug(id: &str) -> bool {
     (1..=100).contains(&id.len())
         && id

@@ -234,7 +234,7 @@ fn priced(
     })
 }
 
-/// An id as it may stand in a path, such as `btc-bitcoin`.
+/// An id that a path may contain, such as `btc-bitcoin`.
 fn is_id(id: &str) -> bool {
     (1..=100).contains(&id.len())
         && id

@@ -1,7 +1,7 @@
 //! DefiLlama: value locked, yields and prices. Free, without a key, on four hosts.
 //!
 //! Peculiarities: yields are in percent. A total counts exchanges and chains as protocols. Lent and
-//! staked value stands beside the chains under separate keys. `/pools` is over 10 MB of rows, few
+//! staked value is beside the chains under separate keys. `/pools` is over 10 MB of rows, few
 //! of which can be shown.
 
 mod chains;

@@ -33,7 +33,7 @@ pub enum Error {
         /// The missing thing, in words.
         message: String,
     },
-    /// The caller's request cannot be served as it stands.
+    /// The caller's request cannot be served unchanged.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// The upstream's answer failed a check of ours.

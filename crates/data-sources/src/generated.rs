@@ -154,13 +154,13 @@ pub(crate) fn prompt(prompt: Option<String>) -> Option<String> {
     (!prompt.is_empty()).then_some(prompt)
 }
 
-/// Whether a name can stand in a path without escaping.
+/// Whether a path can contain a name without escaping.
 pub(crate) fn is_plain(name: &str) -> bool {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain) && !name.starts_with('.')
 }
 
-/// Refuses a configured model whose name cannot stand in a path.
+/// Refuses a configured model whose name a path cannot contain.
 pub(crate) const UNUSABLE_MODEL: SourceErrorKind = SourceErrorKind::Disabled {
     reason: "image_model is not the name of a model",
 };

@@ -63,7 +63,7 @@ pub(crate) enum Expense {
 }
 
 impl Meter {
-    /// A meter that stands at zero.
+    /// A meter at zero.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -145,6 +145,8 @@ pub struct OkxConfig {
     pub daily_quota: Option<u64>,
     /// How many servers use the same key: each takes its share of every budget and quota.
     pub servers: NonZeroU32,
+    /// As [`SourceConfig::quotas_are_shared`].
+    pub quotas_are_shared: bool,
 }
 
 impl Default for OkxConfig {
@@ -161,6 +163,7 @@ impl Default for OkxConfig {
             monthly_quota: None,
             daily_quota: None,
             servers: NonZeroU32::MIN,
+            quotas_are_shared: false,
         }
     }
 }
@@ -198,6 +201,7 @@ impl Okx {
             monthly_quota: config.monthly_quota,
             daily_quota: config.daily_quota,
             servers: config.servers,
+            quotas_are_shared: config.quotas_are_shared,
             ..SourceConfig::default()
         };
         let source = Source::limited(transport, &SPEC, said, config.limits, clock.clone())?;

@@ -212,7 +212,7 @@ impl Clock for ClockFrom {
     }
 }
 
-/// A clock that stands still, for tests and replays.
+/// A clock that does not move, for tests and replays.
 impl Clock for Timestamp {
     fn now(&self) -> Timestamp {
         *self

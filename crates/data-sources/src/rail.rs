@@ -28,6 +28,8 @@ pub struct VenueConfig {
     pub servers: NonZeroU32,
     /// Calls in a calendar day and a calendar month; the servers share them like the budget.
     pub quota: QuotaSpec,
+    /// As [`SourceConfig::quotas_are_shared`].
+    pub quotas_are_shared: bool,
 }
 
 impl Default for VenueConfig {
@@ -38,6 +40,7 @@ impl Default for VenueConfig {
             limits: Limits::default(),
             servers: NonZeroU32::MIN,
             quota: QuotaSpec::NONE,
+            quotas_are_shared: false,
         }
     }
 }
@@ -48,6 +51,7 @@ impl VenueConfig {
         self.enabled = said.enabled;
         self.mode = said.mode;
         self.servers = said.servers;
+        self.quotas_are_shared = said.quotas_are_shared;
         self.quota = QuotaSpec {
             daily: said.daily_quota.unwrap_or(0),
             monthly: said.monthly_quota.unwrap_or(0),
@@ -63,6 +67,7 @@ impl VenueConfig {
             enabled: self.enabled,
             mode: self.mode,
             servers: self.servers,
+            quotas_are_shared: self.quotas_are_shared,
             daily_quota: Some(self.quota.daily),
             monthly_quota: Some(self.quota.monthly),
             ..SourceConfig::default()

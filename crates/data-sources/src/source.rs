@@ -136,7 +136,11 @@ impl Source {
             monthly: config.monthly_quota.unwrap_or(spec.quota.monthly),
         };
         let quota = if live { quota } else { QuotaSpec::NONE };
-        let quotas = Quotas::new(spec.name, quota.divided(config.servers), clock.clone());
+        let quota = match config.quotas_are_shared {
+            true => quota,
+            false => quota.divided(config.servers),
+        };
+        let quotas = Quotas::new(spec.name, quota, clock.clone());
         Self {
             inner: Arc::new(Inner {
                 spec,

@@ -44,7 +44,7 @@ pub fn parse_lower_hex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
     hex::decode_to_array(lower_digits(text)?).ok()
 }
 
-/// What stands after the prefix; the decoder judges whether these are digits.
+/// The text after the prefix; the decoder judges whether these are digits.
 fn digits(text: &str) -> Option<&str> {
     text.strip_prefix("0x")
         .filter(|digits| !matches!(digits.as_bytes(), [b'0', b'x' | b'X', ..]))

@@ -65,7 +65,7 @@ pub struct OwnReading {
         hide_env_values = true
     )]
     pub rpc_url: Option<String>,
-    /// How many blocks have to stand above the block that is read
+    /// How many blocks have to be above the block that is read
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub confirmations: u64,
 }

@@ -21,7 +21,7 @@ pub struct Endpoint {
         hide_env_values = true
     )]
     pub url: Option<String>,
-    /// How many blocks have to stand above the block that is read
+    /// How many blocks have to be above the block that is read
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub confirmations: u64,
 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use alloy_primitives::{Address, B256};
 use delegation_fence::{Action, Event, State};
 use fence_server::{Change, DelegationError, Lease, StoreError};
+use tx_sender::TurnFence;
 
 use self::snapshot::Snapshot;
 use crate::{SealedBlock, SendingFault, Shared};
@@ -29,7 +30,7 @@ pub(crate) enum Turn {
     Waits,
     /// Nothing is left to do, unless something changes.
     Rests(State),
-    /// Another process has the account's lease.
+    /// Another process has the account's lease or turn.
     LeasedElsewhere,
 }
 
@@ -38,16 +39,19 @@ pub(crate) enum Turn {
 pub(crate) struct Driver {
     pub(crate) shared: Arc<Shared>,
     plan: B256,
+    /// The account's turn, while this driver runs.
+    turn: Option<TurnFence>,
     lease: Option<Lease>,
     /// Whether this driver has woken the sender for the lane of the plan's transactions.
     woken: bool,
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, plan: B256) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, plan: B256, turn: Option<TurnFence>) -> Self {
         Self {
             shared,
             plan,
+            turn,
             lease: None,
             woken: false,
         }
@@ -67,6 +71,11 @@ impl Driver {
                 Err(SendingFault::Store(StoreError::Conflict { .. })) => {}
                 Err(SendingFault::Store(StoreError::Fenced { .. })) => {
                     self.lease = None;
+                    return Turn::LeasedElsewhere;
+                }
+                Err(fault) if fault.is_turn_lost() => {
+                    tracing::warn!(plan = %self.plan, %fault, "a plan waits for its next turn");
+                    self.give_back().await;
                     return Turn::LeasedElsewhere;
                 }
                 Err(fault @ SendingFault::Events(_)) => {

@@ -2,8 +2,9 @@
 
 use delegation_fence::OutOfOrder;
 use fence_server::{DelegationError, StoreError};
+use gas_funding::FundingError;
 use thiserror::Error;
-use tx_sender::SenderError;
+use tx_sender::{SenderError, StoreError as RecordsError};
 
 use crate::{ReadFault, RouteFault};
 
@@ -26,11 +27,24 @@ pub enum SendingFault {
     Sender(#[from] SenderError),
     /// The funding of gas.
     #[error(transparent)]
-    Funding(#[from] gas_funding::FundingError),
+    Funding(#[from] FundingError),
     /// The route of the account.
     #[error(transparent)]
     Route(#[from] RouteFault),
     /// The events in the store are not a possible sequence of a send. Nothing is done with them.
     #[error(transparent)]
     Events(#[from] OutOfOrder),
+}
+
+impl SendingFault {
+    /// Whether other work has the account's turn now.
+    pub(crate) const fn is_turn_lost(&self) -> bool {
+        matches!(
+            self,
+            Self::Sender(SenderError::Store(RecordsError::TurnLost { .. }))
+                | Self::Funding(FundingError::Sender(SenderError::Store(
+                    RecordsError::TurnLost { .. }
+                )))
+        )
+    }
 }

@@ -5,6 +5,7 @@ mod cost;
 use alloy_primitives::Address;
 use delegation_fence::{Admitted, Block};
 use gas_funding::{Funds, Need};
+use tx_sender::TurnFence;
 
 use crate::key::Purpose;
 use crate::{Route, SendingFault, Shared, key};
@@ -58,6 +59,7 @@ impl Shared {
         payer: Address,
         (purpose, gas): (Purpose, u64),
         block: Block,
+        turn: Option<TurnFence>,
     ) -> Result<Funds, SendingFault> {
         let need = Need {
             chain: &self.chain,
@@ -71,6 +73,7 @@ impl Shared {
                 Purpose::Steps => Some(admitted.valid_until.unix()),
                 Purpose::Clearing => None,
             },
+            turn,
             key: &|number| key::top_up(admitted, purpose, number),
         };
         Ok(self.funding.fund(need).await?)

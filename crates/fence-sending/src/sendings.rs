@@ -174,9 +174,19 @@ async fn drive(shared: Arc<Shared>, memory: Arc<Mutex<Memory>>, plan: B256) {
     };
     // Only one plan of an account is driven at a time. An older plan that has lost a block comes
     // first.
-    let _turn = shared.turns.take(account).await;
-    let mut driver = Driver::new(Arc::clone(&shared), plan);
-    let came_to = driver.run().await;
+    let turn = shared.turns.take(account, &plan.to_string()).await;
+    let mut driver = Driver::new(Arc::clone(&shared), plan, turn.fence());
+    let came_to = match turn.run(driver.run()).await {
+        Ok(came_to) => came_to,
+        Err(lost) => {
+            tracing::warn!(%plan, %lost, "a plan waits for its next turn");
+            driver.give_back().await;
+            Turn::LeasedElsewhere
+        }
+    };
+    if let Turn::Rests(_) = came_to {
+        turn.end().await;
+    }
     let settled = match came_to {
         Turn::Rests(State::Done | State::HaltedClean) => driver.is_final().await.unwrap_or(false),
         _ => false,

@@ -1,4 +1,4 @@
-//! Plans of any text against recorded requests, as they stand and with the digest made right, as a
+//! Plans of any text against recorded requests, unchanged and with the digest made right, as a
 //! forger would: what verifies has the digest that an independent RFC 8785 implementation gives, is
 //! current, and is one plan however its JSON is spaced; it does not verify when it is over, nor for
 //! another request.

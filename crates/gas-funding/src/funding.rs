@@ -6,7 +6,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use chain_reader::{Block, ChainReader, ReadFault};
 use custody::Owner;
 use thiserror::Error;
-use tx_sender::{Lane, Record, Request, Sender, SenderError, State};
+use tx_sender::{Lane, Record, Request, Sender, SenderError, State, TurnFence};
 
 use crate::{
     Book, BookError, CoinPrices, Funder, Funds, Lacking, Limits, NotGiven, PaidTotals, TopUp,
@@ -66,6 +66,9 @@ pub struct Need<'a> {
     pub about_to_pay: u64,
     /// The Unix second from which on a transfer is useless.
     pub not_after: Option<u64>,
+    /// The turn of the work that needs the gas. When it is lost, nothing is sent. `None` where no
+    /// other process sends for the account.
+    pub turn: Option<TurnFence>,
     /// Returns the key of each transfer. A key belongs to one transfer for ever.
     pub key: &'a (dyn Fn(u8) -> String + Send + Sync),
 }
@@ -224,7 +227,7 @@ impl Parts {
         };
         tracing::info!(key, payer = %need.payer, chain_id, wei = %booked.wei, "account topped up for gas");
         self.sender
-            .submit(&key, self.lane(need.chain), request)
+            .submit_in_turn(&key, self.lane(need.chain), request, need.turn)
             .await?;
         Ok(Funds::Coming)
     }

@@ -65,7 +65,7 @@ impl AwsKms {
         Ok(Self { signer })
     }
 
-    /// Whose key stands under the name at present.
+    /// The address of the key that has the name at present.
     async fn account_now(&self) -> Result<Address, Fault> {
         let key = self.signer.get_pubkey().await;
         key.map(|key| public_key_to_address(&key))

@@ -87,7 +87,7 @@ impl GcpKms {
         })
     }
 
-    /// Whose key stands under the name at present.
+    /// The address of the key that has the name at present.
     async fn account_now(&self) -> Result<Address, Fault> {
         let now = GcpSigner::new(self.client.clone(), self.key.specifier(), None).await;
         now.map(|now| now.address()).map_err(|error| fault(&error))

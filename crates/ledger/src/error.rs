@@ -106,7 +106,8 @@ pub enum LedgerError {
         /// What was being done.
         operation: &'static str,
     },
-    /// This server's lease has expired: what it held belongs to others by now, or soon.
+    /// This server's lease has expired, or a replica of the database has taken over: what it held
+    /// belongs to others by now, or soon.
     #[error("this server's lease on the ledger has expired")]
     LeaseLost,
     /// Another server has taken the entry over, after this one's lease had expired.
@@ -313,6 +314,30 @@ mod tests {
                 operation: "settle",
                 code: Some(19),
             },
+            LedgerError::Unavailable {
+                reason: "it is a standby and takes no writes".to_owned(),
+            },
+            LedgerError::Interrupted {
+                operation: "reserve",
+            },
+            LedgerError::LeaseLost,
+            LedgerError::TakenOver { entry },
+            LedgerError::NotDurable {
+                setting: "fsync",
+                observed: "off".to_owned(),
+            },
+            LedgerError::Query {
+                operation: "reserve",
+                sqlstate: Some("42501".to_owned()),
+            },
+            LedgerError::Query {
+                operation: "reserve",
+                sqlstate: None,
+            },
+            LedgerError::DamagedRow {
+                operation: "find",
+                reason: "there is no such state".to_owned(),
+            },
             LedgerError::NotEmpty,
             LedgerError::NotCopied {
                 expected: "2 entries".to_owned(),
@@ -340,6 +365,17 @@ mod tests {
                  mysql://",
                 "ledger_cannot_open: cannot open the ledger data/service.db: permission denied",
                 "ledger_storage: the ledger's store failed in settle (SQLite code 19)",
+                "ledger_unavailable: the ledger's database is not available: it is a standby and takes no \
+                 writes",
+                "ledger_interrupted: the connection to the ledger's database was lost in reserve",
+                "ledger_lease_lost: this server's lease on the ledger has expired",
+                "ledger_taken_over: entry 7 was taken over by another server",
+                "ledger_not_durable: the ledger's database has fsync = off: a payment could be lost; set \
+                 it to on",
+                "ledger_query: the ledger's database failed in reserve (42501)",
+                "ledger_query: the ledger's database failed in reserve (no SQLSTATE)",
+                "ledger_damaged_row: a row of the ledger's database is damaged, read in find: there is no \
+                 such state",
                 "ledger_not_empty: the ledger is not empty: nothing can be copied into it",
                 "ledger_not_copied: the copy differs: 1 entries instead of 2 entries; nothing was kept",
                 "ledger_closed: the ledger is closed",

@@ -220,8 +220,8 @@ pub trait Journal: Send + Sync + 'static {
     fn size_bytes(&self) -> Result<u64, LedgerError>;
 
     /// The number under which this server holds entries at this time. Under another number than the
-    /// one that reserved an entry, it has lost that entry, even if it owns it again: others may have
-    /// sent its payment meanwhile. A journal of one server has one number.
+    /// one that reserved an entry, it has lost that entry, even if it owns it again: others may
+    /// have sent its payment meanwhile. A journal of one server has one number.
     fn owner(&self) -> i64 {
         0
     }
@@ -305,6 +305,11 @@ pub struct Recovery {
     pub released: u64,
     /// Entries that became unknown: they may have been charged.
     pub unknown: u64,
+}
+
+impl Recovery {
+    /// The cause of the entries that [`Journal::recover`] closes.
+    pub const CAUSE: &'static str = "restart";
 }
 
 /// The result of one batch of pruning.

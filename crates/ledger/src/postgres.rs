@@ -9,6 +9,10 @@
 //! what is unknown; whatever the instance still tries is refused
 //! ([`TakenOver`](LedgerError::TakenOver)).
 //!
+//! A replica that takes over may lack the last commits, and gives numbers of entries again that
+//! running calls still hold. No instance has a lease there. Each registers anew, keeps what nobody
+//! has taken over, and reserves entries with numbers far beyond those that it can remember.
+//!
 //! A connection that is lost during a statement leaves its outcome open. A reservation then looks
 //! for its own attempt; every other move is sent again, and finds its own result if it had
 //! happened.
@@ -33,10 +37,18 @@ use crate::{
     state::{EntryId, State},
 };
 
-/// Whether the instance with the number `$1` has its lease: a condition of every move.
+/// Whether an instance has its lease, in the history of the database in which it was registered: a
+/// condition of every move, with the instance `$1`.
 macro_rules! alive {
     () => {
-        "EXISTS (SELECT FROM instance WHERE instance.id = $1 AND lease_until > clock_timestamp())"
+        alive!("$1")
+    };
+    ($instance:literal) => {
+        concat!(
+            "EXISTS (SELECT FROM instance WHERE instance.id = ",
+            $instance,
+            " AND lease_until > clock_timestamp() AND history = instance_history())"
+        )
     };
 }
 
@@ -44,6 +56,7 @@ mod claims;
 mod credit;
 mod import;
 mod moves;
+mod number;
 mod open;
 mod port;
 mod prune;
@@ -71,6 +84,8 @@ pub struct PostgresLedger(Arc<Inner>);
 struct Inner {
     postgres: Postgres,
     instance: Instance,
+    /// The number of the instance under which this ledger writes.
+    number: AtomicI64,
     options: Options,
     /// Reserved entries whose work has begun. Known to this instance only, and not written: it
     /// changes nothing about what becomes of an entry.
@@ -105,6 +120,7 @@ impl PostgresLedger {
         let instance = Instance::register(postgres.clone(), lease).await?;
         Ok(Self(Arc::new(Inner {
             postgres,
+            number: AtomicI64::new(instance.id()),
             instance,
             options,
             working: Mutex::default(),

@@ -2,8 +2,8 @@
 //! minted by the protocol itself (CCTP V2).
 //!
 //! A plan covers the source chain only. The mint cannot be built before the burn: its message and
-//! its attestation do not exist yet. What the caller does about it afterwards stands in
-//! `payload.post_submission`.
+//! its attestation do not exist yet. `payload.post_submission` says what the caller does about it
+//! afterwards.
 
 mod account;
 mod build;

@@ -1,4 +1,4 @@
-//! The envelope of a plan, as it stands on the wire. Members are declared in the
+//! The envelope of a plan on the wire. Members are declared in the
 //! order of RFC 8785, so that the serde form of a canonically declared payload is the canonical
 //! one.
 
@@ -242,7 +242,7 @@ impl<P: Serialize, F: Serialize> Body<'_, P, F> {
     }
 }
 
-/// Where the list of `submission` ends, behind which the digest stands. It is the last one of an
+/// Where the list of `submission` ends and the digest follows. It is the last list of an
 /// envelope: only times and digests follow it.
 fn end_of_fields(text: &str) -> Option<usize> {
     Some(text.rfind(']')? + 1)

@@ -210,7 +210,7 @@ impl RailPlan for SwapRail {
         policy.validity.swap
     }
 
-    /// A quote that market makers may have signed a part of stands for a shorter time than a plan
+    /// A quote that market makers may have signed a part of is valid for a shorter time than a plan
     /// may live.
     fn latest(payload: &SwapPayload, policy: &Policy) -> Option<UtcSeconds> {
         let chain = policy.fees.chain(payload.chain_id)?;

@@ -203,7 +203,7 @@ pub struct VerifiedPmOrder {
     pub approval: DecodedApproval,
     /// The builder code with its fee, as the venue said.
     pub builder: PmBuilder,
-    /// The argument of `eth_signTypedData_v4`, as it stands in the plan.
+    /// The argument of `eth_signTypedData_v4`, as the plan has it.
     pub typed_data: String,
 }
 

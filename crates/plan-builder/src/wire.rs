@@ -183,14 +183,14 @@ pub(crate) fn is_plain(c: char) -> bool {
     !c.is_control() && !formatting
 }
 
-/// A step, as it stands in `payload.steps`.
+/// A step of `payload.steps`.
 ///
 /// # Example
 /// ```
 /// use calldata_checks::Step;
 /// use plan_builder::wire::StepRecord;
 ///
-/// // As it stands in `payload.steps` of a plan.
+/// // A member of `payload.steps` of a plan.
 /// let record: StepRecord = serde_json::from_str(
 ///     r#"{"data":"0x5fd9ae2e","kind":"call","to":"0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE","value":"0"}"#,
 /// )?;

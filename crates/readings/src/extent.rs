@@ -1,12 +1,16 @@
 //! The requested part of a ranking.
 
-/// The requested part of a ranking: its first rows, or every row.
+/// The most rows of a whole ranking. A list of an upstream may have tens of thousands of rows, and
+/// an answer with all of them would cost more memory than everything else together.
+const MOST_WHOLE: usize = 1_000;
+
+/// The requested part of a ranking: its first rows, or all that an answer takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
     /// The first rows: as many as the ranking shows.
     #[default]
     First,
-    /// Every row.
+    /// Every row, up to a thousand.
     Whole,
 }
 
@@ -16,7 +20,18 @@ impl Extent {
     pub const fn most(self, shown: usize) -> usize {
         match self {
             Self::First => shown,
-            Self::Whole => usize::MAX,
+            Self::Whole => MOST_WHOLE,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_ranking_has_a_bound() {
+        assert_eq!(Extent::First.most(20), 20);
+        assert_eq!(Extent::Whole.most(20), 1_000);
     }
 }

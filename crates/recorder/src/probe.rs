@@ -21,9 +21,9 @@ const SHORTEST_SECRET: usize = 6;
 /// What is done with the upstreams of a configuration.
 #[derive(Debug, Subcommand)]
 pub enum UpstreamsCommand {
-    /// Ask each upstream one harmless question for each endpoint that is used, and print how it
-    /// stands: reachable, key taken, answer read, age of the data, quota left, what it serves. What
-    /// has changed is named by its JSON path. Exits 2 when something contradicts, 1 when something
+    /// Ask each upstream one harmless question for each endpoint that is used, and print its
+    /// state: reachable, key taken, answer read, age of the data, quota left, what it serves. A
+    /// change is named by its JSON path. Exits 2 when something contradicts, 1 when something
     /// could not be reached. Models are not asked, because each question costs money.
     Probe(ProbeArguments),
 }

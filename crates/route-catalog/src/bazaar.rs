@@ -138,8 +138,7 @@ fn methods(method: Method) -> &'static [&'static str] {
 }
 
 /// The notice for callers of a private operation before they pay.
-const GIVEN_AGAIN: &str =
-    "Random. What this route tells of your own wallet is given again only with it.";
+const GIVEN_AGAIN: &str = "Random. Answers about your own wallet are sent again only with it.";
 
 fn payment_identifier(privacy: Privacy) -> Json {
     let mut id = json!({"type": "string", "minLength": 16, "maxLength": 128});

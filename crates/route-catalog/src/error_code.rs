@@ -56,8 +56,9 @@ error_codes! {
     PaymentInFlight = "payment_in_flight", 409, true;
     /// The payment belongs to another request or came with another signature (`reason`
     /// `another_request`), its identifier was used with another payment (`identifier_taken`), its
-    /// answer is no longer kept (`answer_expired`), or its answer is about the payer's own wallet
-    /// and is not given again to this call (`answer_private`).
+    /// answer is no longer kept (`answer_expired`), its answer is about the payer's own wallet and
+    /// is not given again to this call (`answer_private`), or the chain shows that it has paid and
+    /// the ledger has no record of it (`no_answer`).
     PaymentBoundElsewhere = "payment_bound_elsewhere", 409, false;
     /// The sub-wallet does not hold enough funds for the action; the answer names its address.
     FundsRequired = "funds_required", 409, true;
@@ -69,14 +70,14 @@ error_codes! {
     RateLimited = "rate_limited", 429, true;
     /// The request headers are larger than the server accepts.
     HeadersTooLarge = "headers_too_large", 431, false;
-    /// A leg without which the answer would be worthless could not be had.
+    /// The core data of the answer is unavailable.
     CoreDataMissing = "core_data_missing", 503, true;
     /// Every source that could answer is unavailable or disabled.
     UpstreamUnavailable = "upstream_unavailable", 503, true;
     /// The settlement was sent and its outcome is not known yet; the same payment fetches it later.
     SettlementPending = "settlement_pending", 503, true;
-    /// The payment ledger cannot be read or written. Send the same payment again: whether it was
-    /// used cannot be told now.
+    /// The payment ledger cannot be read or written, so it is unknown whether the payment was used.
+    /// Send the same payment again.
     LedgerUnavailable = "ledger_unavailable", 503, true;
     /// A fault of the service.
     Internal = "internal", 500, false;

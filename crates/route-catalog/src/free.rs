@@ -112,7 +112,7 @@ pub static FREE_ROUTES: [FreeRoute; 23] = [
         ..free(
             "/payments/{asset}/{payer}/{nonce}",
             "payment_state",
-            "Where a payment stands: not_seen, in_flight, settled, released, unknown or undecidable",
+            "The state of a payment: not_seen, in_flight, settled, released, unknown or undecidable",
             JSON,
         )
     },

@@ -101,8 +101,8 @@ impl Next {
             "type": "object",
             "description": "What to do about the payment. `sign_new`: sign a new one. \
                             `send_same_again`: send the same header for the same request, after \
-                            `after_seconds`. `look_up`: ask `url` where the payment stands, free \
-                            of charge. `wait`: the payment may still be executed; after \
+                            `after_seconds`. `look_up`: ask `url` for the state of the payment, \
+                            free of charge. `wait`: the payment may still be executed; after \
                             `after_seconds` ask `url`. A client that signs a new payment only \
                             when told to never pays twice.",
             "properties": {

@@ -36,8 +36,8 @@ impl Catalog {
                 "version": API_VERSION,
                 "summary": "Market data and wallet actions, paid per call",
                 "description": "Every call is paid on chain through x402; there are no API keys. \
-                                Every 200 is an object with `data` and `meta`. A field that could \
-                                not be had is null and listed in `meta.unavailable`.",
+                                Every 200 is an object with `data` and `meta`. An unavailable \
+                                field is null and listed in `meta.unavailable`.",
                 "contact": self.contact_object(),
                 "x-logo": {"url": format!("{}/icon.svg", self.base_url()), "altText": self.brand()},
                 "x-guidance": GUIDANCE,

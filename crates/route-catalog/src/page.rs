@@ -59,7 +59,7 @@ pub fn docs_page(
     if !datasets.is_empty() {
         let _ = writeln!(
             page,
-            "It reads, or falls back on, datasets whose age `/freshness` tells for free: {}.",
+            "It reads, or falls back on, datasets whose age `/freshness` shows for free: {}.",
             datasets.join(", ")
         );
     }

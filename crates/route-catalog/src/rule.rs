@@ -90,7 +90,7 @@ pub(crate) const MAX_LINE_ENTRY_CHARS: usize = 64;
 pub(crate) const MAX_SYMBOL_CHARS: usize = 64;
 
 impl Rule {
-    /// Reads a value from its text form, as it stands in a decoded query or in a JSON string.
+    /// Reads a value from its text form, as a decoded query or a JSON string has it.
     pub(crate) fn read_text(&self, text: &str) -> Result<Value, ParameterFault> {
         let value = match *self {
             Self::Address => parse_hex_array(text).map(Address::new).map(Value::Address),

@@ -168,7 +168,7 @@ pub(crate) fn example(rule: &Rule, text: &str) -> Json {
 }
 
 impl Parameter {
-    /// The example as it stands in a JSON body.
+    /// The example as a JSON body has it.
     pub fn example_json(&self) -> Json {
         example(&self.rule, self.example)
     }

@@ -98,9 +98,8 @@ impl AnySettler {
                     .records
                     .unwrap_or_else(|| Arc::new(MemoryStore::default()));
                 let gas = config.gas;
-                let takeover = config.takeover;
-                let settler =
-                    OnchainSettler::shared(chain, signer, timeouts, gas, (records, takeover));
+                let records = (records, config.sender);
+                let settler = OnchainSettler::shared(chain, signer, timeouts, gas, records);
                 let settler = settler.await?;
                 Ok(Self::Onchain(settler))
             }
@@ -166,6 +165,14 @@ impl Settler for AnySettler {
         authorization: &Authorization,
     ) -> Result<bool, Cause> {
         each!(self, settler => settler.is_spent(key, authorization).await)
+    }
+
+    async fn paid_by(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<Option<String>, Cause> {
+        each!(self, settler => settler.paid_by(key, authorization).await)
     }
 
     async fn verify(&self, payment: &Payment, committed: U256, now: u64) -> Verification {
@@ -257,6 +264,10 @@ impl Settler for AnySettler {
 
     async fn forget(&self, submitted_before: u64) {
         each!(self, settler => settler.forget(submitted_before).await);
+    }
+
+    async fn close(&self) {
+        each!(self, settler => settler.close().await);
     }
 
     async fn readiness(&self) -> Readiness {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use secrecy::SecretString;
-use tx_sender::{Store, Takeover, TransactionSigner};
+use tx_sender::{Options, Store, TransactionSigner};
 
 use crate::{ChainOptions, GasPolicy, Mode, OkxCredentials, Timeouts};
 
@@ -36,9 +36,9 @@ pub struct SettlementConfig {
     /// Mode `onchain`: the store of our own transactions. Without it they are recorded in memory,
     /// and a transaction that is pending when the process ends is found on the chain only.
     pub records: Option<Arc<dyn Store>>,
-    /// How the account's lane in the records is taken: at once where only this process uses them,
-    /// and otherwise when the lease of its last holder is over.
-    pub takeover: Takeover,
+    /// Mode `onchain`: how the account's lane in the records is leased. It may be taken over at
+    /// once where only this process uses the records.
+    pub sender: Options,
     /// How the chain is read.
     pub chain: ChainOptions,
 }

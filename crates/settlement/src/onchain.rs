@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicUsize;
 
 use alloy_primitives::{Address, U256};
 use secrecy::SecretString;
-use tx_sender::{LocalKey, MemoryStore, Sender, Store, Takeover, TransactionSigner};
+use tx_sender::{LocalKey, MemoryStore, Options, Sender, Store, Takeover, TransactionSigner};
 use x402_wire::{Authorization, AuthorizationKey, Payment, Reason, Scheme};
 
 use self::funds::Funds;
@@ -34,6 +34,14 @@ pub(crate) fn local_key(
         key: "settlement.private_key",
     })?;
     Ok(Arc::new(signer))
+}
+
+/// The options of the only process that uses its records.
+fn alone() -> Options {
+    Options {
+        takeover: Takeover::AtOnce,
+        ..Options::default()
+    }
 }
 
 /// Settles scheme `exact` by sending `transferWithAuthorization` itself (x402 `exact` scheme on
@@ -69,7 +77,7 @@ impl OnchainSettler {
     ) -> Result<Self, SettlementError> {
         let records: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let signer = local_key(private_key)?;
-        let records = (records, Takeover::AtOnce);
+        let records = (records, alone());
         Ok(Self::over(chain, signer, timeouts, policy, records))
     }
 
@@ -100,13 +108,13 @@ impl OnchainSettler {
         policy: GasPolicy,
         records: Arc<dyn Store>,
     ) -> Result<Self, SettlementError> {
-        let records = (records, Takeover::AtOnce);
+        let records = (records, alone());
         Self::shared(chain, signer, timeouts, policy, records).await
     }
 
-    /// Like [`Self::signed_by`], with records that other processes may use at the same time: with
-    /// [`Takeover::WhenOver`] the account's lane passes to another process when the lease of its
-    /// holder is over.
+    /// Like [`Self::signed_by`], with records that other processes may use at the same time, with
+    /// [`Takeover::WhenOver`]. One of them at a time sends for all. The others wait for what
+    /// becomes of their payments, and one of them sends when the lease of an ended one is over.
     ///
     /// # Errors
     /// [`SettlementError::Records`] when the records cannot be read.
@@ -115,7 +123,7 @@ impl OnchainSettler {
         signer: Arc<dyn TransactionSigner>,
         timeouts: Timeouts,
         policy: GasPolicy,
-        records: (Arc<dyn Store>, Takeover),
+        records: (Arc<dyn Store>, Options),
     ) -> Result<Self, SettlementError> {
         let settler = Self::over(chain, signer, timeouts, policy, records);
         match settler.sender.resume().await {
@@ -131,7 +139,7 @@ impl OnchainSettler {
         signer: Arc<dyn TransactionSigner>,
         timeouts: Timeouts,
         policy: GasPolicy,
-        records: (Arc<dyn Store>, Takeover),
+        records: (Arc<dyn Store>, Options),
     ) -> Self {
         let account = signer.account();
         let sender = transactions::sender(&chain, signer, timeouts, policy, records);
@@ -245,6 +253,14 @@ impl Settler for OnchainSettler {
         self.chain.is_spent(key, authorization).await
     }
 
+    async fn paid_by(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<Option<String>, Cause> {
+        self.chain.paid_by(key, authorization).await
+    }
+
     async fn forget(&self, submitted_before: u64) {
         match self.sender.prune(submitted_before).await {
             Ok(0) => {}
@@ -253,6 +269,10 @@ impl Settler for OnchainSettler {
                 tracing::warn!(code = error.code(), %error, "old transactions cannot be forgotten");
             }
         }
+    }
+
+    async fn close(&self) {
+        self.sender.close().await;
     }
 
     async fn readiness(&self) -> Readiness {

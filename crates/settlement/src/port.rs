@@ -117,11 +117,31 @@ pub trait Settler: Send + Sync + 'static {
         std::future::ready(Ok(false))
     }
 
+    /// The transaction in a canonical block by which the authorization made the transfer that it
+    /// names. `None` also when no chain is read, and when the node has no log of the use. It costs
+    /// as much as [`is_spent`](Self::is_spent).
+    ///
+    /// # Errors
+    /// When the chain cannot be read.
+    fn paid_by(
+        &self,
+        _key: &AuthorizationKey,
+        _authorization: &Authorization,
+    ) -> impl Future<Output = Result<Option<String>, Cause>> + Send {
+        std::future::ready(Ok(None))
+    }
+
     /// Drops the records of own transactions that were submitted before this time (Unix seconds)
     /// and are finally over. It is for a caller that has dropped the payments themselves. A settler
     /// without records does nothing.
     fn forget(&self, submitted_before: u64) -> impl Future<Output = ()> + Send {
         let _ = submitted_before;
+        async {}
+    }
+
+    /// Ends the settler's own work, when nothing is settled any more. Other processes that share it
+    /// go on at once.
+    fn close(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
 

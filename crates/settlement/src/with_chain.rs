@@ -255,6 +255,17 @@ impl<B: Settler> Settler for WithChain<B> {
         }
     }
 
+    async fn paid_by(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<Option<String>, Cause> {
+        match &self.chain {
+            Some(chain) => chain.paid_by(key, authorization).await,
+            None => Ok(None),
+        }
+    }
+
     async fn readiness(&self) -> Readiness {
         let Some(chain) = &self.chain else {
             return self.backend.readiness().await;

@@ -28,7 +28,8 @@ const WINDOWS_KEPT_SECONDS: u64 = 2 * 86_400;
 /// A durable store that several instances of a server may share.
 ///
 /// After `Ok`, the effect of an operation survives a crash and a loss of power. Dropping a future
-/// does not cancel its operation. Times are Unix seconds and come from the caller: the clocks of
+/// undoes nothing, and leaves open whether its operation takes effect: in a file it does, in a
+/// database when it had been sent. Times are Unix seconds and come from the caller: the clocks of
 /// instances that share a store must differ by much less than the length of a lease.
 pub trait ServerStore: Send + Sync + 'static {
     /// Takes or renews the lease `name` for `holder` until `seconds` after `now`. Returns whether

@@ -2,10 +2,13 @@
 
 mod eventually;
 mod fuse;
+mod manual_clock;
 mod mortal;
+pub mod postgres;
 mod tcp_proxy;
 
 pub use eventually::{PATIENCE, eventually};
 pub use fuse::Fuse;
+pub use manual_clock::ManualClock;
 pub use mortal::{MortalBook, MortalNode, MortalRecords};
 pub use tcp_proxy::TcpProxy;

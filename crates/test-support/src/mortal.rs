@@ -4,7 +4,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use gas_funding::{Book, BookFuture, Booked, Limits, MemoryBook, TopUp};
-use tx_sender::{Fence, Lane, NodeFault, Record, Store, StoreFuture, Takeover, Transport};
+use tx_sender::{
+    Fence, Lane, NodeFault, Record, Store, StoreFuture, Takeover, Transport, TurnFence,
+};
 
 use crate::Fuse;
 
@@ -44,6 +46,13 @@ impl Store for MortalRecords {
     fn insert(&self, record: Record) -> StoreFuture<'_, Record> {
         Box::pin(async move {
             let insert = async { self.store.insert(record).await };
+            self.fuse.guard(insert).await
+        })
+    }
+
+    fn insert_in_turn(&self, record: Record, turn: TurnFence) -> StoreFuture<'_, Record> {
+        Box::pin(async move {
+            let insert = async { self.store.insert_in_turn(record, turn).await };
             self.fuse.guard(insert).await
         })
     }

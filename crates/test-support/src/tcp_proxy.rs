@@ -4,7 +4,7 @@ use std::{
     io,
     net::SocketAddr,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicI64, Ordering},
     },
 };
@@ -18,6 +18,7 @@ use tokio::{
 #[derive(Clone, Debug)]
 pub struct TcpProxy {
     address: SocketAddr,
+    upstream: Arc<Mutex<SocketAddr>>,
     /// Answers of the database until one is swallowed and its connection closed; negative: none is.
     until_cut: Arc<AtomicI64>,
     closed: Arc<AtomicBool>,
@@ -32,6 +33,7 @@ impl TcpProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let proxy = Self {
             address: listener.local_addr()?,
+            upstream: Arc::new(Mutex::new(upstream)),
             until_cut: Arc::new(AtomicI64::new(-1)),
             closed: Arc::default(),
         };
@@ -41,7 +43,7 @@ impl TcpProxy {
                 if made.closed.load(Ordering::Relaxed) {
                     continue;
                 }
-                if let Ok(server) = TcpStream::connect(upstream).await {
+                if let Ok(server) = TcpStream::connect(made.upstream()).await {
                     tokio::spawn(made.clone().forward(client, server));
                 }
             }
@@ -53,6 +55,15 @@ impl TcpProxy {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Leads connections to another database from now on. Open ones stay as they are.
+    pub fn lead_to(&self, upstream: SocketAddr) {
+        *self.upstream.lock().unwrap_or_else(PoisonError::into_inner) = upstream;
+    }
+
+    fn upstream(&self) -> SocketAddr {
+        *self.upstream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Swallows the answer after the next `answers`, once the database has given it, and closes the

@@ -72,6 +72,12 @@ pub enum StoreError {
         /// The lane.
         lane: Lane,
     },
+    /// Another work has taken the account's turn since the fence was issued.
+    #[error("the turn of account {account} has passed to other work")]
+    TurnLost {
+        /// The account.
+        account: Address,
+    },
     /// The store is not usable at the moment. The detail names no path and no secret.
     #[error("the sender's records cannot be used: {code}")]
     Unavailable {
@@ -87,6 +93,7 @@ impl StoreError {
         match self {
             Self::Conflict { .. } => "sender_record_conflict",
             Self::Fenced { .. } => "sender_lane_fenced",
+            Self::TurnLost { .. } => "sender_turn_lost",
             Self::Unavailable { .. } => "sender_store_unavailable",
         }
     }
@@ -192,9 +199,6 @@ pub enum Hold {
     /// The signer does not sign.
     #[error(transparent)]
     Signer(SignError),
-    /// Another process works the lane.
-    #[error("another process works the lane")]
-    Elsewhere,
     /// The records cannot be used.
     #[error(transparent)]
     Store(StoreError),
@@ -212,7 +216,6 @@ impl Hold {
             Self::OutcomeUnknown { .. } => "outcome_unknown",
             Self::NoopRefused { .. } => "noop_refused",
             Self::Signer(error) => error.code(),
-            Self::Elsewhere => "worked_elsewhere",
             Self::Store(error) => error.code(),
         }
     }

@@ -32,4 +32,7 @@ pub use signer::{
     Checked, HashSigner, InvalidKey, LocalKey, SignFuture, TransactionSigner, Unsigned, check,
     signed,
 };
-pub use store::{Fence, MemoryStore, PostgresStore, SqliteStore, Store, StoreFuture, Takeover};
+pub use store::{
+    Fence, MemoryStore, PostgresStore, SqliteStore, Store, StoreFuture, Takeover, TurnEnd,
+    TurnFence, TurnStore,
+};

@@ -96,12 +96,25 @@ impl Policy {
 }
 
 /// The options of a sender.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// The clock, for leases and ages.
     pub clock: Clock,
     /// Whether lanes are taken from a predecessor whose lease has not ended.
     pub takeover: Takeover,
+    /// For how many seconds a lane is leased: so long other senders wait after the end of a process
+    /// that has left requests open. The lease is renewed after a third of it.
+    pub lease_seconds: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            clock: Clock::default(),
+            takeover: Takeover::default(),
+            lease_seconds: 30,
+        }
+    }
 }
 
 /// A clock in Unix seconds.

@@ -10,7 +10,9 @@ mod tend;
 mod watch;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes, U256};
 use tokio::sync::Notify;
@@ -21,12 +23,15 @@ pub use self::watch::Watch;
 use self::watch::Watchers;
 use crate::node::Nodes;
 use crate::{
-    Chain, Closing, Hold, Lane, Options, Policy, Record, Request, SenderError, State, Store,
-    StoreError, TransactionSigner,
+    Chain, Closing, Fence, Hold, Lane, Options, Policy, Record, Request, SenderError, State, Store,
+    StoreError, Takeover, TransactionSigner, TurnFence,
 };
 
 /// How often a caller's write is repeated after a conflict with the lane's own write.
 const MAX_RETRIES: usize = 16;
+
+/// How long a closing sender waits for the present turn of a lane.
+const LAST_TURN: Duration = Duration::from_secs(5);
 
 /// Sends transactions. Cheap to clone. When the last clone is dropped, the work on its lanes stops;
 /// a later sender continues from the records.
@@ -47,6 +52,7 @@ pub(crate) struct Shared {
     chains: HashMap<u64, Network>,
     signers: RwLock<HashMap<Address, Arc<dyn TransactionSigner>>>,
     statuses: Mutex<HashMap<Lane, LaneStatus>>,
+    closed: AtomicBool,
 }
 
 #[derive(Clone)]
@@ -72,6 +78,9 @@ pub struct LaneStatus {
     pub depth: usize,
     /// The hold of the lane.
     pub hold: Option<Hold>,
+    /// Whether another sender works the lane. It sends this sender's requests too; its hold, if
+    /// there is one, is not known here.
+    pub elsewhere: bool,
     /// How many transactions like the last one the account can pay for; `None` before one was sent.
     pub transactions_left: Option<u64>,
 }
@@ -102,6 +111,7 @@ impl Sender {
             chains: chains.collect(),
             signers: RwLock::new(signers.map(|signer| (signer.account(), signer)).collect()),
             statuses: Mutex::default(),
+            closed: AtomicBool::new(false),
         };
         Self {
             shared: Arc::new(shared),
@@ -159,10 +169,30 @@ impl Sender {
         lane: Lane,
         request: Request,
     ) -> Result<Watch, SenderError> {
+        self.submit_in_turn(key, lane, request, None).await
+    }
+
+    /// [`Self::submit`], as a part of work that holds a turn: a new request is refused when the
+    /// turn is not the account's newest any more. The turn may be on another account than the
+    /// lane's.
+    ///
+    /// # Errors
+    /// As [`Self::submit`], and [`StoreError::TurnLost`]: nothing was submitted.
+    pub async fn submit_in_turn(
+        &self,
+        key: &str,
+        lane: Lane,
+        request: Request,
+        turn: Option<TurnFence>,
+    ) -> Result<Watch, SenderError> {
         self.shared.known(lane)?;
         let now = self.shared.options.clock.now();
         let record = Record::prepared(key, lane, request, now);
-        let stands = self.shared.store.insert(record.clone()).await?;
+        let store = &self.shared.store;
+        let stands = match turn {
+            None => store.insert(record.clone()).await?,
+            Some(turn) => store.insert_in_turn(record.clone(), turn).await?,
+        };
         if (stands.lane, &stands.request) != (lane, &record.request) || stands.is_filler() {
             return Err(SenderError::KeyReused {
                 key: key.to_owned(),
@@ -199,7 +229,18 @@ impl Sender {
     /// # Errors
     /// [`SenderError::TooLate`], [`SenderError::UnknownKey`], and an error of the store.
     pub async fn cancel(&self, key: &str) -> Result<Record, SenderError> {
-        self.close(key, Closing::Cancelled).await
+        self.close_request(key, Closing::Cancelled, |_| true).await
+    }
+
+    /// Gives the request up if it has no nonce, so that nothing is ever sent for it. Returns the
+    /// record, which is unchanged when it has one.
+    ///
+    /// # Errors
+    /// [`SenderError::UnknownKey`], and an error of the store.
+    pub async fn withdraw(&self, key: &str) -> Result<Record, SenderError> {
+        let is_unclaimed = |record: &Record| record.state == State::Prepared;
+        self.close_request(key, Closing::Cancelled, is_unclaimed)
+            .await
     }
 
     /// Works on a lane with records of an earlier process, for an account whose signer was added
@@ -242,7 +283,10 @@ impl Sender {
         let mut freed: usize = 0;
         for record in self.shared.store.live(lane).await? {
             if matches!(record.state, State::Prepared) || record.is_outstanding() {
-                match self.close(&record.key, Closing::Freed).await {
+                match self
+                    .close_request(&record.key, Closing::Freed, |_| true)
+                    .await
+                {
                     Ok(_) => freed = freed.saturating_add(1),
                     Err(SenderError::TooLate(_)) => {}
                     Err(error) => return Err(error),
@@ -250,6 +294,22 @@ impl Sender {
             }
         }
         Ok(freed)
+    }
+
+    /// Ends the work for good, and gives the lanes back, so that no other process has to wait for
+    /// the end of their leases. What was submitted stays recorded.
+    pub async fn close(&self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        let tasks: Vec<Task> = self.tasks.lock().drain().map(|(_, task)| task).collect();
+        for task in &tasks {
+            task.wake.notify_one();
+        }
+        for mut task in tasks {
+            let last = tokio::time::timeout(LAST_TURN, &mut task.handle);
+            if last.await.is_err() {
+                task.handle.abort();
+            }
+        }
     }
 
     /// The state of the lane.
@@ -271,16 +331,26 @@ impl Sender {
         Ok(self.shared.store.prune(submitted_before).await?)
     }
 
-    async fn close(&self, key: &str, why: Closing) -> Result<Record, SenderError> {
+    /// Closes the request if its record is as `wanted`.
+    async fn close_request(
+        &self,
+        key: &str,
+        why: Closing,
+        wanted: impl Fn(&Record) -> bool,
+    ) -> Result<Record, SenderError> {
         let mut conflict = None;
         for _ in 0..MAX_RETRIES {
             let record = self.find(key).await?;
             let record = record.ok_or_else(|| SenderError::UnknownKey {
                 key: key.to_owned(),
             })?;
+            if !wanted(&record) {
+                self.shared.watchers.publish([&record]);
+                return Ok(record);
+            }
             match self.shared.store.amend(record.close(why.clone())?).await {
                 Ok(closed) => {
-                    self.shared.watchers.publish(&closed);
+                    self.shared.watchers.publish([&closed]);
                     self.work(closed.lane)?;
                     return Ok(closed);
                 }
@@ -297,6 +367,9 @@ impl Sender {
     fn work(&self, lane: Lane) -> Result<(), SenderError> {
         let (network, signer) = self.shared.known(lane)?;
         let mut lanes = self.tasks.lock();
+        if self.shared.is_closed() {
+            return Ok(());
+        }
         let task = lanes.get(&lane).filter(|task| !task.handle.is_finished());
         if let Some(task) = task {
             task.wake.notify_one();
@@ -328,6 +401,23 @@ impl Shared {
             account: lane.account,
         })?;
         Ok((network.clone(), Arc::clone(signer)))
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Takes the lane or renews its lease; `None` while another sender has it.
+    pub(crate) async fn lease(
+        &self,
+        lane: Lane,
+        takeover: Takeover,
+    ) -> Result<Option<Fence>, StoreError> {
+        let (now, seconds) = (self.options.clock.now(), self.options.lease_seconds);
+        let leased = self
+            .store
+            .acquire(lane, &self.holder, now, seconds, takeover);
+        leased.await
     }
 
     pub(crate) fn statuses(&self) -> MutexGuard<'_, HashMap<Lane, LaneStatus>> {

@@ -3,12 +3,14 @@
 mod memory;
 mod postgres;
 mod sqlite;
+mod turn;
 
 use std::pin::Pin;
 
 pub use self::memory::MemoryStore;
 pub use self::postgres::PostgresStore;
 pub use self::sqlite::SqliteStore;
+pub use self::turn::{TurnEnd, TurnFence, TurnStore};
 use crate::{Lane, Record, StoreError};
 
 /// A pending answer of a store.
@@ -24,6 +26,11 @@ pub struct Fence {
     /// It rises each time the lane changes hands.
     pub token: u64,
 }
+
+/// How much later than possible a lease may end and still count, in seconds: other machines have
+/// other clocks, and other processes other leases. A clock that was set back by more holds nobody
+/// up.
+const CLOCKS_DIFFER: u64 = 60;
 
 /// How another holder's running lease is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,9 +52,9 @@ pub trait Store: Send + Sync + 'static {
     /// Takes the lane for `holder` for `seconds` after `now`, or renews its lease; `None` while
     /// another holder has it.
     ///
-    /// The same holder keeps its token, a new one gets a higher one. A lease that ends later than
-    /// one taken at `now` could end counts as over, because the clock was set back. `now` is in
-    /// Unix seconds.
+    /// The same holder keeps its token, a new one gets a higher one. A lease that ends more than a
+    /// minute later than one taken at `now` counts as over, because the clock was set back. `now`
+    /// is in Unix seconds.
     fn acquire(
         &self,
         lane: Lane,
@@ -63,6 +70,19 @@ pub trait Store: Send + Sync + 'static {
     /// Inserts a record unless its key already exists. Returns the key's record, with its `id`. It
     /// needs no fence, because a submission changes no other record.
     fn insert(&self, record: Record) -> StoreFuture<'_, Record>;
+
+    /// [`Self::insert`] as a part of work that holds a turn. A new record is refused when the turn
+    /// is not the account's newest ([`StoreError::TurnLost`]). Who takes the turn afterwards finds
+    /// every record that was inserted under this one.
+    ///
+    /// A store that is no [`TurnStore`] has given out no turn, and refuses every new record.
+    fn insert_in_turn(&self, record: Record, turn: TurnFence) -> StoreFuture<'_, Record> {
+        let known = self.get(&record.key);
+        Box::pin(async move {
+            let account = turn.account;
+            known.await?.ok_or(StoreError::TurnLost { account })
+        })
+    }
 
     /// The record with this key.
     fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>>;

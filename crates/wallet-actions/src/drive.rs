@@ -11,14 +11,15 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, U256};
 use chain_reader::{Block, ReadFault};
-use custody::{CustodyError, Purpose, lend};
+use custody::{CustodyError, Purpose, TurnLost, lend};
+use gas_funding::FundingError;
 use thiserror::Error;
-use tx_sender::{Lane, SenderError};
+use tx_sender::{Lane, SenderError, StoreError as RecordsError, TurnFence};
 
 pub(crate) use self::after_end::check_ended;
 pub(crate) use self::mint::mint_step;
 pub(crate) use self::outcome::is_never_sent;
-use crate::intent::{IllegalMove, Intent, Next, State};
+use crate::intent::{IllegalMove, Intent, Next};
 use crate::plan::approve;
 use crate::{IntentId, PlanRefused, Shared, StepKind, StoreError};
 
@@ -38,11 +39,27 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Plan(#[from] PlanRefused),
     #[error(transparent)]
-    Funding(#[from] gas_funding::FundingError),
+    Funding(#[from] FundingError),
+    #[error(transparent)]
+    Turn(#[from] TurnLost),
     #[error("chain {0} is not configured any more")]
     Chain(u64),
     #[error("custody has no wallet {0} for the intent's owner")]
     Wallet(Address),
+}
+
+impl Fault {
+    /// Whether other work has the wallet's turn now.
+    const fn is_turn_lost(&self) -> bool {
+        matches!(
+            self,
+            Self::Turn(_)
+                | Self::Sender(SenderError::Store(RecordsError::TurnLost { .. }))
+                | Self::Funding(FundingError::Sender(SenderError::Store(
+                    RecordsError::TurnLost { .. }
+                )))
+        )
+    }
 }
 
 /// The result of one turn.
@@ -71,16 +88,12 @@ impl Driver {
     pub(crate) async fn run(&self) {
         let mut woken = false;
         loop {
-            let pace = self.shared.pace;
             match self.turn(&mut woken).await {
                 Ok(Turn::Went) => {}
                 Ok(Turn::Waits(pause)) => tokio::time::sleep(pause).await,
                 Ok(Turn::Over) => return,
                 Err(Fault::Store(StoreError::Conflict { .. })) => {}
-                Err(fault) => {
-                    tracing::warn!(intent = %self.id, %fault, "an action cannot proceed now");
-                    tokio::time::sleep(pace.after_fault).await;
-                }
+                Err(fault) => self.rest(&fault).await,
             }
         }
     }
@@ -104,28 +117,48 @@ impl Driver {
             return Box::pin(self.mint(&intent)).await;
         }
         self.shared.lend_key(&intent).await?;
-        let _turn = self.shared.turns.take(intent.wallet).await;
-        // The intent may have been cancelled while this turn waited.
-        let Some(intent) = self.shared.store.get(&self.id).await? else {
-            return Ok(Turn::Over);
-        };
-        Box::pin(self.hold_turn(intent)).await
+        let turns = &self.shared.turns;
+        let turn = turns.take(intent.wallet, self.id.as_str()).await;
+        let held = turn.run(Box::pin(self.hold_turn(turn.fence()))).await?;
+        // Without the store nobody knows how far the intent is: it comes first when the store
+        // answers.
+        if !matches!(held, Err(Fault::Store(_))) {
+            turn.end().await;
+        }
+        held
     }
 
     /// Holds the wallet's turn until the intent is over, or until only the mint on another chain is
-    /// missing.
-    async fn hold_turn(&self, mut intent: Intent) -> Result<Turn, Fault> {
+    /// missing. Before the intent's deadline no fault of a chain ends the turn, so that no other
+    /// work comes between two of its transactions.
+    async fn hold_turn(&self, turn: Option<TurnFence>) -> Result<Turn, Fault> {
+        loop {
+            // The intent may have been cancelled while this turn waited.
+            let Some(intent) = self.shared.store.get(&self.id).await? else {
+                return Ok(Turn::Over);
+            };
+            let is_late = self.shared.now() >= intent.not_after;
+            match self.go_on(intent, turn).await {
+                Err(Fault::Store(StoreError::Conflict { .. })) => {}
+                Err(fault) if !is_late && !fault.is_turn_lost() => self.rest(&fault).await,
+                went => return went,
+            }
+        }
+    }
+
+    /// Goes on with an intent whose turn is held.
+    async fn go_on(&self, mut intent: Intent, turn: Option<TurnFence>) -> Result<Turn, Fault> {
         loop {
             if let Some(reopened) = self.reopened(&intent).await? {
                 intent = self.write(reopened).await?;
             }
             let next = intent.next();
             let pause = match next {
-                Next::Order(index) => self.order(&intent, index).await?,
-                Next::Await(index) => self.outcome(&intent, index).await?,
+                Next::Order(index) => self.order(&intent, index, turn).await?,
+                Next::Await(index) => self.outcome(&intent, index, turn).await?,
                 Next::ReadAllowance => self.read_allowance(&intent).await?,
                 Next::Follow => Step::Write(intent.follow()?),
-                Next::End(state) => Step::Write(self.end(&intent, state)?),
+                Next::End(state) => Step::Write(intent.end(state, self.shared.now())?),
                 Next::Mint | Next::Nothing => return Ok(Turn::Went),
             };
             match pause {
@@ -142,10 +175,10 @@ impl Driver {
         }
     }
 
-    fn end(&self, intent: &Intent, state: State) -> Result<Intent, Fault> {
-        let ended = intent.end(state, self.shared.now())?;
-        note_end(&ended);
-        Ok(ended)
+    /// Reports a fault, and waits before the next try.
+    async fn rest(&self, fault: &Fault) {
+        tracing::warn!(intent = %self.id, %fault, "an action cannot proceed now");
+        tokio::time::sleep(self.shared.pace.after_fault).await;
     }
 
     /// Reads what is left of the allowance. Plans a transaction that clears it when it is not zero.
@@ -197,13 +230,16 @@ impl Driver {
 
     pub(crate) async fn write(&self, intent: Intent) -> Result<Intent, Fault> {
         let written = self.shared.store.write(intent).await?;
+        if written.state.is_over() {
+            note_end(&written);
+        }
         self.shared.changed.notify_waiters();
         Ok(written)
     }
 }
 
-/// Counts and logs the end of an intent. The metric skips an intent that a reorganisation reopened,
-/// because it was counted before.
+/// Counts and logs the end of an intent that this process has written. The metric skips an intent
+/// that a reorganisation reopened, because it was counted before.
 pub(crate) fn note_end(intent: &Intent) {
     let (operation, outcome) = (intent.operation.as_str(), intent.state.as_str());
     if intent.reorganised_at.is_none() {

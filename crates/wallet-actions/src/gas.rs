@@ -3,6 +3,7 @@
 
 use alloy_primitives::Address;
 use gas_funding::{Funds, Need};
+use tx_sender::TurnFence;
 
 use crate::drive::Fault;
 use crate::{Intent, Refused, Shared};
@@ -36,6 +37,7 @@ impl Shared {
         intent: &Intent,
         chain_id: u64,
         gas: u64,
+        turn: Option<TurnFence>,
     ) -> Result<Funds, Fault> {
         let chain = self.chain_of(chain_id)?;
         let need = Need {
@@ -47,6 +49,7 @@ impl Shared {
             account: intent.wallet,
             about_to_pay: intent.price_micro_usd,
             not_after: None,
+            turn,
             key: &|number| format!("wallet/{}/gas/{chain_id}/{number}", intent.id),
         };
         Ok(self.funding.fund(need).await?)

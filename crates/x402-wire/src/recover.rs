@@ -20,7 +20,7 @@ pub enum SignatureStanding {
 
 #[cfg_attr(docsrs, doc(cfg(feature = "recover")))]
 impl Payment {
-    /// Checks that the signature is the payer's, as far as that can be told offline.
+    /// Checks that the signature is the payer's, as far as that can be checked offline.
     ///
     /// 65 bytes must be the payer's own signature in the one form that token contracts accept: `s`
     /// in the lower half, `v` 27 or 28 (or 0 and 1 for the same).

@@ -100,7 +100,7 @@ pub fn output(command: &mut Command) -> Result<String, XtaskError> {
 
 fn spawn_error(command: &Command, source: std::io::Error) -> XtaskError {
     XtaskError::Spawn {
-        program: command.get_program().to_string_lossy().into_owned(),
+        program: text(command),
         source,
     }
 }

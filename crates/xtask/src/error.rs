@@ -9,11 +9,14 @@ pub enum XtaskError {
     /// A program could not be started.
     #[error("cannot start {program}: {source}")]
     Spawn {
-        /// The program.
+        /// The program with its arguments.
         program: String,
         /// The reason.
         source: io::Error,
     },
+    /// The throw-away PostgreSQL server does not do what was asked.
+    #[error(transparent)]
+    Postgres(#[from] postgres_cluster::ClusterError),
     /// A program ran and reported failure.
     #[error("{program} failed: {status}")]
     Failed {

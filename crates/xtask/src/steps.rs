@@ -137,6 +137,11 @@ fn measure(program: &str, arguments: Vec<OsString>) -> Result<(), XtaskError> {
     for package in ["api-server", "mcp-server", program] {
         command::run(cargo(["build", "--release", "--locked", "--package"]).arg(package))?;
     }
+    if program == "bench" {
+        let mut baseline = cargo(["build", "--release", "--locked", "--manifest-path"]);
+        let baseline = baseline.arg(X402_AXUM).arg("--target-dir").arg(target()?);
+        command::run(baseline)?;
+    }
     // The tool has its own profile, and so its own folder.
     let tool = ["build", "--profile", "tool", "--locked", "--package"];
     command::run(cargo(tool).arg("fence-cli"))?;
@@ -184,6 +189,9 @@ fn remote_signers(counts: &mut Counts) -> Result<(), XtaskError> {
     command::run_tests(&mut on("test"), counts)?;
     command::run(on("build").args(["--all-features", "--example", "api-server"]))
 }
+
+/// The benchmark's baseline that is a workspace of its own.
+const X402_AXUM: &str = "crates/bench-x402-axum/Cargo.toml";
 
 /// The crate of the signers that are services.
 const KMS_SIGNERS: &str = "crates/kms-signers/Cargo.toml";

@@ -20,7 +20,7 @@ pub(super) async fn run(
     from: &str,
     out: &mut dyn Write,
 ) -> Result<(), LedgerCliError> {
-    if !Address::is_postgres(&config.storage.url) {
+    if !config.storage.is_shared() {
         return Err(LedgerCliError::IntoFile);
     }
     let path = path_of(from).map_err(|error| LedgerCliError::Source(error.into()))?;
@@ -29,7 +29,7 @@ pub(super) async fn run(
     }
     let options = ledger_options(config);
     let source = SqliteLedger::open(from, options).map_err(LedgerCliError::Source)?;
-    let address: Address = config.storage.url.parse().map_err(LedgerError::from)?;
+    let address: Address = config.storage.url().parse().map_err(LedgerError::from)?;
     let patient = PostgresOptions {
         statement: COPY,
         ..PostgresOptions::default()

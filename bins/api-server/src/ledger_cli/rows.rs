@@ -118,7 +118,8 @@ fn line(out: &mut dyn Write, columns: [&str; 7]) -> io::Result<()> {
     writeln!(out, "{}", text.trim_end())
 }
 
-fn object(record: &EntryRecord) -> Value {
+/// All fields, by name.
+pub(super) fn object(record: &EntryRecord) -> Value {
     json!({
         "entry": record.entry.number(),
         "payer": record.payer.to_string(),

@@ -10,6 +10,8 @@ pub(super) const DECLINED: &str = "svc_payments_declined_total";
 pub(super) const SETTLED: &str = "svc_payments_settled_total";
 pub(super) const SETTLED_MICRO_USD: &str = "svc_payments_settled_micro_usd_total";
 pub(super) const OPEN: &str = "svc_payments_open";
+pub(super) const OLDEST_UNKNOWN: &str = "svc_payments_oldest_unknown_seconds";
+pub(super) const WITHOUT_RECORD: &str = "svc_payments_without_record_total";
 pub(super) const CREDIT_REFUSALS: &str = "svc_credit_refusals_total";
 pub(super) const LEDGER_BYTES: &str = "svc_ledger_bytes";
 pub(super) const SETTLEMENTS_LEFT: &str = "svc_settlements_left";
@@ -45,7 +47,7 @@ pub(super) struct Metric {
 use Kind::{Counter, Gauge, Histogram};
 
 /// In the order of the documentation. Crates below this one record some of them.
-pub(super) const METRICS: [Metric; 35] = [
+pub(super) const METRICS: [Metric; 37] = [
     Metric {
         name: UNPAID_CHALLENGES,
         kind: Counter,
@@ -93,6 +95,18 @@ pub(super) const METRICS: [Metric; 35] = [
         kind: Gauge,
         labels: &["state"],
         help: "undecided payments in the ledger. `state` is `in_flight`, `unknown` (the server finds out) or `undecidable` (left to the operator)",
+    },
+    Metric {
+        name: OLDEST_UNKNOWN,
+        kind: Gauge,
+        labels: &[],
+        help: "seconds for which the outcome of a payment in the ledger has been unknown, of the payment with the longest time; 0 without one",
+    },
+    Metric {
+        name: WITHOUT_RECORD,
+        kind: Counter,
+        labels: &[],
+        help: "calls with a payment that the chain shows as made to this service and the ledger does not know (409, reason `no_answer`; needs `rpc_url`). The ledger has lost commits, or a payer has sent an authorization to the chain itself",
     },
     Metric {
         name: CREDIT_REFUSALS,

@@ -1,4 +1,4 @@
-//! What a caller is told about a payment that the journal knows, and what it does next. Every stage
+//! The answer about a payment that the journal knows, and the caller's next step. Every stage
 //! may ask; nothing here asks a stage.
 
 use ledger::{Journal, LedgerError, PaymentStatus};

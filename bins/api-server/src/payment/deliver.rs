@@ -110,11 +110,17 @@ fn error(refusal: Refusal) -> ErrorReply {
             with_transaction(error, Some(transaction)).next(&Next::LookUp { url })
         }
         Refusal::AnswerPrivate { transaction, url } => {
-            let message = "this payment was settled; what this route tells of a payer's own wallet is given again only for the \
-                           same request with the same payment identifier, and not for long";
+            let message = "this payment was settled; an answer about the payer's own wallet is sent again only for the same \
+                           request with the same payment identifier, and not for long";
             let error = bound_elsewhere(message, "answer_private")
                 .detail("state", "settled")
                 .header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            with_transaction(error, Some(transaction)).next(&Next::LookUp { url })
+        }
+        Refusal::NoAnswer { transaction, url } => {
+            let message = "this payment was made to this service before, but the ledger has no record and no answer of it; \
+                           ask the operator, and name the transaction";
+            let error = bound_elsewhere(message, "no_answer");
             with_transaction(error, Some(transaction)).next(&Next::LookUp { url })
         }
         Refusal::Pending(pending) => not_decided(pending),

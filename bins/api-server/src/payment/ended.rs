@@ -53,6 +53,9 @@ pub(crate) enum Refusal {
     /// 409: the payment was settled, and its answer is about the payer's own wallet and not for
     /// this call.
     AnswerPrivate { transaction: String, url: String },
+    /// 409: the chain shows that the payment was made to this service, and the journal has no
+    /// record of it.
+    NoAnswer { transaction: String, url: String },
     /// 503: whether the payment was settled is not known.
     Pending(Pending),
     /// 429: neither credit nor the newcomers' pool covers the work.
@@ -96,7 +99,7 @@ pub(crate) struct Pending {
 }
 
 impl Ended {
-    /// Whether the payer is told to sign a new payment.
+    /// Whether the answer says `sign_new`.
     pub(super) fn says_sign_new(&self) -> bool {
         matches!(self, Self::Refused(Refusal::Declined(declined)) if declined.next == Next::SignNew)
     }
@@ -166,7 +169,8 @@ impl Refusal {
             Self::BoundElsewhere { .. }
             | Self::IdentifierTaken { .. }
             | Self::AnswerExpired { .. }
-            | Self::AnswerPrivate { .. } => "payment_bound_elsewhere",
+            | Self::AnswerPrivate { .. }
+            | Self::NoAnswer { .. } => "payment_bound_elsewhere",
             Self::Pending(_) => "settlement_pending",
             Self::OutOfCredit { .. } | Self::OneCallAtATime | Self::TooManyCalls => "rate_limited",
             Self::SettlementUnavailable => "upstream_unavailable",

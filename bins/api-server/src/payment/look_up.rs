@@ -1,4 +1,4 @@
-//! `GET /payments/{asset}/{payer}/{nonce}`: where a payment stands, free of charge. Never what it
+//! `GET /payments/{asset}/{payer}/{nonce}`: the state of a payment, free of charge. Never what it
 //! bought.
 
 use alloy_primitives::{Address, B256};

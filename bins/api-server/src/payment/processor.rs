@@ -114,7 +114,7 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         Ok(())
     }
 
-    /// Where the call's payment stands; `None` when the journal does not know it.
+    /// The state of the call's payment; `None` when the journal does not know it.
     ///
     /// # Errors
     /// A journal that cannot be read.

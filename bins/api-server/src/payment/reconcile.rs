@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::Address;
-use ledger::{EntryId, Journal, Spent, Undecided};
+use ledger::{EntryId, Journal, LedgerError, Spent, Undecided};
 use settlement::{Reconciliation, Settler};
 use tokio::task::JoinSet;
 use x402_wire::{Payment, Reason};
@@ -41,20 +41,33 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
         self.shared.closing.run_until_cancelled(look).await;
     }
 
-    /// Looks once at every unknown payment that is due, a few at a time. A slow one does not delay
-    /// the others.
+    /// Looks once at every unknown payment that is due.
     pub(super) async fn reconcile_all(&self) {
+        if let Err(error) = self.look_at_all().await {
+            tracing::error!(code = error.code(), %error, "unknown payments cannot be read");
+        }
+    }
+
+    /// Looks once at every unknown payment that is due, a few at a time. A slow one does not delay
+    /// the others. Returns the payments that were looked at.
+    ///
+    /// # Errors
+    /// A journal that cannot be read. The looks that had begun are over.
+    pub(crate) async fn look_at_all(&self) -> Result<Vec<EntryId>, LedgerError> {
+        let mut looks = JoinSet::new();
+        let looked_at = self.begin_all(&mut looks).await;
+        while looks.join_next().await.is_some() {}
+        looked_at
+    }
+
+    async fn begin_all(&self, looks: &mut JoinSet<()>) -> Result<Vec<EntryId>, LedgerError> {
         let mut after = None;
-        let mut looks: JoinSet<()> = JoinSet::new();
+        let mut looked_at = Vec::new();
         loop {
-            let page = match self.journal().undecided(after, LOOKS_AT_ONCE).await {
-                Ok(page) => page,
-                Err(error) => {
-                    tracing::error!(code = error.code(), %error, "unknown payments cannot be read");
-                    break;
-                }
+            let page = self.journal().undecided(after, LOOKS_AT_ONCE).await?;
+            let Some(last) = page.last() else {
+                return Ok(looked_at);
             };
-            let Some(last) = page.last() else { break };
             after = Some(last.entry);
             let now = self.now();
             for undecided in page {
@@ -65,13 +78,13 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
                 if looks.len() >= most {
                     looks.join_next().await;
                 }
+                looked_at.push(undecided.entry);
                 let look = self.begin(undecided);
                 looks.spawn(async move {
                     let _ = look.await;
                 });
             }
         }
-        while looks.join_next().await.is_some() {}
     }
 
     /// Decides in a task of its own. Cancelling the task could lose a settlement: a facilitator may

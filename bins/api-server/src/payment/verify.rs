@@ -11,6 +11,7 @@ use super::call::Presented;
 use super::claim::Claimed;
 use super::payer_credit::out_of_credit;
 use super::{Declined, Ended, PaymentProcessor, Refusal, Worker};
+use crate::observe;
 
 /// A call whose payment would settle.
 pub(super) struct Verified(pub(super) Box<Claimed>);
@@ -84,16 +85,45 @@ impl<S: Settler, J: Journal, W: Worker> PaymentProcessor<S, J, W> {
 
     async fn invalid(&self, claimed: Claimed, reason: Reason, message: Option<String>) -> Ended {
         let spent = self.shared.policy.credit.spent(Usage::default());
-        self.release(claimed.open, reason.as_str(), spent).await;
-        let next = self.next_after(&reason, &claimed.payment).await;
         // The chain has just said that the nonce is used.
         let is_used = reason == Reason::InvalidExactEvmNonceAlreadyUsed;
+        if is_used && let Some(refusal) = self.paid_before(&claimed.payment).await {
+            self.release(claimed.open, "no_answer", spent).await;
+            return refusal.into();
+        }
+        self.release(claimed.open, reason.as_str(), spent).await;
+        let next = self.next_after(&reason, &claimed.payment).await;
         let declined = Declined::by_settler(reason, message).advising(next);
         if is_used {
             return Refusal::from(declined).into();
         }
         let advised = self.advise_after_release(&claimed.payment, &claimed.binding, declined);
         advised.await.into()
+    }
+
+    /// The chain knows a payment to this service that the journal does not: the journal has lost
+    /// its last commits, or the payer has sent the authorization itself. Nobody knows whether an
+    /// answer was given for it, and a second one could differ, so there is none. Credit pays for
+    /// asking.
+    async fn paid_before(&self, payment: &Payment) -> Option<Refusal> {
+        let Presented {
+            key,
+            authorization,
+            is_exact,
+        } = Presented::of(payment);
+        if !is_exact {
+            return None;
+        }
+        let paid = self.settler().paid_by(&key, &authorization).await;
+        let transaction = paid.ok().flatten()?;
+        observe::payment_without_record();
+        tracing::error!(
+            authorization = %key, transaction,
+            "the chain knows a payment to this service that the ledger does not: was an old copy restored, or has a replica \
+             without the last commits taken over?"
+        );
+        let url = self.catalog().payment_url(&key);
+        Some(Refusal::NoAnswer { transaction, url })
     }
 
     /// What the payer does about a payment that would not settle.

@@ -7,7 +7,7 @@ use custody_turnkey::TurnkeyCustody;
 use data_sources::{Clock, SystemClock};
 use gas_funding::GasFunding;
 use ledger::AnyLedger;
-use route_catalog::{Catalog, CatalogConfig, Offering};
+use route_catalog::{Catalog, CatalogConfig, CatalogError, Offering};
 use settlement::AnySettler;
 use tx_sender::TransactionSigner;
 use x402_wire::Terms;
@@ -133,7 +133,7 @@ impl Service<AnySettler, AnyLedger> {
             clock,
         };
         let service = Self::compose(config, &terms, parts).await?;
-        let mover = wallets::mover(&service.sources);
+        let mover = wallets::mover(&service.sources, sending);
         let service = match mover {
             Some(mover) => service.with_mover(Arc::new(mover)),
             None => service,
@@ -151,7 +151,7 @@ impl Service<AnySettler, AnyLedger> {
 
 /// Opens the settler. The records of its own transactions are beside the ledger, which this server
 /// has locked.
-async fn open_settler(
+pub(super) async fn open_settler(
     config: &Config,
     stores: &Stores,
     signer: Option<Arc<dyn TransactionSigner>>,
@@ -161,7 +161,7 @@ async fn open_settler(
     settlement.signer = signer.or(settlement.signer);
     if settlement.mode == settlement::Mode::Onchain {
         settlement.records = Some(stores.transactions(Transactions::Settlement).await?);
-        settlement.takeover = stores.takeover();
+        settlement.sender = stores.sender_options(config);
     }
     Ok(AnySettler::connect(settlement, terms).await?)
 }
@@ -208,16 +208,21 @@ async fn open_custody(
 pub(crate) fn check(config: &Config) -> Result<(Terms, Offering), ServeError> {
     check_key(&config.settlement)?;
     let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
+    catalog(config, &terms)?;
+    let policy = signing::policy(config)?;
+    Routes::new(config, None)?;
+    let sources = Sources::connect(config, Arc::new(SystemClock))?;
+    let sources = wallets::with_products(sources, config, &policy)?;
+    Ok((terms, offering(config, &sources)))
+}
+
+/// The catalog of a configuration that is not served.
+pub(super) fn catalog(config: &Config, terms: &Terms) -> Result<Catalog, CatalogError> {
     let public_url = config.server.public_url.clone();
     Catalog::new(&CatalogConfig {
         public_url: public_url.unwrap_or_else(|| format!("http://{}", config.listen())),
         brand: config.server.brand.clone(),
         contact: config.server.contact.clone(),
         terms: terms.clone(),
-    })?;
-    let policy = signing::policy(config)?;
-    Routes::new(config, None)?;
-    let sources = Sources::connect(config, Arc::new(SystemClock))?;
-    let sources = wallets::with_products(sources, config, &policy)?;
-    Ok((terms, offering(config, &sources)))
+    })
 }

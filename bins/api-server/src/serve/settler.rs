@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use alloy_primitives::Address;
 use settlement::{ChainOptions, GasPolicy, OkxCredentials, SettlementConfig, Timeouts};
-use tx_sender::Takeover;
+use tx_sender::Options;
 
 use crate::config::{Config, SettlementMode, SettlementSection};
 use crate::error::ServeError;
@@ -56,7 +56,7 @@ pub(crate) fn settlement_config(config: &Config) -> SettlementConfig {
             max_fee_per_gas: u128::from(section.max_fee_gwei).saturating_mul(1_000_000_000),
         },
         records: None,
-        takeover: Takeover::AtOnce,
+        sender: Options::default(),
         chain: ChainOptions {
             // The section's number takes precedence over the chain's.
             confirmations: section.confirmations.or(of_chain).unwrap_or(0),

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use custody::Turns;
 use gas_funding::{Book, PostgresBook, Predecessors, SqliteBook};
 use ledger::AnyLedger;
-use storage::postgres::{Address, Postgres, PostgresOptions};
+use storage::postgres::{Address, Migration, Postgres, PostgresOptions};
 use storage::sqlite::path_of;
 use storage::{AnyStore, StoreOptions};
-use tx_sender::{Store as TransactionRecords, Takeover};
+use tx_sender::{Options as SenderOptions, Store as TransactionRecords, Takeover};
 
 use super::policy::ledger_options;
 use crate::config::Config;
@@ -55,7 +56,7 @@ impl Stores {
     /// # Errors
     /// An address that cannot be used.
     pub(crate) fn at(config: &Config) -> Result<Self, ServeError> {
-        let url = &config.storage.url;
+        let url = config.storage.url();
         if !Address::is_postgres(url) {
             return Ok(Self::Files(path_of(url).map_err(ServeError::Records)?));
         }
@@ -71,7 +72,7 @@ impl Stores {
     /// The payment journal.
     pub(crate) async fn ledger(&self, config: &Config) -> Result<AnyLedger, ServeError> {
         let lease = Duration::from_secs(config.storage.lease_seconds.into());
-        let (url, options) = (&config.storage.url, ledger_options(config));
+        let (url, options) = (config.storage.url(), ledger_options(config));
         Ok(AnyLedger::open(url, self.database(), options, lease).await?)
     }
 
@@ -80,7 +81,7 @@ impl Stores {
         let options = StoreOptions {
             max_artifact_bytes: config.storage.artifact_max_bytes,
         };
-        Ok(AnyStore::beside(&config.storage.url, self.database(), options).await?)
+        Ok(AnyStore::beside(config.storage.url(), self.database(), options).await?)
     }
 
     /// The transactions of this server's senders.
@@ -101,12 +102,38 @@ impl Stores {
         })
     }
 
-    /// How this server takes over lanes. Files have one server, so their last holder has ended.
-    pub(crate) fn takeover(&self) -> Takeover {
-        match self {
-            Self::Files(_) => Takeover::AtOnce,
-            Self::Database(_) => Takeover::WhenOver,
+    /// What opening the records of senders would do to the tables of a database. Files have none.
+    pub(crate) async fn pending_transactions(&self) -> Result<Option<Migration>, ServeError> {
+        let Some(postgres) = self.database() else {
+            return Ok(None);
+        };
+        let pending = tx_sender::PostgresStore::pending(postgres).await;
+        Ok(Some(pending.map_err(ServeError::Database)?))
+    }
+
+    /// How this server's senders lease their lanes. Files have one server, so their last holder has
+    /// ended. The servers of a database wait as long for a dead one's lane as for its payments.
+    pub(crate) fn sender_options(&self, config: &Config) -> SenderOptions {
+        SenderOptions {
+            takeover: match self {
+                Self::Files(_) => Takeover::AtOnce,
+                Self::Database(_) => Takeover::WhenOver,
+            },
+            lease_seconds: config.storage.lease_seconds.into(),
+            ..SenderOptions::default()
         }
+    }
+
+    /// The turns on wallets. Files have one server, which shares them with nobody.
+    pub(crate) async fn turns(&self, config: &Config) -> Result<Turns, ServeError> {
+        let Self::Database(postgres) = self else {
+            return Ok(Turns::default());
+        };
+        let book = Transactions::Wallets.book();
+        let store = tx_sender::PostgresStore::open(postgres.clone(), book).await;
+        let lease = Duration::from_secs(config.storage.lease_seconds.into());
+        let store = store.map_err(ServeError::Database)?;
+        Ok(Turns::shared(Arc::new(store), lease))
     }
 
     /// The mandates.

@@ -46,7 +46,8 @@ impl<'a> Connect<'a> {
         name: &'static str,
         new: impl FnOnce(&Transport, SourceConfig, Arc<dyn Clock>) -> Result<T, TransportError>,
     ) -> Result<T, ServeError> {
-        let config = source(&self.config.upstreams.table(name));
+        let mut config = source(&self.config.upstreams.table(name));
+        config.quotas_are_shared = self.config.storage.is_shared();
         new(&self.transport, config, self.clock.clone())
             .map_err(|error| ServeError::Upstream { name, error })
     }
@@ -54,6 +55,7 @@ impl<'a> Connect<'a> {
     /// The chain's aggregator.
     pub(super) fn okx(&self) -> Result<Okx, ServeError> {
         let mut config = okx(&self.config.upstreams.table("okx"));
+        config.quotas_are_shared = self.config.storage.is_shared();
         config.reviewed = reviewed::contracts(self.config).map_err(ServeError::Reviewed)?;
         Okx::new(&self.transport, config, self.clock.clone())
             .map_err(|error| ServeError::Upstream { name: "okx", error })
@@ -125,6 +127,7 @@ fn source(table: &UpstreamTable) -> SourceConfig {
         monthly_quota: table.monthly_quota,
         daily_quota: table.daily_quota,
         servers: table.shared_by(),
+        ..SourceConfig::default()
     }
 }
 

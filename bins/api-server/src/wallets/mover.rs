@@ -17,7 +17,7 @@ mod record;
 use std::sync::{Arc, Weak};
 
 use alloy_primitives::Address;
-use custody::{Owner, Turns};
+use custody::{Owner, TurnLost, Turns};
 use readings::Decimal;
 use readings::defi::market::Market;
 use wallet_actions::{
@@ -30,6 +30,8 @@ use self::record::{Half, MoveRecord};
 
 /// The reason that is recorded when an owner cancels an order.
 const CANCELLED: &str = "cancelled";
+/// What the turn of an owner is for. Any move may follow one that was interrupted.
+const MOVE: &str = "move";
 /// The oldest intents that are searched for an unfinished half. A move ends within the age limit of
 /// its yields.
 const MOVE_SECONDS: u64 = 86_400;
@@ -49,23 +51,26 @@ pub struct WalletMover {
     /// A weak reference: the sources of yields own the mandates, which own the mover.
     yields: Weak<dyn Yields>,
     prices: Arc<dyn TokenPrices>,
-    /// Only one caller at a time decides what an owner's wallet begins next.
+    /// Only one caller at a time decides what an owner's wallet begins next. It is the turn of the
+    /// owner's account, not of the wallet, which has its own for each intent.
     turns: Turns,
 }
 
 impl WalletMover {
-    /// Makes a mover over the actions of wallets. Without yields nothing begins.
+    /// Makes a mover over the actions of wallets. Without yields nothing begins. Servers that share
+    /// the actions share the turns.
     #[must_use]
     pub fn new(
         actions: WalletActions,
         yields: Weak<dyn Yields>,
         prices: Arc<dyn TokenPrices>,
+        turns: Turns,
     ) -> Self {
         Self {
             actions,
             yields,
             prices,
-            turns: Turns::default(),
+            turns,
         }
     }
 
@@ -84,12 +89,19 @@ impl WalletMover {
 
     /// Begins the first half, unless it was begun or forbidden before.
     async fn begin(&self, mandate: &Mandate, asked: &Proposal) -> Result<MoveState, MoverError> {
-        let key = &asked.key;
         let owner = owner_of(mandate)?;
-        if let Some(state) = self.state_of(key).await? {
+        if let Some(state) = self.state_of(&asked.key).await? {
             return Ok(state);
         }
-        let _turn = self.turns.take(owner.address()).await;
+        let turn = self.turns.take(owner.address(), MOVE).await;
+        let begun = turn.run(self.begin_in_turn(owner, asked)).await;
+        turn.end().await;
+        begun.map_err(lost)?
+    }
+
+    /// Begins the first half. The caller holds the owner's turn.
+    async fn begin_in_turn(&self, owner: Owner, asked: &Proposal) -> Result<MoveState, MoverError> {
+        let key = &asked.key;
         let payment = Half::First.payment(key);
         if self
             .actions
@@ -283,4 +295,8 @@ fn unknown(reason: &str) -> MoverError {
 
 fn store(error: StoreError) -> MoverError {
     unknown(error.code())
+}
+
+fn lost(_: TurnLost) -> MoverError {
+    unknown("turn_lost")
 }

@@ -25,13 +25,13 @@ pub(crate) fn acting_chains(config: &Config) -> impl Iterator<Item = u64> + '_ {
 }
 
 /// Makes the mover for acting mandates, if wallets act and mandates are stored.
-pub(crate) fn mover(sources: &Arc<Sources>) -> Option<WalletMover> {
+pub(crate) fn mover(sources: &Arc<Sources>, sending: Option<Sending>) -> Option<WalletMover> {
     let actions = sources.wallets.actions.clone()?;
     let prices = Arc::new(NativePrices::new(sources));
     // The sources own the mandates, which own the mover.
     let yields: Weak<Sources> = Arc::downgrade(sources);
     sources.mandates()?;
-    Some(WalletMover::new(actions, yields, prices))
+    Some(WalletMover::new(actions, yields, prices, sending?.turns))
 }
 
 /// Starts the actions of wallets and resumes those that an earlier process left open. `None`

@@ -14,8 +14,8 @@ use ledger::PaidSums;
 use secrecy::SecretString;
 use server_config::{Problem, UpstreamMode};
 use tx_sender::{
-    Chain as Network, HttpTransport, LocalKey, Node, Options, Policy, RpcNode, Sender,
-    TransactionSigner, Transport,
+    Chain as Network, HttpTransport, LocalKey, Node, Policy, RpcNode, Sender, TransactionSigner,
+    Transport,
 };
 use wallet_actions::ListedProduct;
 
@@ -79,15 +79,12 @@ impl Sending {
         let gas_key = gas_key.map(gas_account).transpose()?;
         let gas_account = gas_key.as_ref().map(|key| key.account());
         let records = stores.transactions(Transactions::Wallets).await?;
-        let options = Options {
-            takeover: stores.takeover(),
-            ..Options::default()
-        };
+        let options = stores.sender_options(config);
         let networks = networks.into_values().collect();
         let signers = gas_key.into_iter().collect();
         Ok(Some(Self {
             sender: Sender::new(records, networks, signers, options),
-            turns: Turns::default(),
+            turns: stores.turns(config).await?,
             chains,
             gas_account,
             stores: stores.clone(),

@@ -1,15 +1,17 @@
-//! After a start: takes the paid calls of wallet actions again that a crash interrupted. Their
-//! transactions may be on a chain and not be charged yet.
+//! Takes the paid calls of wallet actions again that a crash interrupted: after a start, and where
+//! servers share a database, again and again, because another server may end at any time. The
+//! transactions of such a call may be on a chain and not be charged yet.
 //!
-//! An intent keeps the call that paid for it. After a start each call of the last day is taken once
-//! more, as if its caller had sent it again: the same claim, the same intent, the same charge. So
-//! the action is charged, and the caller finds its answer. An intent without effect stays uncharged
-//! and is not tried again, because only its caller can decide that.
+//! An intent keeps the call that paid for it. Each call of the last day is taken once more when no
+//! server works on it, as if its caller had sent it again: the same claim, the same intent, the
+//! same charge. So the action is charged, and the caller finds its answer. An intent without effect
+//! stays uncharged and is not tried again, because only its caller can decide that.
 //!
 //! When the window of a payment has closed meanwhile, nobody can settle it. An action that was not
 //! signed yet is then cancelled. A signed action continues without a charge: the ledger records
 //! that, and a metric counts it.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use ledger::{Journal, State};
@@ -22,41 +24,53 @@ use x402_wire::MAX_WINDOW_SECONDS;
 use crate::observe;
 use crate::payment::{KeptCall, PaidCall, PaymentProcessor, Worker};
 
-/// The pause before a call is taken again when its payment could not be settled. Each next pause is
-/// twice as long.
+/// The pause before the next look at a call. After each try that could not settle its payment, the
+/// pause is twice as long.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// The reason of an intent that is given up because its payment has expired.
 const EXPIRED: &str = "payment_expired";
-/// How long one look at an intent waits for its first transaction to stand.
+/// How long one look at an intent waits for its first sealed transaction.
 const LOOK: Duration = Duration::from_secs(60);
 /// The pause between two looks.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 /// Takes the calls of the intents of the last day once more, in parallel. It skips calls that the
 /// journal has as answered, and intents without effect: their callers may know that, and may have
-/// done something else since.
+/// done something else since. With `every`, it looks for further intents after each such pause.
 pub(crate) async fn answer_again<S: Settler, J: Journal, W: Worker>(
     actions: &WalletActions,
     processor: &PaymentProcessor<S, J, W>,
+    every: Option<Duration>,
 ) {
-    let since = actions.now().saturating_sub(MAX_WINDOW_SECONDS);
-    let intents = match actions.since(since).await {
-        Ok(intents) => intents,
-        Err(error) => {
-            tracing::error!(
-                code = error.code(),
-                "actions that were cut off cannot be looked for"
-            );
-            return;
-        }
-    };
+    let mut looked_at = HashSet::new();
     let mut calls = JoinSet::new();
-    for intent in intents {
-        if let Ok(kept) = serde_json::from_str(&intent.call) {
-            let (actions, processor) = (actions.clone(), processor.clone());
-            calls.spawn(async move { take_again(&actions, &processor, &intent.id, &kept).await });
+    loop {
+        let since = actions.now().saturating_sub(MAX_WINDOW_SECONDS);
+        match actions.since(since).await {
+            Ok(intents) => {
+                let listed: HashSet<&IntentId> = intents.iter().map(|intent| &intent.id).collect();
+                looked_at.retain(|id| listed.contains(id));
+                for intent in intents {
+                    if !looked_at.insert(intent.id.clone()) {
+                        continue;
+                    }
+                    if let Ok(kept) = serde_json::from_str(&intent.call) {
+                        let (actions, processor) = (actions.clone(), processor.clone());
+                        calls.spawn(async move {
+                            take_again(&actions, &processor, &intent.id, &kept).await;
+                        });
+                    }
+                }
+            }
+            Err(error) => {
+                let code = error.code();
+                tracing::error!(code, "actions that were cut off cannot be looked for");
+            }
         }
+        let Some(every) = every else { break };
+        tokio::time::sleep(every).await;
+        while calls.try_join_next().is_some() {}
     }
     calls.join_all().await;
 }
@@ -70,6 +84,7 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
 ) {
     let mut pause = PAUSE;
     while let Some((call, payload)) = kept.again() {
+        let mut next = pause;
         // Reads that fail are tried again after the pause.
         match (actions.find(id).await, processor.state(&call).await) {
             (_, Ok(Some(State::Settled | State::Undecidable))) | (Ok(None), _) => return,
@@ -80,11 +95,13 @@ async fn take_again<S: Settler, J: Journal, W: Worker>(
                 }
                 tracing::info!(intent = %id, "an action's call was cut off, and is taken again");
                 processor.process(call, payload).await;
+                next = pause.saturating_mul(2);
             }
+            // A server works on it, or it cannot be read now.
             _ => {}
         }
         tokio::time::sleep(pause).await;
-        pause = pause.saturating_mul(2);
+        pause = next;
     }
 }
 

@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 
 /// How an answer says of how many.
 #[derive(Clone, Copy)]
-enum Told {
+enum Disclosure {
     /// `meta.cut` has the list; the test shows it.
     Cut(&'static str),
     /// A member beside the list says it; the test shows it.
     Member(&'static str, &'static str),
     /// A page: `next_cursor` goes on.
     Page,
-    /// The source is asked for so many, and tells of no total.
+    /// The source is asked for so many, and gives no total.
     Asked,
     /// It is no list of an answer: why.
     No(&'static str),
 }
-use Told::{Asked, Cut, Member, No, Page};
+use Disclosure::{Asked, Cut, Member, No, Page};
 
 const OPERATIONS: &str = "bins/api-server/src/operations";
 const SOURCES: &str = "crates/data-sources/src";
 const READINGS: &str = "crates/readings/src";
 
-/// Folder, file, what is taken, and how it is told.
+/// Folder, file, what is taken, and how the answer says so.
 #[rustfmt::skip]
-const PLACES: &[(&str, &str, &str, Told)] = &[
+const PLACES: &[(&str, &str, &str, Disclosure)] = &[
     (OPERATIONS, "filtered_news.rs", "headlines.truncate(MOST)", Cut("every_cut_list_of_a_route_says_of_how_many")),
     (OPERATIONS, "filtered_news.rs", "reports.into_iter().take(MOST)", No("marks in which sources a headline was found")),
     (OPERATIONS, "hyperliquid_market.rs", "book.top(DEPTH)", Cut("every_cut_list_of_a_route_says_of_how_many")),
@@ -115,7 +115,7 @@ fn every_list_that_is_cut_is_known_and_says_of_how_many() {
     let mut found = Vec::new();
     for folder in [OPERATIONS, SOURCES, READINGS] {
         for (file, line) in shortened(folder) {
-            let fits = |place: &&(&str, &str, &str, Told)| {
+            let fits = |place: &&(&str, &str, &str, Disclosure)| {
                 (place.0, place.1) == (folder, file.as_str()) && line.contains(place.2)
             };
             let places: Vec<_> = PLACES.iter().filter(fits).collect();

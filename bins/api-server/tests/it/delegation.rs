@@ -8,7 +8,7 @@ mod market;
 mod redeemed;
 mod refusals;
 mod requests;
-mod sending;
+pub(crate) mod sending;
 mod served;
 
 #[path = "../../../../crates/fence-server/tests/it/dying.rs"]

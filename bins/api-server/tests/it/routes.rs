@@ -6,6 +6,7 @@ mod attacks_surroundings;
 mod attacks_upstreams;
 mod chain;
 mod composites;
+mod deep_dive;
 mod defi;
 mod figures;
 mod freshness;

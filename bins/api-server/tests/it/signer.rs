@@ -24,7 +24,8 @@ async fn the_signer_is_the_configured_account_and_the_only_one() {
     let world = Box::pin(World::onchain()).await;
     let folder = tempfile::tempdir().unwrap();
     let mut config = world.config.clone();
-    config.storage.url = format!("sqlite://{}", folder.path().join("ledger.db").display());
+    let url = format!("sqlite://{}", folder.path().join("ledger.db").display());
+    config.storage.url = Some(url.into());
     let key = config.settlement.private_key.take();
     let refused = async |config: &api_server::Config, account: &DevAccount| {
         let opened = Box::pin(Service::open_signed_by(config, signer(account))).await;

@@ -145,7 +145,8 @@ impl World {
         config.settlement.private_key = Some(GAS_PAYER.key.to_string().into());
         // Nothing is reconciled behind a test's back.
         config.settlement.reconcile_seconds = 3600;
-        config.storage.url = format!("sqlite://{}", folder.path().join("ledger.db").display());
+        let url = format!("sqlite://{}", folder.path().join("ledger.db").display());
+        config.storage.url = Some(url.into());
         replay_upstreams(&mut config, &replay.url());
         change(&mut config, &rpc.url(), &replay);
 
@@ -204,13 +205,13 @@ impl World {
     pub async fn restart_over(&mut self, change: impl AsyncFnOnce(&SqliteLedger)) {
         self.stop.take();
         self.server.take().unwrap().await.unwrap();
-        let ledger = SqliteLedger::open(&self.config.storage.url, Options::default()).unwrap();
+        let ledger = SqliteLedger::open(self.config.storage.url(), Options::default()).unwrap();
         change(&ledger).await;
         drop(ledger);
         self.open().await;
     }
 
-    /// Where a payment stands, as the free look-up says.
+    /// The state of a payment, as the free look-up gives it.
     pub async fn look_up(&self, payment: &serde_json::Value) -> serde_json::Value {
         let asset = payment["accepted"]["asset"].as_str().unwrap();
         let authorization = &payment["payload"]["authorization"];

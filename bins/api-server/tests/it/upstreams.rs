@@ -43,7 +43,7 @@ is one of the free plan unless `plan = \"pro\"` says otherwise: then it goes to 
 
 **Several servers** that use one address or one key set `servers = N` (1 to 8) in the table of the upstream: every
 budget and quota is divided by it. `api-server` and `mcp-server` on one machine are two servers for Hyperliquid. Servers
-that share a ledger file share the counters of quotas too, so the divided quota is then that of all of them together.
+on one PostgreSQL database count quotas together: a quota is then that of all of them, and only budgets are divided.
 
 **Floors.** A value is not fetched again before its floor, whatever `max_age` a caller names. The caller gets the stored
 value with its age, or the refusal `older_than_max_age`. The floor is 2 s for values that are fresh for 4 to 40 s
@@ -69,23 +69,23 @@ without it they are kept in memory.
 
 ## Attribution
 
-Answers name the upstreams that they rest on in `meta.attribution`, and the page of the server names all of them. Of CoinGecko the
-guide was read, of the others what projects quote of their terms: these ask for words like these where their data is shown.
+Answers name their upstreams in `meta.attribution`, and the page of the server names all of them. Some upstreams ask for certain
+words wherever their data is shown, according to CoinGecko's guide and to other projects' quotations of the terms:
 
 ASKED
-Of these no words that they ask for are known to us. They are named, with a link:
+The others are named, with a link. We know of no words that they ask for:
 
 NAMED
 Headlines have their publisher and link, posts their author and link, and generated texts and images the model. Nodes of chains
-are not named: what they tell is the chain's.
+are not named, because their answers are the chain's.
 
-Upstreams are asked under the name of the service: the header
+Every request to an upstream carries the name of the service: the header
 `User-Agent` is `BRAND-api-server/VERSION (+CONTACT or PUBLIC_URL)`.
 
 ## Terms of use
 
-To name a source is not to have its permission. Read the terms of every upstream that you switch on before you sell its data; this
-page quotes none of them. Some need it most, by what others report of their terms:
+An attribution is not a permission. Read the terms of every upstream that you switch on before you sell its data; this page quotes
+none of them. According to others, these terms restrict the use most:
 
 - `defillama`: the free interface is said to be for personal, non-commercial use unless DefiLlama agrees in writing
   ([terms](https://defillama.com/terms)).

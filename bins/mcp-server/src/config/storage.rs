@@ -14,6 +14,9 @@ pub struct StorageSection {
     /// `sqlite://` and a path. Without it all state stays in memory.
     pub url: Option<String>,
     /// Keys of the paid API, so that both servers can share one file; not read here.
+    url_file: Option<IgnoredAny>,
+    lease_seconds: Option<IgnoredAny>,
+    connections: Option<IgnoredAny>,
     answer_retention_seconds: Option<IgnoredAny>,
     private_answer_seconds: Option<IgnoredAny>,
     payment_retention_days: Option<IgnoredAny>,

@@ -44,6 +44,7 @@ pub(super) fn source(table: &UpstreamTable) -> SourceConfig {
         monthly_quota: table.monthly_quota,
         daily_quota: table.daily_quota,
         servers: table.shared_by(),
+        ..SourceConfig::default()
     }
 }
 

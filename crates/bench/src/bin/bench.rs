@@ -29,6 +29,13 @@ struct Arguments {
     /// Only these groups of measurements.
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Group>,
+    /// A PostgreSQL database on this machine, `postgres://…`, instead of a throw-away cluster. The
+    /// measurements have schemas of their own there.
+    #[arg(long)]
+    database: Option<String>,
+    /// Also measure a table of ten million entries, which takes minutes and eight gigabytes.
+    #[arg(long)]
+    ten_million: bool,
 }
 
 #[tokio::main]
@@ -44,17 +51,21 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<bool, bench::BenchError> {
-    let effort = if arguments.quick {
-        Effort::QUICK
-    } else {
-        Effort::FULL
+    let effort = Effort {
+        ten_million: arguments.ten_million,
+        ..if arguments.quick {
+            Effort::QUICK
+        } else {
+            Effort::FULL
+        }
     };
     let groups = if arguments.only.is_empty() {
         &Group::ALL
     } else {
         arguments.only.as_slice()
     };
-    let report = suite::run(&Site::of_this_program()?, effort, groups).await?;
+    let site = Site::of_this_program()?.with_database(arguments.database.clone());
+    let report = suite::run(&site, effort, groups).await?;
     if arguments.json {
         println!("{}", report.to_json()?);
     } else {

@@ -9,18 +9,17 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::U256;
 use api_server::config::{UpstreamMode, UpstreamTable};
 use api_server::{Config, Parts, Service, Sources, recorded_clock, replay_upstreams};
 use bench::baseline;
-use bytes::Bytes;
 use clap::{Parser, ValueEnum};
 use data_sources::{Clock, SystemClock};
-use http::Response;
-use http_body_util::Full;
-use ledger::SqliteLedger;
+use ledger::AnyLedger;
 use settlement::{Cause, Readiness, Receipt, Reconciliation, Settlement, Settler, Verification};
+use storage::postgres::{Address, Postgres, PostgresOptions};
 use storage::{SqliteStore, StoreOptions};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,7 +27,7 @@ use x402_wire::Payment;
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The ledger, `sqlite://PATH`.
+    /// The ledger, `sqlite://PATH` or `postgres://…`.
     #[arg(long)]
     ledger: String,
     /// The settler.
@@ -120,7 +119,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let parts = Parts {
         settler: arguments.settler,
-        journal: SqliteLedger::open(&arguments.ledger, ledger::Options::default())?,
+        journal: ledger(&arguments.ledger).await?,
         sources: arguments.sources(&mut config).await?,
         clock,
     };
@@ -133,6 +132,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
         })
         .await;
     Ok(())
+}
+
+/// The ledger as the server opens it with the defaults of its configuration.
+async fn ledger(url: &str) -> Result<AnyLedger, Box<dyn Error>> {
+    const LEASE: Duration = Duration::from_secs(15);
+    let database = match Address::is_postgres(url) {
+        true => Some(Postgres::new(url.parse()?, PostgresOptions::default())?),
+        false => None,
+    };
+    let options = ledger::Options::default();
+    Ok(AnyLedger::open(url, database.as_ref(), options, LEASE).await?)
 }
 
 impl Arguments {
@@ -169,18 +179,8 @@ facilitator_url = "http://127.0.0.1:9"
 /// The URL of an aggregator that answers with a list of one token, which the server keeps after the
 /// first call.
 async fn one_token() -> Result<String, Box<dyn Error>> {
-    const LIST: &str = r#"{"code":"0","msg":"","data":[{
-        "tokenContractAddress":"0xB6CEceAB302E2E4948951eE7843FC24E92933061",
-        "tokenSymbol":"USDC","tokenName":"USD Coin","decimals":"6","tokenLogoUrl":""}]}"#;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let base_url = format!("http://{}", listener.local_addr()?);
-    tokio::spawn(baseline::serve(listener, |_| async {
-        let mut response = Response::new(Full::new(Bytes::from_static(LIST.as_bytes())));
-        let json = http::HeaderValue::from_static("application/json");
-        response
-            .headers_mut()
-            .insert(http::header::CONTENT_TYPE, json);
-        response
-    }));
+    tokio::spawn(baseline::serve(listener, baseline::facilitator::answer));
     Ok(base_url)
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::site::{Site, expect};
-use super::{Cost, Effort, measured, middle};
+use super::{Cost, Effort, measured};
 use crate::BenchError;
 use crate::baseline::mcp::Setup;
 use crate::exchange::{Connection, HttpAnswer, Message};
@@ -195,9 +195,9 @@ async fn turns<const N: usize>(
     calls: [(&Server, &Message); N],
     effort: Effort,
 ) -> Result<[Cost; N], BenchError> {
-    let mut costs = [const { (Vec::new(), Vec::new()) }; N];
+    let mut costs = [const { Vec::new() }; N];
     for round in 0..=effort.rounds {
-        for ((server, message), (cpu, p50)) in calls.iter().zip(&mut costs) {
+        for ((server, message), costs) in calls.iter().zip(&mut costs) {
             let answer = call(server, message).await?;
             plan_of(&answer)?;
             let posting = Posting {
@@ -214,15 +214,11 @@ async fn turns<const N: usize>(
             let cost = measured(server, load).await?;
             // The first round warms up.
             if round > 0 {
-                cpu.push(cost.cpu);
-                p50.push(cost.p50);
+                costs.push(cost);
             }
         }
     }
-    Ok(costs.map(|(cpu, p50)| Cost {
-        cpu: middle(&cpu),
-        p50: middle(&p50),
-    }))
+    Ok(costs.map(|costs| Cost::middle(&costs)))
 }
 
 /// A baseline with its name.

@@ -21,7 +21,7 @@ pub(super) const TARGET: &str = "/all-tokens";
 /// some per cent.
 const PRECISION: usize = 3;
 
-const BASELINE: &str = "bare hyper, recovery, one durable record";
+pub(super) const BASELINE: &str = "bare hyper, recovery, one durable record";
 
 pub(super) async fn run(
     site: &Site,
@@ -98,7 +98,11 @@ async fn forged(site: &Site, effort: Effort, report: &mut Report) -> Result<(), 
     Ok(())
 }
 
-async fn baseline(site: &Site, server: &Server, payers: &Payers) -> Result<Server, BenchError> {
+pub(super) async fn baseline(
+    site: &Site,
+    server: &Server,
+    payers: &Payers,
+) -> Result<Server, BenchError> {
     let mut connection = Connection::open(server.address()).await?;
     let unpaid = expect(connection.get(TARGET, None).await?, 402)?;
     let payments = payers.sign(2, Signed::ByPayer)?;

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::BenchError;
 use crate::baseline::mcp::Setup;
 use crate::exchange::{Connection, HttpAnswer, Recording};
+use crate::postgres::Database;
 use crate::process::Server;
 use crate::swap::{self, PLANS_CONFIG};
 
@@ -17,7 +18,11 @@ use crate::swap::{self, PLANS_CONFIG};
 pub struct Site {
     programs: PathBuf,
     files: tempfile::TempDir,
+    database: Option<String>,
 }
+
+/// Nobody listens there.
+const NO_FACILITATOR: &str = "127.0.0.1:9";
 
 /// The server as it is shipped, with the sections of its configuration that a measurement depends
 /// on.
@@ -47,7 +52,25 @@ impl Site {
             .prefix("bench-")
             .tempdir_in(&programs)
             .map_err(BenchError::io(&programs))?;
-        Ok(Self { programs, files })
+        Ok(Self {
+            programs,
+            files,
+            database: None,
+        })
+    }
+
+    /// With the URL of a PostgreSQL database on this machine, instead of a throw-away cluster.
+    #[must_use]
+    pub fn with_database(self, database: Option<String>) -> Self {
+        Self { database, ..self }
+    }
+
+    /// The PostgreSQL database of the measurements, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be started or reached.
+    pub async fn database(&self) -> Result<Option<Database>, BenchError> {
+        Database::open(self.database.as_deref()).await
     }
 
     /// A file of this run.
@@ -80,8 +103,15 @@ impl Site {
     /// # Errors
     /// When it does not start.
     pub fn paid_server(&self, ledger: &Path, settler: &str) -> Result<Server, BenchError> {
-        let url = url(ledger);
-        let arguments = ["--ledger", &url, "--settler", settler];
+        self.paid_server_at(&url(ledger), settler)
+    }
+
+    /// Starts the server with a settler that does nothing and the ledger at a URL.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn paid_server_at(&self, ledger: &str, settler: &str) -> Result<Server, BenchError> {
+        let arguments = ["--ledger", ledger, "--settler", settler];
         Server::start(&self.programs.join("paid-server"), arguments)
     }
 
@@ -104,6 +134,46 @@ impl Site {
             ["--yields", &yields],
         ];
         Server::start(&self.programs.join("paid-server"), arguments.as_flattened())
+    }
+
+    /// Starts the server as it is shipped, with a ledger, and with a facilitator that also serves
+    /// the list of tokens.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn facilitator_mode(&self, facilitator: SocketAddr) -> Result<Server, BenchError> {
+        let config = self.file("facilitator.toml");
+        let ledger = json!(url(&self.file("facilitator.db")));
+        let own = format!(
+            "\n[storage]\nurl = {ledger}\n\n[upstreams.okx]\nbase_url = \"http://{facilitator}\"\nmode = \"replay\"\n"
+        );
+        let config_text = CONFIG.replace(NO_FACILITATOR, &facilitator.to_string());
+        std::fs::write(&config, config_text + &own).map_err(BenchError::io(&config))?;
+        Server::start(
+            &self.programs.join("api-server"),
+            ["serve".as_ref(), "--config".as_ref(), config.as_os_str()],
+        )
+    }
+
+    /// Starts a baseline that sells over `x402-axum`, with a facilitator.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn baseline_x402_axum(
+        &self,
+        paid: &HttpAnswer,
+        unpaid: &HttpAnswer,
+        facilitator: SocketAddr,
+    ) -> Result<Server, BenchError> {
+        let (paid, unpaid) = (
+            self.record("paid.json", paid)?,
+            self.record("unpaid.json", unpaid)?,
+        );
+        let facilitator = format!("http://{facilitator}");
+        Server::start(
+            &self.programs.join("baseline-x402-axum"),
+            [paid.as_os_str(), unpaid.as_os_str(), facilitator.as_ref()],
+        )
     }
 
     /// Starts a server that sends one recorded answer to every request.

@@ -44,7 +44,7 @@ pub struct TriggerAsk {
     pub limit_price: Option<Decimal>,
 }
 
-/// The payload of a plan, as it stands there.
+/// The payload of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// `kind`

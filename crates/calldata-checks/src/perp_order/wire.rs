@@ -1,7 +1,7 @@
 //! An order action as text: what its JSON says, and what its msgpack says, in one shape, so that
 //! the two compare.
 
-/// An order action as it stands on the wire. Members are declared in wire order; nothing is
+/// An order action on the wire. Members are declared in wire order; nothing is
 /// normalised or judged here.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WireAction {

@@ -1,4 +1,4 @@
-//! An order as it stands in a plan: every member as typed, nothing judged.
+//! An order in a plan: every member as typed, nothing judged.
 //!
 //! This crate reads no JSON; its caller does, and passes the members in these types. A JSON number
 //! stays a number, a JSON string stays text, so that the decoder sees what the caller's signer and

@@ -22,10 +22,10 @@ const OTHER: Address = Address::repeat_byte(0xbb);
 const TRANSACTION: B256 = B256::repeat_byte(0x77);
 const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// A node by its word: its newest block, the fork that it is on, the allowance that it tells, the
-/// logs of the transaction.
+/// The answers of a node: its newest block, the fork that it is on, the allowance, the logs of the
+/// transaction.
 #[derive(Clone)]
-struct Told {
+struct NodeView {
     head: u64,
     fork: u8,
     allowance: u64,
@@ -33,7 +33,7 @@ struct Told {
     l1_fee: Option<&'static str>,
 }
 
-impl Default for Told {
+impl Default for NodeView {
     fn default() -> Self {
         Self {
             head: 100,
@@ -45,7 +45,7 @@ impl Default for Told {
     }
 }
 
-impl Told {
+impl NodeView {
     fn hash(&self, number: u64) -> B256 {
         // Forks part after block 50.
         let fork = if number > 50 { self.fork } else { 0 };
@@ -88,7 +88,7 @@ impl Told {
     }
 }
 
-struct Node(Mutex<Told>);
+struct Node(Mutex<NodeView>);
 
 impl Transport for Node {
     fn exchange(
@@ -103,26 +103,26 @@ impl Transport for Node {
     }
 }
 
-fn reader(nodes: &[Told]) -> ChainReader {
-    let node = |told: &Told| -> Arc<dyn Transport> { Arc::new(Node(Mutex::new(told.clone()))) };
+fn reader(nodes: &[NodeView]) -> ChainReader {
+    let node = |view: &NodeView| -> Arc<dyn Transport> { Arc::new(Node(Mutex::new(view.clone()))) };
     ChainReader::new(8453, nodes.iter().map(node).collect(), 1)
 }
 
-async fn sealed(nodes: &[Told]) -> Result<u64, ReadFault> {
+async fn sealed(nodes: &[NodeView]) -> Result<u64, ReadFault> {
     let sealed = reader(nodes).sealed(0).await;
     sealed.map(|sealed| sealed.block.number)
 }
 
-/// Blocks that one node makes up are sealed by nobody, wherever it stands in the configuration.
+/// Blocks that one node makes up are never sealed, wherever it is in the configuration.
 #[tokio::test]
 async fn a_node_that_runs_ahead_defines_nothing() {
-    let liar = Told {
+    let liar = NodeView {
         head: 1_000,
-        ..Told::default()
+        ..NodeView::default()
     };
     for nodes in [
-        [liar.clone(), Told::default()],
-        [Told::default(), liar.clone()],
+        [liar.clone(), NodeView::default()],
+        [NodeView::default(), liar.clone()],
     ] {
         assert_eq!(sealed(&nodes).await, Ok(99));
     }
@@ -131,11 +131,11 @@ async fn a_node_that_runs_ahead_defines_nothing() {
 /// One that lags holds the reading back, and what needs a later block waits for it.
 #[tokio::test]
 async fn a_node_that_lags_holds_the_reading_back() {
-    let laggard = Told {
+    let laggard = NodeView {
         head: 80,
-        ..Told::default()
+        ..NodeView::default()
     };
-    let nodes = [Told::default(), laggard];
+    let nodes = [NodeView::default(), laggard];
     assert_eq!(sealed(&nodes).await, Ok(79));
     let behind = reader(&nodes).sealed(90).await.unwrap_err();
     assert!(
@@ -153,11 +153,11 @@ async fn a_node_that_lags_holds_the_reading_back() {
 
 #[tokio::test]
 async fn of_two_forks_neither_is_believed() {
-    let fork = Told {
+    let fork = NodeView {
         fork: 1,
-        ..Told::default()
+        ..NodeView::default()
     };
-    let nodes = [Told::default(), fork];
+    let nodes = [NodeView::default(), fork];
     let fault = sealed(&nodes).await.unwrap_err();
     assert!(
         matches!(fault, ReadFault::Contradiction { number: 99, .. }),
@@ -171,15 +171,15 @@ async fn of_two_forks_neither_is_believed() {
 async fn an_allowance_counts_when_no_node_contradicts() {
     let block = Block {
         number: 99,
-        hash: Told::default().hash(99),
+        hash: NodeView::default().hash(99),
     };
-    let liar = Told {
+    let liar = NodeView {
         allowance: 0,
-        ..Told::default()
+        ..NodeView::default()
     };
     for nodes in [
-        [liar.clone(), Told::default()],
-        [Told::default(), liar.clone()],
+        [liar.clone(), NodeView::default()],
+        [NodeView::default(), liar.clone()],
     ] {
         let read = reader(&nodes).allowance(TOKEN, ACCOUNT, OTHER, block).await;
         let fault = read.unwrap_err();
@@ -189,12 +189,12 @@ async fn an_allowance_counts_when_no_node_contradicts() {
         );
     }
     // One that does not have the block says nothing.
-    let laggard = Told {
+    let laggard = NodeView {
         head: 80,
         allowance: 0,
-        ..Told::default()
+        ..NodeView::default()
     };
-    let chain = reader(&[laggard, Told::default()]);
+    let chain = reader(&[laggard, NodeView::default()]);
     let read = chain.allowance(TOKEN, ACCOUNT, OTHER, block);
     assert_eq!(read.await, Ok(U256::from(7)));
 }
@@ -254,13 +254,13 @@ async fn what_was_received_is_what_the_tokens_own_logs_say() {
         ("another event", vec![approval], 0),
         ("an event without parties", vec![unindexed], 0),
     ] {
-        let chain = reader(&[Told {
+        let chain = reader(&[NodeView {
             logs,
-            ..Told::default()
+            ..NodeView::default()
         }]);
         let block = Block {
             number: 50,
-            hash: Told::default().hash(50),
+            hash: NodeView::default().hash(50),
         };
         let read = chain.received(TOKEN, ACCOUNT, TRANSACTION, block).await;
         assert_eq!(read, Ok(Some(U256::from(received))), "{what}");
@@ -278,12 +278,12 @@ async fn what_was_received_is_what_the_tokens_own_logs_say() {
 async fn a_cost_has_the_fee_of_the_rollup_in_it() {
     let block = Block {
         number: 50,
-        hash: Told::default().hash(50),
+        hash: NodeView::default().hash(50),
     };
     for (l1_fee, cost) in [(None, 300), (Some("0x2a"), 342)] {
-        let chain = reader(&[Told {
+        let chain = reader(&[NodeView {
             l1_fee,
-            ..Told::default()
+            ..NodeView::default()
         }]);
         let read = chain.cost(TRANSACTION, block).await;
         assert_eq!(read, Ok(Some(U256::from(cost))));

@@ -197,7 +197,7 @@ fn what_was_spent_says_who_has_paid_it() {
         address: Some((address, cost(40))),
     };
     assert_eq!(newcomers.give_back(taken, cost(45)), of_both);
-    // A process that begins with what is missing stands where the first one stood.
+    // A process that begins with what is missing continues where the first one ended.
     let mut restored = Newcomers::new(rules, 0);
     let without = |refill: Refill, missing| refill.capacity.minus(cost(missing));
     restored.restore_pool(without(rules.pool, 75), 0, 0);

@@ -103,12 +103,12 @@ async fn no_call_waits_for_ever() {
     let (one, two) = tokio::join!(sign(&connected, wallet), waiting.get_or_create(ALICE));
     assert_eq!(
         one.unwrap_err().to_string(),
-        "the custody provider cannot be had to show a key: no answer in time"
+        "the custody provider is unavailable to show a key: no answer in time"
     );
     let two = two.unwrap_err();
     assert_eq!(
         two.to_string(),
-        "the custody provider cannot be had to create a key: the activity is still pending"
+        "the custody provider is unavailable to create a key: the activity is still pending"
     );
     assert_eq!(two.code(), "custody_provider_unavailable");
 }

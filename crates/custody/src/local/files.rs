@@ -196,8 +196,8 @@ mod tests {
             }
             // The next file is the only one if there was none, and otherwise changes nothing.
             publish(folder.path(), "a", "second", |_| Ok(())).unwrap();
-            let stands = if linked { "first" } else { "second" };
-            assert_eq!(read(folder.path(), "a").unwrap().as_deref(), Some(stands));
+            let stored = if linked { "first" } else { "second" };
+            assert_eq!(read(folder.path(), "a").unwrap().as_deref(), Some(stored));
             assert_eq!(names(folder.path()).unwrap(), ["a"]);
 
             // Half-written files are removed after a while, and nothing else is.
@@ -220,9 +220,9 @@ mod tests {
                 });
             }
         });
-        let stands = read(path, "a").unwrap().unwrap();
+        let stored = read(path, "a").unwrap().unwrap();
         publish(path, "a", "later", |_| Ok(())).unwrap();
-        assert_eq!(read(path, "a").unwrap().unwrap(), stands);
+        assert_eq!(read(path, "a").unwrap().unwrap(), stored);
         assert_eq!(fs::read_dir(path).unwrap().count(), 1);
     }
 

@@ -125,8 +125,8 @@ impl Inner {
                 }
             }
             // The existing file counts, whichever process wrote it.
-            let stands = files::read(&other.folder, &name)?.ok_or_else(missing)?;
-            let (expected, observed) = (key.address(), other.decrypt(owner, &stands)?.address());
+            let stored = files::read(&other.folder, &name)?.ok_or_else(missing)?;
+            let (expected, observed) = (key.address(), other.decrypt(owner, &stored)?.address());
             if expected != observed {
                 return Err(CustodyError::AnotherWallet {
                     owner,

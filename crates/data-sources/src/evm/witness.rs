@@ -263,8 +263,7 @@ impl Heard {
         if witnesses.iter().any(|other| told.contradicts(other)) {
             return Err(SourceErrorKind::Business {
                 code: "nodes_disagree".to_owned(),
-                message: "nodes tell different things of the transaction, and no two agree"
-                    .to_owned(),
+                message: "nodes differ about the transaction, and no two agree".to_owned(),
             });
         }
         let why = if nodes == 1 { ONLY_NODE } else { SILENT };

@@ -136,7 +136,7 @@ impl Endpoint {
         match told.value {
             RpcReply::Value(chain_id) => Ok(chain_id),
             RpcReply::Reverted(_) | RpcReply::NoMethod => Err(NodeError::Unsuitable(
-                "the node does not tell its chain id".to_owned(),
+                "the node does not say its chain id".to_owned(),
             )),
         }
     }

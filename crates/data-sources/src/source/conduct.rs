@@ -48,7 +48,7 @@ impl Conduct {
     pub(super) fn pause(&self, named: Option<Duration>) -> (Duration, u64) {
         let named = named.unwrap_or(self.usual_pause);
         let pause = named.max(self.shortest_pause).min(self.longest_pause);
-        // A caller that has already waited in vain is not told to come back at once.
+        // A caller that has already waited in vain is not asked to come back at once.
         let least = u64::from(self.waits_out.is_some());
         (pause, pause.as_secs().max(least))
     }

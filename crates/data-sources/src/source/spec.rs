@@ -71,6 +71,9 @@ pub struct SourceConfig {
     /// How many servers share the same address or key: each takes its share of every budget and
     /// quota.
     pub servers: NonZeroU32,
+    /// Whether these servers count their calls in one store: a quota is then that of all of them,
+    /// and only budgets are divided.
+    pub quotas_are_shared: bool,
 }
 
 impl Default for SourceConfig {
@@ -87,6 +90,7 @@ impl Default for SourceConfig {
             monthly_quota: None,
             daily_quota: None,
             servers: NonZeroU32::MIN,
+            quotas_are_shared: false,
         }
     }
 }

@@ -5,18 +5,15 @@ mod balances;
 mod contracts;
 mod nodes;
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use data_sources::{Clock, Error, SourceConfig, transport::Transport};
+use data_sources::{Clock, Error, SourceConfig};
 use jiff::Timestamp;
-use serde_json::Value;
-use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
+use test_support::ManualClock;
+use wiremock::MockServer;
+
+pub(crate) use crate::support::{answering, json, recorded, transport};
 
 /// The time of the recordings.
 pub(crate) fn now() -> Timestamp {
@@ -27,38 +24,9 @@ pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(now())
 }
 
-/// A clock that a test moves.
-#[derive(Clone)]
-pub(crate) struct MovingClock(Arc<AtomicI64>);
-
-impl MovingClock {
-    pub(crate) fn at_recording() -> Self {
-        Self(Arc::new(AtomicI64::new(now().as_second())))
-    }
-
-    pub(crate) fn advance(&self, seconds: i64) {
-        self.0.fetch_add(seconds, Ordering::SeqCst);
-    }
-}
-
-impl Clock for MovingClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_second(self.0.load(Ordering::SeqCst)).unwrap()
-    }
-}
-
-pub(crate) fn transport() -> Transport {
-    Transport::new().unwrap()
-}
-
-/// A server with one answer to everything.
-pub(crate) async fn answering(response: ResponseTemplate) -> MockServer {
-    let server = MockServer::start().await;
-    Mock::given(any())
-        .respond_with(response)
-        .mount(&server)
-        .await;
-    server
+/// A clock of the recordings that a test moves.
+pub(crate) fn recorded_clock() -> ManualClock {
+    ManualClock::at(now())
 }
 
 /// Every address of an upstream at one server.
@@ -70,18 +38,6 @@ pub(crate) fn at(server: &MockServer, keys: &[&str]) -> SourceConfig {
             .collect::<BTreeMap<_, _>>(),
         ..SourceConfig::default()
     }
-}
-
-pub(crate) fn json(body: &Value) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_json(body)
-}
-
-pub(crate) fn recorded(name: &str) -> Value {
-    let path = format!(
-        "{}/../../fixtures/upstreams/{name}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 pub(crate) fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> String {

@@ -19,4 +19,5 @@ mod news;
 mod okx;
 mod rails;
 mod security;
+mod support;
 mod tokens;

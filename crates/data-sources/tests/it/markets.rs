@@ -6,42 +6,25 @@ mod hyperliquid_accounts;
 mod macros;
 mod venues;
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use data_sources::{Clock, Error, SourceConfig, transport::Transport};
+use data_sources::transport::Transport;
+use data_sources::{Clock, Error, SourceConfig};
 use jiff::Timestamp;
 use serde_json::Value;
-use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
+use test_support::ManualClock;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// The time of the recordings: 2026-11-21T01:02:00Z.
 pub(crate) const NOW: i64 = 1_795_222_920;
 
-/// A clock that a test can move.
-#[derive(Clone)]
-pub(crate) struct TestClock(Arc<AtomicI64>);
-
-impl TestClock {
-    pub(crate) fn at_recording() -> Self {
-        Self(Arc::new(AtomicI64::new(NOW)))
-    }
-
-    pub(crate) fn advance(&self, seconds: i64) {
-        self.0.fetch_add(seconds, Ordering::Relaxed);
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_second(self.0.load(Ordering::Relaxed)).unwrap()
-    }
+/// A clock of the recordings that a test moves.
+pub(crate) fn recorded_clock() -> ManualClock {
+    ManualClock::at(Timestamp::from_second(NOW).unwrap())
 }
 
 /// A server that decides by request; `None` is a 404.
@@ -71,12 +54,12 @@ pub(crate) fn connect<T>(
         Arc<dyn Clock>,
     ) -> Result<T, data_sources::transport::TransportError>,
 ) -> T {
-    connect_at(server, &TestClock::at_recording(), new)
+    connect_at(server, &recorded_clock(), new)
 }
 
 pub(crate) fn connect_at<T>(
     server: &MockServer,
-    clock: &TestClock,
+    clock: &ManualClock,
     new: impl FnOnce(
         &Transport,
         SourceConfig,

@@ -5,24 +5,24 @@ mod gather;
 mod other;
 mod social;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
-use data_sources::{
-    Clock, SourceConfig,
-    alternative_me::AlternativeMe,
-    coindesk::Coindesk,
-    cryptopanic::Cryptopanic,
-    news::{NewsDesk, NewsSources},
-    okx::{Credentials, Okx, OkxConfig},
-    rss::Rss,
-    transport::{Limits, Transport},
-    x_api::XApi,
-};
+use data_sources::alternative_me::AlternativeMe;
+use data_sources::coindesk::Coindesk;
+use data_sources::cryptopanic::Cryptopanic;
+use data_sources::news::{NewsDesk, NewsSources};
+use data_sources::okx::{Credentials, Okx, OkxConfig};
+use data_sources::rss::Rss;
+use data_sources::transport::{Limits, Transport};
+use data_sources::x_api::XApi;
+use data_sources::{Clock, SourceConfig};
 use jiff::Timestamp;
-use wiremock::{
-    Mock, MockServer, ResponseTemplate,
-    matchers::{any, path},
-};
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+pub(crate) use crate::support::answering;
 
 /// The time of the recordings.
 pub(crate) fn now() -> Timestamp {
@@ -50,13 +50,6 @@ pub(crate) fn xml(body: &str) -> ResponseTemplate {
 pub(crate) fn page(status: u16) -> ResponseTemplate {
     ResponseTemplate::new(status)
         .set_body_raw(recorded("rss/decrypt_cloudflare_403.html"), "text/html")
-}
-
-/// A server that gives one answer to everything.
-pub(crate) async fn answering(answer: ResponseTemplate) -> MockServer {
-    let server = MockServer::start().await;
-    Mock::given(any()).respond_with(answer).mount(&server).await;
-    server
 }
 
 pub(crate) async fn at(server: &MockServer, place: &str, answer: ResponseTemplate) {

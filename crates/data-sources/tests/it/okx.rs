@@ -6,42 +6,26 @@ mod swaps;
 mod tokens;
 mod upstream;
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::Arc;
+use std::time::Duration;
 
-use data_sources::{
-    Clock, Error, Mode,
-    okx::{Credentials, Okx, OkxConfig},
-    transport::{Limits, Transport},
-};
+use data_sources::okx::{Credentials, Okx, OkxConfig};
+use data_sources::transport::{Limits, Transport};
+use data_sources::{Error, Mode};
 use jiff::Timestamp;
 use serde_json::Value;
-use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
+use test_support::ManualClock;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+pub(crate) use crate::support::json;
 
 /// The time of the recordings.
 pub(crate) const NOW: i64 = 1_795_222_800;
 
-/// A clock that a test can move.
-#[derive(Clone)]
-pub(crate) struct TestClock(Arc<Mutex<Timestamp>>);
-
-impl TestClock {
-    pub(crate) fn at_recording() -> Self {
-        Self(Arc::new(Mutex::new(Timestamp::from_second(NOW).unwrap())))
-    }
-
-    pub(crate) fn advance(&self, by: Duration) {
-        let mut now = self.0.lock().unwrap();
-        *now += jiff::SignedDuration::try_from(by).unwrap();
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
-    }
+/// A clock of the recordings that a test moves.
+pub(crate) fn recorded_clock() -> ManualClock {
+    ManualClock::at(Timestamp::from_second(NOW).unwrap())
 }
 
 pub(crate) fn config(server: &MockServer) -> OkxConfig {
@@ -66,7 +50,7 @@ pub(crate) fn okx(config: OkxConfig) -> Okx {
     Okx::new(
         &Transport::new().unwrap(),
         config,
-        Arc::new(TestClock::at_recording()),
+        Arc::new(recorded_clock()),
     )
     .unwrap()
 }
@@ -79,10 +63,6 @@ pub(crate) async fn answering(response: ResponseTemplate) -> (Okx, MockServer) {
         .mount(&server)
         .await;
     (okx(config(&server)), server)
-}
-
-pub(crate) fn json(body: &Value) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_json(body)
 }
 
 pub(crate) fn recorded(name: &str) -> Value {

@@ -7,46 +7,24 @@ mod lifi;
 mod polymarket;
 mod rpc;
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
-use data_sources::{
-    Clock,
-    transport::{Limits, SourceHealth, Transport},
-};
+use data_sources::transport::{Limits, SourceHealth};
 use jiff::Timestamp;
 use plan_builder::ports::{PortError, PortErrorReason};
 use serde_json::Value;
-use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers::any};
+use test_support::ManualClock;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+pub(crate) use crate::support::{answering, asked, json, transport};
 
 /// The time of the recordings: 2026-11-21T01:00:00Z.
 pub(crate) const NOW: i64 = 1_795_222_800;
 
-/// A clock that a test can move.
-#[derive(Clone)]
-pub(crate) struct TestClock(Arc<Mutex<Timestamp>>);
-
-impl TestClock {
-    pub(crate) fn at_recording() -> Self {
-        Self(Arc::new(Mutex::new(Timestamp::from_second(NOW).unwrap())))
-    }
-
-    pub(crate) fn advance(&self, seconds: u64) {
-        let mut now = self.0.lock().unwrap();
-        *now += jiff::SignedDuration::try_from(Duration::from_secs(seconds)).unwrap();
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
-    }
-}
-
-pub(crate) fn transport() -> Transport {
-    Transport::new().unwrap()
+/// A clock of the recordings that a test moves.
+pub(crate) fn recorded_clock() -> ManualClock {
+    ManualClock::at(Timestamp::from_second(NOW).unwrap())
 }
 
 /// Generous with time, no pause between two tries.
@@ -75,16 +53,6 @@ pub(crate) fn patient_enough() -> Limits {
     }
 }
 
-/// A server that gives one answer to everything.
-pub(crate) async fn answering(response: ResponseTemplate) -> MockServer {
-    let server = MockServer::start().await;
-    Mock::given(any())
-        .respond_with(response)
-        .mount(&server)
-        .await;
-    server
-}
-
 /// A server that decides by request.
 pub(crate) async fn deciding(
     decide: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
@@ -111,10 +79,6 @@ pub(crate) fn dropping() -> String {
     url
 }
 
-pub(crate) fn json(body: &Value) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_json(body)
-}
-
 /// A body with JSON's content type, exactly as written.
 pub(crate) fn raw(body: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(body, "application/json")
@@ -135,10 +99,6 @@ pub(crate) fn recorded_text(name: &str) -> String {
 
 pub(crate) fn recorded(name: &str) -> Value {
     serde_json::from_str(&recorded_text(name)).unwrap()
-}
-
-pub(crate) async fn asked(server: &MockServer) -> usize {
-    server.received_requests().await.unwrap().len()
 }
 
 #[track_caller]

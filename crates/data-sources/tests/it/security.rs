@@ -3,16 +3,13 @@
 mod goplus;
 mod okx;
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-
 use alloy_primitives::{Address, address};
-use data_sources::{Clock, Error};
+use data_sources::Error;
 use jiff::Timestamp;
-use serde_json::Value;
-use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
+use test_support::ManualClock;
+use wiremock::ResponseTemplate;
+
+pub(crate) use crate::support::{answering, json, recorded};
 
 /// The time of the recordings.
 pub(crate) const NOW: i64 = 1_795_222_920;
@@ -21,47 +18,9 @@ pub(crate) const WOKB: Address = address!("e538905cf8410324e03a5a23c1c177a474d59
 pub(crate) const USDG: Address = address!("4ae46a509f6b1d9056937ba4500cb143933d2dc8");
 pub(crate) const USDT0: Address = address!("779ded0c9e1022225f8e0630b35a9b54be713736");
 
-/// A clock that a test can move.
-#[derive(Clone)]
-pub(crate) struct TestClock(Arc<Mutex<Timestamp>>);
-
-impl TestClock {
-    pub(crate) fn at_recording() -> Self {
-        Self(Arc::new(Mutex::new(Timestamp::from_second(NOW).unwrap())))
-    }
-
-    pub(crate) fn advance(&self, by: Duration) {
-        let mut now = self.0.lock().unwrap();
-        *now += jiff::SignedDuration::try_from(by).unwrap();
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
-    }
-}
-
-/// A server that gives one answer to everything.
-pub(crate) async fn answering(response: ResponseTemplate) -> MockServer {
-    let server = MockServer::start().await;
-    Mock::given(any())
-        .respond_with(response)
-        .mount(&server)
-        .await;
-    server
-}
-
-pub(crate) fn json(body: &Value) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_json(body)
-}
-
-pub(crate) fn recorded(name: &str) -> Value {
-    let path = format!(
-        "{}/../../fixtures/upstreams/{name}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+/// A clock of the recordings that a test moves.
+pub(crate) fn recorded_clock() -> ManualClock {
+    ManualClock::at(Timestamp::from_second(NOW).unwrap())
 }
 
 pub(crate) fn reason<T: std::fmt::Debug>(result: Result<T, Error>) -> String {

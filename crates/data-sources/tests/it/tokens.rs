@@ -6,62 +6,31 @@ mod prices;
 mod rankings;
 mod search;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::{Address, address};
-use data_sources::{
-    Clock, Error, Mode, SourceConfig,
-    coingecko::Coingecko,
-    coinpaprika::Coinpaprika,
-    defillama::Defillama,
-    dexscreener::Dexscreener,
-    okx::{Okx, OkxConfig},
-    transport::{Limits, Transport},
-};
-use jiff::Timestamp;
+use data_sources::coingecko::Coingecko;
+use data_sources::coinpaprika::Coinpaprika;
+use data_sources::defillama::Defillama;
+use data_sources::dexscreener::Dexscreener;
+use data_sources::okx::{Okx, OkxConfig};
+use data_sources::transport::{Limits, Transport};
+use data_sources::{Error, Mode, SourceConfig};
 use readings::symbol::SymbolKey;
 use serde_json::Value;
-use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
+use test_support::ManualClock;
+use wiremock::{MockServer, ResponseTemplate};
+
+pub(crate) use crate::support::{answering, recorded};
 
 pub(crate) const WOKB: Address = address!("e538905cf8410324e03A5A23C1c177a474D59b2b");
 pub(crate) const USDT0: Address = address!("779Ded0c9e1022225f8E0630b35a9b54bE713736");
 
-/// A clock that a test can move.
-#[derive(Clone)]
-pub(crate) struct TestClock(Arc<Mutex<Timestamp>>);
-
-impl TestClock {
-    /// The time of the recordings.
-    pub(crate) fn at_recording() -> Self {
-        Self(Arc::new(Mutex::new(
-            "2026-11-21T01:02:00Z".parse().unwrap(),
-        )))
-    }
-
-    pub(crate) fn advance(&self, seconds: u64) {
-        let by = jiff::SignedDuration::try_from(Duration::from_secs(seconds)).unwrap();
-        *self.0.lock().unwrap() += by;
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
-    }
-}
-
-/// A server that gives one answer to everything.
-pub(crate) async fn answering(response: ResponseTemplate) -> MockServer {
-    let server = MockServer::start().await;
-    Mock::given(any())
-        .respond_with(response)
-        .mount(&server)
-        .await;
-    server
+/// A clock of the recordings that a test moves.
+pub(crate) fn recorded_clock() -> ManualClock {
+    ManualClock::at("2026-11-21T01:02:00Z".parse().unwrap())
 }
 
 /// A server that gives one JSON to everything.
@@ -105,7 +74,7 @@ fn limits() -> Limits {
     }
 }
 
-pub(crate) fn okx_at(server: &MockServer, clock: TestClock) -> Okx {
+pub(crate) fn okx_at(server: &MockServer, clock: ManualClock) -> Okx {
     let config = OkxConfig {
         base_url: server.uri(),
         mode: Mode::Replay,
@@ -116,7 +85,7 @@ pub(crate) fn okx_at(server: &MockServer, clock: TestClock) -> Okx {
 }
 
 pub(crate) fn okx(server: &MockServer) -> Okx {
-    okx_at(server, TestClock::at_recording())
+    okx_at(server, recorded_clock())
 }
 
 fn config(server: &MockServer) -> SourceConfig {
@@ -129,7 +98,7 @@ fn config(server: &MockServer) -> SourceConfig {
 }
 
 pub(crate) fn coingecko(server: &MockServer) -> Coingecko {
-    let clock = Arc::new(TestClock::at_recording());
+    let clock = Arc::new(recorded_clock());
     Coingecko::new(&Transport::new().unwrap(), config(server), clock).unwrap()
 }
 
@@ -139,32 +108,23 @@ pub(crate) fn coingecko_with(
 ) -> Coingecko {
     let mut config = config(server);
     change(&mut config);
-    let clock = Arc::new(TestClock::at_recording());
+    let clock = Arc::new(recorded_clock());
     Coingecko::new(&Transport::new().unwrap(), config, clock).unwrap()
 }
 
 pub(crate) fn coinpaprika(server: &MockServer) -> Coinpaprika {
-    let clock = Arc::new(TestClock::at_recording());
+    let clock = Arc::new(recorded_clock());
     Coinpaprika::new(&Transport::new().unwrap(), config(server), clock).unwrap()
 }
 
 pub(crate) fn dexscreener(server: &MockServer) -> Dexscreener {
-    let clock = Arc::new(TestClock::at_recording());
+    let clock = Arc::new(recorded_clock());
     Dexscreener::new(&Transport::new().unwrap(), config(server), clock).unwrap()
 }
 
 pub(crate) fn defillama(server: &MockServer) -> Defillama {
-    let clock = Arc::new(TestClock::at_recording());
+    let clock = Arc::new(recorded_clock());
     Defillama::new(&Transport::new().unwrap(), config(server), clock).unwrap()
-}
-
-/// A recorded answer.
-pub(crate) fn recorded(file: &str) -> Value {
-    let path = format!(
-        "{}/../../fixtures/upstreams/{file}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// A recorded answer with a change.

@@ -208,7 +208,7 @@ fn code_and_storage_are_readable() {
         Bytes::new()
     );
     assert!(get::<Bytes>(&chain, "eth_getCode", json!([USDC])).len() > 5000);
-    // Slot 2 is the version; a short string stands in its slot with twice its length at the end.
+    // Slot 2 is the version; a short string is in its slot with twice its length at the end.
     let mut version = [0; 32];
     (version[0], version[31]) = (b'2', 2);
     let slot: B256 = get(&chain, "eth_getStorageAt", json!([USDC, "0x2", "latest"]));

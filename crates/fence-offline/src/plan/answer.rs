@@ -106,7 +106,7 @@ fn wrapping(text: &str) -> Result<Wrapping<'_>, Refused> {
                 format!("the file ends in the middle of the plan, at {place}: is it whole?")
             }
             serde_json::error::Category::Data => {
-                format!("not an object of JSON, or a member stands in it twice, at {place}")
+                format!("not an object of JSON, or with a member twice, at {place}")
             }
             _ => format!("not JSON, at {place}"),
         })

@@ -74,6 +74,7 @@ impl Driver {
             payer,
             (Purpose::Clearing, least),
             sealed.block,
+            self.turn,
         );
         Ok(match funds.await? {
             Funds::Enough | Funds::Coming => Ok(()),

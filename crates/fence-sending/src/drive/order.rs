@@ -78,7 +78,7 @@ impl Driver {
             Transaction::Step(_) | Transaction::Swap => (Purpose::Steps, gas_limit),
             Transaction::Clear(_) => (Purpose::Clearing, gas_limit),
         };
-        let funds = shared.fund(admitted, route, payer, needed, sealed.block);
+        let funds = shared.fund(admitted, route, payer, needed, sealed.block, self.turn);
         if funds.await? != Funds::Enough {
             return Ok(Turn::Waits);
         }
@@ -106,7 +106,10 @@ impl Driver {
         };
         self.append(snapshot, Event::Ordered(transaction)).await?;
         let key = snapshot.key(transaction);
-        self.shared.sender.submit(&key, lane, request).await?;
+        let sender = &self.shared.sender;
+        sender
+            .submit_in_turn(&key, lane, request, self.turn)
+            .await?;
         self.woken = true;
         Ok(Turn::Progressed)
     }

@@ -1,38 +1,36 @@
 //! A chain whose blocks and clock a test controls, an account with a grant, and plans that were
 //! ordered under it.
 
-use std::pin::Pin;
+mod node;
+mod order;
+mod process;
+mod route;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use alloy_signer::SignerSync as _;
+use alloy_primitives::{B256, Bytes, U256, keccak256};
 use alloy_signer_local::PrivateKeySigner;
-use alloy_sol_types::{SolCall as _, sol};
+use alloy_sol_types::sol;
 use calldata_checks::UtcSeconds;
-use custody::{Owner, Turns};
 use delegation_fence::{
-    AccountKind, Budget, ClearObstacle, Confirmation, Domain, Event, Fence, Grant, Instance,
-    Message, Name, Now, Order, Phase, Policy, ReadBack, Report, Signature, Signed, State,
-    Submission, Transaction, TypedData, admit,
+    AccountKind, Budget, Confirmation, Event, Grant, Now, Order, Phase, ReadBack, Report, State,
+    Submission, admit,
 };
-use dev_chain::{DEV_ACCOUNTS, DevChain, Mining, Reply, base};
-use fence_sending::{
-    ChainClocks, ChainReader, GasRules, OutgoingCall, Pace, Parts, Route, RouteFuture,
-    RoutedAccounts, Sendings, own_call,
-};
-use fence_server::{Acceptance, Change, Delegations, KeptSubmission, Prices, Store as _};
-use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
-use serde_json::{Value, json};
-use test_support::{Fuse, MortalBook, MortalNode, MortalRecords};
+use dev_chain::{DevChain, Mining, base};
+use fence_server::{Acceptance, Change, Prices, Store as _};
+use gas_funding::{Funder, MemoryBook};
+use serde_json::Value;
+use test_support::{Fuse, MortalNode};
 use tokio::time::Instant;
-use tx_sender::{
-    Chain, Clock, HashSigner, MemoryStore, NodeFault, Options, RpcNode, Sender, Takeover,
-    TransactionSigner, Transport,
-};
+use tx_sender::{MemoryStore, Takeover, Transport};
 
+pub(crate) use self::node::{InProcess, reverts};
+use self::order::{arguments, executable, fence, instance, sign};
+pub(crate) use self::order::{edited_policy, fence_policy};
+pub(crate) use self::process::Process;
+pub(crate) use self::route::TestRoute;
 use crate::memory::Memory;
-use crate::mortal::MortalFence;
 use crate::sample::{BASE, Draft, NOW, USDC, WETH, build, policy};
 
 sol! {
@@ -49,7 +47,6 @@ const BUDGET: Budget = Budget {
     of_account: u64::MAX,
     of_all: u64::MAX,
 };
-const EXAMPLE: &str = include_str!("../../../../docs/fence-policy.example.json");
 
 pub(crate) fn key(number: u8) -> PrivateKeySigner {
     PrivateKeySigner::from_bytes(&B256::repeat_byte(number)).unwrap()
@@ -68,127 +65,6 @@ fn delegate() -> PrivateKeySigner {
     key(0x52)
 }
 
-/// A node that is a chain in this process; tests may put another chain in its place.
-#[derive(Clone)]
-pub(crate) struct InProcess {
-    chain: Arc<Mutex<DevChain>>,
-    /// Whether it answers.
-    pub(crate) up: Arc<std::sync::atomic::AtomicBool>,
-    /// What it answers in the chain's place.
-    pub(crate) instead: Arc<Mutex<Option<Instead>>>,
-}
-
-/// The answer to a request, without its envelope, where it is not the chain's.
-pub(crate) type Instead = Box<dyn Fn(&Value) -> Option<Value> + Send>;
-
-/// What a node says of a call that reverts.
-pub(crate) fn reverts() -> Value {
-    json!({ "error": { "code": 3, "message": "execution reverted" } })
-}
-
-impl InProcess {
-    pub(crate) fn new(chain: &DevChain) -> Self {
-        Self {
-            chain: Arc::new(Mutex::new(chain.clone())),
-            up: Arc::new(true.into()),
-            instead: Arc::default(),
-        }
-    }
-}
-
-impl Transport for InProcess {
-    fn exchange(
-        &self,
-        method: &'static str,
-        body: Vec<u8>,
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, NodeFault>> + Send + '_>> {
-        Box::pin(async move {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-            if !self.up.load(std::sync::atomic::Ordering::SeqCst) {
-                return Err(NodeFault::Unreachable);
-            }
-            if let Some(instead) = self.instead.lock().unwrap().as_ref() {
-                let request: Value = serde_json::from_slice(&body).unwrap();
-                if let Some(mut answer) = instead(&request) {
-                    answer["jsonrpc"] = "2.0".into();
-                    answer["id"] = request["id"].clone();
-                    return Ok(answer.to_string().into_bytes());
-                }
-            }
-            let reply = self.chain.lock().unwrap().answer(&body);
-            match reply {
-                Reply::Http { body, .. } => Ok(body),
-                _ => Err(NodeFault::Lost { method }),
-            }
-        })
-    }
-}
-
-/// An account whose key the test has.
-pub(crate) struct TestRoute {
-    pub(crate) owner: Mutex<Option<Address>>,
-    pub(crate) clears: Mutex<Result<(), ClearObstacle>>,
-    /// Whether nobody has the key any more.
-    pub(crate) keyless: std::sync::atomic::AtomicBool,
-}
-
-impl Route for TestRoute {
-    fn kind(&self) -> AccountKind {
-        AccountKind::SubWallet
-    }
-
-    fn owner(&self, _: Address) -> RouteFuture<'_, Option<Address>> {
-        let owner = *self.owner.lock().unwrap();
-        Box::pin(async move { Ok(owner) })
-    }
-
-    fn budget_owner(&self, _: Address) -> RouteFuture<'_, Option<Owner>> {
-        let owner = self
-            .owner
-            .lock()
-            .unwrap()
-            .map(|owner| Owner::new(196, owner));
-        Box::pin(async move { Ok(owner) })
-    }
-
-    fn signer(&self, _: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>> {
-        let keyless = self.keyless.load(std::sync::atomic::Ordering::SeqCst);
-        let signer: Arc<dyn TransactionSigner> = Arc::new(HashSigner::new(wallet()));
-        Box::pin(async move { Ok(Some(signer).filter(|_| !keyless)) })
-    }
-
-    fn call(
-        &self,
-        kept: &KeptSubmission,
-        transaction: Transaction,
-    ) -> Result<OutgoingCall, ClearObstacle> {
-        if let Transaction::Clear(_) = transaction {
-            (*self.clears.lock().unwrap())?;
-        }
-        Ok(own_call(&kept.admitted, transaction))
-    }
-}
-
-/// Every coin at so many dollars, if it has a price.
-struct CoinUsd(Option<u64>);
-
-impl CoinPrices for CoinUsd {
-    fn micro_usd(&self, _: u64, wei: U256) -> gas_funding::PortFuture<'_, Option<u64>> {
-        let worth = |dollars| (wei * U256::from(dollars)).div_ceil(U256::from(10_u64.pow(12)));
-        let micro = self.0.map(|dollars: u64| worth(dollars).to());
-        Box::pin(std::future::ready(micro))
-    }
-}
-
-/// What every owner has paid.
-struct Paid(u64);
-
-impl PaidTotals for Paid {
-    fn paid(&self, _: Owner) -> gas_funding::PortFuture<'_, Option<u64>> {
-        Box::pin(std::future::ready(Some(self.0)))
-    }
-}
-
 pub(crate) struct World {
     pub(crate) chain: DevChain,
     pub(crate) node: InProcess,
@@ -202,76 +78,13 @@ pub(crate) struct World {
     /// What each owner has paid, in micro US dollars.
     pub(crate) paid: u64,
     pub(crate) takeover: Takeover,
+    /// Whether processes share the turns on accounts.
+    pub(crate) servers: bool,
     pub(crate) prices: Option<Arc<dyn Prices>>,
     /// Whether the processes know how to send for accounts.
     pub(crate) routed: bool,
     pub(crate) plans: Mutex<u8>,
     start: Instant,
-}
-
-/// What runs in one process, and ends with it.
-pub(crate) struct Process {
-    _sendings: Sendings,
-    pub(crate) sender: Sender,
-    pub(crate) turns: Turns,
-    pub(crate) funding: GasFunding,
-    pub(crate) fuse: Arc<Fuse>,
-}
-
-pub(crate) fn fence_policy() -> Policy {
-    edited_policy(|_| {})
-}
-
-pub(crate) fn edited_policy(edit: impl FnOnce(&mut Value)) -> Policy {
-    let mut document: Value = serde_json::from_str(EXAMPLE).unwrap();
-    document["fee_config_version"] = policy().fees.version.into();
-    edit(&mut document);
-    Policy::parse(&document.to_string()).unwrap()
-}
-
-fn instance() -> Instance {
-    Instance {
-        domain: Domain::new(BASE, B256::repeat_byte(0x11)),
-        project_id: Name::new("shop").unwrap(),
-    }
-}
-
-fn fence() -> Fence {
-    Fence::new(instance(), fence_policy()).unwrap()
-}
-
-fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
-    let typed_data = TypedData::new(instance().domain, message).unwrap();
-    let signature = key.sign_hash_sync(&typed_data.digest()).unwrap();
-    Signed::new(
-        typed_data,
-        Signature::from_bytes(&signature.as_bytes()).unwrap(),
-    )
-}
-
-fn arguments() -> Value {
-    json!({
-        "accountProfile": {"kind": "eoa", "address": wallet().address(), "chainId": BASE},
-        "chainId": BASE, "fromToken": USDC, "toToken": WETH,
-        "fromAmount": AMOUNT.to_string(), "slippage": {"maxBps": 50},
-    })
-}
-
-/// The venue's leg as it can be executed.
-fn executable(draft: &mut Draft, number: u8) {
-    draft.call._transactionId = B256::repeat_byte(number);
-    let leg = &mut draft.call._swapData[1];
-    leg.callData = snwapCall {
-        tokenIn: USDC,
-        amountIn: leg.fromAmount,
-        recipient: Address::ZERO,
-        tokenOut: WETH,
-        amountOutMin: U256::ZERO,
-        executor: Address::ZERO,
-        executorData: Bytes::new(),
-    }
-    .abi_encode()
-    .into();
 }
 
 impl World {
@@ -331,6 +144,7 @@ impl World {
             coin_usd: None,
             paid: u64::MAX,
             takeover: Takeover::WhenOver,
+            servers: false,
             prices: None,
             routed: true,
             plans: Mutex::new(0),
@@ -481,91 +295,6 @@ impl World {
             node: Arc::new(self.node.clone()),
             fuse: Arc::clone(fuse),
         })
-    }
-
-    pub(crate) async fn process(&self, fuse: Arc<Fuse>) -> Process {
-        let node = self.node(&fuse);
-        let turns = Turns::default();
-        let start = self.start;
-        let network = Chain {
-            id: BASE,
-            nodes: vec![Arc::new(RpcNode::new(Arc::clone(&node)))],
-            policy: tx_sender::Policy {
-                poll_interval: Duration::from_millis(200),
-                watch_interval: Duration::from_secs(1),
-                resend_after: Duration::from_secs(4),
-                bump_after: Duration::from_secs(6),
-                ..tx_sender::Policy::default()
-            },
-        };
-        let records = MortalRecords {
-            store: self.records.clone(),
-            fuse: Arc::clone(&fuse),
-        };
-        let options = Options {
-            clock: Clock::new(move || NOW + start.elapsed().as_secs()),
-            takeover: self.takeover,
-        };
-        let funder: Arc<dyn TransactionSigner> = Arc::new(HashSigner::new(
-            PrivateKeySigner::from_bytes(&DEV_ACCOUNTS[2].key).unwrap(),
-        ));
-        let sender = Sender::new(Arc::new(records), vec![network], vec![funder], options);
-        let route: Arc<dyn Route> = Arc::clone(&self.route) as _;
-        let chain = ChainReader::new(BASE, vec![node], 1);
-        let clock = self.clock();
-        let funding = match self.funder.clone() {
-            None => GasFunding::none(),
-            Some(funder) => GasFunding::new(gas_funding::Parts {
-                funder,
-                sender: sender.clone(),
-                book: Arc::new(MortalBook {
-                    book: Arc::clone(&self.book),
-                    fuse: Arc::clone(&fuse),
-                }),
-                prices: Arc::new(CoinUsd(self.coin_usd)),
-                paid: Arc::new(Paid(self.paid)),
-                clock: Arc::clone(&clock),
-            }),
-        };
-        let delegations = Delegations::install(fence_server::Parts {
-            fence: fence(),
-            plans: policy(),
-            budget: BUDGET,
-            store: Arc::new(MortalFence {
-                store: Arc::clone(&self.store),
-                fuse: Arc::clone(&fuse),
-            }),
-            accounts: Arc::new(RoutedAccounts::new(vec![Arc::clone(&route)])),
-            clocks: Arc::new(ChainClocks::new(chain.clone(), Arc::clone(&clock))),
-            prices: self.prices.clone(),
-            chain: None,
-            delegated: None,
-        });
-        let sendings = Sendings::start(Parts {
-            delegations: Arc::new(delegations.await.unwrap()),
-            routes: Vec::from_iter(self.routed.then_some(route)),
-            chain,
-            sender: sender.clone(),
-            turns: turns.clone(),
-            gas: GasRules::default(),
-            funding: funding.clone(),
-            pace: Pace {
-                look: Duration::from_millis(200),
-                unpriced: Duration::from_millis(200),
-                sweep: Duration::from_millis(500),
-                rest: Duration::from_secs(3),
-                lease_seconds: 10,
-                watched: Duration::from_secs(100),
-            },
-            clock,
-        });
-        Process {
-            _sendings: sendings,
-            sender,
-            turns,
-            funding,
-            fuse,
-        }
     }
 
     pub(crate) fn report(&self, plan: B256) -> Report {

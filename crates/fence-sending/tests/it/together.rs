@@ -8,8 +8,8 @@ use alloy_primitives::{Address, B256, Signature, U256};
 use alloy_signer::SignerSync as _;
 use chain_reader::ChainReader;
 use custody::{
-    Attestation, Custody, CustodyError, CustodyFuture, Guarded, Owner, Provider, Purpose,
-    SigningPolicy, Subject, Turns, Wallet,
+    Attestation, Custody, CustodyError, CustodyFuture, Owner, Provider, Purpose, SigningPolicy,
+    Subject, Turns, Wallet,
 };
 use delegation_fence::State;
 use dev_chain::base;
@@ -101,10 +101,11 @@ fn policy() -> SigningPolicy {
 }
 
 /// Wallet actions in the same process as the plans.
-fn actions(world: &World, process: &Process, turns: Turns) -> WalletActions {
+pub(crate) fn actions(world: &World, process: &Process, turns: Turns) -> WalletActions {
     let started = world.clock();
     WalletActions::start(wallet_actions::Parts {
-        custody: Arc::new(Guarded::new(OneKey, policy())),
+        // The sender has one signer for the wallet, which signs the plan's transactions too.
+        custody: Arc::new(OneKey),
         policy: policy(),
         chains: vec![ChainReader::new(BASE, vec![world.node(&process.fuse)], 1)],
         sender: process.sender.clone(),
@@ -120,7 +121,7 @@ fn actions(world: &World, process: &Process, turns: Turns) -> WalletActions {
     })
 }
 
-fn withdrawal(number: u8) -> Order {
+pub(crate) fn withdrawal(number: u8) -> Order {
     Order {
         owner: owner_id(),
         payment: B256::repeat_byte(number),
@@ -138,19 +139,20 @@ fn withdrawal(number: u8) -> Order {
 }
 
 /// Makes blocks until the intent is over.
-async fn ended(world: &World, actions: &WalletActions, intent: &Intent) -> Intent {
+pub(crate) async fn ended(world: &World, actions: &WalletActions, intent: &Intent) -> Intent {
+    let mut found = intent.clone();
     for _ in 0..600 {
-        let found = actions.find(&intent.id).await.unwrap().unwrap();
+        found = actions.find(&intent.id).await.unwrap().unwrap();
         if found.state.is_over() {
             return found;
         }
         world.block().await;
     }
-    panic!("the intent does not end");
+    panic!("the intent does not end: {found:#?}");
 }
 
 /// What the wallet's transactions were to, in the order of their nonces: `true` is the plan's.
-fn of_plan(world: &World) -> Vec<bool> {
+pub(crate) fn of_plan(world: &World) -> Vec<bool> {
     let sent = world.chain.transactions();
     let own = sent.iter().filter(|sent| sent.from == wallet().address());
     own.map(|sent| {

@@ -7,8 +7,8 @@ use fence_server::Change;
 use crate::{
     sample::{ACCOUNT, NOW},
     stage::{
-        GRANT_ID, Shelf, at, fence_policy, grant, instance, limit, look, named_policy, now, owner,
-        received, revocation, sign, write,
+        GRANT_ID, StoreLocation, at, fence_policy, grant, instance, limit, look, named_policy, now,
+        owner, received, revocation, sign, write,
     },
 };
 
@@ -28,8 +28,8 @@ fn ended(grant_id: B256, ended_at: u64) -> Change {
 /// it.
 #[tokio::test]
 async fn a_policy_does_not_come_back_after_one_of_another_name() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     store.install(fence_policy(3), at(NOW)).await.unwrap();
     let other = named_policy("another-fence", 1);
     store.install(other.clone(), at(NOW)).await.unwrap();
@@ -47,8 +47,8 @@ async fn a_policy_does_not_come_back_after_one_of_another_name() {
 /// does not grow.
 #[tokio::test]
 async fn of_any_number_of_limits_the_tightest_are_kept() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     let granted = write(&look(&*store).await, granted(GRANT_ID));
     store.write(granted).await.unwrap();
     let tighten = async |limit| {
@@ -84,8 +84,8 @@ async fn of_any_number_of_limits_the_tightest_are_kept() {
 
 #[tokio::test]
 async fn an_account_has_so_many_grants_and_tombstones() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     let id = |number: u64| B256::from(U256::from(number + 1));
     let put = async |change| {
         let change = write(&look(&*store).await, change);

@@ -9,7 +9,7 @@ use fence_server::Delegations;
 use crate::{
     dying::Dying,
     sample::{ACCOUNT, NOW},
-    stage::{GRANT_ID, Shelf, grant, limit, owner, revocation, sign},
+    stage::{GRANT_ID, StoreLocation, grant, limit, owner, revocation, sign},
     world::{Clock, Custody, code, desk, log, ordered},
 };
 
@@ -41,9 +41,9 @@ const LOG: [&str; 5] = [
 async fn a_server_that_ends_at_any_write_goes_on_where_the_records_end() {
     for after in [false, true] {
         for left in 1..=STEPS + 1 {
-            let shelf = Shelf::new();
+            let location = StoreLocation::new();
             let (clock, custody) = (Clock::new(), Custody::new());
-            let store = Arc::new(Dying::new(shelf.open(), left, after));
+            let store = Arc::new(Dying::new(location.open(), left, after));
             let mut server = desk(Arc::<Dying>::clone(&store), 1, &clock, &custody).await;
             let mut ended_at = None;
             for (number, expected) in ANSWERS.into_iter().enumerate() {
@@ -59,14 +59,14 @@ async fn a_server_that_ends_at_any_write_goes_on_where_the_records_end() {
                     };
                     assert_eq!(answer, told, "{at}");
                     // The next process, without the last one's memory.
-                    server = desk(shelf.open(), 1, &clock, &custody).await;
+                    server = desk(location.open(), 1, &clock, &custody).await;
                     answer = step(&server, number).await;
                 }
                 assert_eq!(answer, expected, "{at}");
             }
             // Every step is one write.
             assert_eq!(ended_at, Some(left).filter(|left| *left <= STEPS));
-            let store = shelf.open();
+            let store = location.open();
             assert_eq!(
                 log(&*store, GRANT_ID).await,
                 LOG,

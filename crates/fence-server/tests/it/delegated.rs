@@ -11,26 +11,26 @@ use crate::{
         delegations, edited, file,
     },
     sample::{ACCOUNT, NOW, USDC, WETH},
-    stage::{GRANT_ID, Shelf, grant, now, owner, sign},
+    stage::{GRANT_ID, StoreLocation, grant, now, owner, sign},
     world::{Clock, Custody, code},
 };
 
 const AMOUNT: u64 = 1_000_000_007;
 
 struct World {
-    shelf: Shelf,
+    location: StoreLocation,
     node: Node,
     custody: Custody,
     desk: Delegations,
 }
 
 async fn world(level: Level) -> World {
-    let shelf = Shelf::new();
+    let location = StoreLocation::new();
     let (custody, node) = (Custody::delegated(), Node::new(level));
-    let store = shelf.open();
+    let store = location.open();
     let desk = delegated_desk(store, &Clock::new(), &custody, &node).await;
     World {
-        shelf,
+        location,
         node,
         custody,
         desk,
@@ -55,7 +55,7 @@ async fn a_permission_is_over_when_the_chain_says_so_too() {
             let received = desk.receive_grant(file.clone()).await.unwrap();
             assert_eq!(received.novelty, novelty);
         }
-        let kept = world.shelf.open().view(account(), GRANT_ID, None).await;
+        let kept = world.location.open().view(account(), GRANT_ID, None).await;
         let kept = kept.unwrap().grant.unwrap();
         assert_eq!(kept.delegations, file.delegations);
 
@@ -259,7 +259,7 @@ async fn a_plan_goes_out_only_as_its_delegations_say() {
     assert_eq!(code(world.desk.try_out(&above).await), "delegation_cap");
     let within = delegated_order(most, GRANT_ID);
     assert_eq!(code(world.desk.try_out(&within).await), "ok");
-    let store = world.shelf.open();
+    let store = world.location.open();
     let other = Node::new(LEVELS[1]);
     let desk = delegated_desk(store, &Clock::new(), &world.custody, &other).await;
     assert_eq!(
@@ -270,9 +270,9 @@ async fn a_plan_goes_out_only_as_its_delegations_say() {
 
 #[tokio::test]
 async fn a_server_without_a_redeemer_takes_no_such_grant() {
-    let shelf = Shelf::new();
+    let location = StoreLocation::new();
     let (clock, custody) = (Clock::new(), Custody::delegated());
-    let desk = crate::world::desk(shelf.open(), 1, &clock, &custody).await;
+    let desk = crate::world::desk(location.open(), 1, &clock, &custody).await;
     let good = file(delegated_grant(GRANT_ID), Level::Stock);
     let refused = desk.receive_grant(good).await;
     assert_eq!(code(refused), "account_kind_unsupported");
@@ -281,19 +281,19 @@ async fn a_server_without_a_redeemer_takes_no_such_grant() {
 /// A file of a server that knew no delegations is read as one whose grants have none.
 #[tokio::test]
 async fn records_of_an_earlier_version_are_taken_over() {
-    let shelf = Shelf::in_file();
+    let location = StoreLocation::in_file();
     let clock = Clock::new();
     {
-        let store = shelf.open();
+        let store = location.open();
         let desk = crate::world::desk(store, 1, &clock, &Custody::new()).await;
         let signed = sign(grant(GRANT_ID), &owner());
         desk.receive_grant(signed).await.unwrap();
     }
     let sql = "ALTER TABLE permission DROP COLUMN delegations; PRAGMA user_version = 2;";
-    let connection = rusqlite::Connection::open(shelf.file()).unwrap();
+    let connection = rusqlite::Connection::open(location.file()).unwrap();
     connection.execute_batch(sql).unwrap();
     drop(connection);
-    let view = shelf.open().view(ACCOUNT, GRANT_ID, None).await.unwrap();
+    let view = location.open().view(ACCOUNT, GRANT_ID, None).await.unwrap();
     let kept = view.grant.unwrap();
     assert_eq!(kept.delegations, Vec::new());
     assert_eq!(

@@ -8,7 +8,8 @@ use tokio::task::JoinSet;
 use crate::{
     sample::{ACCOUNT, NOW},
     stage::{
-        BUDGET, GRANT_ID, NOBODY, Shelf, acceptance, at, fence_policy, grant, look, received, write,
+        BUDGET, GRANT_ID, NOBODY, StoreLocation, acceptance, at, fence_policy, grant, look,
+        received, write,
     },
 };
 
@@ -20,8 +21,8 @@ async fn grant_usual(store: &dyn Store) {
 
 #[tokio::test]
 async fn of_two_holders_one_gets_a_lease() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
     let mut last = 0;
     for round in 0..20 {
         let now = at(NOW + 60 * round);
@@ -45,8 +46,8 @@ async fn of_two_holders_one_gets_a_lease() {
 #[tokio::test]
 async fn a_write_holds_its_lease_or_is_not_made() {
     for amount in 0..8 {
-        let shelf = Shelf::new();
-        let (one, two) = (shelf.open(), shelf.open());
+        let location = StoreLocation::new();
+        let (one, two) = (location.open(), location.open());
         grant_usual(&*one).await;
         let view = look(&*one).await;
         let accepted = acceptance(&view, 1_000_000_007 + amount).unwrap();
@@ -83,8 +84,8 @@ async fn a_write_holds_its_lease_or_is_not_made() {
 
 #[tokio::test]
 async fn of_two_plans_of_an_account_one_is_accepted() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
     grant_usual(&*one).await;
     let view = look(&*one).await;
     let accept = |amount| {
@@ -110,8 +111,8 @@ async fn of_two_plans_of_an_account_one_is_accepted() {
 /// Every account has room of its own, so that only the sum of all stops a plan.
 #[tokio::test]
 async fn writes_of_many_accounts_stay_within_the_budget_of_all() {
-    let shelf = Shelf::new();
-    let stores = [shelf.open(), shelf.open()];
+    let location = StoreLocation::new();
+    let stores = [location.open(), location.open()];
     grant_usual(&*stores[0]).await;
     let view = look(&*stores[0]).await;
     let mut writes = JoinSet::new();
@@ -151,8 +152,8 @@ async fn writes_of_many_accounts_stay_within_the_budget_of_all() {
 
 #[tokio::test]
 async fn records_of_two_writers_make_one_chain() {
-    let shelf = Shelf::new();
-    let stores = [shelf.open(), shelf.open()];
+    let location = StoreLocation::new();
+    let stores = [location.open(), location.open()];
     let mut notes = JoinSet::new();
     for number in 0..6_u8 {
         let store = stores[usize::from(number % 2)].clone();
@@ -173,8 +174,8 @@ async fn records_of_two_writers_make_one_chain() {
 
 #[tokio::test]
 async fn of_two_policies_the_newer_is_installed() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
     let same = tokio::join!(
         one.install(fence_policy(1), at(NOW)),
         two.install(fence_policy(1), at(NOW)),

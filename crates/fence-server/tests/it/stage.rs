@@ -1,8 +1,7 @@
 //! An account with its keys, the messages that they sign, and plans that they order.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_signer::SignerSync as _;
@@ -15,8 +14,7 @@ use delegation_fence::{
 };
 use fence_server::{Acceptance, PostgresStore, SqliteStore, Store, View, Write};
 use serde_json::{Value, json};
-use storage::postgres::{Postgres, PostgresOptions};
-use tokio::runtime::Runtime;
+use test_support::postgres::{Schema, wait};
 
 use super::sample::{ACCOUNT, BASE, NOW, USDC, WETH, build, policy};
 
@@ -217,30 +215,18 @@ pub(crate) fn write(view: &View, change: fence_server::Change) -> Write {
     }
 }
 
-/// Names a PostgreSQL database. With it, stores are in that instead of in SQLite files.
-const DATABASE: &str = "TEST_POSTGRES_URL";
-
-/// Opens databases, wherever the caller is.
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-
-fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
-    std::thread::scope(|scope| scope.spawn(|| RUNTIME.block_on(work)).join().unwrap())
-}
-
-/// An empty store.
-pub(crate) enum Shelf {
+/// Where an empty store is made, and opened by any number of processes.
+pub(crate) enum StoreLocation {
     /// In a folder of its own.
     File(tempfile::TempDir),
-    /// In a schema of its own, by its address.
-    Database(String),
+    /// In a schema of its own.
+    Database(Schema),
 }
 
-impl Shelf {
+impl StoreLocation {
+    /// In a database where there is one, otherwise in a SQLite file.
     pub(crate) fn new() -> Self {
-        match std::env::var(DATABASE) {
-            Ok(url) => Self::Database(schema(&url)),
-            Err(_) => Self::in_file(),
-        }
+        Schema::new().map_or_else(Self::in_file, Self::Database)
     }
 
     /// In a SQLite file, whatever other stores are in.
@@ -260,22 +246,11 @@ impl Shelf {
     pub(crate) fn open(&self) -> Arc<dyn Store> {
         match self {
             Self::File(_) => Arc::new(SqliteStore::open(self.file()).unwrap()),
-            Self::Database(url) => Arc::new(wait(PostgresStore::open(database(url))).unwrap()),
+            Self::Database(schema) => {
+                Arc::new(wait(PostgresStore::open(schema.connect())).unwrap())
+            }
         }
     }
-}
-
-fn database(url: &str) -> Postgres {
-    Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap()
-}
-
-/// The address of an empty schema of the database at `url`.
-fn schema(url: &str) -> String {
-    let name = format!("fence_{:x}", RandomState::new().hash_one(0));
-    let create = format!("CREATE SCHEMA {name}");
-    wait(database(url).query("create", &create, &[])).unwrap();
-    let separator = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{separator}options=-csearch_path%3D{name}")
 }
 
 /// What the store knows of the account and the usual grant.

@@ -1,19 +1,15 @@
 //! What every store has to do. A store of another kind runs the same.
 
-use alloy_primitives::B256;
-use calldata_checks::StepKind;
-use delegation_fence::{
-    Block, Budget, Entry, Event, HaltReason, Instance, LogEvent, Record, Rule, Transaction,
-    verify_log,
-};
-use fence_server::{Change, StoreError, Write};
+mod plans;
 
-use crate::{
-    sample::{ACCOUNT, NOW},
-    stage::{
-        BUDGET, DAY, GRANT_ID, NOBODY, Shelf, acceptance, at, fence_policy, grant, instance, limit,
-        look, now, owner, received, revocation, write,
-    },
+use alloy_primitives::B256;
+use delegation_fence::{Entry, Instance, LogEvent, Record, Rule, verify_log};
+use fence_server::{Change, StoreError};
+
+use crate::sample::{ACCOUNT, NOW};
+use crate::stage::{
+    DAY, GRANT_ID, NOBODY, StoreLocation, at, fence_policy, grant, instance, limit, look, now,
+    owner, received, revocation, write,
 };
 
 const OTHER_ID: B256 = B256::repeat_byte(0x23);
@@ -38,8 +34,8 @@ fn log_of(records: &[Record]) -> Vec<LogEvent> {
 
 #[tokio::test]
 async fn what_was_written_is_read_by_another_process() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
     let empty = look(&*one).await;
     assert_eq!((empty.version, &empty.grant), (0, &None));
 
@@ -76,8 +72,8 @@ async fn what_was_written_is_read_by_another_process() {
 
 #[tokio::test]
 async fn of_two_writes_on_one_reading_one_is_made() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
     let (first, second) = (look(&*one).await, look(&*two).await);
     one.write(write(&first, granted(GRANT_ID))).await.unwrap();
     let late = two.write(write(&second, ended(GRANT_ID, NOW))).await;
@@ -88,8 +84,8 @@ async fn of_two_writes_on_one_reading_one_is_made() {
 
 #[tokio::test]
 async fn an_end_stays_and_is_recorded_once() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     // Before its grant.
     store
         .write(write(&look(&*store).await, ended(GRANT_ID, NOW)))
@@ -112,8 +108,8 @@ async fn an_end_stays_and_is_recorded_once() {
 
 #[tokio::test]
 async fn an_end_of_all_is_in_the_log_of_each() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     for change in [
         granted(GRANT_ID),
         granted(OTHER_ID),
@@ -146,234 +142,9 @@ async fn an_end_of_all_is_in_the_log_of_each() {
 }
 
 #[tokio::test]
-async fn a_plan_is_accepted_once_and_carried_to_its_end() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
-    store
-        .write(write(&look(&*store).await, granted(GRANT_ID)))
-        .await
-        .unwrap();
-    let view = look(&*store).await;
-    let accepted = acceptance(&view, 1_000_000_007).unwrap();
-    let plan = accepted.admitted.payload_digest;
-    let accept = Change::Accept(Box::new(accepted.clone()));
-    store.write(write(&view, accept.clone())).await.unwrap();
-
-    // Another plan waits, the same one is not accepted again.
-    let view = store.view(ACCOUNT, GRANT_ID, Some(plan)).await.unwrap();
-    assert_eq!(view.plan, Some((plan, accepted.admitted.order_digest)));
-    let other = acceptance(&look(&*store).await, 1_000_000_008);
-    assert_eq!(other.unwrap_err(), "plan_in_flight");
-    let again = store.write(write(&view, accept)).await;
-    assert_eq!(again, Err(StoreError::Conflict { account: ACCOUNT }));
-
-    // Only who has the lease goes on.
-    let lease = store
-        .acquire(ACCOUNT, "one", at(NOW), 60)
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(store.acquire(ACCOUNT, "two", at(NOW), 60).await, Ok(None));
-    let later = shelf.open();
-    let taken = later
-        .acquire(ACCOUNT, "two", at(NOW + 60), 60)
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(taken.token, lease.token + 1);
-    let reset = Transaction::Step(StepKind::ApproveReset);
-    let kept = store.submission(plan).await.unwrap().unwrap();
-    assert_eq!((&kept.admitted, kept.is_open), (&accepted.admitted, true));
-    assert_eq!(kept.envelope, accepted.envelope);
-    let stale = kept.append(Event::Ordered(reset), lease, at(NOW)).unwrap();
-    assert_eq!(
-        store.write(stale).await,
-        Err(StoreError::Fenced { account: ACCOUNT })
-    );
-    let next = kept.append(Event::Ordered(reset), taken, at(NOW)).unwrap();
-    store.write(next.clone()).await.unwrap();
-    assert_eq!(
-        store.write(next).await,
-        Err(StoreError::Conflict { account: ACCOUNT })
-    );
-
-    // A revocation between reading and writing is seen.
-    let kept = store.submission(plan).await.unwrap().unwrap();
-    store
-        .write(write(&kept.view, ended(GRANT_ID, NOW)))
-        .await
-        .unwrap();
-    let late = kept.append(Event::Unsent(reset), taken, at(NOW)).unwrap();
-    assert_eq!(
-        store.write(late).await,
-        Err(StoreError::Conflict { account: ACCOUNT })
-    );
-
-    let block = Block {
-        number: 7,
-        hash: B256::repeat_byte(7),
-    };
-    let halting = Event::Halting {
-        at: StepKind::ApproveReset,
-        reason: HaltReason::Refused(Rule::GrantRevoked),
-    };
-    let read = Event::ReadBack {
-        allowance: alloy_primitives::U256::ZERO,
-        block,
-    };
-    for event in [Event::Unsent(reset), halting, read, Event::Finished] {
-        let kept = store.submission(plan).await.unwrap().unwrap();
-        assert_eq!(store.sendings(at(NOW + 99)).await, Ok(vec![plan]));
-        store
-            .write(kept.append(event, taken, at(NOW + 1)).unwrap())
-            .await
-            .unwrap();
-    }
-    let kept = store.submission(plan).await.unwrap().unwrap();
-    assert!(!kept.is_open);
-    assert_eq!(kept.sending().unwrap().state().as_str(), "halted_clean");
-    assert_eq!(store.sendings(at(NOW + 99)).await, Ok(vec![]));
-    assert_eq!(store.sendings(at(NOW)).await, Ok(vec![plan]));
-    assert_eq!(look(&*store).await.in_flight, None);
-    let records = store.log(ACCOUNT, GRANT_ID, 0, 99).await.unwrap();
-    let told = log_of(&records);
-    let expected = [
-        LogEvent::Granted,
-        LogEvent::Admitted,
-        LogEvent::Ordered,
-        LogEvent::Revoked,
-        LogEvent::Lost,
-        LogEvent::Halted,
-        LogEvent::ReadBack,
-        LogEvent::Finished,
-    ];
-    assert_eq!(told, expected);
-    assert_eq!(records[5].refused_by(), Some("grant_revoked"));
-}
-
-#[tokio::test]
-async fn a_plan_counts_from_the_order_of_its_third_step() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
-    store
-        .write(write(&look(&*store).await, granted(GRANT_ID)))
-        .await
-        .unwrap();
-    let view = look(&*store).await;
-    let accepted = acceptance(&view, 1_000_000_007).unwrap();
-    let plan = accepted.admitted.payload_digest;
-    let amount = accepted.admitted.amount;
-    store
-        .write(write(&view, Change::Accept(Box::new(accepted))))
-        .await
-        .unwrap();
-    let lease = store
-        .acquire(ACCOUNT, "one", at(NOW), 60)
-        .await
-        .unwrap()
-        .unwrap();
-    let sealed = |kind, allowance| Event::Sealed {
-        transaction: Transaction::Step(kind),
-        hash: B256::repeat_byte(1),
-        block: Block {
-            number: 7,
-            hash: B256::repeat_byte(7),
-        },
-        effective: true,
-        allowance,
-    };
-    let ordered = |kind| Event::Ordered(Transaction::Step(kind));
-    for event in [
-        ordered(StepKind::ApproveReset),
-        sealed(StepKind::ApproveReset, alloy_primitives::U256::ZERO),
-        ordered(StepKind::Approve),
-        sealed(StepKind::Approve, amount),
-    ] {
-        let kept = store.submission(plan).await.unwrap().unwrap();
-        store
-            .write(kept.append(event, lease, at(NOW + 2)).unwrap())
-            .await
-            .unwrap();
-    }
-    assert_eq!(look(&*store).await.uses, []);
-    let kept = store.submission(plan).await.unwrap().unwrap();
-    let call = kept
-        .append(ordered(StepKind::Call), lease, at(NOW + 3))
-        .unwrap();
-    store.write(call).await.unwrap();
-    let kept = store.submission(plan).await.unwrap().unwrap();
-    let unsent = Event::Unsent(Transaction::Step(StepKind::Call));
-    store
-        .write(kept.append(unsent, lease, at(NOW + 4)).unwrap())
-        .await
-        .unwrap();
-    let uses = look(&*store).await.uses;
-    assert_eq!(uses.len(), 1);
-    assert_eq!((uses[0].payload_digest, uses[0].amount), (plan, amount));
-    assert_eq!(uses[0].signed_at, at(NOW + 3));
-}
-
-fn budget(of_plan: u64, of_account: u64, of_all: u64) -> Budget {
-    Budget {
-        of_plan,
-        of_account,
-        of_all,
-        ..BUDGET
-    }
-}
-
-#[tokio::test]
-async fn gas_is_within_the_budgets_of_a_day() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
-    store
-        .write(write(&look(&*store).await, granted(GRANT_ID)))
-        .await
-        .unwrap();
-    let view = look(&*store).await;
-    let accept = |of_plan, of_account, of_all| {
-        let mut accepted = acceptance(&view, 1_000_000_007).unwrap();
-        accepted.budget = budget(of_plan, of_account, of_all);
-        write(&view, Change::Accept(Box::new(accepted)))
-    };
-    for exhausted in [accept(10, 9, 99), accept(10, 99, 9)] {
-        let error = store.write(exhausted).await.unwrap_err();
-        assert_eq!(error.code(), "gas_budget_exhausted");
-    }
-    assert_eq!(look(&*store).await.version, view.version);
-    store.write(accept(10, 10, 10)).await.unwrap();
-
-    // What it really cost counts from now on.
-    let plan = acceptance(&view, 1_000_000_007)
-        .unwrap()
-        .admitted
-        .payload_digest;
-    let gas = Change::Gas {
-        payload_digest: plan,
-        micro_usd: 4,
-    };
-    store.write(write(&look(&*store).await, gas)).await.unwrap();
-    assert_eq!(
-        store.submission(plan).await.unwrap().unwrap().gas_micro_usd,
-        4
-    );
-    let mut second = acceptance(&view, 1_000_000_008).unwrap();
-    second.budget = budget(10, 13, 99);
-    let change = Change::Accept(Box::new(second));
-    let view = look(&*store).await;
-    let error = store.write(write(&view, change.clone())).await.unwrap_err();
-    assert_eq!(error.code(), "gas_budget_exhausted");
-    let tomorrow = Write {
-        at: at(NOW + DAY),
-        ..write(&view, change)
-    };
-    store.write(tomorrow).await.unwrap();
-}
-
-#[tokio::test]
 async fn refusals_are_noted_once_and_not_without_end() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     let refusal = |plan: u8, rule| Entry {
         payload_digest: Some(B256::repeat_byte(plan)),
         refused_by: Some(rule),
@@ -413,15 +184,15 @@ async fn refusals_are_noted_once_and_not_without_end() {
 
 #[tokio::test]
 async fn a_policy_that_was_replaced_does_not_come_back() {
-    let shelf = Shelf::new();
-    let store = shelf.open();
+    let location = StoreLocation::new();
+    let store = location.open();
     assert_eq!(store.installed().await, Ok(None));
     store.install(fence_policy(2), at(NOW)).await.unwrap();
     store.install(fence_policy(2), at(NOW + 1)).await.unwrap();
     let error = store.install(fence_policy(1), at(NOW)).await.unwrap_err();
     assert_eq!(error.code(), "fence_policy_not_newer");
     store.install(fence_policy(3), at(NOW)).await.unwrap();
-    let installed = shelf.open().installed().await.unwrap().unwrap();
+    let installed = location.open().installed().await.unwrap().unwrap();
     assert_eq!(installed.policy().unwrap(), fence_policy(3));
     assert_eq!(
         installed.read_back(),
@@ -431,8 +202,8 @@ async fn a_policy_that_was_replaced_does_not_come_back() {
 
 #[tokio::test]
 async fn a_lease_is_one_holders_at_a_time() {
-    let shelf = Shelf::new();
-    let (one, two) = (shelf.open(), shelf.open());
+    let location = StoreLocation::new();
+    let (one, two) = (location.open(), location.open());
     let first = one
         .acquire(NOBODY, "one", at(100), 60)
         .await

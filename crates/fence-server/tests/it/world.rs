@@ -15,7 +15,7 @@ use fence_server::{
 
 use super::{
     sample::{ACCOUNT, NOW, policy},
-    stage::{BUDGET, Shelf, at, fence_policy, instance, order, owner, plan},
+    stage::{BUDGET, StoreLocation, at, fence_policy, instance, order, owner, plan},
 };
 
 /// The clock of a test, at first the one of its plans.
@@ -135,7 +135,7 @@ impl Foresee for Oracle {
 }
 
 pub(crate) struct World {
-    pub(crate) shelf: Shelf,
+    pub(crate) location: StoreLocation,
     pub(crate) clock: Clock,
     pub(crate) custody: Custody,
     pub(crate) desk: Delegations,
@@ -143,11 +143,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let shelf = Shelf::new();
+        let location = StoreLocation::new();
         let (clock, custody) = (Clock::new(), Custody::new());
-        let desk = desk(shelf.open(), 1, &clock, &custody).await;
+        let desk = desk(location.open(), 1, &clock, &custody).await;
         Self {
-            shelf,
+            location,
             clock,
             custody,
             desk,
@@ -156,12 +156,12 @@ impl World {
 
     /// Another server on the same records, with a version of the policy.
     pub(crate) async fn another(&self, version: u64) -> Delegations {
-        let store = self.shelf.open();
+        let store = self.location.open();
         desk(store, version, &self.clock, &self.custody).await
     }
 
     pub(crate) fn store(&self) -> Arc<dyn Store> {
-        self.shelf.open()
+        self.location.open()
     }
 
     /// The events of a grant's log, which verifies.

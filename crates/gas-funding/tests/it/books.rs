@@ -10,8 +10,7 @@ use gas_funding::{
     TopUp,
 };
 use rusqlite::Connection;
-
-use crate::database::database;
+use test_support::postgres::Schema;
 
 const DAY: u64 = 86_400;
 /// The same as databases have it.
@@ -131,17 +130,20 @@ async fn memory_keeps_the_same_promises() {
     keeps_its_promises(&MemoryBook::default()).await;
 }
 
-async fn books<const N: usize>() -> Option<[Arc<dyn Book>; N]> {
+/// Handles on a database; without one there is nothing to run on.
+async fn books<const N: usize>() -> Option<(Schema, [Arc<dyn Book>; N])> {
+    let schema = Schema::new()?;
     let mut books: Vec<Arc<dyn Book>> = Vec::new();
-    for database in database::<N>().await? {
-        books.push(Arc::new(PostgresBook::open(database).await.unwrap()));
+    for _ in 0..N {
+        let book = PostgresBook::open(schema.connect()).await;
+        books.push(Arc::new(book.unwrap()));
     }
-    books.try_into().ok()
+    Some((schema, books.try_into().ok()?))
 }
 
 #[tokio::test]
 async fn a_database_keeps_the_same_promises_and_its_bookings() {
-    let Some([one, two]) = books().await else {
+    let Some((_schema, [one, two])) = books().await else {
         return;
     };
     keeps_its_promises(&*one).await;
@@ -154,7 +156,7 @@ async fn a_database_keeps_the_same_promises_and_its_bookings() {
 /// Sums that no column holds refuse what comes after them, and break nothing.
 #[tokio::test]
 async fn sums_beyond_a_column_exhaust_a_budget() {
-    let Some([book]) = books().await else {
+    let Some((_schema, [book])) = books().await else {
         return;
     };
     let boundless = Limits {
@@ -183,7 +185,7 @@ async fn keys_that_race_share_the_budgets_of_a_file() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_that_race_share_the_budgets_of_a_database() {
-    if let Some(books) = books::<2>().await {
+    if let Some((_schema, books)) = books::<2>().await {
         race(&books).await;
     }
 }

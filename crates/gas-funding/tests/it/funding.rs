@@ -135,6 +135,7 @@ impl World {
             account: PAYER,
             about_to_pay: 0,
             not_after: None,
+            turn: None,
             key: &|number| format!("it/{number}"),
         };
         funding.fund(need).await.unwrap()

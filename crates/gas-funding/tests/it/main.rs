@@ -10,5 +10,4 @@
 )]
 
 mod books;
-mod database;
 mod funding;

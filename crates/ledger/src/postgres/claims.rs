@@ -24,11 +24,12 @@ impl Inner {
         let attempt = random()?;
         let digest = kept(claim.key.digest());
         for _ in 0..LOOKS {
-            let instance = self.instance.id();
+            let instance = self.number().await?;
             match self.insert(instance, &digest, claim, &attempt).await {
                 Ok(Some(entry)) => return Ok(Reservation::Reserved(entry)),
                 Ok(None) => {
                     if !self.is_alive(instance).await? {
+                        self.instance.look_after();
                         return Err(LedgerError::LeaseLost);
                     }
                     let status = self
@@ -172,9 +173,9 @@ impl Inner {
 }
 
 /// Names one attempt to reserve.
-fn random() -> Result<[u8; 16], LedgerError> {
+pub(super) fn random() -> Result<[u8; 16], PostgresError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| LedgerError::Unavailable {
+    getrandom::fill(&mut bytes).map_err(|error| PostgresError::Unavailable {
         reason: format!("the system gives no random bytes: {error}"),
     })?;
     Ok(bytes)

@@ -115,7 +115,7 @@ impl Inner {
             &&answer.body()[..],
         ];
         self.advance(
-            self.instance.id(),
+            None,
             entry,
             Transition::BeginSettlement,
             SQL,
@@ -139,17 +139,17 @@ impl Inner {
             Transition::ResolveSettled => RESOLVE,
             _ => SETTLE,
         };
-        let (instance, cap) = (self.instance.id(), self.cap());
+        let cap = self.cap();
         let params: Params<'_> = &[&receipt.transaction, &receipt.header, &cap];
-        self.advance(instance, entry, transition, sql, now, params)
+        self.advance(None, entry, transition, sql, now, params)
             .await
     }
 
-    /// Records that the payer was not charged, drops the answer, and takes what was spent. The
-    /// number of the instance is the one that the caller has looked at.
+    /// Records that the payer was not charged, drops the answer, and takes what was spent. With
+    /// `instance` only under that number, which is not kept beyond its lease.
     pub(super) async fn end_uncharged(
         &self,
-        instance: i64,
+        instance: Option<i64>,
         entry: EntryId,
         transition: Transition,
         reason: &str,
@@ -201,7 +201,7 @@ impl Inner {
             Resolution::Released { reason } => {
                 let transition = Transition::ResolveReleased;
                 self.end_uncharged(
-                    self.instance.id(),
+                    None,
                     entry,
                     transition,
                     reason,
@@ -230,7 +230,7 @@ impl Inner {
         );
         let params: Params<'_> = &[&transaction, &cause];
         self.advance(
-            self.instance.id(),
+            None,
             entry,
             Transition::MarkUnknown,
             SQL,
@@ -254,7 +254,7 @@ impl Inner {
             " RETURNING id"
         );
         self.advance(
-            self.instance.id(),
+            None,
             entry,
             Transition::MarkUndecidable,
             SQL,
@@ -267,10 +267,11 @@ impl Inner {
     /// Runs a conditional statement until its outcome is known, and says what stood in its way if
     /// it has moved nothing. Its first parameters are the instance, the entry, the new state, the
     /// first and the last state from which the move is allowed, and the time; it returns a row when
-    /// it has moved the entry.
+    /// it has moved the entry. Without `instance` the entry moves under the present number of this
+    /// instance.
     async fn advance(
         &self,
-        instance: i64,
+        instance: Option<i64>,
         entry: EntryId,
         transition: Transition,
         sql: &str,
@@ -283,31 +284,35 @@ impl Inner {
             code(*transition.from().end()),
         );
         let to = code(transition.to());
-        let common: Params<'_> = &[&instance, &number, &to, &first, &last, &now];
-        let all = [common, params].concat();
         let mut waits = AGAIN_AFTER.iter();
         // Whether an earlier try may have moved the entry.
         let mut interrupted = false;
         loop {
-            let outcome = match self
-                .postgres
-                .query_opt(transition.as_str(), sql, &all)
-                .await
-            {
-                Ok(Some(_)) => {
+            let tried = async {
+                let instance = match instance {
+                    Some(number) => number,
+                    None => self.number().await?,
+                };
+                let common: Params<'_> = &[&instance, &number, &to, &first, &last, &now];
+                let all = [common, params].concat();
+                let moved = self.postgres.query_opt(transition.as_str(), sql, &all);
+                match moved.await? {
+                    Some(_) => Ok(None),
+                    None => self.why_not(entry, transition, instance).await.map(Some),
+                }
+            };
+            let outcome = match tried.await {
+                Ok(None) => {
                     self.working().remove(&number);
                     return Ok(());
                 }
-                Ok(None) => match self.why_not(entry, transition, instance).await {
-                    // The only other way there is this move of this entry.
-                    Ok(LedgerError::WrongState { observed, .. })
-                        if interrupted && observed == transition.to() =>
-                    {
-                        return Ok(());
-                    }
-                    Ok(refusal) => return Err(refusal),
-                    Err(error) => error,
-                },
+                // The only other way there is this move of this entry.
+                Ok(Some(LedgerError::WrongState { observed, .. }))
+                    if interrupted && observed == transition.to() =>
+                {
+                    return Ok(());
+                }
+                Ok(Some(refusal)) => return Err(refusal),
                 Err(error) => error,
             };
             interrupted |= matches!(outcome, PostgresError::Interrupted { .. });

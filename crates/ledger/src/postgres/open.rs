@@ -70,8 +70,9 @@ impl Inner {
                  FROM looked_at WHERE e.id = looked_at.id AND (
                      (looked_at.owner = $1 AND looked_at.changed_at <= $9
                          AND NOT looked_at.id = ANY ($10::bigint[]))
-                     OR NOT EXISTS (SELECT FROM instance AS i
-                         WHERE i.id = looked_at.owner AND i.lease_until > clock_timestamp())
+                     OR NOT ",
+            alive!("looked_at.owner"),
+            "
                  )
                  RETURNING e.id, e.state
              )
@@ -81,7 +82,7 @@ impl Inner {
         );
         const OPERATION: &str = "abandon";
         let params: Params<'_> = &[
-            &self.instance.id(),
+            &self.number().await?,
             &after,
             &SWEEP_BATCH,
             &code(State::Settling),
@@ -119,8 +120,9 @@ impl Inner {
                      SELECT id FROM ledger_entry
                      WHERE open = 2 AND id > $2 AND ",
             alive!(),
-            " AND (owner = $1 OR NOT EXISTS (SELECT FROM instance AS i
-                         WHERE i.id = ledger_entry.owner AND i.lease_until > clock_timestamp()))
+            " AND (owner = $1 OR NOT ",
+            alive!("ledger_entry.owner"),
+            ")
                      ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
                  ) RETURNING *
              )
@@ -129,7 +131,7 @@ impl Inner {
              FROM mine AS e JOIN ledger_answer AS a ON a.entry = e.id ORDER BY e.id"
         );
         let after = after.map_or(0, EntryId::number);
-        let params: Params<'_> = &[&self.instance.id(), &after, &i64::from(limit)];
+        let params: Params<'_> = &[&self.number().await?, &after, &i64::from(limit)];
         self.listed("undecided", SQL, params).await
     }
 
@@ -199,7 +201,7 @@ impl Inner {
     pub(super) async fn probe(&self) -> Result<(), LedgerError> {
         let sql = "INSERT INTO ledger_probe (instance, at) VALUES ($1, clock_timestamp())
                    ON CONFLICT (instance) DO UPDATE SET at = excluded.at";
-        let params: Params<'_> = &[&self.instance.id()];
+        let params: Params<'_> = &[&self.number().await?];
         Ok(self.postgres.query("probe", sql, params).await.map(drop)?)
     }
 }

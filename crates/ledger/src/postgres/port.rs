@@ -89,7 +89,7 @@ impl Journal for PostgresLedger {
         self.write(move |inner| async move {
             let transition = Transition::Release;
             inner
-                .end_uncharged(instance, entry, transition, &reason, spent, now)
+                .end_uncharged(Some(instance), entry, transition, &reason, spent, now)
                 .await
         })
         .await
@@ -172,7 +172,7 @@ impl Journal for PostgresLedger {
     /// Closes what instances have left open that live no more. What other instances work on stays.
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
         let sweep = Sweep {
-            cause: "restart",
+            cause: Recovery::CAUSE,
             owned: Vec::new(),
             untouched_since: 0,
         };

@@ -199,7 +199,7 @@ impl Journal for SqliteLedger {
     }
 
     async fn recover(&self, now: u64) -> Result<Recovery, LedgerError> {
-        let sweep = Sweep::everything("restart", now);
+        let sweep = Sweep::everything(Recovery::CAUSE, now);
         let recovery = self.sweep("recover", sweep, 0, |_| true).await?;
         if recovery != Recovery::default() {
             tracing::warn!(

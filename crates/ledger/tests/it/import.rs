@@ -135,3 +135,44 @@ async fn the_digest_covers_the_rows() {
         assert_ne!(pair[0], pair[1]);
     }
 }
+
+/// A row that the database changes or drops on its way in.
+#[tokio::test]
+async fn a_copy_that_differs_leaves_nothing() {
+    let (folder, records) = file().await;
+    for (spoiled, entries) in [
+        ("NEW.cause := 'changed'; RETURN NEW;", 9),
+        ("NEW.amount := NEW.amount + 1; RETURN NEW;", 9),
+        ("IF NEW.state = 7 THEN RETURN NULL; END IF; RETURN NEW;", 8),
+    ] {
+        let target = Bench::new();
+        let Some(ledger) = target.postgres() else {
+            return;
+        };
+        let run = async |sql: &str| ledger.postgres().query("spoil", sql, &[]).await.unwrap();
+        run(&format!(
+            "CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {spoiled} END $$"
+        ))
+        .await;
+        run("CREATE TRIGGER spoil BEFORE INSERT ON ledger_entry FOR EACH ROW EXECUTE FUNCTION spoil()")
+            .await;
+        match ledger.import(source(&folder)).await {
+            Err(LedgerError::NotCopied { expected, observed }) => {
+                assert!(expected.starts_with("9 entries ("), "{expected}");
+                let counted = format!("{entries} entries (");
+                assert!(observed.starts_with(&counted), "{observed}");
+                assert_ne!(expected, observed);
+            }
+            other => panic!("{spoiled}: {other:?}"),
+        }
+        for table in ["entry", "answer", "credit", "newcomer"] {
+            let rows = run(&format!("SELECT FROM ledger_{table}")).await;
+            assert!(rows.is_empty(), "{spoiled}: ledger_{table}");
+        }
+        // The file is as it was, and can be copied once the cause is gone.
+        run("DROP TRIGGER spoil ON ledger_entry").await;
+        ledger.import(source(&folder)).await.unwrap();
+        let now = target.entries(&Filter::default(), None, 100).await.unwrap();
+        assert_eq!(now, records);
+    }
+}

@@ -10,10 +10,11 @@ use ledger::{
 use storage::postgres::{Postgres, PostgresOptions};
 
 use test_support::TcpProxy;
+use test_support::postgres::Schema;
 
 use crate::support::{
-    NOW, OPTIONS, bring, claim, credit, database, find, key, look_up, receipt, refused, request,
-    reserved, settlement, stored,
+    NOW, OPTIONS, bring, claim, credit, find, key, look_up, receipt, refused, request, reserved,
+    settlement, stored,
 };
 
 /// Longer than a test: what expires is made to expire.
@@ -49,8 +50,9 @@ async fn expire(url: &str, ledger: &AnyLedger) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_authorization_at_two_servers_at_once_is_reserved_by_one() {
-    let Some(url) = database() else { return };
-    let servers = [server(&url).await, server(&url).await].map(Arc::new);
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let servers = [server(url).await, server(url).await].map(Arc::new);
     for nonce in 0..20 {
         let claims: Vec<_> = (0..10)
             .map(|n| {
@@ -77,8 +79,9 @@ async fn an_authorization_at_two_servers_at_once_is_reserved_by_one() {
 /// An identifier, too: of many authorizations with one of a payer one is reserved.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_identifier_at_two_servers_at_once_is_used_by_one() {
-    let Some(url) = database() else { return };
-    let servers = [server(&url).await, server(&url).await].map(Arc::new);
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let servers = [server(url).await, server(url).await].map(Arc::new);
     for round in 0..10 {
         let claims: Vec<_> = (0..10)
             .map(|n| {
@@ -106,8 +109,9 @@ async fn an_identifier_at_two_servers_at_once_is_used_by_one() {
 
 #[tokio::test]
 async fn what_a_living_server_works_on_is_its_own() {
-    let Some(url) = database() else { return };
-    let (a, b) = (server(&url).await, server(&url).await);
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let (a, b) = (server(url).await, server(url).await);
     let working = bring(&a, 1, State::Working).await;
     let settling = bring(&a, 2, State::Settling).await;
     bring(&a, 3, State::Unknown).await;
@@ -129,12 +133,13 @@ async fn what_a_living_server_works_on_is_its_own() {
 
 #[tokio::test]
 async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_nothing() {
-    let Some(url) = database() else { return };
-    let (a, b) = (server(&url).await, server(&url).await);
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let (a, b) = (server(url).await, server(url).await);
     let working = bring(&a, 1, State::Working).await;
     let settling = bring(&a, 2, State::Settling).await;
     let unknown = bring(&a, 3, State::Unknown).await;
-    expire(&url, &a).await;
+    expire(url, &a).await;
 
     // It wakes up before anybody has noticed.
     let lost = || Err(LedgerError::LeaseLost);
@@ -148,9 +153,7 @@ async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_noth
         a.release(working, "late", Spent::NOTHING, NOW).await,
         lost()
     );
-    assert_eq!(a.reserve(claim(4)).await, Err(LedgerError::LeaseLost));
     assert_eq!(a.recover(NOW).await, Ok(Recovery::default()));
-    assert_eq!(look_up(&b, 4).await, None);
 
     let taken = Recovery {
         released: 1,
@@ -161,6 +164,8 @@ async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_noth
     let listed: Vec<_> = listed.iter().map(|undecided| undecided.entry).collect();
     assert_eq!(listed, [settling, unknown]);
     // And after somebody has.
+    assert_eq!(a.reserve(claim(4)).await, Err(LedgerError::LeaseLost));
+    assert_eq!(look_up(&b, 4).await, None);
     assert!(a.settle(settling, receipt(2), NOW).await.is_err());
     assert!(a.mark_unknown(unknown, None, "late", NOW).await.is_err());
     b.settle(settling, receipt(2), NOW).await.unwrap();
@@ -178,13 +183,14 @@ async fn what_an_expired_server_held_goes_to_another_and_the_sleeper_writes_noth
 
 #[tokio::test]
 async fn each_unknown_entry_is_looked_at_by_one_server() {
-    let Some(url) = database() else { return };
-    let gone = server(&url).await;
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    let gone = server(url).await;
     for nonce in 0..40 {
         bring(&gone, nonce, State::Unknown).await;
     }
     gone.close().await.unwrap();
-    let servers = [server(&url).await, server(&url).await].map(Arc::new);
+    let servers = [server(url).await, server(url).await].map(Arc::new);
     let looks: Vec<_> = servers
         .iter()
         .map(|server| {
@@ -201,43 +207,77 @@ async fn each_unknown_entry_is_looked_at_by_one_server() {
     assert_eq!(seen.len(), 40);
 }
 
-/// A server that goes on after it has lost its lease is another one.
+/// A server that goes on after it has lost its lease is another one. It keeps what nobody has taken
+/// over.
 #[tokio::test]
 async fn a_server_without_a_lease_registers_anew() {
-    let Some(url) = database() else { return };
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
     let lease = Duration::from_millis(900);
-    let a = PostgresLedger::open(postgres(&url, 4), OPTIONS, lease).await;
+    let a = PostgresLedger::open(postgres(url, 4), OPTIONS, lease).await;
     let a = AnyLedger::Postgres(a.unwrap());
     let first = instance(&a);
     let entry = bring(&a, 1, State::Settling).await;
-    expire(&url, &a).await;
-    while instance(&a) == first {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let refused = Err(LedgerError::TakenOver { entry });
-    assert_eq!(a.settle(entry, receipt(1), NOW).await, refused);
+    expire(url, &a).await;
+    registered_anew(&a, first).await;
     bring(&a, 2, State::Settled).await;
-    // What it had held before it takes over like any other.
-    assert_eq!(a.abandon(Vec::new(), 0, NOW).await.unwrap().unknown, 1);
-    a.undecided(None, 10).await.unwrap();
+    let nothing = Recovery::default();
+    assert_eq!(server(url).await.recover(NOW).await, Ok(nothing));
     a.settle(entry, receipt(1), NOW).await.unwrap();
 }
 
-/// The address of the same schema, through a proxy.
-async fn through(url: &str) -> (TcpProxy, String) {
-    let rest = url.split_once("://").unwrap().1;
-    let (authority, path) = rest.split_once('/').unwrap();
-    let (user, host) = authority.rsplit_once('@').unwrap();
-    let proxy = TcpProxy::before(host.parse().unwrap()).await.unwrap();
-    let url = format!("postgres://{user}@{}/{path}", proxy.address());
+async fn registered_anew(ledger: &AnyLedger, first: i64) {
+    test_support::eventually("a new number", async || {
+        (instance(ledger) != first).then_some(())
+    })
+    .await;
+}
+
+/// A replica that takes over lacks an entry, and would give its number to another payment.
+#[tokio::test]
+async fn a_number_that_a_running_call_holds_is_not_given_again() {
+    let Some(schema) = Schema::new() else { return };
+    let (a, b) = (server(schema.url()).await, server(schema.url()).await);
+    let first = instance(&a);
+    let kept = bring(&a, 1, State::Settling).await;
+    let lost = bring(&a, 2, State::Settling).await;
+    let database = schema.connect();
+    for sql in [
+        &format!("DELETE FROM ledger_entry WHERE id = {}", lost.number()),
+        &format!("DELETE FROM ledger_answer WHERE entry = {}", lost.number()),
+        &format!("SELECT setval('ledger_entry_id', {})", kept.number()),
+        "UPDATE instance SET history = 'of the lost one'",
+    ] {
+        database.query("promote", sql, &[]).await.unwrap();
+    }
+    // Nobody goes on under an old lease.
+    let lease_lost = Err(LedgerError::LeaseLost);
+    assert_eq!(a.settle(kept, receipt(1), NOW).await, lease_lost);
+    assert_eq!(b.recover(NOW).await, Ok(Recovery::default()));
+    assert_eq!(a.reserve(claim(3)).await, Err(LedgerError::LeaseLost));
+    registered_anew(&a, first).await;
+    let other = bring(&a, 3, State::Settling).await;
+    assert!(other.number() > lost.number() + 1_000);
+    let missing = Err(LedgerError::NoSuchEntry { entry: lost });
+    assert_eq!(a.settle(lost, receipt(2), NOW).await, missing);
+    a.settle(kept, receipt(1), NOW).await.unwrap();
+    a.settle(other, receipt(3), NOW).await.unwrap();
+    assert_eq!(find(&a, 2, NOW).await, None);
+}
+
+/// The address of the schema, through a proxy.
+async fn through(schema: &Schema) -> (TcpProxy, String) {
+    let proxy = TcpProxy::before(schema.server()).await.unwrap();
+    let url = schema.url_through(proxy.address());
     (proxy, url)
 }
 
 #[tokio::test]
 async fn without_the_database_nothing_begins() {
-    let Some(url) = database() else { return };
-    let (proxy, url) = through(&url).await;
-    let ledger = server(&url).await;
+    let Some(schema) = Schema::new() else { return };
+    let (proxy, url) = through(&schema).await;
+    let url = url.as_str();
+    let ledger = server(url).await;
     let entry = bring(&ledger, 1, State::Working).await;
     proxy.set_reachable(false);
     let code = |error: LedgerError| error.code();
@@ -256,7 +296,7 @@ async fn without_the_database_nothing_begins() {
     }
     assert!(ledger.find(&key(1), &request(0), NOW).await.is_err());
     assert!(ledger.probe().await.is_err());
-    let opened = PostgresLedger::open(postgres(&url, 1), OPTIONS, LEASE).await;
+    let opened = PostgresLedger::open(postgres(url, 1), OPTIONS, LEASE).await;
     assert_eq!(opened.map(drop).map_err(code), Err("ledger_unavailable"));
 
     proxy.set_reachable(true);
@@ -272,10 +312,11 @@ async fn without_the_database_nothing_begins() {
 /// nothing happens twice.
 #[tokio::test]
 async fn a_lost_answer_is_looked_for() {
-    let Some(url) = database() else { return };
-    let (proxy, url) = through(&url).await;
+    let Some(schema) = Schema::new() else { return };
+    let (proxy, url) = through(&schema).await;
+    let url = url.as_str();
     // One connection: what is cut is the statement of the test.
-    let ledger = PostgresLedger::open(postgres(&url, 1), OPTIONS, LEASE).await;
+    let ledger = PostgresLedger::open(postgres(url, 1), OPTIONS, LEASE).await;
     let ledger = AnyLedger::Postgres(ledger.unwrap());
     let mut paid = 0;
     // At each answer on the way: of a preparation, and of the statement itself.
@@ -316,7 +357,8 @@ async fn a_lost_answer_is_looked_for() {
 
 #[tokio::test]
 async fn a_database_that_could_lose_a_commit_is_refused() {
-    let Some(url) = database() else { return };
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
     let unsafe_url = format!("{url}%20-csynchronous_commit%3Doff");
     let opened = PostgresLedger::open(postgres(&unsafe_url, 1), OPTIONS, LEASE).await;
     let error = opened.map(drop).unwrap_err();
@@ -327,13 +369,22 @@ async fn a_database_that_could_lose_a_commit_is_refused() {
     );
 }
 
+/// A primary that does not wait for its replica loses nothing by itself.
+#[tokio::test]
+async fn a_commit_that_waits_for_no_replica_is_enough_without_one() {
+    let Some(schema) = Schema::new() else { return };
+    let url = format!("{}%20-csynchronous_commit%3Dlocal", schema.url());
+    server(&url).await.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn tables_of_a_later_version_are_refused() {
-    let Some(url) = database() else { return };
-    server(&url).await.close().await.unwrap();
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
+    server(url).await.close().await.unwrap();
     let sql = "UPDATE schema_version SET version = 99 WHERE component = 'ledger'";
-    postgres(&url, 1).query("age", sql, &[]).await.unwrap();
-    let opened = PostgresLedger::open(postgres(&url, 1), OPTIONS, LEASE).await;
+    postgres(url, 1).query("age", sql, &[]).await.unwrap();
+    let opened = PostgresLedger::open(postgres(url, 1), OPTIONS, LEASE).await;
     assert_eq!(opened.map(drop).unwrap_err().code(), "ledger_newer_schema");
 }
 

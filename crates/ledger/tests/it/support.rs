@@ -1,6 +1,6 @@
 //! A ledger in a temporary folder, and payments to put into it.
 
-use std::{ops::Deref, path::PathBuf, sync::LazyLock, time::Duration};
+use std::{ops::Deref, path::PathBuf, time::Duration};
 
 use alloy_primitives::{Address, B256, U256};
 use ledger::{
@@ -10,7 +10,7 @@ use ledger::{
 };
 use storage::postgres::{self, Postgres, PostgresOptions};
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
+use test_support::postgres::{Schema, wait};
 use x402_wire::{AuthorizationKey, Network, Payment};
 
 pub(crate) const NOW: u64 = 1_790_000_000;
@@ -35,26 +35,16 @@ pub(crate) const OPTIONS: Options = Options {
     },
 };
 
-/// Names a PostgreSQL database. With it, the suite runs on that instead of on SQLite, except for
-/// what is about SQLite's files.
-const DATABASE: &str = "TEST_POSTGRES_URL";
-
 /// Longer than any test: leases are tested where they are short.
 const LEASE: Duration = Duration::from_secs(600);
 
-/// On which connections live that outlast the test's own runtime.
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-
-/// Waits for something that needs a runtime, wherever the caller is.
-fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
-    std::thread::scope(|scope| scope.spawn(|| RUNTIME.block_on(work)).join().unwrap())
-}
-
-/// A ledger that can be closed and opened again.
+/// A ledger that can be closed and opened again. Where there is a database it is in that, except
+/// for what is about SQLite's files.
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
     url: String,
     ledger: Option<AnyLedger>,
+    _schema: Option<Schema>,
 }
 
 impl Bench {
@@ -63,9 +53,12 @@ impl Bench {
     }
 
     pub(crate) fn with(options: Options) -> Self {
-        match std::env::var(DATABASE) {
-            Ok(url) => Self::open(tempfile::tempdir().unwrap(), schema(&url), options),
-            Err(_) => Self::in_file(options),
+        match Schema::new() {
+            Some(schema) => {
+                let url = schema.url().to_owned();
+                Self::open(tempfile::tempdir().unwrap(), url, Some(schema), options)
+            }
+            None => Self::in_file(options),
         }
     }
 
@@ -73,14 +66,15 @@ impl Bench {
     pub(crate) fn in_file(options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = folder.path().join("service.db").display().to_string();
-        Self::open(folder, url, options)
+        Self::open(folder, url, None, options)
     }
 
-    fn open(folder: TempDir, url: String, options: Options) -> Self {
+    fn open(folder: TempDir, url: String, schema: Option<Schema>, options: Options) -> Self {
         let mut bench = Self {
             folder,
             url,
             ledger: None,
+            _schema: schema,
         };
         bench.reopen_with(options);
         bench
@@ -144,26 +138,8 @@ impl Bench {
     }
 }
 
-/// The address of an empty schema of the database, where the suite has one.
-pub(crate) fn database() -> Option<String> {
-    std::env::var(DATABASE).ok().map(|url| schema(&url))
-}
-
-/// The address of an empty schema of the database at `url`.
-fn schema(url: &str) -> String {
-    let name = format!("ledger_{:x}", rand());
-    wait(connect(url).query("create", &format!("CREATE SCHEMA {name}"), &[])).unwrap();
-    let separator = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{separator}options=-csearch_path%3D{name}")
-}
-
 fn connect(url: &str) -> Postgres {
     Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap()
-}
-
-fn rand() -> u64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    RandomState::new().hash_one(0)
 }
 
 impl Deref for Bench {

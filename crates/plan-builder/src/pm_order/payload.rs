@@ -1,7 +1,6 @@
 //! `payload` of an order plan. Members are declared in the order of RFC 8785.
 //!
-//! What is signed and what is posted are texts here, as they stand in the plan: the checks decode
-//! them.
+//! The signed and the posted parts are texts here, as the plan has them: the checks decode them.
 
 mod market;
 mod text;

@@ -1,7 +1,7 @@
-//! The verifier's short way, for a plan that stands as this crate writes it: what follows from
-//! nothing else is picked from the text, everything is judged and put together again, and it must
-//! be what the text says, byte for byte. Then nothing has to be compared member by member, and
-//! however a part was picked, it is the one that stands there.
+//! The verifier's short way, for a plan in the form that this crate writes. It picks from the text
+//! the parts that follow from nothing else, judges everything, writes the plan again, and compares
+//! the two texts byte for byte. Equal texts need no comparison member by member, and prove that
+//! every part was picked from its place.
 
 use alloy_primitives::B256;
 use calldata_checks::{Commitment, DigestStanding, UtcSeconds};
@@ -106,8 +106,8 @@ struct End {
 }
 
 impl End {
-    /// Reads them from the last byte backwards: up to the list of `submission`, what stands there
-    /// has a fixed length.
+    /// Reads them from the last byte backwards: everything behind the list of `submission` has a
+    /// fixed length.
     fn of(text: &str) -> Option<Self> {
         let text = text.strip_suffix(r#""}"#)?;
         let (text, valid_until) = before_last(text, "2026-11-21T15:30:00Z".len())?;

@@ -143,7 +143,7 @@ fn agreed(request: &Request, text: &str, now: UtcSeconds) -> Result<Verified, Re
     long
 }
 
-/// Both ways on a JSON value: with the digest that stands in it, with its own, and in this crate's
+/// Both ways on a JSON value: with the digest that it has, with its own, and in this crate's
 /// spelling.
 fn agreed_on_value(request: &Request, plan: Value) {
     let canonical = |plan: &Value| String::from_utf8(digest::canonical(plan).unwrap()).unwrap();

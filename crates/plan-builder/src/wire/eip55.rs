@@ -59,8 +59,8 @@ thread_local! {
     });
 }
 
-/// What was spelt last. A plan names the same few addresses again and again, and some of them stand
-/// in every plan.
+/// The addresses that were spelt last. A plan names the same few addresses again and again, and
+/// some of them are in every plan.
 struct Spelt {
     last: [Eip55; 16],
     oldest: usize,

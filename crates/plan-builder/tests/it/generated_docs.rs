@@ -37,7 +37,7 @@ is in [PLANS.md](PLANS.md).
     );
     table::<PerpOrderFacts>(&mut text, "Perpetuals order (`svc_prepare_perp_order`)");
     text.push_str(
-        "\n## Other refusals\n\nNames that stand in `check` and are no row of a table.\n\n| Name | Meaning |\n|---|---|\n",
+        "\n## Other refusals\n\nNames in `check` that are no row of a table.\n\n| Name | Meaning |\n|---|---|\n",
     );
     for (name, meaning) in Refusal::NAMES {
         writeln!(text, "| `{name}` | {meaning} |").unwrap();

@@ -22,7 +22,7 @@ const BPS_PLACES: u32 = 2;
 pub enum OracleState {
     /// Its market is open.
     Open,
-    /// Its market is closed: the oracle stands still, so a perpetual's distance from it is no
+    /// Its market is closed and the oracle does not move, so a perpetual's distance from it is no
     /// premium.
     MarketClosed,
 }

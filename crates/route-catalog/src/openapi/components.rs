@@ -171,7 +171,7 @@ fn meta() -> Json {
             }},
             "unavailable": {"type": "array", "items": {
                 "type": "object",
-                "description": "A field that could not be had.",
+                "description": "An unavailable field.",
                 "properties": {
                     "field": {"type": "string"},
                     "reason": {"type": "string"},

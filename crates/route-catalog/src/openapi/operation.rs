@@ -88,7 +88,7 @@ pub(super) fn query_parameter(parameter: &Parameter, shown: bool) -> Json {
     if let (true, Some(members)) = (shown, object.as_object_mut()) {
         members.insert("example".to_owned(), parameter.example_json());
     }
-    // The description stands beside the schema, and lists are written with commas.
+    // The description is beside the schema, and lists are written with commas.
     if let Some(schema) = object.get_mut("schema").and_then(Json::as_object_mut) {
         schema.remove("description");
         if schema.remove("items").is_some() {
@@ -128,7 +128,7 @@ fn success(route: &Route, status: u16) -> Json {
     let mut data: Json = serde_json::from_str(route.example).unwrap_or(Json::Null);
     let description = match status {
         201 => "made and paid for",
-        202 => "in progress and paid for; `GET /intents/{id}` tells for free how it ends",
+        202 => "in progress and paid for; `GET /intents/{id}` says for free how it ends",
         _ => "paid for",
     };
     if let (202, Some(data)) = (status, data.as_object_mut()) {

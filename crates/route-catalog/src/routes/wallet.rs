@@ -127,8 +127,8 @@ pub(crate) const AUTO_SWAP: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Swap from the sub-wallet",
     description: "Swaps tokens of the payer's sub-wallet and answers with every transaction. \
-                  Charged when a transaction of the sub-wallet stands or is on its way: 200 at \
-                  its end, 202 while it goes on (`GET /intents/{id}` tells how it ends).",
+                  Charged when a transaction of the sub-wallet is sealed or on its way: 200 at \
+                  its end, 202 while it goes on (`GET /intents/{id}` says how it ends).",
     refuses: "the sub-wallet lacks funds (409 `funds_required`), or there is no route",
     query: &[],
     body: &[
@@ -182,8 +182,8 @@ pub(crate) const AUTO_BRIDGE: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Bridge from the sub-wallet",
     description: "Moves a token of the payer's sub-wallet to another chain. Charged when a \
-                  transaction of the sub-wallet stands or is on its way: 200 at its end, 202 \
-                  while it goes on (`GET /intents/{id}` tells how it ends).",
+                  transaction of the sub-wallet is sealed or on its way: 200 at its end, 202 \
+                  while it goes on (`GET /intents/{id}` says how it ends).",
     refuses: "the sub-wallet lacks funds (409 `funds_required`), or the route is outside the supported set",
     query: &[],
     body: &[
@@ -228,8 +228,8 @@ pub(crate) const AUTO_WITHDRAW: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Withdraw to the payer",
     description: "Sends a token of the sub-wallet to the payer, and to nobody else. Charged when \
-                  a transaction of the sub-wallet stands or is on its way: 200 at its end, 202 \
-                  while it goes on (`GET /intents/{id}` tells how it ends).",
+                  a transaction of the sub-wallet is sealed or on its way: 200 at its end, 202 \
+                  while it goes on (`GET /intents/{id}` says how it ends).",
     refuses: "there is nothing to withdraw",
     query: &[],
     body: &[
@@ -261,8 +261,8 @@ pub(crate) const AUTO_DEFI_INVEST: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Deposit into a protocol",
     description: "Deposits an asset of the sub-wallet into a lending market or a vault. Charged \
-                  when a transaction of the sub-wallet stands or is on its way: 200 at its end, \
-                  202 while it goes on (`GET /intents/{id}` tells how it ends).",
+                  when a transaction of the sub-wallet is sealed or on its way: 200 at its end, \
+                  202 while it goes on (`GET /intents/{id}` says how it ends).",
     refuses: "the sub-wallet lacks funds (409 `funds_required`), or the product is paused, frozen or at its cap",
     query: &[],
     body: &[
@@ -298,8 +298,8 @@ pub(crate) const AUTO_DEFI_WITHDRAW: Route = Route {
     price: MicroUsd::dollars("0.05"),
     summary: "Withdraw from a protocol",
     description: "Withdraws an amount, or a share, of a position back to the sub-wallet. Charged \
-                  when a transaction of the sub-wallet stands or is on its way: 200 at its end, \
-                  202 while it goes on (`GET /intents/{id}` tells how it ends).",
+                  when a transaction of the sub-wallet is sealed or on its way: 200 at its end, \
+                  202 while it goes on (`GET /intents/{id}` says how it ends).",
     refuses: "there is no such position",
     query: &[],
     body: &[

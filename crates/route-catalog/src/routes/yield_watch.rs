@@ -26,7 +26,7 @@ pub(crate) const YIELD_COPILOT: Route = Route {
     description: "Where an amount would earn most among reviewed products, after gas and slippage, with the \
                   unsigned transactions from the payer's own address. With `execute` the first plan is run \
                   from the payer's sub-wallet and the answer is that of `/auto-defi-invest`: charged when \
-                  a transaction stands or is on its way, 202 while it goes on.",
+                  a transaction is sealed or on its way, 202 while it goes on.",
     refuses: "the yield snapshot is missing, no reviewed product takes the asset or fits the amount and \
               the risk, or, with `execute`, the sub-wallet lacks funds (409 `funds_required`)",
     query: &[],

@@ -84,21 +84,42 @@ impl ChainReader {
         key: &AuthorizationKey,
         authorization: &Authorization,
     ) -> Result<bool, Cause> {
+        let used = self.use_of(key, authorization).await?;
+        Ok(used.is_some_and(|(_, proof)| proof == Proof::Spent))
+    }
+
+    /// [`Settler::paid_by`](crate::Settler::paid_by).
+    pub(crate) async fn paid_by(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<Option<String>, Cause> {
+        let used = self.use_of(key, authorization).await?;
+        let paid = used.filter(|(_, proof)| *proof == Proof::Paid);
+        Ok(paid.map(|(hash, _)| hash.to_string()))
+    }
+
+    /// The transaction in a canonical block that used the authorization, and what it shows.
+    async fn use_of(
+        &self,
+        key: &AuthorizationKey,
+        authorization: &Authorization,
+    ) -> Result<Option<(B256, Proof)>, Cause> {
         if key.network != self.network() {
-            return Ok(false);
+            return Ok(None);
         }
         self.confirm_chain().await?;
         let head = self.rpc().head().await.map_err(RpcFault::cause)?;
         if !self.used_as_of(key, &head).await? {
-            return Ok(false);
+            return Ok(None);
         }
         let (search, end) = (self.inner.options.log_search, authorization.valid_before);
         let Some(hash) = search.find(self.rpc(), key, end, &head).await? else {
-            return Ok(false);
+            return Ok(None);
         };
         let purpose = Purpose::named(key, authorization);
         let outcome = self.outcome(hash).await?;
-        Ok(outcome.is_some_and(|outcome| shown(&purpose, &outcome) == Proof::Spent))
+        Ok(outcome.map(|outcome| (hash, shown(&purpose, &outcome))))
     }
 
     /// The proof in a transaction; `None` when it is not in a canonical block. A failed transaction

@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// The broker's documented examples (section 8.2 of the payments reference).
+    /// The examples of the broker's documentation.
     #[test]
     fn signatures_are_those_of_the_vectors() {
         let at = "2026-03-30T10:00:00.000Z";

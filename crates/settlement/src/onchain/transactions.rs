@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use tx_sender::{
     Chain, Hold, Lane, Node, NodeFault, Options, Policy, Record, Request, Sender, SenderError,
-    State, Store, Takeover, TransactionSigner, Watch,
+    State, Store, TransactionSigner, Watch,
 };
 use x402_wire::Payment;
 
@@ -31,7 +31,7 @@ pub(super) fn sender(
     signer: Arc<dyn TransactionSigner>,
     timeouts: Timeouts,
     policy: GasPolicy,
-    (records, takeover): (Arc<dyn Store>, Takeover),
+    (records, options): (Arc<dyn Store>, Options),
 ) -> Sender {
     let usual = Policy::default();
     let nodes = chain.rpc().sending_nodes().into_iter();
@@ -47,10 +47,6 @@ pub(super) fn sender(
             resend_after: timeouts.poll_interval.saturating_mul(RESEND_POLLS),
             ..usual
         },
-    };
-    let options = Options {
-        takeover,
-        ..Options::default()
     };
     Sender::new(records, vec![network], vec![signer], options)
 }
@@ -72,7 +68,8 @@ impl OnchainSettler {
     }
 
     /// The last attempt at the payment. An abandoned one, or one whose nonce another transaction
-    /// used, does not count.
+    /// used, does not count. One without an outcome is worked on here too from now on, because the
+    /// server that submitted it may have ended.
     pub(super) async fn known(&self, payment: &Payment) -> Result<Known, Cause> {
         let payment = payment.key();
         for attempt in 0..MAX_ATTEMPTS {
@@ -81,11 +78,19 @@ impl OnchainSettler {
                 None => return Ok(Known::Next(key)),
                 Some(record) => match record.state {
                     State::Abandoned(_) | State::Replaced(_) => {}
-                    _ => return Ok(Known::Attempt(Box::new(record))),
+                    _ => {
+                        if !record.state.is_outcome() {
+                            self.sender.wake(self.lane()).map_err(records)?;
+                        }
+                        return Ok(Known::Attempt(Box::new(record)));
+                    }
                 },
             }
         }
-        Err(Cause::Held(Box::new(Hold::Elsewhere)))
+        Err(Cause::Pending {
+            call: SEND,
+            state: format!("given up {MAX_ATTEMPTS} times"),
+        })
     }
 
     /// Records the request durably, and follows it.
@@ -192,9 +197,9 @@ impl OnchainSettler {
             }),
             State::Prepared if waited => {
                 let cause = self.held()?;
-                self.withdraw(record)
-                    .await
-                    .then_some(Settlement::NotSent { cause })
+                let record = self.sender.withdraw(&record.key).await.ok()?;
+                let is_withdrawn = record.state == State::Abandoned(None);
+                is_withdrawn.then_some(Settlement::NotSent { cause })
             }
             _ if waited && self.records_fail() => self.shown(payment, record).await,
             _ => None,
@@ -219,7 +224,10 @@ impl OnchainSettler {
             call: RECEIPT,
             after: self.timeouts.receipt,
         };
-        if record.state == State::Prepared && self.withdraw(record).await {
+        // Another server may have gone on with it since.
+        let current = self.sender.withdraw(&record.key).await;
+        let record = current.as_ref().unwrap_or(record);
+        if record.state == State::Abandoned(None) {
             return Settlement::NotSent { cause };
         }
         if let Some(shown) = self.shown(payment, record).await {
@@ -231,14 +239,8 @@ impl OnchainSettler {
         }
     }
 
-    /// Withdraws a request that has no nonce yet. Returns whether it is certain that nothing was
-    /// sent.
-    async fn withdraw(&self, record: &Record) -> bool {
-        let closed = self.sender.cancel(&record.key).await;
-        closed.is_ok_and(|record| record.state == State::Abandoned(None))
-    }
-
-    /// The hold on our account's transactions.
+    /// The hold on our account's transactions. While another server works the lane, there is none:
+    /// it sends what this server submits, or its lease ends.
     fn held(&self) -> Option<Cause> {
         let hold = self.sender.status(self.lane()).hold?;
         Some(match hold {

@@ -233,11 +233,12 @@ async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
     cancel(&chain, &cancelled);
     transfer(&chain, &elsewhere, DEV_ACCOUNTS[7].address);
     chain.mine();
-    for (draft, spent) in [
-        (unused, false),
-        (paid, false),
-        (cancelled, true),
-        (elsewhere, true),
+    let first = chain.transactions()[0].hash.to_string();
+    for (draft, spent, paid_by) in [
+        (unused, false, None),
+        (paid, false, Some(first)),
+        (cancelled, true, None),
+        (elsewhere, true, None),
     ] {
         let payment = draft.sign();
         let (key, authorization) = (payment.key(), *payment.authorization());
@@ -246,6 +247,11 @@ async fn an_authorization_is_spent_when_a_canonical_block_shows_another_use() {
         let alone = Facilitator::new(&stage.url(), Network::evm(196), timeouts()).unwrap();
         let alone = WithChain::new(alone, None, timeouts());
         assert_eq!(alone.is_spent(&key, &authorization).await, Ok(false));
+        // Only the use for its own transfer has paid.
+        let by = composed.paid_by(&key, &authorization).await;
+        assert_eq!(by, Ok(paid_by.clone()));
+        assert_eq!(onchain.paid_by(&key, &authorization).await, Ok(paid_by));
+        assert_eq!(alone.paid_by(&key, &authorization).await, Ok(None));
         if !spent {
             continue;
         }

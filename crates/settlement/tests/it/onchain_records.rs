@@ -8,12 +8,12 @@ use dev_chain::{GAS_PAYER, Mining};
 use settlement::{
     ChainOptions, ChainReader, GasPolicy, OnchainSettler, Settlement, Settler, Timeouts,
 };
-use tx_sender::MemoryStore;
+use tx_sender::{LocalKey, MemoryStore, Options, Store};
 
 use crate::chain::{builder, options, reader_with, serve};
 use crate::facilitator::unknown;
 use crate::onchain::paid;
-use crate::payments::{PRICE, USDC, payment, terms, timeouts};
+use crate::payments::{Draft, NOW, PRICE, USDC, payment, terms, timeouts};
 
 async fn pause() {
     tokio::time::sleep(Duration::from_millis(1)).await;
@@ -106,4 +106,69 @@ async fn a_settlement_has_its_confirmations_before_it_counts() {
     assert_eq!(state().await, Some("sealed"));
     let found = settler.chain().find(&payment, None).await;
     assert!(matches!(found, Ok(settlement::Finding::Settled(_))));
+}
+
+/// One of them sends for both. When it ends, the other one goes on with its transaction.
+#[tokio::test]
+async fn two_servers_settle_from_one_account_at_the_same_time() {
+    let chain = builder().mining(Mining::Manual).build().unwrap();
+    let server = serve(&chain).await;
+    let records: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let settler = async || {
+        let options = Options {
+            lease_seconds: 1,
+            ..Options::default()
+        };
+        let key = LocalKey::from_hex(&hex::encode_prefixed(GAS_PAYER.key).into()).unwrap();
+        let reader = reader_with(&server, timeouts(), &terms());
+        let (policy, records) = (GasPolicy::default(), (records.clone(), options));
+        OnchainSettler::shared(reader, Arc::new(key), timeouts(), policy, records)
+            .await
+            .unwrap()
+    };
+    let waiting = async |count| {
+        while chain.waiting().len() < count {
+            pause().await;
+        }
+    };
+    let (one, two) = (settler().await, settler().await);
+    let payment = |nonce| Draft::new(USDC).nonce(nonce).sign();
+    let (first, second, third) = (payment(1), payment(2), payment(3));
+    let second_settled = async {
+        waiting(1).await;
+        two.settle(&second).await
+    };
+    let mine = async {
+        waiting(2).await;
+        chain.mine();
+    };
+    let (at_one, at_two, ()) = tokio::join!(one.settle(&first), second_settled, mine);
+    for outcome in [at_one, at_two] {
+        assert!(matches!(outcome, Settlement::Settled(_)), "{outcome:?}");
+    }
+
+    tokio::select! {
+        outcome = one.settle(&third) => panic!("{outcome:?}"),
+        () = waiting(1) => {}
+    }
+    drop(one);
+    let decided = two.reconcile(&third, None, NOW).await;
+    assert_eq!(decided.outcome(), "undecided");
+    chain.mine();
+    // Nobody asks again: the other one works on it from now on.
+    let key = format!("settlement/{}/0", third.key());
+    while two
+        .sender()
+        .find(&key)
+        .await
+        .unwrap()
+        .unwrap()
+        .state
+        .as_str()
+        != "sealed"
+    {
+        pause().await;
+    }
+    assert_eq!(chain.transactions().len(), 3);
+    assert_eq!(paid(&chain, &third), U256::from(3 * PRICE));
 }

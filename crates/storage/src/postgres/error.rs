@@ -109,8 +109,8 @@ impl PostgresError {
 
     /// Names what came back for a statement that had been sent.
     ///
-    /// Only a refusal by a database that goes on is one: what ends the connection, and what a pooler
-    /// reports of a connection that it has lost, may come after the commit.
+    /// Only a refusal by a database that goes on is one: what ends the connection, and what a
+    /// pooler reports of a connection that it has lost, may come after the commit.
     pub(super) fn of_statement(error: &tokio_postgres::Error, operation: &'static str) -> Self {
         let Some(database) = error.as_db_error() else {
             return Self::Interrupted { operation };
@@ -123,9 +123,12 @@ impl PostgresError {
             return Self::Interrupted { operation };
         }
         match database.code() {
-            &SqlState::READ_ONLY_SQL_TRANSACTION => Self::Unavailable {
-                reason: "it is a standby and takes no writes".to_owned(),
-            },
+            // The second one comes where the position in the log is asked for.
+            &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => {
+                Self::Unavailable {
+                    reason: "it is a standby and takes no writes".to_owned(),
+                }
+            }
             &SqlState::UNIQUE_VIOLATION
             | &SqlState::CHECK_VIOLATION
             | &SqlState::FOREIGN_KEY_VIOLATION => Self::Constraint {

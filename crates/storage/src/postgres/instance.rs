@@ -4,6 +4,11 @@
 //! it holds to others, and it never writes again under that number: each of its writes asks for the
 //! lease in the same statement. The clock of leases is the database's, so that clocks of instances
 //! need not agree.
+//!
+//! A replica that takes over may lack the last commits. What an instance remembers may be missing
+//! there, and sequences may give the same numbers again. So an instance lives in one history of the
+//! database: after a promotion none has a lease, and each registers anew. Its number is random, so
+//! that no other instance ever has it.
 
 use std::{
     sync::{
@@ -13,13 +18,16 @@ use std::{
     time::Duration,
 };
 
-use tokio::{task::AbortHandle, time::MissedTickBehavior};
+use tokio::{sync::Notify, task::AbortHandle, time::MissedTickBehavior};
 
-use super::{Component, Postgres, PostgresError, get};
+use super::{Component, Postgres, PostgresError};
 
 const COMPONENT: Component = Component {
     name: "instance",
-    migrations: &[include_str!("instance/0001.sql")],
+    migrations: &[
+        include_str!("instance/0001.sql"),
+        include_str!("instance/0002.sql"),
+    ],
 };
 
 /// Parts of a lease between two heartbeats: two may fail before it expires.
@@ -39,6 +47,7 @@ pub struct Instance(Arc<Inner>);
 struct Inner {
     postgres: Postgres,
     id: Arc<AtomicI64>,
+    look: Arc<Notify>,
     heartbeat: AbortHandle,
 }
 
@@ -51,13 +60,16 @@ impl Instance {
     pub async fn register(postgres: Postgres, lease: Duration) -> Result<Self, PostgresError> {
         postgres.migrate(&COMPONENT).await?;
         let id = Arc::new(AtomicI64::new(new_number(&postgres, lease).await?));
+        let look = Arc::new(Notify::new());
         let heartbeat = {
-            let (postgres, id) = (postgres.clone(), Arc::clone(&id));
-            tokio::spawn(async move { heartbeat(&postgres, &id, lease).await }).abort_handle()
+            let (postgres, id, look) = (postgres.clone(), Arc::clone(&id), Arc::clone(&look));
+            tokio::spawn(async move { heartbeat(&postgres, &id, &look, lease).await })
+                .abort_handle()
         };
         Ok(Self(Arc::new(Inner {
             postgres,
             id,
+            look,
             heartbeat,
         })))
     }
@@ -66,6 +78,11 @@ impl Instance {
     #[must_use]
     pub fn id(&self) -> i64 {
         self.0.id.load(Ordering::Acquire)
+    }
+
+    /// Looks after the lease at once, because a write was refused without it.
+    pub fn look_after(&self) {
+        self.0.look.notify_one();
     }
 
     /// Gives the lease up, so that others need not wait for its end. For a server that shuts down,
@@ -92,13 +109,16 @@ impl Drop for Inner {
     }
 }
 
-async fn heartbeat(postgres: &Postgres, id: &AtomicI64, lease: Duration) {
+async fn heartbeat(postgres: &Postgres, id: &AtomicI64, look: &Notify, lease: Duration) {
     let every = lease.checked_div(BEATS_OF_A_LEASE).unwrap_or(lease);
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.tick().await;
     loop {
-        ticks.tick().await;
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = look.notified() => {}
+        }
         let number = id.load(Ordering::Acquire);
         match renew(postgres, number, lease).await {
             Ok(true) => {}
@@ -118,10 +138,11 @@ async fn heartbeat(postgres: &Postgres, id: &AtomicI64, lease: Duration) {
     }
 }
 
-/// Renews a lease that has not expired; whether it was renewed.
+/// Renews a lease that has not expired, in its own history; whether it was renewed.
 async fn renew(postgres: &Postgres, id: i64, lease: Duration) -> Result<bool, PostgresError> {
     let sql = "UPDATE instance SET lease_until = clock_timestamp() + $2::bigint * interval '1 millisecond'
-               WHERE id = $1 AND lease_until > clock_timestamp() RETURNING id";
+               WHERE id = $1 AND lease_until > clock_timestamp() AND history = instance_history()
+               RETURNING id";
     let renewed = postgres
         .query_opt("renew_lease", sql, &[&id, &milliseconds(lease)])
         .await?;
@@ -133,13 +154,23 @@ async fn new_number(postgres: &Postgres, lease: Duration) -> Result<i64, Postgre
         "WITH forgotten AS (
              DELETE FROM instance WHERE lease_until < clock_timestamp() - interval '{REMEMBERED}'
          )
-         INSERT INTO instance (lease_until)
-         VALUES (clock_timestamp() + $1::bigint * interval '1 millisecond') RETURNING id"
+         INSERT INTO instance (id, lease_until)
+         VALUES ($1, clock_timestamp() + $2::bigint * interval '1 millisecond')"
     );
-    let row = postgres
-        .query_one("register", &sql, &[&milliseconds(lease)])
+    let id = random()?;
+    postgres
+        .query("register", &sql, &[&id, &milliseconds(lease)])
         .await?;
-    get(&row, 0, "register")
+    Ok(id)
+}
+
+/// A positive number.
+fn random() -> Result<i64, PostgresError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| PostgresError::Unavailable {
+        reason: format!("the system gives no random bytes: {error}"),
+    })?;
+    Ok(i64::from_le_bytes(bytes) & i64::MAX)
 }
 
 fn milliseconds(lease: Duration) -> i64 {

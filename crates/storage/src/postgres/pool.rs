@@ -88,26 +88,23 @@ impl Postgres {
         &self.address
     }
 
-    /// Refuses a database whose settings let a commit be lost that was reported as done.
+    /// Refuses a database whose settings let a commit be lost that was reported as done. With
+    /// `synchronous_standby_names`, `synchronous_commit` must not be `local` either: the primary
+    /// would not wait for the replica that is to lose nothing.
     ///
     /// # Errors
     ///
     /// [`NotDurable`](PostgresError::NotDurable), and what any statement may end in.
     pub async fn check_durability(&self) -> Result<(), PostgresError> {
-        for (setting, sql) in [
-            ("fsync", "SELECT current_setting('fsync')"),
-            (
-                "full_page_writes",
-                "SELECT current_setting('full_page_writes')",
-            ),
-            (
-                "synchronous_commit",
-                "SELECT current_setting('synchronous_commit')",
-            ),
-        ] {
-            let row = self.query_one("check_durability", sql, &[]).await?;
-            let observed: String = column::get(&row, 0, "check_durability")?;
-            if observed == "off" {
+        const OPERATION: &str = "check_durability";
+        let sql = "SELECT current_setting('fsync'), current_setting('full_page_writes'),
+                       current_setting('synchronous_commit'), current_setting('synchronous_standby_names')";
+        let row = self.query_one(OPERATION, sql, &[]).await?;
+        let standbys: String = column::get(&row, 3, OPERATION)?;
+        let settings = ["fsync", "full_page_writes", "synchronous_commit"];
+        for (index, setting) in settings.into_iter().enumerate() {
+            let observed: String = column::get(&row, index, OPERATION)?;
+            if observed == "off" || (observed == "local" && !standbys.is_empty()) {
                 return Err(PostgresError::NotDurable { setting, observed });
             }
         }

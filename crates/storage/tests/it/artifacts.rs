@@ -30,7 +30,8 @@ async fn an_artifact_is_read_by_every_instance_and_after_a_restart() {
 
 #[tokio::test]
 async fn an_expired_artifact_is_gone_before_and_after_pruning() {
-    let store = Bench::new().open();
+    let bench = Bench::new();
+    let store = bench.open();
     let (short, long) = (artifact("short", NOW + 10), artifact("long", NOW + 20));
     store.keep(short.clone(), NOW).await.unwrap();
     store.keep(long.clone(), NOW).await.unwrap();

@@ -34,7 +34,8 @@ async fn what_was_published_last_is_read_by_every_instance_and_after_a_restart()
 
 #[tokio::test]
 async fn an_older_record_is_refused_and_one_of_the_same_age_is_not() {
-    let store = Bench::new().open();
+    let bench = Bench::new();
+    let store = bench.open();
     store.publish("news", record(NOW, "first")).await.unwrap();
     store.publish("news", record(NOW, "again")).await.unwrap();
     assert_eq!(
@@ -53,7 +54,8 @@ async fn an_older_record_is_refused_and_one_of_the_same_age_is_not() {
 
 #[tokio::test]
 async fn a_record_from_the_future_cannot_lock_the_dataset() {
-    let store = Bench::new().open();
+    let bench = Bench::new();
+    let store = bench.open();
     let at = |as_of| DatasetRecord {
         written_at: NOW,
         ..record(as_of, "x")

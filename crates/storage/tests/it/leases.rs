@@ -86,7 +86,8 @@ async fn a_lease_survives_the_death_of_its_instance() {
 
 #[tokio::test]
 async fn a_lease_without_end_does_not_wrap_around() {
-    let store = Bench::new().open();
+    let bench = Bench::new();
+    let store = bench.open();
     assert!(store.lease("job", "a", u64::MAX, u32::MAX).await.unwrap());
     assert!(!store.lease("job", "b", NOW, 30).await.unwrap());
 }

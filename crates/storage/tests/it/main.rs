@@ -11,6 +11,7 @@
 
 mod artifacts;
 mod counters;
+mod database_errors;
 mod datasets;
 mod files;
 mod leases;

@@ -1,6 +1,20 @@
-//! Conditions that come and that do not, and processes that end.
+//! Conditions that come and that do not, processes that end, and a clock.
 
-use test_support::{Fuse, eventually};
+mod postgres;
+
+use std::time::Duration;
+
+use test_support::{Fuse, ManualClock, eventually};
+
+#[test]
+fn a_clock_moves_only_when_a_test_moves_it() {
+    let clock = ManualClock::at("2026-11-21T01:02:00Z".parse().unwrap());
+    let same = clock.shared();
+    clock.advance(Duration::from_millis(1_500));
+    assert_eq!(same.now().to_string(), "2026-11-21T01:02:01.5Z");
+    clock.set(-60);
+    assert_eq!(same.now().to_string(), "2026-11-21T01:01:00Z");
+}
 
 #[tokio::test(start_paused = true)]
 async fn what_comes_is_returned() {

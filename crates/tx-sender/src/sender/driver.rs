@@ -1,5 +1,6 @@
 //! The task that works on one lane, turn by turn.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,13 +15,6 @@ use super::rhythm::Rhythm;
 use crate::node::{Delivery, Nodes, View};
 use crate::observe::LaneMetrics;
 use crate::{Fence, Hold, Lane, Policy, Record, StoreError, Takeover, TransactionSigner};
-
-/// How long a lane is leased, in seconds of the wall clock. The writes of a process whose lease has
-/// ended are refused as soon as another process has the lane.
-const LEASE_SECONDS: u64 = 30;
-
-/// How long after a renewal the lease is renewed.
-const RENEW_AFTER: Duration = Duration::from_secs(10);
 
 /// The longest pause after a turn that could not be finished.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
@@ -37,12 +31,16 @@ pub(super) struct Driver {
     pub(super) rhythm: Rhythm,
     /// The last check of the chain: while the head stays, no fact of it is asked for again.
     view: Option<View>,
-    /// A block whose ancestors contain every inclusion of the lane.
+    /// The last block that was found canonical.
     pub(super) anchor: Option<(u64, B256)>,
+    /// The blocks of inclusions that are the anchor, or its ancestors.
+    pub(super) anchored: BTreeSet<(u64, B256)>,
     /// Since when a nonce has been missing.
     pub(super) gap_since: Option<Instant>,
     /// The hold of the lane that this turn has found.
     pub(super) hold: Option<Hold>,
+    /// Whether another sender works the lane.
+    elsewhere: bool,
     pub(super) transactions_left: Option<u64>,
     /// The account's balance at the last check, in wei.
     pub(super) balance: U256,
@@ -59,7 +57,7 @@ pub(super) struct Driver {
 pub(super) enum Stop {
     /// The lane is held.
     Held(Hold),
-    /// A caller changed a record meanwhile: the next turn reads it.
+    /// A caller changed a record meanwhile, or another sender has the lane: the next turn reads.
     Again,
 }
 
@@ -72,8 +70,7 @@ impl From<Hold> for Stop {
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Conflict { .. } => Self::Again,
-            StoreError::Fenced { .. } => Self::Held(Hold::Elsewhere),
+            StoreError::Conflict { .. } | StoreError::Fenced { .. } => Self::Again,
             error => Self::Held(Hold::Store(error)),
         }
     }
@@ -107,8 +104,10 @@ impl Driver {
             rhythm: Rhythm::default(),
             view: None,
             anchor: None,
+            anchored: BTreeSet::new(),
             gap_since: None,
             hold: None,
+            elsewhere: false,
             transactions_left: None,
             balance: U256::ZERO,
             sending: JoinSet::new(),
@@ -118,11 +117,11 @@ impl Driver {
         }
     }
 
-    /// Works on the lane until the task is aborted.
+    /// Works on the lane until the sender is closed, or the task is aborted.
     pub(super) async fn run(mut self, wake: Arc<Notify>) {
         let mut failures: u32 = 0;
-        loop {
-            let pause = match self.turn().await {
+        while !self.shared.is_closed() {
+            let pause = match self.leased_turn().await {
                 Ok(Left::Nothing) => {
                     failures = 0;
                     self.rest().await;
@@ -130,10 +129,18 @@ impl Driver {
                 }
                 Ok(Left::Watching) => {
                     failures = 0;
+                    self.make_way().await;
                     Some(self.policy.watch_interval)
+                }
+                Ok(Left::Waiting) if self.elsewhere => {
+                    failures = 0;
+                    Some(Rhythm::regular(&self.policy))
                 }
                 Ok(Left::Waiting) => {
                     failures = 0;
+                    if self.is_held_here() {
+                        self.make_way().await;
+                    }
                     Some(self.rhythm.pause(&self.policy))
                 }
                 Err(Stop::Again) => {
@@ -155,6 +162,9 @@ impl Driver {
                     // The lease is checked before anything else.
                     self.leased_at = None;
                     self.hold = Some(hold);
+                    if self.is_held_here() {
+                        self.make_way().await;
+                    }
                     Some(self.pause(failures))
                 }
             };
@@ -166,6 +176,7 @@ impl Driver {
                 }
             }
         }
+        self.rest().await;
     }
 
     /// The pause after a failure: short at first, and doubled after each further one.
@@ -176,9 +187,31 @@ impl Driver {
             .min(MAX_PAUSE)
     }
 
+    /// A turn during which the lease does not end, however long nodes and signers take.
+    async fn leased_turn(&mut self) -> Result<Left, Stop> {
+        let (shared, lane, ended) = (Arc::clone(&self.shared), self.lane, Notify::new());
+        let renew_after = self.renew_after();
+        let renew = async {
+            while tokio::time::timeout(renew_after, ended.notified())
+                .await
+                .is_err()
+            {
+                // When it fails, the writes of this turn say so.
+                let _ = shared.lease(lane, Takeover::WhenOver).await;
+            }
+        };
+        let turn = async {
+            let left = self.turn().await;
+            ended.notify_one();
+            left
+        };
+        tokio::join!(turn, renew).0
+    }
+
     /// One check of all open records, and the resulting actions.
     async fn turn(&mut self) -> Result<Left, Stop> {
         self.hold = None;
+        self.elsewhere = false;
         // Until the lane is ours, another process may write: an earlier read only shows whether
         // there is work.
         if !self.is_leased() {
@@ -187,9 +220,16 @@ impl Driver {
                 self.note_depth(&records);
                 return Ok(Left::Nothing);
             }
-            self.take_lane().await?;
+            if !self.take_lane().await? {
+                self.elsewhere = true;
+                self.shared.watchers.publish(&records);
+                self.note_depth(&records);
+                return Ok(Self::left(&records));
+            }
         }
         let mut records = self.shared.store.live(self.lane).await?;
+        // Another sender may have worked the lane meanwhile.
+        self.shared.watchers.publish(&records);
         self.paces.keep(&records);
         self.note_depth(&records);
         let view = self.nodes.view(self.lane.account, self.view.take()).await?;
@@ -214,29 +254,43 @@ impl Driver {
 
     fn is_leased(&self) -> bool {
         let since = self.leased_at.filter(|_| self.fence.is_some());
-        since.is_some_and(|since| since.elapsed() < RENEW_AFTER)
+        since.is_some_and(|since| since.elapsed() < self.renew_after())
     }
 
-    async fn take_lane(&mut self) -> Result<(), Stop> {
-        let now = self.shared.options.clock.now();
-        let (store, holder) = (&self.shared.store, &self.shared.holder);
-        let fence = store
-            .acquire(self.lane, holder, now, LEASE_SECONDS, self.takeover)
-            .await?;
+    fn renew_after(&self) -> Duration {
+        Duration::from_secs(self.shared.options.lease_seconds) / 3
+    }
+
+    /// Takes the lane or renews its lease. Returns whether it is ours.
+    async fn take_lane(&mut self) -> Result<bool, Stop> {
+        let fence = self.shared.lease(self.lane, self.takeover).await?;
         // A lane that was taken at once is only kept by renewing its lease.
         self.takeover = Takeover::WhenOver;
         if self.fence != fence {
-            self.anchor = None;
+            self.gap_since = None;
         }
         self.fence = fence;
         self.leased_at = Some(Instant::now());
-        match fence {
-            Some(_) => Ok(()),
-            None => Err(Hold::Elsewhere.into()),
+        Ok(fence.is_some())
+    }
+
+    /// Whether the lane is held by a part of this process that another process may have in better
+    /// order.
+    fn is_held_here(&self) -> bool {
+        matches!(
+            self.hold,
+            Some(Hold::Nodes(_) | Hold::Contradiction { .. } | Hold::Signer(_))
+        )
+    }
+
+    /// Lets another sender take the lane before the next turn, if there may be one.
+    async fn make_way(&mut self) {
+        if self.shared.options.takeover == Takeover::WhenOver {
+            self.rest().await;
         }
     }
 
-    /// Nothing is open: another sender may take the lane.
+    /// Another sender may take the lane.
     async fn rest(&mut self) {
         if let Some(fence) = self.fence.take() {
             let given = self
@@ -260,12 +314,16 @@ impl Driver {
             return Ok(());
         }
         let Some(fence) = self.fence else {
-            return Err(Hold::Elsewhere.into());
+            return Err(Stop::Again);
         };
-        let written = self.shared.store.write(fence, changed).await?;
+        let written = self.shared.store.write(fence, changed).await;
+        if matches!(written, Err(StoreError::Fenced { .. })) {
+            self.fence = None;
+        }
+        let written = written?;
         self.rhythm.moved();
+        self.shared.watchers.publish(&written);
         for next in written {
-            self.shared.watchers.publish(&next);
             if let Some(known) = records.iter_mut().find(|known| known.id == next.id) {
                 if known.state.as_str() != next.state.as_str() {
                     tracing::debug!(
@@ -321,7 +379,9 @@ impl Driver {
             self.reported = code;
         }
         let mut statuses = self.shared.statuses();
-        statuses.entry(self.lane).or_default().hold = self.hold.clone();
+        let status = statuses.entry(self.lane).or_default();
+        status.hold = self.hold.clone();
+        status.elsewhere = self.elsewhere;
     }
 
     /// The nonce of every record that waits for a block or is in one.

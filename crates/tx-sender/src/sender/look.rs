@@ -1,7 +1,7 @@
 //! The chain's state of the lane's records: which blocks are still canonical, which nonces are
 //! used, and by which transactions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use alloy_primitives::B256;
 use tokio::time::Instant;
@@ -21,31 +21,46 @@ impl Driver {
         }
         self.watch_blocks(view, records).await?;
         self.find_included(view, records).await?;
+        self.anchored = match self.anchor {
+            Some(_) => inclusions(records).collect(),
+            None => BTreeSet::new(),
+        };
         self.settle(view, records).await
     }
 
     /// Undoes states that depend on a block that is not canonical any more.
     ///
-    /// While the head of the last check is canonical, so are its ancestors, which contain every
-    /// inclusion: then one call is enough.
+    /// While the head of the last check is canonical, so are its ancestors: then one call is
+    /// enough, and one for each block that another sender has found since.
     async fn watch_blocks(&mut self, view: &View, records: &mut [Record]) -> Result<(), Stop> {
-        let mut blocks: BTreeMap<(u64, B256), Canonical> = records
-            .iter()
-            .filter(|record| !record.is_final)
-            .filter_map(|record| record.state.inclusion())
-            .map(|inclusion| ((inclusion.number, inclusion.block), Canonical::Missing))
+        let mut blocks: BTreeMap<(u64, B256), Canonical> = inclusions(records)
+            .map(|block| (block, Canonical::Missing))
             .collect();
         let here = (view.head.number, view.head.hash);
-        if blocks.is_empty() || self.anchor == Some(here) {
+        if blocks.is_empty() {
             self.anchor = Some(here);
+            self.anchored.clear();
             return Ok(());
         }
-        if let Some((number, hash)) = self.anchor
-            && self.nodes.canonical(view, number, hash).await? == Canonical::Yes
-        {
+        let anchor = self.anchor.take();
+        let is_canonical = match anchor {
+            Some((number, hash)) if anchor != Some(here) => {
+                self.nodes.canonical(view, number, hash).await? == Canonical::Yes
+            }
+            known => known.is_some(),
+        };
+        if is_canonical {
+            blocks.retain(|block, _| !self.anchored.contains(block));
+        } else {
+            self.anchored.clear();
+        }
+        if blocks.is_empty() {
+            self.anchor = anchor;
+            if anchor == Some(here) {
+                return Ok(());
+            }
             return self.move_anchor(view).await;
         }
-        self.anchor = None;
         let mut all_there = true;
         for ((number, hash), canonical) in &mut blocks {
             *canonical = self.nodes.canonical(view, *number, *hash).await?;
@@ -251,4 +266,11 @@ impl Driver {
         }
         self.write(records, changed).await
     }
+}
+
+/// The blocks of the records that are not final.
+fn inclusions(records: &[Record]) -> impl Iterator<Item = (u64, B256)> + '_ {
+    let open = records.iter().filter(|record| !record.is_final);
+    let inclusions = open.filter_map(|record| record.state.inclusion());
+    inclusions.map(|inclusion| (inclusion.number, inclusion.block))
 }

@@ -39,11 +39,14 @@ impl Rhythm {
         }
         let doubled = 2_u32.saturating_pow(self.looks.min(16));
         self.looks = self.looks.saturating_add(1);
-        let regular = policy.block_time / LOOKS_PER_BLOCK;
         Self::first(policy)
             .saturating_mul(doubled)
-            .min(regular)
-            .min(policy.poll_interval)
+            .min(Self::regular(policy))
+    }
+
+    /// The pause between two checks within a block.
+    pub(super) fn regular(policy: &Policy) -> Duration {
+        (policy.block_time / LOOKS_PER_BLOCK).min(policy.poll_interval)
     }
 
     /// The first pause.

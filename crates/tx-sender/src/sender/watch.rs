@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::Shared;
 use crate::{Record, SenderError};
 
-/// How often the store is asked about a record, whichever process works on its lane.
+/// How often the store is asked about a record that no task of this process has reported on.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// The records that are watched in this process.
@@ -22,6 +23,9 @@ pub(crate) struct Watchers {
 pub struct Watch {
     shared: Arc<Shared>,
     changes: watch::Receiver<Record>,
+    /// When the store was last asked. A caller may give up waiting for a change at any time, and
+    /// wait again.
+    looked_at: Instant,
 }
 
 impl Watchers {
@@ -35,13 +39,17 @@ impl Watchers {
         Watch {
             shared: Arc::clone(shared),
             changes: sender.subscribe(),
+            looked_at: Instant::now(),
         }
     }
 
-    /// Informs the watches of the record.
-    pub(crate) fn publish(&self, record: &Record) {
-        if let Some(sender) = self.lock().get(&record.key) {
-            offer(sender, record);
+    /// Informs the watches of these records.
+    pub(crate) fn publish<'a>(&self, records: impl IntoIterator<Item = &'a Record>) {
+        let channels = self.lock();
+        for record in records {
+            if let Some(sender) = channels.get(&record.key) {
+                offer(sender, record);
+            }
         }
     }
 
@@ -74,15 +82,17 @@ impl Watch {
     /// An error of the store. The record itself is not affected.
     pub async fn changed(&mut self) -> Result<Record, SenderError> {
         loop {
-            let changed = tokio::time::timeout(LOOK, self.changes.changed()).await;
+            let look_at = self.looked_at + LOOK;
+            let changed = tokio::time::timeout_at(look_at, self.changes.changed()).await;
             if let Ok(Ok(())) = changed {
                 return Ok(self.changes.borrow_and_update().clone());
             }
-            // Another process may work on the lane.
+            // Another process may have ended it.
+            self.looked_at = Instant::now();
             let known = self.record();
             let stored = self.shared.store.get(&known.key).await?;
             if let Some(stored) = stored.filter(|stored| stored.revision > known.revision) {
-                self.shared.watchers.publish(&stored);
+                self.shared.watchers.publish([&stored]);
             }
         }
     }

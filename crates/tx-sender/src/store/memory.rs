@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use super::{Fence, Store, StoreFuture, Takeover};
+use alloy_primitives::Address;
+use tokio::time::Instant;
+
+use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover, TurnEnd, TurnFence, TurnStore};
 use crate::{Lane, Record, StoreError};
 
 /// A store without durability. It keeps every other promise of [`Store`].
@@ -16,6 +20,7 @@ pub struct MemoryStore {
 struct Inner {
     records: BTreeMap<u64, Record>,
     leases: BTreeMap<Lane, Lease>,
+    turns: BTreeMap<Address, Turn>,
     last_id: u64,
 }
 
@@ -26,6 +31,14 @@ struct Lease {
     until: u64,
 }
 
+#[derive(Debug, Clone)]
+struct Turn {
+    /// Empty when it is done.
+    work: String,
+    token: u64,
+    until: Instant,
+}
+
 impl MemoryStore {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -33,6 +46,33 @@ impl MemoryStore {
 }
 
 impl Inner {
+    fn insert(&mut self, record: Record, turn: Option<TurnFence>) -> Result<Record, StoreError> {
+        let known = self.records.values().find(|known| known.key == record.key);
+        if let Some(known) = known {
+            return Ok(known.clone());
+        }
+        if let Some(turn) = turn
+            && self.turn(turn).is_none()
+        {
+            let account = turn.account;
+            return Err(StoreError::TurnLost { account });
+        }
+        self.last_id = self.last_id.saturating_add(1);
+        let record = Record {
+            id: self.last_id,
+            revision: 0,
+            ..record
+        };
+        self.records.insert(record.id, record.clone());
+        Ok(record)
+    }
+
+    /// The turn, while it is the account's newest.
+    fn turn(&mut self, turn: TurnFence) -> Option<&mut Turn> {
+        let newest = self.turns.get_mut(&turn.account);
+        newest.filter(|newest| newest.token == turn.token)
+    }
+
     fn replace(&mut self, record: &Record) -> Result<Record, StoreError> {
         let conflict = || StoreError::Conflict {
             key: record.key.clone(),
@@ -69,7 +109,9 @@ impl Store for MemoryStore {
         let token = match inner.leases.get(&lane) {
             Some(lease) if lease.holder == holder => Some(lease.token),
             Some(lease)
-                if takeover == Takeover::WhenOver && lease.until > now && lease.until <= until =>
+                if takeover == Takeover::WhenOver
+                    && lease.until > now
+                    && lease.until <= until.saturating_add(CLOCKS_DIFFER) =>
             {
                 None
             }
@@ -104,22 +146,13 @@ impl Store for MemoryStore {
     }
 
     fn insert(&self, record: Record) -> StoreFuture<'_, Record> {
-        let mut inner = self.lock();
-        let known = inner.records.values().find(|known| known.key == record.key);
-        let stands = match known {
-            Some(known) => known.clone(),
-            None => {
-                inner.last_id = inner.last_id.saturating_add(1);
-                let record = Record {
-                    id: inner.last_id,
-                    revision: 0,
-                    ..record
-                };
-                inner.records.insert(record.id, record.clone());
-                record
-            }
-        };
-        Box::pin(std::future::ready(Ok(stands)))
+        let stands = self.lock().insert(record, None);
+        Box::pin(std::future::ready(stands))
+    }
+
+    fn insert_in_turn(&self, record: Record, turn: TurnFence) -> StoreFuture<'_, Record> {
+        let stands = self.lock().insert(record, Some(turn));
+        Box::pin(std::future::ready(stands))
     }
 
     fn get(&self, key: &str) -> StoreFuture<'_, Option<Record>> {
@@ -180,5 +213,59 @@ impl Store for MemoryStore {
         Box::pin(std::future::ready(Ok(
             u64::try_from(gone).unwrap_or(u64::MAX)
         )))
+    }
+}
+
+impl TurnStore for MemoryStore {
+    fn take_turn(
+        &self,
+        account: Address,
+        work: &str,
+        lease: Duration,
+    ) -> StoreFuture<'_, Option<TurnFence>> {
+        let mut inner = self.lock();
+        let now = Instant::now();
+        let token = match inner.turns.get(&account) {
+            None => Some(1),
+            Some(turn) => {
+                let comes_first = turn.work.is_empty() || turn.work == work;
+                let free_at = if comes_first {
+                    turn.until
+                } else {
+                    turn.until + lease
+                };
+                (free_at <= now).then_some(turn.token.saturating_add(1))
+            }
+        };
+        if let Some(token) = token {
+            let turn = Turn {
+                work: work.to_owned(),
+                token,
+                until: now + lease,
+            };
+            inner.turns.insert(account, turn);
+        }
+        let taken = token.map(|token| TurnFence { account, token });
+        Box::pin(std::future::ready(Ok(taken)))
+    }
+
+    fn renew_turn(&self, turn: TurnFence, lease: Duration) -> StoreFuture<'_, bool> {
+        let mut inner = self.lock();
+        let newest = inner.turn(turn);
+        let is_newest = newest.is_some();
+        if let Some(turn) = newest {
+            turn.until = Instant::now() + lease;
+        }
+        Box::pin(std::future::ready(Ok(is_newest)))
+    }
+
+    fn end_turn(&self, turn: TurnFence, end: TurnEnd) -> StoreFuture<'_, ()> {
+        if let Some(turn) = self.lock().turn(turn) {
+            turn.until = Instant::now();
+            if end == TurnEnd::Finished {
+                turn.work.clear();
+            }
+        }
+        Box::pin(std::future::ready(Ok(())))
     }
 }

@@ -1,18 +1,24 @@
 //! The records in a PostgreSQL database.
 
+mod turn;
+
 use std::sync::Arc;
 
 use storage::postgres::{
-    Component, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number, unsigned,
+    Component, Migration, Postgres, PostgresError, Row, ToSql, Transaction, damaged, get, number,
+    unsigned,
 };
 
-use super::{Fence, Store, StoreFuture, Takeover};
+use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover, TurnFence};
 use crate::{Lane, Record, StoreError};
 
 /// The tables of all books.
 const COMPONENT: Component = Component {
     name: "sender",
-    migrations: &[include_str!("postgres/0001.sql")],
+    migrations: &[
+        include_str!("postgres/0001.sql"),
+        include_str!("postgres/0002.sql"),
+    ],
 };
 
 /// The constraint by which a lane uses a nonce for one record.
@@ -43,6 +49,14 @@ impl PostgresStore {
         Ok(Self { postgres, book })
     }
 
+    /// What [`open`](Self::open) would do to the tables. Writes nothing.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn pending(postgres: &Postgres) -> Result<Migration, PostgresError> {
+        postgres.pending(&COMPONENT).await
+    }
+
     async fn rows(
         &self,
         operation: &'static str,
@@ -50,6 +64,47 @@ impl PostgresStore {
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         Ok(self.postgres.query(operation, sql, params).await?)
+    }
+
+    /// Inserts a record with a statement that returns its id. When it returns none, this is the
+    /// key's record, if there is one.
+    async fn put(
+        &self,
+        sql: &str,
+        record: &Record,
+        turn: Option<TurnFence>,
+    ) -> Result<Option<Record>, StoreError> {
+        let (chain_id, account) = (
+            number(record.lane.chain_id),
+            record.lane.account.to_string(),
+        );
+        let (state, nonce) = (record.state.as_str(), record.nonce.map(number));
+        let (submitted_at, body) = (number(record.submitted_at), body(record)?);
+        let turn = turn.map(|turn| (turn.account.to_string(), number(turn.token)));
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![
+            &self.book,
+            &record.key,
+            &chain_id,
+            &account,
+            &state,
+            &nonce,
+            &record.is_final,
+            &submitted_at,
+            &body,
+        ];
+        if let Some((account, token)) = &turn {
+            params.push(account);
+            params.push(token);
+        }
+        let rows = self.rows("insert", sql, &params).await?;
+        match rows.first() {
+            Some(row) => Ok(Some(Record {
+                id: unsigned(row, 0, READ)?,
+                revision: 0,
+                ..record.clone()
+            })),
+            None => self.get(&record.key).await,
+        }
     }
 }
 
@@ -124,12 +179,14 @@ impl Store for PostgresStore {
         let until = now.saturating_add(seconds);
         let anyway = takeover == Takeover::AtOnce;
         Box::pin(async move {
+            // Steps are random: a replica that takes over may lack the last ones, and would give
+            // their tokens to others.
             let sql = "INSERT INTO sender_lane AS l (chain_id, account, holder, token, until)
-                       VALUES ($1, $2, $3, 1, $4)
+                       VALUES ($1, $2, $3, 1 + (random() * 1000000)::bigint, $4)
                        ON CONFLICT (chain_id, account) DO UPDATE SET
-                           token = l.token + (l.holder <> excluded.holder)::int,
+                           token = l.token + CASE WHEN l.holder = excluded.holder THEN 0 ELSE excluded.token END,
                            holder = excluded.holder, until = excluded.until
-                       WHERE l.holder = excluded.holder OR l.until <= $5 OR l.until > excluded.until OR $6
+                       WHERE l.holder = excluded.holder OR l.until <= $5 OR l.until > excluded.until + $7 OR $6
                        RETURNING token";
             let params: Params<'_> = &[
                 &number(lane.chain_id),
@@ -138,6 +195,7 @@ impl Store for PostgresStore {
                 &number(until),
                 &number(now),
                 &anyway,
+                &number(CLOCKS_DIFFER),
             ];
             let rows = self.rows("acquire", sql, params).await?;
             let token = rows.first().map(|row| unsigned(row, 0, READ)).transpose()?;
@@ -167,28 +225,27 @@ impl Store for PostgresStore {
                            (book, key, chain_id, account, state, nonce, is_final, revision, submitted_at, body)
                        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9)
                        ON CONFLICT (book, key) DO NOTHING RETURNING id";
-            let params: Params<'_> = &[
-                &self.book,
-                &record.key,
-                &number(record.lane.chain_id),
-                &record.lane.account.to_string(),
-                &record.state.as_str(),
-                &record.nonce.map(number),
-                &record.is_final,
-                &number(record.submitted_at),
-                &body(&record)?,
-            ];
-            let rows = self.rows("insert", sql, params).await?;
-            if let Some(row) = rows.first() {
-                return Ok(Record {
-                    id: unsigned(row, 0, READ)?,
-                    revision: 0,
-                    ..record
-                });
-            }
-            let known = self.get(&record.key).await?;
+            let known = self.put(sql, &record, None).await?;
             // Pruned in between, which happens to final records only.
             known.ok_or(StoreError::Conflict { key: record.key })
+        })
+    }
+
+    fn insert_in_turn(&self, record: Record, turn: TurnFence) -> StoreFuture<'_, Record> {
+        Box::pin(async move {
+            // The lock on the turn's row holds until the record is committed. Who takes the turn
+            // either comes before, and the record is refused, or waits and finds it.
+            let sql = "WITH turn AS (
+                           SELECT 1 FROM sender_turn WHERE account = $10 AND token = $11 FOR SHARE
+                       )
+                       INSERT INTO sender_record
+                           (book, key, chain_id, account, state, nonce, is_final, revision, submitted_at, body)
+                       SELECT $1, $2, $3::bigint, $4, $5, $6::bigint, $7::boolean, 0, $8::bigint, $9
+                       WHERE EXISTS (SELECT 1 FROM turn)
+                       ON CONFLICT (book, key) DO NOTHING RETURNING id";
+            let known = self.put(sql, &record, Some(turn)).await?;
+            let account = turn.account;
+            known.ok_or(StoreError::TurnLost { account })
         })
     }
 

@@ -8,7 +8,7 @@ use storage::sqlite::{
     unwritable,
 };
 
-use super::{Fence, Store, StoreFuture, Takeover};
+use super::{CLOCKS_DIFFER, Fence, Store, StoreFuture, Takeover};
 use crate::{Lane, Record, StoreError};
 
 /// `x4tx`.
@@ -125,11 +125,19 @@ impl Store for SqliteStore {
                     "INSERT INTO lane (chain_id, account, holder, token, until) VALUES (?1, ?2, ?3, 1, ?4) \
                      ON CONFLICT (chain_id, account) DO UPDATE SET \
                      token = token + (holder <> excluded.holder), holder = excluded.holder, until = excluded.until \
-                     WHERE holder = excluded.holder OR until <= ?5 OR until > excluded.until OR ?6 \
+                     WHERE holder = excluded.holder OR until <= ?5 OR until > excluded.until + ?7 OR ?6 \
                      RETURNING token",
                 )?
                 .query_row(
-                    params![number(lane.chain_id), account(lane), holder, number(until), number(now), anyway],
+                    params![
+                        number(lane.chain_id),
+                        account(lane),
+                        holder,
+                        number(until),
+                        number(now),
+                        anyway,
+                        number(CLOCKS_DIFFER),
+                    ],
                     |row| unsigned(row, 0),
                 )
                 .optional()?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use alloy_primitives::U256;
-use tx_sender::{Closing, Request, SenderError};
+use tx_sender::{Closing, Request, SenderError, State};
 
 use crate::support::{BASE_FEE, CAP, LANE, NOW, World, name, submit, transfer};
 
@@ -45,6 +45,22 @@ async fn a_cancelled_request_leaves_no_gap() {
     }
     let late = sender.cancel(&name(2)).await.unwrap_err();
     assert!(matches!(late, SenderError::TooLate(_)), "{late:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_withdrawn_request_is_given_up_only_without_a_nonce() {
+    let world = World::new();
+    let sender = world.sender().await;
+    submit(&sender, 1).await;
+    let withdrawn = sender.withdraw(&name(1)).await.unwrap();
+    assert_eq!(withdrawn.state, State::Abandoned(None));
+    submit(&sender, 2).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let kept = sender.withdraw(&name(2)).await.unwrap();
+    assert_eq!((kept.state.as_str(), kept.closing), ("broadcast", None));
+    world.blocks(2).await;
+    assert_eq!(world.state(&name(2)).await, "sealed");
+    assert_eq!(world.effect(1), U256::ZERO);
 }
 
 /// A block may take the request before its replacement.

@@ -46,7 +46,7 @@ impl Transport for Scripted {
     }
 }
 
-fn scripted(
+pub(crate) fn scripted(
     node: &InProcess,
     script: impl Fn(&str, &Value) -> Option<Result<Value, NodeFault>> + Send + Sync + 'static,
 ) -> Arc<dyn Node> {

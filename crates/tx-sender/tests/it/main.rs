@@ -24,6 +24,7 @@ mod observed;
 mod pace;
 mod reorganisations;
 mod senders;
+mod sharing;
 mod signers;
 mod store;
 mod support;

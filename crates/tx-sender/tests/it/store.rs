@@ -1,5 +1,7 @@
 //! What every store of records has to guarantee, whatever its implementation.
 
+mod turns;
+
 use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Bytes};
@@ -118,6 +120,8 @@ async fn a_lane_has_one_holder_and_a_later_one_a_higher_token(store: &dyn Store)
     let late = store.write(two, vec![written[0].release().unwrap()]).await;
     assert_eq!(late, Err(StoreError::Fenced { lane: LANE }));
 
+    // The clock of another machine may be behind.
+    assert_eq!(take(store, "four", NOW + 30).await, None);
     // The clock is set back by a day: nobody can hold such a lease.
     let four = take(store, "four", NOW - 86_400).await.unwrap();
     assert!(four.token > three.token);
@@ -254,31 +258,28 @@ mod in_sqlite {
     }
 }
 
-/// On the database that `TEST_POSTGRES_URL` names; without it there is nothing to run on.
-mod in_postgres {
-    use std::hash::{BuildHasher as _, RandomState};
-
-    use storage::postgres::{Postgres, PostgresOptions};
+/// On a database; without one there is nothing to run on.
+pub(crate) mod in_postgres {
+    use test_support::postgres::Schema;
 
     use super::*;
 
-    fn open(url: &str) -> Postgres {
-        Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap()
+    pub(crate) async fn stores<const N: usize>() -> Option<(Schema, [Arc<dyn Store>; N])> {
+        let (schema, stores) = opened(["settlement"; N]).await?;
+        Some((schema, stores.map(|store| Arc::new(store) as _)))
     }
 
-    async fn stores<const N: usize>() -> Option<[Arc<dyn Store>; N]> {
-        let url = std::env::var("TEST_POSTGRES_URL").ok()?;
-        let name = format!("sender_{:x}", RandomState::new().hash_one(0));
-        let create = format!("CREATE SCHEMA {name}");
-        open(&url).query("create", &create, &[]).await.unwrap();
-        let separator = if url.contains('?') { '&' } else { '?' };
-        let url = format!("{url}{separator}options=-csearch_path%3D{name}");
-        let mut stores: Vec<Arc<dyn Store>> = Vec::new();
-        for _ in 0..N {
-            let store = tx_sender::PostgresStore::open(open(&url), "settlement").await;
-            stores.push(Arc::new(store.unwrap()));
+    /// Stores over these books of one schema.
+    pub(super) async fn opened<const N: usize>(
+        books: [&'static str; N],
+    ) -> Option<(Schema, [tx_sender::PostgresStore; N])> {
+        let schema = Schema::new()?;
+        let mut stores = Vec::new();
+        for book in books {
+            let store = tx_sender::PostgresStore::open(schema.connect(), book).await;
+            stores.push(store.unwrap());
         }
-        stores.try_into().ok()
+        Some((schema, stores.try_into().ok()?))
     }
 
     macro_rules! conforms {
@@ -286,7 +287,7 @@ mod in_postgres {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $rule() {
-                    if let Some([store]) = stores().await {
+                    if let Some((_schema, [store])) = stores().await {
                         super::$rule(&*store).await;
                     }
                 }
@@ -304,15 +305,30 @@ mod in_postgres {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn claims_race() {
-        if let Some([store]) = stores().await {
+        if let Some((_schema, [store])) = stores().await {
             super::claims_race(store).await;
         }
+    }
+
+    /// A replica that takes over may lack the last holder of a lane.
+    #[tokio::test]
+    async fn a_token_that_the_database_has_lost_is_nobodys() {
+        let Some((schema, [one, two])) = stores().await else {
+            return;
+        };
+        let fence = take(&*one, "one", NOW).await.unwrap();
+        let read = two.insert(record("a")).await.unwrap();
+        let lose = "DELETE FROM sender_lane";
+        schema.connect().query("lose", lose, &[]).await.unwrap();
+        assert!(take(&*two, "two", NOW).await.is_some());
+        let written = one.write(fence, vec![read.claim(1).unwrap()]).await;
+        assert_eq!(written, Err(StoreError::Fenced { lane: LANE }));
     }
 
     /// Two handles act as two processes on the database.
     #[tokio::test]
     async fn the_database_is_shared() {
-        let Some([one, two]) = stores().await else {
+        let Some((_schema, [one, two])) = stores().await else {
             return;
         };
         let fence = take(&*one, "one", NOW).await.unwrap();

@@ -83,6 +83,8 @@ pub(crate) struct World {
     pub(crate) node: InProcess,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) policy: Policy,
+    /// For how long a lane is leased.
+    pub(crate) lease_seconds: u64,
     start: Instant,
     /// Holds the file of the records, if they have one.
     folder: Option<TempDir>,
@@ -130,6 +132,7 @@ impl World {
             chain,
             store: Arc::new(MemoryStore::default()),
             policy: policy(),
+            lease_seconds: Options::default().lease_seconds,
             start: Instant::now(),
             folder: None,
         }
@@ -180,6 +183,7 @@ impl World {
         let start = self.start;
         Options {
             clock: Clock::new(move || NOW + start.elapsed().as_secs()),
+            lease_seconds: self.lease_seconds,
             ..Options::default()
         }
     }

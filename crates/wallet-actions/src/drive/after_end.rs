@@ -44,8 +44,8 @@ impl Shared {
             (lost, _) if lost.is_empty() => self.wake(&intent).await,
             (lost, _) => {
                 tracing::warn!(intent = %intent.id, "a reorganisation has changed an action after its end");
-                metrics::counter!("svc_wallet_actions_reorganised_total").increment(1);
                 self.keep(intent.reopen(&lost, self.now())?).await?;
+                metrics::counter!("svc_wallet_actions_reorganised_total").increment(1);
                 self.made.notify_one();
                 Ok(())
             }

@@ -3,6 +3,7 @@
 use alloy_primitives::U256;
 use chain_reader::Estimate;
 use gas_funding::Funds;
+use tx_sender::TurnFence;
 
 use super::{Driver, Fault, Step};
 use crate::intent::Intent;
@@ -20,7 +21,12 @@ impl Driver {
     /// Checks everything that may fail and then records the order. The next step hands the
     /// transaction over to the sender, whichever process finds the order. A transaction that cannot
     /// be sent halts the intent.
-    pub(super) async fn order(&self, intent: &Intent, index: usize) -> Result<Step, Fault> {
+    pub(super) async fn order(
+        &self,
+        intent: &Intent,
+        index: usize,
+        turn: Option<TurnFence>,
+    ) -> Result<Step, Fault> {
         let Some(step) = intent.steps.get(index) else {
             return Ok(Step::Wait(self.shared.pace.look));
         };
@@ -56,7 +62,7 @@ impl Driver {
         // remain without its call.
         let later = u64::try_from(chain_steps.count().saturating_sub(1)).unwrap_or_default();
         let ahead = limit.saturating_add(later.saturating_mul(ahead_gas(step.kind)));
-        match self.shared.fund(intent, step.chain_id, ahead).await? {
+        match self.shared.fund(intent, step.chain_id, ahead, turn).await? {
             Funds::Enough => Ok(Step::Write(intent.order(index, limit)?)),
             Funds::Coming => Ok(Step::Wait(self.shared.pace.look)),
             Funds::Missing(_) if must_go_on => Ok(Step::Wait(self.shared.pace.after_fault)),

@@ -1,6 +1,6 @@
 //! Follows a transaction that was handed over to the sender.
 
-use tx_sender::{Inclusion, Lane, Record, Request, State as SenderState};
+use tx_sender::{Inclusion, Lane, Record, Request, State as SenderState, TurnFence};
 
 use super::{Driver, Fault, Step};
 use crate::intent::{At, CANCELLED, Intent, Lost, Status};
@@ -9,7 +9,12 @@ use crate::{Shared, StepKind};
 impl Driver {
     /// Hands the transaction over to the sender, unless the sender has a record of it, and waits
     /// for its outcome. The sender identifies it by its key, so it takes effect at most once.
-    pub(super) async fn outcome(&self, intent: &Intent, index: usize) -> Result<Step, Fault> {
+    pub(super) async fn outcome(
+        &self,
+        intent: &Intent,
+        index: usize,
+        turn: Option<TurnFence>,
+    ) -> Result<Step, Fault> {
         let Some(step) = intent.steps.get(index) else {
             return Ok(Step::Wait(self.shared.pace.look));
         };
@@ -42,7 +47,7 @@ impl Driver {
                 sender.wake(lane)?;
                 sender.watch(&key).await?
             }
-            None => sender.submit(&key, lane, request).await?,
+            None => sender.submit_in_turn(&key, lane, request, turn).await?,
         };
         let record = watch.outcome().await?;
         Ok(match record.state {

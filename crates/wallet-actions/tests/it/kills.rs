@@ -14,7 +14,7 @@ use crate::stage::{World, balance, move_tokens, order, owner, wallet};
 use crate::swaps::swap;
 
 /// The wallet's tokens that count in a test.
-fn worth(world: &World) -> [u64; 6] {
+pub(crate) fn worth(world: &World) -> [u64; 6] {
     [
         balance(&world.xlayer, xlayer::USDG, wallet()),
         balance(&world.xlayer, xlayer::A_USDG, wallet()),
@@ -25,7 +25,7 @@ fn worth(world: &World) -> [u64; 6] {
     ]
 }
 
-fn stage() -> World {
+pub(crate) fn stage() -> World {
     let world = World::new();
     let from = owner().address();
     move_tokens(&world.xlayer, xlayer::USDG, from, wallet(), 100_000_000);

@@ -11,7 +11,6 @@
 )]
 
 mod bridges;
-mod database;
 mod deposits;
 mod funds;
 mod given_up;
@@ -20,7 +19,9 @@ mod memory;
 mod mortal;
 mod reorganised;
 mod schedules;
+mod servers;
 mod stage;
 mod stores;
 mod swaps;
+mod turns;
 mod withdrawals;

@@ -1,22 +1,21 @@
 //! Three chains whose blocks and clock a test controls, wallets of two owners, and processes that
 //! act for them.
 
-use std::collections::BTreeMap;
+mod keys;
+mod plans;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use alloy_dyn_abi::TypedData;
-use alloy_primitives::{Address, B256, Bytes, Signature, U256};
+use alloy_primitives::{Address, B256, U256};
 use alloy_signer::SignerSync as _;
 use alloy_signer_local::PrivateKeySigner;
-use alloy_sol_types::{SolCall as _, sol};
+use alloy_sol_types::sol;
 use chain_reader::ChainReader;
-use custody::{
-    Attestation, Custody, CustodyError, CustodyFuture, Guarded, Owner, Provider, Purpose,
-    SigningPolicy, Subject, Turns, Wallet,
-};
-use dev_chain::cctp::{ATTESTER, MESSAGE_TRANSMITTER, TOKEN_MESSENGER};
+use custody::{Guarded, Owner, Turns};
+use dev_chain::cctp::ATTESTER;
 use dev_chain::iris::Iris;
 use dev_chain::{DevChain, GAS_PAYER, Mining, arbitrum, base, xlayer};
 use gas_funding::{CoinPrices, Funder, GasFunding, MemoryBook, PaidTotals};
@@ -28,13 +27,15 @@ use tx_sender::{
     TransactionSigner, Transport,
 };
 use wallet_actions::{
-    Action, Attested, BridgeAsk, BridgePlan, Burn, Intent, Order, Pace, Parts, PlanCause,
-    PlanRefused, PlannedStep, Plans, PortFuture, Principal, Refused, StepKind, SwapAsk, SwapPlan,
-    WalletActions,
+    Action, Intent, Order, Pace, Parts, PortFuture, Principal, Refused, WalletActions,
 };
 
+use self::keys::Keys;
+pub(crate) use self::keys::{policy, wallet};
+pub(crate) use self::plans::TestPlans;
 use crate::memory::Memory;
 use crate::mortal::{InProcess, MortalIntents, payment};
+use crate::turns;
 
 pub(crate) const NOW: u64 = 1_795_219_200;
 pub(crate) const PRICE: u64 = 50_000;
@@ -57,250 +58,6 @@ pub(crate) fn owner() -> PrivateKeySigner {
 
 pub(crate) fn owner_id() -> Owner {
     Owner::new(196, owner().address())
-}
-
-/// Keys in memory, one for each owner. That of the first one is there, as if it had been kept.
-struct Keys(
-    Mutex<BTreeMap<Address, (Owner, PrivateKeySigner)>>,
-    Arc<AtomicBool>,
-);
-
-impl Keys {
-    /// They sign while `signs` says so.
-    fn new(signs: Arc<AtomicBool>) -> Self {
-        let key = Self::of(owner_id());
-        Self(
-            Mutex::new([(key.address(), (owner_id(), key))].into()),
-            signs,
-        )
-    }
-
-    fn of(owner: Owner) -> PrivateKeySigner {
-        let seed = alloy_primitives::keccak256(owner.to_string());
-        PrivateKeySigner::from_bytes(&seed).unwrap()
-    }
-}
-
-pub(crate) fn wallet() -> Address {
-    Keys::of(owner_id()).address()
-}
-
-fn ready<'a, T: Send + 'a>(value: Result<T, CustodyError>) -> CustodyFuture<'a, T> {
-    Box::pin(std::future::ready(value))
-}
-
-const fn known(owner: Owner, address: Address) -> Wallet {
-    Wallet {
-        owner,
-        address,
-        created_at: None,
-        provider: Provider::Local,
-        exported: false,
-    }
-}
-
-impl Custody for Keys {
-    fn get_or_create(&self, owner: Owner) -> CustodyFuture<'_, Wallet> {
-        let key = Self::of(owner);
-        let address = key.address();
-        self.0.lock().unwrap().insert(address, (owner, key));
-        ready(Ok(known(owner, address)))
-    }
-
-    fn find(&self, owner: Owner) -> CustodyFuture<'_, Option<Wallet>> {
-        ready(Ok(Some(known(owner, Self::of(owner).address()))))
-    }
-
-    fn wallet_at(&self, address: Address) -> CustodyFuture<'_, Option<Wallet>> {
-        let keys = self.0.lock().unwrap();
-        ready(Ok(keys
-            .get(&address)
-            .map(|(owner, _)| known(*owner, address))))
-    }
-
-    fn sign<'a>(
-        &'a self,
-        wallet: Address,
-        subject: Subject<'a>,
-        _: Purpose,
-    ) -> CustodyFuture<'a, Signature> {
-        let keys = self.0.lock().unwrap();
-        let signed = subject.hash().map(|hash| {
-            let (_, key) = &keys[&wallet];
-            key.sign_hash_sync(&hash).unwrap()
-        });
-        let signs = Arc::clone(&self.1);
-        Box::pin(async move {
-            while !signs.load(Ordering::SeqCst) {
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-            signed
-        })
-    }
-
-    fn attest(&self, _: Owner) -> CustodyFuture<'_, Option<Attestation>> {
-        ready(Ok(None))
-    }
-}
-
-/// The list of what wallets may call on the three stages.
-pub(crate) fn policy() -> SigningPolicy {
-    let token = "\"0x095ea7b3\", \"0xa9059cbb\", \"0xe3ee160e\", \"0xcf092995\"";
-    let pool = "\"0x617ba037\", \"0x69328dec\"";
-    let vault = "\"0x6e553f65\", \"0xb460af94\", \"0xba087652\"";
-    let (swap, burn, mint) = ("\"0x5f3bd1c8\"", "\"0x8e0250ee\"", "\"0x57ecfd28\"");
-    let swap = swap.replace(
-        "5f3bd1c8",
-        &alloy_primitives::hex::encode(snwapCall::SELECTOR),
-    );
-    let mut text = "version = \"test\"\n".to_owned();
-    let mut row = |chain: u64, contract: Address, selectors: &str, product: &str| {
-        text += &format!(
-            "[[targets]]\nchain_id = {chain}\ncontract = \"{contract}\"\nselectors = [{selectors}]\nwhat = \"it\"\n{product}\n"
-        );
-    };
-    let product = |id: &str, protocol: &str, asset: Address| {
-        format!("product_id = \"{id}\"\nprotocol = \"{protocol}\"\nasset = \"{asset}\"\n")
-    };
-    for asset in [xlayer::USDT0, xlayer::USDG, xlayer::USDC] {
-        row(196, asset, token, "");
-    }
-    let aave = |id: &str, asset| product(id, "aave-v3", asset);
-    row(
-        196,
-        xlayer::AAVE_POOL,
-        pool,
-        &aave("aave-usdt0", xlayer::USDT0),
-    );
-    row(
-        196,
-        xlayer::AAVE_POOL,
-        pool,
-        &aave("aave-usdg", xlayer::USDG),
-    );
-    row(
-        196,
-        xlayer::STATA_USDG,
-        vault,
-        &product("stata-usdg", "erc4626", xlayer::USDG),
-    );
-    for (chain, usdc, weth) in [
-        (8453, base::USDC, base::WETH),
-        (42_161, arbitrum::USDC, arbitrum::WETH),
-    ] {
-        row(chain, usdc, token, "");
-        row(chain, weth, token, "");
-        row(chain, base::EXCHANGE, &swap, "");
-        row(chain, TOKEN_MESSENGER, burn, "");
-        row(chain, MESSAGE_TRANSMITTER, mint, "");
-    }
-    SigningPolicy::parse(&text).unwrap()
-}
-
-/// Swaps at the exchange of Base, and burns towards Arbitrum.
-pub(crate) struct TestPlans {
-    now: Arc<dyn Fn() -> u64 + Send + Sync>,
-    iris: Iris,
-    /// The least output of swaps, in place of the exchange's rate.
-    pub(crate) at_least: Mutex<Option<U256>>,
-    pub(crate) refuses: Mutex<Option<PlanRefused>>,
-    /// What is asked of the exchange in the calldata.
-    pub(crate) asks_for: Mutex<U256>,
-}
-
-fn planned(kind: StepKind, to: Address, input: Vec<u8>) -> PlannedStep {
-    PlannedStep {
-        kind,
-        to,
-        input: input.into(),
-    }
-}
-
-fn three(token: Address, spender: Address, amount: U256, call: Vec<u8>) -> Vec<PlannedStep> {
-    let approve = |amount| approveCall { spender, amount }.abi_encode();
-    vec![
-        planned(StepKind::ApproveReset, token, approve(U256::ZERO)),
-        planned(StepKind::Approve, token, approve(amount)),
-        planned(StepKind::Call, spender, call),
-    ]
-}
-
-impl Plans for TestPlans {
-    fn swap(&self, ask: SwapAsk) -> PortFuture<'_, Result<SwapPlan, PlanRefused>> {
-        let refused = self.refuses.lock().unwrap().clone();
-        let quoted = ask.atoms * U256::from(400_000_000_u64);
-        let at_least = self.at_least.lock().unwrap().unwrap_or(quoted);
-        let call = snwapCall {
-            tokenIn: ask.from_token,
-            amountIn: ask.atoms,
-            recipient: ask.wallet,
-            tokenOut: ask.to_token,
-            amountOutMin: *self.asks_for.lock().unwrap(),
-            executor: Address::ZERO,
-            executorData: Bytes::new(),
-        };
-        let plan = SwapPlan {
-            steps: three(ask.from_token, base::EXCHANGE, ask.atoms, call.abi_encode()),
-            spender: base::EXCHANGE,
-            quoted,
-            at_least,
-            valid_until: (self.now)() + 120,
-            evidence: Value::Null,
-        };
-        Box::pin(async move { refused.map_or(Ok(plan), Err) })
-    }
-
-    fn bridge(&self, ask: BridgeAsk) -> PortFuture<'_, Result<BridgePlan, PlanRefused>> {
-        let call = depositForBurnCall {
-            amount: ask.atoms,
-            destinationDomain: arbitrum::DOMAIN,
-            mintRecipient: ask.recipient.into_word(),
-            burnToken: ask.token,
-            destinationCaller: B256::ZERO,
-            maxFee: U256::ZERO,
-            minFinalityThreshold: 2000,
-        };
-        let plan = BridgePlan {
-            steps: three(ask.token, TOKEN_MESSENGER, ask.atoms, call.abi_encode()),
-            spender: TOKEN_MESSENGER,
-            max_fee: U256::ZERO,
-            source_domain: base::DOMAIN,
-            destination_domain: arbitrum::DOMAIN,
-            minted_token: arbitrum::USDC,
-            transmitter: MESSAGE_TRANSMITTER,
-            valid_until: (self.now)() + 300,
-            evidence: Value::Null,
-        };
-        Box::pin(async move { Ok(plan) })
-    }
-
-    fn attestation(&self, burn: Burn) -> PortFuture<'_, Result<Option<Attested>, PlanRefused>> {
-        Box::pin(async move {
-            let path = format!(
-                "/v2/messages/{}?transactionHash={}",
-                burn.source_domain, burn.transaction
-            );
-            let reply = self.iris.answer("GET", &path).unwrap();
-            if reply.status == 500 {
-                return Err(PlanRefused {
-                    cause: PlanCause::Unavailable,
-                    check: "quote_unavailable".to_owned(),
-                    message: "down".to_owned(),
-                    retry_after: None,
-                });
-            }
-            let body: Value = serde_json::from_str(&reply.body).unwrap_or_default();
-            let message = &body["messages"][0];
-            if message["status"] != "complete" {
-                return Ok(None);
-            }
-            let bytes = |name: &str| message[name].as_str().unwrap().parse().unwrap();
-            Ok(Some(Attested {
-                message: bytes("message"),
-                attestation: bytes("attestation"),
-            }))
-        })
-    }
 }
 
 pub(crate) struct Paid(pub(crate) u64);
@@ -338,6 +95,8 @@ pub(crate) struct World {
     pub(crate) paid: Mutex<u64>,
     /// What a coin of every chain is worth, in dollars.
     pub(crate) prices: Mutex<Option<u64>>,
+    /// Whether several processes run at the same time.
+    pub(crate) servers: bool,
     mining: Arc<AtomicBool>,
     start: Instant,
 }
@@ -421,6 +180,7 @@ impl World {
             funder: Mutex::new(None),
             paid: Mutex::new(0),
             prices: Mutex::new(None),
+            servers: false,
             mining,
             start,
         }
@@ -475,8 +235,12 @@ impl World {
             networks.into(),
             vec![gas],
             Options {
-                takeover: Takeover::AtOnce,
+                takeover: match self.servers {
+                    true => Takeover::WhenOver,
+                    false => Takeover::AtOnce,
+                },
                 clock: Clock::new(move || NOW + start.elapsed().as_secs()),
+                ..Options::default()
             },
         );
         let funding = match self.funder.lock().unwrap().clone() {
@@ -498,7 +262,10 @@ impl World {
             policy: policy(),
             chains: readers.into(),
             sender: sender.clone(),
-            turns: Turns::default(),
+            turns: match self.servers {
+                true => turns::shared(self.records.clone(), Arc::clone(&fuse)),
+                false => Turns::default(),
+            },
             store: Arc::new(MortalIntents {
                 store: Arc::clone(&self.store),
                 fuse: Arc::clone(&fuse),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use serde_json::Value;
+use test_support::postgres::Schema;
 use wallet_actions::{Intent, Operation, PostgresStore, SqliteStore, State, Store, StoreError};
 
-use crate::database::database;
 use crate::memory::Memory;
 use crate::mortal::payment;
 
@@ -178,17 +178,19 @@ async fn memory_keeps_the_same_promises() {
     keeps_its_promises(&Memory::default()).await;
 }
 
-async fn stores() -> Option<[Arc<dyn Store>; 2]> {
-    let [one, two] = database().await?;
-    Some([
-        Arc::new(PostgresStore::open(one).await.unwrap()),
-        Arc::new(PostgresStore::open(two).await.unwrap()),
-    ])
+/// Two handles on a database; without one there is nothing to run on.
+async fn stores() -> Option<(Schema, [Arc<dyn Store>; 2])> {
+    let schema = Schema::new()?;
+    let stores: [Arc<dyn Store>; 2] = [
+        Arc::new(PostgresStore::open(schema.connect()).await.unwrap()),
+        Arc::new(PostgresStore::open(schema.connect()).await.unwrap()),
+    ];
+    Some((schema, stores))
 }
 
 #[tokio::test]
 async fn a_database_keeps_its_promises_and_is_shared() {
-    let Some([one, two]) = stores().await else {
+    let Some((_schema, [one, two])) = stores().await else {
         return;
     };
     keeps_its_promises(&*one).await;
@@ -217,7 +219,7 @@ where
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn orders_race_in_two_processes() {
-    let Some(stores) = stores().await else {
+    let Some((_schema, stores)) = stores().await else {
         return;
     };
     // One payment, many orders: one intent.
@@ -269,7 +271,7 @@ async fn orders_race_in_two_processes() {
 /// has slept writes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drivers_race_in_two_processes() {
-    let Some(stores) = stores().await else {
+    let Some((_schema, stores)) = stores().await else {
         return;
     };
     let read = stores[0].insert(intent(1, 1, 1)).await.unwrap();
@@ -294,7 +296,7 @@ async fn drivers_race_in_two_processes() {
 /// An order and its prohibition never pass each other: the order was there, or it never begins.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_and_its_prohibition_race() {
-    let Some([one, two]) = stores().await else {
+    let Some((_schema, [one, two])) = stores().await else {
         return;
     };
     for number in 0..32 {

@@ -11,7 +11,6 @@
 )]
 
 mod checks;
-mod database;
 mod dying;
 mod kills;
 mod moves;

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use storage::postgres::Postgres;
+use test_support::postgres::Schema;
 use watch_server::{
     Creation, Kept, MemoryStore, PostgresStore, SqliteStore, Store, StoreError, Write,
 };
 use yield_watch::{MAX_ACTIVE, Mandate, Mode, Watched};
 
-use crate::database::database;
 use crate::stage::{OTHER, OWNER, Stage, begin, events, terms};
 
 fn creation(id: &str, owner: &str) -> Creation {
@@ -44,11 +43,18 @@ fn end(kept: &Kept) -> Write {
     }
 }
 
-/// Two handles of one store, and the folder that it is in.
-type Handles = (Arc<dyn Store>, Arc<dyn Store>, Option<Stage>);
+/// What a store is in.
+enum Home {
+    Memory,
+    File { _stage: Stage },
+    Database { _schema: Schema },
+}
 
-async fn postgres(postgres: &Postgres) -> Arc<dyn Store> {
-    Arc::new(PostgresStore::open(postgres.clone()).await.unwrap())
+/// Two handles of one store, and what it is in.
+type Handles = (Arc<dyn Store>, Arc<dyn Store>, Home);
+
+async fn postgres(schema: &Schema) -> Arc<dyn Store> {
+    Arc::new(PostgresStore::open(schema.connect()).await.unwrap())
 }
 
 /// Two handles of each kind of store.
@@ -57,11 +63,12 @@ async fn each() -> Vec<Handles> {
     let stage = Stage::new();
     let (one, two) = (stage.store(), stage.store());
     let mut each: Vec<Handles> = vec![
-        (Arc::new(memory.clone()), Arc::new(memory), None),
-        (Arc::new(one), Arc::new(two), Some(stage)),
+        (Arc::new(memory.clone()), Arc::new(memory), Home::Memory),
+        (Arc::new(one), Arc::new(two), Home::File { _stage: stage }),
     ];
-    if let Some([one, two]) = database().await {
-        each.push((postgres(&one).await, postgres(&two).await, None));
+    if let Some(schema) = Schema::new() {
+        let (one, two) = (postgres(&schema).await, postgres(&schema).await);
+        each.push((one, two, Home::Database { _schema: schema }));
     }
     each
 }
@@ -236,10 +243,8 @@ async fn holders_and_writes_race() {
 
 #[tokio::test]
 async fn a_database_refuses_to_change_an_audit() {
-    let Some([database]) = database().await else {
-        return;
-    };
-    let store = postgres(&database).await;
+    let Some(schema) = Schema::new() else { return };
+    let (store, database) = (postgres(&schema).await, schema.connect());
     store.create(creation("a", OWNER)).await.unwrap();
     for sql in [
         "UPDATE watch_record SET seq = 9",

@@ -60,35 +60,37 @@ fn rendered(mut item: Item, hidden: &BTreeSet<String>) -> Option<String> {
     match &mut item {
         Item::Const(item) if is_public(&item.vis) => {
             short(&mut item.expr);
-            tidy(&mut item.attrs);
+            keep_attributes(&mut item.attrs);
         }
         Item::Static(item) if is_public(&item.vis) => {
             short(&mut item.expr);
-            tidy(&mut item.attrs);
+            keep_attributes(&mut item.attrs);
         }
-        Item::Type(item) if is_public(&item.vis) => tidy(&mut item.attrs),
-        Item::Use(item) if is_public(&item.vis) => tidy(&mut item.attrs),
+        Item::Type(item) if is_public(&item.vis) => keep_attributes(&mut item.attrs),
+        Item::Use(item) if is_public(&item.vis) => keep_attributes(&mut item.attrs),
         Item::Enum(item) if is_public(&item.vis) => {
-            tidy(&mut item.attrs);
+            keep_attributes(&mut item.attrs);
             for variant in &mut item.variants {
-                tidy(&mut variant.attrs);
+                keep_attributes(&mut variant.attrs);
                 for field in variant.fields.iter_mut() {
                     field.attrs.clear();
                 }
             }
         }
         Item::Struct(item) if is_public(&item.vis) => {
-            tidy(&mut item.attrs);
+            keep_attributes(&mut item.attrs);
             public_fields(&mut item.fields);
         }
         Item::Fn(item) if is_public(&item.vis) => {
-            tidy(&mut item.attrs);
+            keep_attributes(&mut item.attrs);
             bare(&mut item.sig, Some(&mut item.block));
         }
         Item::Trait(item) if is_public(&item.vis) => public_trait(item),
         Item::Impl(item) => return public_impl(item, hidden),
         // A definition that is exported, or a call that may define public items.
-        Item::Macro(item) if item.ident.is_none() || exported(&item.attrs) => tidy(&mut item.attrs),
+        Item::Macro(item) if item.ident.is_none() || exported(&item.attrs) => {
+            keep_attributes(&mut item.attrs)
+        }
         _ => return None,
     }
     let is_trait = matches!(item, Item::Trait(_));
@@ -105,15 +107,15 @@ fn declaration(text: &str) -> Option<&str> {
 }
 
 fn public_trait(item: &mut ItemTrait) {
-    tidy(&mut item.attrs);
+    keep_attributes(&mut item.attrs);
     for member in &mut item.items {
         match member {
             TraitItem::Fn(member) => {
-                tidy(&mut member.attrs);
+                keep_attributes(&mut member.attrs);
                 bare(&mut member.sig, member.default.as_mut());
             }
-            TraitItem::Type(member) => tidy(&mut member.attrs),
-            TraitItem::Const(member) => tidy(&mut member.attrs),
+            TraitItem::Type(member) => keep_attributes(&mut member.attrs),
+            TraitItem::Const(member) => keep_attributes(&mut member.attrs),
             _ => {}
         }
     }
@@ -121,7 +123,7 @@ fn public_trait(item: &mut ItemTrait) {
 
 /// An implementation of a trait shows its head and its types; another one its public members.
 fn public_impl(item: &mut ItemImpl, hidden: &BTreeSet<String>) -> Option<String> {
-    tidy(&mut item.attrs);
+    keep_attributes(&mut item.attrs);
     let members = mem::take(&mut item.items);
     let head = print(Item::Impl(item.clone()));
     let names = head.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -150,13 +152,13 @@ fn public_impl(item: &mut ItemImpl, hidden: &BTreeSet<String>) -> Option<String>
 
 fn public_member(mut member: ImplItem, of_trait: bool) -> Option<ImplItem> {
     match &mut member {
-        ImplItem::Type(member) if of_trait => tidy(&mut member.attrs),
+        ImplItem::Type(member) if of_trait => keep_attributes(&mut member.attrs),
         ImplItem::Const(member) if is_public(&member.vis) => {
-            tidy(&mut member.attrs);
+            keep_attributes(&mut member.attrs);
             short(&mut member.expr);
         }
         ImplItem::Fn(member) if is_public(&member.vis) => {
-            tidy(&mut member.attrs);
+            keep_attributes(&mut member.attrs);
             bare(&mut member.sig, Some(&mut member.block));
         }
         _ => return None,
@@ -208,7 +210,7 @@ fn bare(signature: &mut Signature, body: Option<&mut Block>) {
 }
 
 /// Keeps the attributes that a stranger's code depends on.
-fn tidy(attributes: &mut Vec<Attribute>) {
+fn keep_attributes(attributes: &mut Vec<Attribute>) {
     const KEPT: [&str; 5] = ["cfg", "derive", "macro_export", "non_exhaustive", "repr"];
     attributes.retain(|attribute| {
         let path = match &attribute.meta {

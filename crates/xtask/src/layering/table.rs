@@ -382,17 +382,24 @@ pub const MEMBERS: &[Member] = &[
         may_use: &["data-sources", "http-edge"],
         must_not_reach: &[STORAGE, &["revm"]],
     },
+    // It starts installed programs, and connects to nothing.
+    Member {
+        name: "postgres-cluster",
+        layer: 0,
+        may_use: &[],
+        must_not_reach: &[NETWORK, STORAGE, EFFECTS],
+    },
     // Only tests depend on it: no other row names it.
     Member {
         name: "test-support",
         layer: 6,
-        may_use: &["gas-funding", "tx-sender"],
+        may_use: &["data-sources", "gas-funding", "postgres-cluster", "storage", "tx-sender"],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     Member {
         name: "xtask",
         layer: 7,
-        may_use: &[],
+        may_use: &["postgres-cluster"],
         must_not_reach: &[NETWORK, STORAGE],
     },
 ];

@@ -47,7 +47,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands between the parentheses of `[…](…)`.
+/// The text between the parentheses of `[…](…)`.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     line.split("](")
         .skip(1)

@@ -64,13 +64,13 @@ pub enum AuditError {
     },
     /// The check before it did not ask for the move, or the move breaks the rules, or it ends
     /// another move.
-    #[error("record {seq} is about a move that cannot stand there")]
+    #[error("record {seq} is about a move that is impossible there")]
     Move {
         /// The record.
         seq: u64,
     },
     /// The first record is not a creation, a later one is, or a record follows the end.
-    #[error("record {seq} cannot stand at its place")]
+    #[error("record {seq} is impossible at its place")]
     Order {
         /// The record.
         seq: u64,

@@ -1,11 +1,17 @@
 //! `[storage]`.
 
+use std::path::PathBuf;
+
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
-use server_config::lenient;
+use server_config::{lenient, read_secret_file};
 use storage::{StoreOptions, postgres::Address};
 
 use super::problem;
 use crate::config::Problem;
+
+/// The ledger of a configuration that names none.
+const USUAL_URL: &str = "sqlite://data/service.db";
 
 /// Enough for three heartbeats, a second apart.
 const LEAST_LEASE_SECONDS: u32 = 3;
@@ -20,8 +26,11 @@ const LEAST_ARTIFACT_BYTES: u64 = 32 << 20;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageSection {
-    /// `sqlite://` and a path, or `postgres://` and a database.
-    pub url: String,
+    /// `sqlite://` and a path, or `postgres://` and a database. It may contain a password.
+    /// [`Self::url`] gives the usual one when it is absent.
+    pub url: Option<SecretString>,
+    /// A file that holds the URL.
+    pub url_file: Option<PathBuf>,
     /// How long the lease of a server on a shared database lasts without a heartbeat. Means nothing
     /// on SQLite.
     #[serde(deserialize_with = "lenient::scalar")]
@@ -50,7 +59,8 @@ pub struct StorageSection {
 impl Default for StorageSection {
     fn default() -> Self {
         Self {
-            url: "sqlite://data/service.db".to_owned(),
+            url: None,
+            url_file: None,
             lease_seconds: 15,
             connections: 16,
             answer_retention_seconds: 86_400,
@@ -65,21 +75,39 @@ impl Default for StorageSection {
 }
 
 impl StorageSection {
+    /// The address of the ledger, which may contain a password.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        let url = self.url.as_ref();
+        url.map_or(USUAL_URL, |url| url.expose_secret())
+    }
+
+    /// Whether several servers may have the same stores.
+    pub(crate) fn is_shared(&self) -> bool {
+        Address::is_postgres(self.url())
+    }
+
     /// The address of the ledger as it may be printed: without the user and the password of a
     /// database.
     pub(crate) fn shown(&self) -> String {
-        match self.url.parse::<Address>() {
+        match self.url().parse::<Address>() {
             Ok(address) => address.to_string(),
-            Err(_) => self.url.clone(),
+            Err(_) => self.url().to_owned(),
         }
     }
 
+    /// Reads the URL from its file.
+    pub(crate) fn read_secret_files(&mut self, problems: &mut Vec<Problem>) {
+        let file = self.url_file.as_deref();
+        read_secret_file("storage.url", &mut self.url, file, problems);
+    }
+
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) {
-        if Address::is_postgres(&self.url) {
-            if let Err(error) = self.url.parse::<Address>() {
+        if self.is_shared() {
+            if let Err(error) = self.url().parse::<Address>() {
                 problem(problems, "storage.url", error.to_string());
             }
-        } else if !self.url.starts_with("sqlite://") {
+        } else if !self.url().starts_with("sqlite://") {
             let expected = "expected sqlite:// and a path, or postgres:// and a database";
             problem(problems, "storage.url", expected);
         }
@@ -117,5 +145,21 @@ impl StorageSection {
                 "expected at least 33554432",
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_that_is_printed_shows_no_password() {
+        let section = StorageSection {
+            url: Some("postgres://svc:5ec2e7@db.example/payments".into()),
+            ..StorageSection::default()
+        };
+        assert!(!format!("{section:?}").contains("5ec2e7"), "{section:?}");
+        assert_eq!(section.shown(), "postgres://db.example:5432/payments");
+        assert_eq!(StorageSection::default().shown(), USUAL_URL);
     }
 }

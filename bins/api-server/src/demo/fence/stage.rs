@@ -150,7 +150,7 @@ impl FenceStage {
         config.settlement.mode = SettlementMode::Onchain;
         config.settlement.rpc_url = Some(paid_on.url());
         config.settlement.private_key = Some(SecretString::from(GAS_PAYER.key.to_string()));
-        config.storage.url = ledger_url(folder.path());
+        config.storage.url = Some(ledger_url(folder.path()).into());
         replay_upstreams(&mut config, &recordings.url());
         let nodes = config
             .chains

@@ -84,7 +84,7 @@ impl WalletStage {
         config.settlement.mode = SettlementMode::Onchain;
         config.settlement.rpc_url = Some(rpc.url());
         config.settlement.private_key = Some(SecretString::from(GAS_PAYER.key.to_string()));
-        config.storage.url = ledger_url(folder.path());
+        config.storage.url = Some(ledger_url(folder.path()).into());
         replay_upstreams(&mut config, &recordings.url());
         let nodes = config
             .chains

@@ -258,14 +258,14 @@ mod tests {
             now(),
         );
         assert_eq!(down.status, "unavailable");
-        let gaps: Vec<_> = gathered
+        let missing: Vec<_> = gathered
             .report
             .unavailable
             .iter()
             .map(|entry| (entry.field.as_str(), entry.reason.as_str()))
             .collect();
         assert_eq!(
-            gaps,
+            missing,
             [
                 ("data.core.data.price_usd", "not_named_by_source"),
                 ("data.security", "no_contract"),

@@ -94,7 +94,7 @@ pub(in crate::operations) async fn candles(
         && !report
             .unavailable
             .iter()
-            .any(|gap| gap.field == "data.book")
+            .any(|entry| entry.field == "data.book")
     {
         report.missing("book", "one_sided_book", "hyperliquid.book");
     }

@@ -104,6 +104,39 @@ async fn a_cancelled_payment_is_given_back_and_may_be_replaced_at_once() {
     }
 }
 
+/// The journal has lost it. Whether it had an answer nobody knows, so it gets none, and its payer
+/// is told by which transaction it has paid.
+#[tokio::test(start_paused = true)]
+async fn a_payment_that_only_the_chain_knows_is_neither_charged_nor_answered() {
+    let (stage, payer) = (Stage::new(), Payer::new(1));
+    let used = Verification::Invalid {
+        reason: Reason::InvalidExactEvmNonceAlreadyUsed,
+        message: None,
+    };
+    Script::set(&stage.script.verifies, used);
+    Script::set(&stage.script.paid_by, Ok(Some("0xab".to_owned())));
+    let payment = stage.sign(&payer);
+    for _ in 0..2 {
+        match refused(stage.buy(&payment).await) {
+            Refusal::NoAnswer { transaction, .. } => assert_eq!(transaction, "0xab"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(stage.script.asked("work"), 0);
+    assert_eq!(stage.script.asked("settle"), 0);
+    let record = stage.record(&payment).await.unwrap();
+    assert_eq!(
+        (record.state, record.reason.as_deref()),
+        (State::Released, Some("no_answer"))
+    );
+    // While the chain does not show the transfer, it may have been another one.
+    for cannot_tell in [Ok(None), Err(unreachable())] {
+        Script::set(&stage.script.paid_by, cannot_tell);
+        let ended = declined(stage.buy(&payment).await);
+        assert!(matches!(ended.next, Next::LookUp { .. }), "{ended:?}");
+    }
+}
+
 /// The facilitator refuses it because it was cancelled before it could be settled.
 #[tokio::test(start_paused = true)]
 async fn a_payment_that_was_cancelled_before_its_settlement_may_be_replaced_at_once() {

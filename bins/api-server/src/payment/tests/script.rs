@@ -63,6 +63,7 @@ pub(super) struct Script {
     pub(super) reconciles: Mutex<Reconciles>,
     pub(super) is_void: Mutex<Result<bool, Cause>>,
     pub(super) is_spent: Mutex<Result<bool, Cause>>,
+    pub(super) paid_by: Mutex<Result<Option<String>, Cause>>,
     /// Settlements that the settler's account can pay, if it pays for them.
     pub(super) affords: Mutex<Option<usize>>,
     pub(super) work: Mutex<Work>,
@@ -94,6 +95,7 @@ impl Default for Script {
             })),
             is_void: Mutex::new(Ok(false)),
             is_spent: Mutex::new(Ok(false)),
+            paid_by: Mutex::new(Ok(None)),
             affords: Mutex::new(None),
             work: Mutex::new(Work::Answers),
             gate: Semaphore::new(Semaphore::MAX_PERMITS),
@@ -237,6 +239,15 @@ impl Settler for ScriptedSettler {
     ) -> Result<bool, Cause> {
         self.0.ask("is_spent").await;
         now(&self.0.is_spent)
+    }
+
+    async fn paid_by(
+        &self,
+        _key: &AuthorizationKey,
+        _authorization: &Authorization,
+    ) -> Result<Option<String>, Cause> {
+        self.0.ask("paid_by").await;
+        now(&self.0.paid_by)
     }
 
     async fn readiness(&self) -> Readiness {

@@ -6,7 +6,7 @@
 //! [`chain`]), the work ([`worker`]), the process itself and its operator ([`server`],
 //! [`schedule`]) and the callers ([`buyer`]). Each call into one of them waits for a moment or a
 //! long time before and after it takes effect, and each may fail: those files are the list of what
-//! can go wrong. What must hold nevertheless stands in [`check`].
+//! can go wrong. [`check`] says what must hold nevertheless.
 //!
 //! A history is the same with two or three servers over one database ([`store`], [`several`]): the
 //! callers send to any of them, and what callers saw is compared with what the chain shows

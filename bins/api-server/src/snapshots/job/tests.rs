@@ -2,32 +2,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use data_sources::{Error, Provenance, SourceError, SourceErrorKind};
-use jiff::SignedDuration;
 use storage::{SqliteStore, StoreOptions};
+use test_support::ManualClock;
 
 use super::*;
 use crate::snapshots::{Absent, Gathered, Pace};
 
-/// A clock that a test moves.
-#[derive(Clone)]
-struct TestClock(Arc<Mutex<Timestamp>>);
-
-impl TestClock {
-    fn new() -> Self {
-        Self(Arc::new(Mutex::new(
-            "2026-11-21T01:02:00Z".parse().unwrap(),
-        )))
-    }
-
-    fn advance(&self, minutes: i64) {
-        *self.0.lock().unwrap() += SignedDuration::from_mins(minutes);
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
-    }
+fn recorded_clock() -> ManualClock {
+    ManualClock::at("2026-11-21T01:02:00Z".parse().unwrap())
 }
 
 /// Counts its gatherings. Fails while a test breaks it.
@@ -66,7 +48,7 @@ impl Dataset for Counter {
 struct Bench {
     _folder: tempfile::TempDir,
     store: Arc<SqliteStore>,
-    clock: TestClock,
+    clock: ManualClock,
     dataset: Counter,
 }
 
@@ -78,7 +60,7 @@ impl Bench {
         Self {
             _folder: folder,
             store: Arc::new(store),
-            clock: TestClock::new(),
+            clock: recorded_clock(),
             dataset: Counter::default(),
         }
     }
@@ -113,7 +95,7 @@ async fn one_edition_in_each_period() {
     assert_eq!(job.boot().await, Round::Published);
     assert_eq!(bench.read(&current).await, Ok(1));
     assert_eq!(job.round().await, Round::Followed);
-    bench.clock.advance(60);
+    bench.clock.advance(Duration::from_secs(60 * 60));
     assert_eq!(job.round().await, Round::Published);
     assert_eq!(bench.read(&current).await, Ok(2));
 }
@@ -125,15 +107,15 @@ async fn a_failure_keeps_the_edition_until_it_is_too_old() {
     let current = job.current();
     job.boot().await;
     bench.break_upstreams(true);
-    bench.clock.advance(5 * 60);
+    bench.clock.advance(Duration::from_secs(5 * 60 * 60));
     let kept = Round::Kept {
         reason: "upstream_unreachable".into(),
     };
     assert_eq!(job.round().await, kept);
     assert_eq!(bench.read(&current).await, Ok(1));
-    bench.clock.advance(59);
+    bench.clock.advance(Duration::from_secs(59 * 60));
     assert_eq!(bench.read(&current).await, Ok(1));
-    bench.clock.advance(1);
+    bench.clock.advance(Duration::from_secs(60));
     assert_eq!(
         bench.read(&current).await,
         Err(Absent::TooOld {
@@ -150,7 +132,7 @@ async fn a_restart_begins_with_the_store() {
     let bench = Bench::new();
     bench.job("one").boot().await;
     bench.break_upstreams(true);
-    bench.clock.advance(90);
+    bench.clock.advance(Duration::from_secs(90 * 60));
     let restarted = bench.job("one");
     let current = restarted.current();
     assert!(matches!(restarted.boot().await, Round::Kept { .. }));
@@ -202,7 +184,7 @@ async fn a_lease_that_is_held_elsewhere_is_waited_for() {
     assert_eq!(job.boot().await, Round::Waiting);
     assert_eq!(bench.read(&job.current()).await, Err(Absent::Never));
     // The other server died: its lease expires.
-    bench.clock.advance(2);
+    bench.clock.advance(Duration::from_secs(2 * 60));
     assert_eq!(job.round().await, Round::Published);
 }
 

@@ -11,7 +11,8 @@ use yield_watch::{MoveKey, MoveOutcome};
 use super::amounts::usd;
 use super::record::{Half, MoveRecord};
 use super::{
-    CANCELLED, WalletMover, is_passing, last_transaction, never_begun, reason_of, store, unknown,
+    CANCELLED, MOVE, WalletMover, is_passing, last_transaction, lost, never_begun, reason_of,
+    store, unknown,
 };
 
 impl WalletMover {
@@ -79,7 +80,19 @@ impl WalletMover {
             .owner
             .parse()
             .map_err(|_| unknown("owner_unreadable"))?;
-        let _turn = self.turns.take(owner.address()).await;
+        let turn = self.turns.take(owner.address(), MOVE).await;
+        let started = turn.run(self.start_in_turn(owner, first, record)).await;
+        turn.end().await;
+        started.map_err(lost)?
+    }
+
+    /// Begins the second half. The caller holds the owner's turn.
+    async fn start_in_turn(
+        &self,
+        owner: Owner,
+        first: &Intent,
+        record: &MoveRecord,
+    ) -> Result<MoveState, MoverError> {
         let second = record.second();
         let payment = Half::Second.payment_of(&record.key);
         if self

@@ -1,4 +1,4 @@
-//! `GET /payments/{asset}/{payer}/{nonce}`: where a payment stands, never what it bought.
+//! `GET /payments/{asset}/{payer}/{nonce}`: the state of a payment, never what it bought.
 
 use ledger::Journal;
 use reqwest::Method;

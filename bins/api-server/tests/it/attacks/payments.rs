@@ -237,7 +237,7 @@ async fn one_authorization_sent_fifty_times_is_one_settlement_and_one_run() {
 }
 
 #[tokio::test]
-async fn an_authorization_used_on_chain_is_declined_for_every_asset() {
+async fn an_authorization_used_on_chain_buys_nothing_for_every_asset() {
     for option in 0..3 {
         let mut world = World::onchain().await;
         let mut draft = world.buyer.draft(Method::GET, &world.price()).await;
@@ -249,10 +249,11 @@ async fn an_authorization_used_on_chain_is_declined_for_every_asset() {
         );
         // Another server, which has never seen it, on the same chain.
         let folder = tempfile::tempdir().unwrap();
-        world.config.storage.url = format!("sqlite://{}", folder.path().join("other.db").display());
+        let url = format!("sqlite://{}", folder.path().join("other.db").display());
+        world.config.storage.url = Some(url.into());
         world.restart().await;
         let answer = world.buyer.get_paid(&world.price(), &payment).await;
-        answer.is_refused(402, "invalid_exact_evm_nonce_already_used");
+        answer.is_refused(409, "payment_bound_elsewhere");
         assert_eq!(
             world.chain.transactions().len(),
             1,

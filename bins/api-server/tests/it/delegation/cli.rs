@@ -126,7 +126,7 @@ async fn a_permission_is_given_seen_and_ended_from_the_command_line() {
     );
     assert_eq!(said.exit, Exit::Ok);
 
-    // The receipt stands in the log that the server gives.
+    // The receipt is in the log that the server gives.
     let receipt = fs::read_to_string(file("receipt.json")).unwrap();
     let receipt = RevocationReceipt::parse(&receipt).unwrap();
     let log = served

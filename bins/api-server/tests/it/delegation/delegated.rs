@@ -164,7 +164,7 @@ async fn orders_are_held_against_the_chain() {
     submit(AMOUNT).await.ok(202);
 }
 
-/// What the chain says stands beside what the service says, read now.
+/// The chain's answer is beside the service's answer, read now.
 #[tokio::test]
 async fn the_end_is_read_back_from_the_chain_too() {
     for level in LEVELS {

@@ -21,8 +21,9 @@ use replay::Recordings;
 use serde_json::{Value, json};
 use test_support::eventually;
 
-use crate::delegation::sample::{Aggregator, BASE, Draft, USDC, WETH};
-use crate::delegation::stage::{GRANT_ID, PROJECT};
+use crate::delegation::sample::{Aggregator, Draft};
+pub(crate) use crate::delegation::sample::{BASE, USDC, WETH};
+pub(crate) use crate::delegation::stage::{GRANT_ID, PROJECT};
 use crate::support::World;
 
 sol! {
@@ -30,9 +31,9 @@ sol! {
     function transfer(address to, uint256 value) external returns (bool);
 }
 
-const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml");
+pub(crate) const FEES: &str = include_str!("../../../../../fixtures/vectors/plans/fees.toml");
 const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json");
-const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
+pub(crate) const SALT: &str = "0x1111111111111111111111111111111111111111111111111111111111111111";
 /// The recipient of the reviewed fee.
 const OWN: Address = address!("90F79bf6EB2c4f870365E785982E1f101E93b906");
 pub(crate) const AMOUNT: u64 = 1_000_000_007;
@@ -153,7 +154,7 @@ impl Round {
             panic!("no answer")
         };
         assert!(!String::from_utf8_lossy(&body).contains("error"));
-        // What was given is read at a block that others stand above.
+        // What was given is read at a block that has others above it.
         self.base.mine();
     }
 
@@ -184,89 +185,11 @@ impl Round {
     }
 
     pub(crate) fn grant(&self, delegate: Address) -> Grant {
-        let policy = policy();
-        Grant {
-            account: self.wallet,
-            account_kind: AccountKind::SubWallet,
-            chain_id: BASE,
-            policy_name: policy.name().clone(),
-            rules_digest: policy.digest(),
-            project_id: Name::new(PROJECT).unwrap(),
-            capability: policy.capability().clone(),
-            delegate,
-            per_swap_cap: policy.per_swap_cap(),
-            grant_id: GRANT_ID,
-            issued_at: now() - 5,
-            not_before: now() - 5,
-            expires_at: now() + 86_400,
-        }
+        grant(self.wallet, delegate)
     }
 
-    /// A plan for the sub-wallet as the rail builds it, with an order over it.
     pub(crate) async fn ordered(&self, number: u8, delegate: &PrivateKeySigner) -> (Value, String) {
-        let arguments = json!({
-            "accountProfile": {"kind": "eoa", "address": self.wallet, "chainId": BASE},
-            "chainId": BASE, "fromToken": USDC, "toToken": WETH,
-            "fromAmount": AMOUNT.to_string(), "slippage": {"maxBps": 50},
-        });
-        let plans = plan_builder::Policy::new(
-            toml::from_str::<FeeDocument>(FEES)
-                .unwrap()
-                .review()
-                .unwrap(),
-        );
-        let at = now();
-        let edit = move |draft: &mut Draft| {
-            draft.quote.read_at = UtcSeconds::from_unix(at);
-            draft.fees._distributions[1].recipient = OWN;
-            draft.call._transactionId = alloy_primitives::B256::repeat_byte(number);
-            let leg = &mut draft.call._swapData[1];
-            leg.callData = snwapCall {
-                tokenIn: USDC,
-                amountIn: leg.fromAmount,
-                recipient: Address::ZERO,
-                tokenOut: WETH,
-                amountOutMin: U256::ZERO,
-                executor: Address::ZERO,
-                executorData: Bytes::new(),
-            }
-            .abi_encode()
-            .into();
-        };
-        let Request::Swap(request) = Request::parse(Rail::Swap, &arguments.to_string()).unwrap()
-        else {
-            panic!("no swap")
-        };
-        let moment = Moment {
-            now_millis: at * 1000,
-            entropy: [number; 32],
-        };
-        let quotes = Aggregator::new(edit);
-        let sealed = swap::build(&request, &quotes, &NoSimulator, &plans, &moment).await;
-        let envelope: Value = serde_json::from_str(sealed.unwrap().json()).unwrap();
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let call: Bytes = text(&envelope["payload"]["steps"][2]["data"])
-            .parse()
-            .unwrap();
-        let digest = text(&envelope["submission"]["payload_digest"]);
-        let order = Order {
-            account: self.wallet,
-            grant_id: GRANT_ID,
-            payload_digest: digest.parse().unwrap(),
-            call_hash: keccak256(&call),
-            output_token: WETH,
-            min_amount_out: text(&envelope["payload"]["quote"]["to_amount_min"])
-                .parse()
-                .unwrap(),
-            deadline: at + 50,
-        };
-        let signed: Value = serde_json::from_str(&sign(order, delegate).to_json()).unwrap();
-        let body = json!({
-            "account": self.wallet.to_string(), "grant_id": GRANT_ID.to_string(),
-            "request": arguments, "envelope": envelope,
-            "order": signed["typed_data"], "signature": signed["signature"],
-        });
-        (body, digest)
+        ordered(self.wallet, number, delegate).await
     }
 
     pub(crate) async fn ended(&self, digest: &str) -> Value {
@@ -278,6 +201,96 @@ impl Round {
         };
         eventually(&format!("the end of {digest}"), ended).await
     }
+}
+
+/// A permission for a sub-wallet.
+pub(crate) fn grant(account: Address, delegate: Address) -> Grant {
+    let policy = policy();
+    Grant {
+        account,
+        account_kind: AccountKind::SubWallet,
+        chain_id: BASE,
+        policy_name: policy.name().clone(),
+        rules_digest: policy.digest(),
+        project_id: Name::new(PROJECT).unwrap(),
+        capability: policy.capability().clone(),
+        delegate,
+        per_swap_cap: policy.per_swap_cap(),
+        grant_id: GRANT_ID,
+        issued_at: now() - 5,
+        not_before: now() - 5,
+        expires_at: now() + 86_400,
+    }
+}
+
+/// A plan for the sub-wallet as the rail builds it, with an order over it.
+pub(crate) async fn ordered(
+    account: Address,
+    number: u8,
+    delegate: &PrivateKeySigner,
+) -> (Value, String) {
+    let arguments = json!({
+        "accountProfile": {"kind": "eoa", "address": account, "chainId": BASE},
+        "chainId": BASE, "fromToken": USDC, "toToken": WETH,
+        "fromAmount": AMOUNT.to_string(), "slippage": {"maxBps": 50},
+    });
+    let plans = plan_builder::Policy::new(
+        toml::from_str::<FeeDocument>(FEES)
+            .unwrap()
+            .review()
+            .unwrap(),
+    );
+    let at = now();
+    let edit = move |draft: &mut Draft| {
+        draft.quote.read_at = UtcSeconds::from_unix(at);
+        draft.fees._distributions[1].recipient = OWN;
+        draft.call._transactionId = alloy_primitives::B256::repeat_byte(number);
+        let leg = &mut draft.call._swapData[1];
+        leg.callData = snwapCall {
+            tokenIn: USDC,
+            amountIn: leg.fromAmount,
+            recipient: Address::ZERO,
+            tokenOut: WETH,
+            amountOutMin: U256::ZERO,
+            executor: Address::ZERO,
+            executorData: Bytes::new(),
+        }
+        .abi_encode()
+        .into();
+    };
+    let Request::Swap(request) = Request::parse(Rail::Swap, &arguments.to_string()).unwrap() else {
+        panic!("no swap")
+    };
+    let moment = Moment {
+        now_millis: at * 1000,
+        entropy: [number; 32],
+    };
+    let quotes = Aggregator::new(edit);
+    let sealed = swap::build(&request, &quotes, &NoSimulator, &plans, &moment).await;
+    let envelope: Value = serde_json::from_str(sealed.unwrap().json()).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let call: Bytes = text(&envelope["payload"]["steps"][2]["data"])
+        .parse()
+        .unwrap();
+    let digest = text(&envelope["submission"]["payload_digest"]);
+    let order = Order {
+        account,
+        grant_id: GRANT_ID,
+        payload_digest: digest.parse().unwrap(),
+        call_hash: keccak256(&call),
+        output_token: WETH,
+        min_amount_out: text(&envelope["payload"]["quote"]["to_amount_min"])
+            .parse()
+            .unwrap(),
+        deadline: at + 50,
+    };
+    let signed: Value = serde_json::from_str(&sign(order, delegate).to_json()).unwrap();
+    let body = json!({
+        "account": account.to_string(), "grant_id": GRANT_ID.to_string(),
+        "request": arguments, "envelope": envelope,
+        "order": signed["typed_data"], "signature": signed["signature"],
+    });
+    (body, digest)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -70,7 +70,8 @@ pub(crate) fn config(folder: &TempDir) -> Config {
     config.payment.pay_to = Some(dev_chain::PAYEE.address.into());
     config.settlement.mode = SettlementMode::Facilitator;
     config.settlement.facilitator_url = Some("http://127.0.0.1:9".to_owned());
-    config.storage.url = format!("sqlite://{}", folder.path().join("service.db").display());
+    let url = format!("sqlite://{}", folder.path().join("service.db").display());
+    config.storage.url = Some(url.into());
     config
 }
 

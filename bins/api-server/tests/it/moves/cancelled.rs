@@ -30,7 +30,7 @@ async fn a_key_that_was_never_proposed_is_stopped_for_ever() {
     assert_eq!(process.run(&mandate, &asked).await, stopped());
     assert_eq!(process.mover.cancel(&key).await, Ok(Stop::Stopped));
     assert_eq!((world.balance(USDG), world.sent()), (THOUSAND, 0));
-    // Another key is another move, and one that stands is not stopped.
+    // Another key is another move, and an executed one is not stopped.
     let asked = world.asked(&process, &mandate, 3).await.unwrap();
     let outcome = process.run(&mandate, &asked).await;
     moved(&outcome);
@@ -52,7 +52,7 @@ async fn a_move_that_is_not_signed_is_stopped_and_a_busy_wallet_begins_none() {
     let asked = world.asked(&process, &mandate, 1).await.unwrap();
     let another = world.asked(&process, &mandate, 3).await.unwrap();
     // Somebody else has the wallet's turn: nothing is signed meanwhile.
-    let turn = process.turns.take(world.wallet).await;
+    let turn = process.turns.take(world.wallet, "other").await;
     let begun = process.mover.propose(&mandate, &asked).await;
     assert_eq!(begun, Ok(MoveState::UnderWay));
     let state = process.mover.state(&asked.key).await;

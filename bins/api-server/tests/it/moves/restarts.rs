@@ -44,7 +44,7 @@ async fn a_move_that_restarts_cut_off_is_made_once() {
     let before = world.sent();
     {
         // The first process ends before it has signed anything.
-        let turn = process.turns.take(world.wallet).await;
+        let turn = process.turns.take(world.wallet, "other").await;
         let begun = process.mover.propose(&mandate, &asked).await;
         assert_eq!(begun, Ok(MoveState::UnderWay));
         drop(process);

@@ -164,6 +164,7 @@ impl World {
             Options {
                 takeover: Takeover::AtOnce,
                 clock: Clock::new(move || of_sender.load(Ordering::SeqCst)),
+                ..Options::default()
             },
         );
         let turns = Turns::default();
@@ -187,7 +188,12 @@ impl World {
         });
         let yields: Arc<dyn Yields> = self.yields.clone();
         let prices: Arc<dyn TokenPrices> = self.prices.clone();
-        let mover = WalletMover::new(actions.clone(), Arc::downgrade(&yields), prices);
+        let mover = WalletMover::new(
+            actions.clone(),
+            Arc::downgrade(&yields),
+            prices,
+            Turns::default(),
+        );
         Process {
             mover: Arc::new(mover),
             actions,

@@ -4,7 +4,7 @@
 //!
 //! `KILL_AT_EVERY_REQUEST` strikes at each request of an action, not only at those that matter.
 
-mod desk;
+pub(crate) mod desk;
 
 use dev_chain::{BadAnswer, InjectedFault};
 
@@ -14,7 +14,7 @@ use crate::process::eventually;
 use crate::process::server::Server;
 use crate::process::tripwire::{At, Moment};
 
-const SEND: &str = "eth_sendRawTransaction";
+pub(crate) const SEND: &str = "eth_sendRawTransaction";
 const RECEIPT: &str = "eth_getTransactionReceipt";
 const VERIFY: &str = "facilitator/verify";
 const SETTLE: &str = "facilitator/settle";
@@ -206,7 +206,8 @@ async fn what_came_to_nothing_is_not_taken_up_again() {
     server.stop().await;
 }
 
-/// What stands is charged even when the first try cannot settle it and its caller never comes back.
+/// An executed action is charged even when the first try cannot settle it and its caller never
+/// comes back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_charge_that_fails_at_first_is_tried_again() {
     let (desk, server) = Desk::open().await;

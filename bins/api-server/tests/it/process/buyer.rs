@@ -181,7 +181,7 @@ impl Answer {
         receipt.transaction
     }
 
-    /// That a refusal says that nothing was charged, where its status says where it stands.
+    /// That a refusal says that nothing was charged, where its status gives the state.
     pub(crate) fn assert_uncharged(&self) {
         let body = self.body();
         let refusal = if self.status == 402 {

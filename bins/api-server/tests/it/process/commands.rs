@@ -145,6 +145,7 @@ fn help_tells_every_command() {
         "ledger show",
         "ledger export",
         "ledger stats",
+        "ledger reconcile",
         "ledger resolve",
         "ledger import",
         "wallets",

@@ -286,7 +286,7 @@ async fn while_transactions_wait_for_a_block() {
     }
 }
 
-async fn make_blocks(world: &World) {
+pub(super) async fn make_blocks(world: &World) {
     loop {
         // Blocks come as time passes.
         tokio::time::sleep(POLL).await;

@@ -59,6 +59,16 @@ fn the_configuration_can_be_used_and_no_password_is_printed() {
     assert_eq!(stderr, "");
 }
 
+/// Otherwise both together would ask an upstream twice as often as it allows.
+#[test]
+fn the_instances_share_the_budget_of_every_upstream() {
+    let config: toml::Table = read("config/api-server.toml").parse().unwrap();
+    for spec in api_server::Sources::specs() {
+        let servers = &config["upstreams"][spec.name]["servers"];
+        assert_eq!(servers.as_integer(), Some(2), "{}", spec.name);
+    }
+}
+
 #[test]
 fn what_the_operator_has_to_give_is_missing_without_the_environment() {
     let output = run_on("check-config", &deploy("config/api-server.toml"), &[]);

@@ -63,7 +63,7 @@ impl Filled {
     }
 
     /// Presents what was served before: it costs nothing and changes nothing. Gives the number of
-    /// answers that cannot be had now, because their charge found no room.
+    /// answers that are unavailable now, because their charge found no room.
     async fn present_again(&self, world: &World, server: &Server) -> usize {
         let mut unrecorded = 0;
         for (payment, first) in &self.served {

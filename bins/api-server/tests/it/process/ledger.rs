@@ -1,15 +1,17 @@
 //! `api-server ledger`: what nobody but the operator can decide.
 
 mod reading;
+mod reconciling;
+mod secrecy;
 
-pub(crate) use reading::{open, schema};
+pub(crate) use reading::open;
 
 use std::path::{Path, PathBuf};
 
 use alloy_primitives::{B256, U256};
 use ledger::{
-    Answer, Claim, Journal, Options, PaymentStatus, PendingSettlement, RequestBinding, Reservation,
-    SqliteLedger,
+    Answer, Claim, EntryId, Journal, Options, PaymentStatus, PendingSettlement, RequestBinding,
+    Reservation, SqliteLedger,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -68,10 +70,14 @@ impl Desk {
 }
 
 fn payment(nonce: u64) -> Payment {
+    payment_until(nonce, NOW + 300)
+}
+
+fn payment_until(nonce: u64, valid_before: u64) -> Payment {
     let requirements = r#"{"scheme":"exact","network":"eip155:196","amount":"2000","asset":"0x779Ded0c9e1022225f8E0630b35a9b54bE713736","payTo":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","maxTimeoutSeconds":300,"extra":{"name":"USD₮0","version":"1"}}"#;
     let nonce = B256::from(U256::from(nonce));
     let payload = format!(
-        r#"{{"x402Version":2,"accepted":{requirements},"payload":{{"signature":"{SIGNATURE}","authorization":{{"from":"0x00000000000000000000000000000000000000bb","to":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","value":"2000","validAfter":"0","validBefore":"1790000300","nonce":"{nonce}"}}}}}}"#
+        r#"{{"x402Version":2,"accepted":{requirements},"payload":{{"signature":"{SIGNATURE}","authorization":{{"from":"0x00000000000000000000000000000000000000bb","to":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","value":"2000","validAfter":"0","validBefore":"{valid_before}","nonce":"{nonce}"}}}}}}"#
     );
     Payment::restore(payload.as_bytes(), requirements.as_bytes()).unwrap()
 }
@@ -87,24 +93,39 @@ fn claim(nonce: u64) -> Claim {
     }
 }
 
-/// Leaves an undecidable payment in the ledger; gives its number.
-async fn leave(ledger: &impl Journal, nonce: u64) -> i64 {
-    let Reservation::Reserved(entry) = ledger.reserve(claim(nonce)).await.unwrap() else {
+/// Leaves a payment in settlement in the ledger since this time.
+async fn leave_settling(ledger: &impl Journal, payment: Payment, now: u64) -> EntryId {
+    let claim = Claim {
+        key: payment.key(),
+        now,
+        ..claim(0)
+    };
+    let Reservation::Reserved(entry) = ledger.reserve(claim).await.unwrap() else {
         panic!("known");
     };
-    let answer = Answer::new(200, Vec::new(), "{}".into());
-    let payment = payment(nonce);
     let settlement = PendingSettlement {
         payment,
-        answer,
+        answer: Answer::new(200, Vec::new(), "{}".into()),
         private: false,
     };
     ledger
-        .begin_settlement(entry, settlement, NOW)
+        .begin_settlement(entry, settlement, now)
         .await
         .unwrap();
+    entry
+}
+
+/// Leaves a payment in the ledger whose outcome is unknown since this time.
+async fn leave_unknown(ledger: &impl Journal, payment: Payment, now: u64) -> EntryId {
+    let entry = leave_settling(ledger, payment, now).await;
     let cause = "settle: no connection";
-    ledger.mark_unknown(entry, None, cause, NOW).await.unwrap();
+    ledger.mark_unknown(entry, None, cause, now).await.unwrap();
+    entry
+}
+
+/// Leaves an undecidable payment in the ledger; gives its number.
+async fn leave(ledger: &impl Journal, nonce: u64) -> i64 {
+    let entry = leave_unknown(ledger, payment(nonce), NOW).await;
     ledger
         .mark_undecidable(entry, "its window is over", NOW + 400)
         .await

@@ -11,7 +11,7 @@ use crate::process::server::Server;
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::World;
 
-const FAMILY: &str = "/yield-watch";
+pub(crate) const FAMILY: &str = "/yield-watch";
 
 /// Yields are to be gathered, from where nothing listens: checks are made, and find none.
 const GATHERING: [(&str, &str); 5] = [
@@ -26,10 +26,15 @@ const GATHERING: [(&str, &str); 5] = [
 ];
 
 async fn start(world: &World) -> Server {
-    Server::start(&world.config(""), &GATHERING).await
+    start_with(world, "").await
 }
 
-fn terms() -> Value {
+/// Starts a server with further lines in its configuration.
+pub(crate) async fn start_with(world: &World, further: &str) -> Server {
+    Server::start(&world.config(further), &GATHERING).await
+}
+
+pub(crate) fn terms() -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let expires_at = u64::try_from(now.as_millis()).unwrap() + 86_400_000;
     json!({
@@ -45,13 +50,18 @@ fn terms() -> Value {
     })
 }
 
-async fn offer(world: &World, server: &Server, body: &Value) -> Payment {
+pub(crate) async fn offer(world: &World, server: &Server, body: &Value) -> Payment {
     let unpaid = world.buyer.try_post(&server.url(FAMILY), body, None).await;
     let payment = world.buyer.sign_offer(&unpaid.unwrap(), FAMILY, 0);
     payment.identified()
 }
 
-async fn create(world: &World, server: &Server, body: &Value, payment: &Payment) -> Option<Answer> {
+pub(crate) async fn create(
+    world: &World,
+    server: &Server,
+    body: &Value,
+    payment: &Payment,
+) -> Option<Answer> {
     let url = server.url(FAMILY);
     world
         .buyer
@@ -59,7 +69,7 @@ async fn create(world: &World, server: &Server, body: &Value, payment: &Payment)
         .await
 }
 
-async fn buy(world: &World, server: &Server, target: &str) -> Value {
+pub(crate) async fn buy(world: &World, server: &Server, target: &str) -> Value {
     let payment = world.buyer.sign(server, target, 0).await;
     let answer = world.buyer.present(server, &payment).await;
     assert_eq!(answer.status, 200, "{}", answer.text);

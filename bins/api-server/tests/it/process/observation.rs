@@ -115,6 +115,7 @@ async fn the_free_endpoints_answer() {
     assert!(value("svc_settlements_left ") > 0.0);
     assert!(value("svc_ledger_bytes ") > 0.0);
     assert!(value("svc_payments_open{state=\"unknown\"} ").abs() < 0.5);
+    assert!(value("svc_payments_oldest_unknown_seconds ").abs() < 0.5);
     assert!(value("svc_upstream_up{source=\"okx.all-tokens\"} ") > 0.5);
     for (state, is_in) in [("ok", 1.0), ("unavailable", 0.0), ("payment_required", 0.0)] {
         let series =

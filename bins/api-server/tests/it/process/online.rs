@@ -10,6 +10,7 @@ use http_edge::{ClientAddress, Handler, RequestId};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use ledger::Journal as _;
+use test_support::postgres::Schema;
 use tokio::net::TcpSocket;
 
 use crate::process::config::PAYEE;
@@ -276,9 +277,8 @@ async fn an_account_without_gas_cannot_settle() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_tables_that_the_next_start_makes_are_named() {
     let facilitator = saying(BOTH).await;
-    let Some(url) = crate::process::ledger::schema().await else {
-        return;
-    };
+    let Some(schema) = Schema::new() else { return };
+    let url = schema.url();
     let file = format!("settlement.facilitator_url = '{facilitator}'\nstorage.url = '{url}'\n");
     for expected in [
         "storage.url: ok: the next start brings the ledger's tables from version 0 to 1",
@@ -287,7 +287,7 @@ async fn the_tables_that_the_next_start_makes_are_named() {
         let (lines, code) = check(&file).await;
         starts(&lines, &[expected, "settlement.facilitator_url: ok"]);
         assert_eq!(code, Some(0));
-        let opened = crate::process::ledger::open(&url).await;
+        let opened = crate::process::ledger::open(url).await;
         opened.close().await.unwrap();
     }
     let unreachable = format!(

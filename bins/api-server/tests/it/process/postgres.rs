@@ -1,47 +1,41 @@
-//! Two servers on one PostgreSQL database: killed, held up, cut off. Without a database
-//! (`TEST_POSTGRES_URL`) there is nothing to run on.
+//! Two servers on one PostgreSQL database: killed, held up, cut off. Without a database there is
+//! nothing to run on.
 //!
 //! Each history ends with the same account: every payment has its answer, the same from both
 //! servers, and moved its amount once.
 
 mod histories;
 
-use std::hash::{BuildHasher as _, RandomState};
-
+use dev_chain::Mining;
 use rustix::process::{Pid, Signal, kill_process};
-use storage::postgres::{Postgres, PostgresOptions};
 use test_support::TcpProxy;
+use test_support::postgres::Schema;
 
-use crate::process::crash::{Book, Random, present};
+use crate::process::crash::{Book, Random, make_blocks, present};
 use crate::process::eventually;
 use crate::process::server::{Server, run, text};
 use crate::process::tripwire::{At, Moment};
 use crate::process::world::World;
 
 /// As short as a configuration may say.
-const LEASE: &str = "storage.lease_seconds = 3\n";
+pub(crate) const LEASE: &str = "storage.lease_seconds = 3\n";
 
-/// An empty schema of the database, behind a proxy.
-async fn database() -> Option<(TcpProxy, String)> {
-    let url = std::env::var("TEST_POSTGRES_URL").ok()?;
-    let name = format!("server_{:x}", RandomState::new().hash_one(0));
-    let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();
-    let create = format!("CREATE SCHEMA {name}");
-    postgres.query("create", &create, &[]).await.unwrap();
-    let (user, rest) = url.rsplit_once('@').unwrap();
-    let (host, path) = rest.split_once('/').unwrap();
-    let proxy = TcpProxy::before(host.parse().unwrap()).await.unwrap();
-    let url = format!(
-        "{user}@{}/{path}?options=-csearch_path%3D{name}",
-        proxy.address()
-    );
-    Some((proxy, url))
+/// What the servers reach the database through, and what is theirs of it.
+pub(crate) struct Database {
+    proxy: TcpProxy,
+    _schema: Schema,
 }
 
-async fn world(mut world: World) -> Option<(TcpProxy, World)> {
-    let (proxy, url) = database().await?;
-    world.database = Some(url);
-    Some((proxy, world))
+/// The world on an empty schema of the database, behind a proxy.
+pub(crate) async fn world(mut world: World) -> Option<(Database, World)> {
+    let schema = Schema::new()?;
+    let proxy = TcpProxy::before(schema.server()).await.unwrap();
+    world.database = Some(schema.url_through(proxy.address()));
+    let database = Database {
+        proxy,
+        _schema: schema,
+    };
+    Some((database, world))
 }
 
 async fn start(world: &World) -> Server {
@@ -49,12 +43,12 @@ async fn start(world: &World) -> Server {
 }
 
 /// Sends a signal to a server.
-fn signal(server: &Server, signal: Signal) {
+pub(crate) fn signal(server: &Server, signal: Signal) {
     kill_process(Pid::from_raw(server.id()).unwrap(), signal).unwrap();
 }
 
 /// Every payment again at both servers: each gives the answer that was bought.
-async fn both_answer(world: &World, servers: [&Server; 2], book: &mut Book) {
+pub(crate) async fn both_answer(world: &World, servers: [&Server; 2], book: &mut Book) {
     for server in servers {
         book.settle_up(world, server).await;
     }
@@ -62,9 +56,20 @@ async fn both_answer(world: &World, servers: [&Server; 2], book: &mut Book) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payment_at_both_at_once_is_charged_once() {
-    let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await else {
-        return;
-    };
+    if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
+        at_both_at_once(world).await;
+    }
+}
+
+/// On the chain both settle from one account.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_at_both_at_once_is_charged_once_on_the_chain() {
+    if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
+        at_both_at_once(world).await;
+    }
+}
+
+async fn at_both_at_once(world: World) {
     let (a, b) = (start(&world).await, start(&world).await);
     let mut book = Book::default();
     for _ in 0..4 {
@@ -79,6 +84,39 @@ async fn a_payment_at_both_at_once_is_charged_once() {
         book.keep(&world, answered);
         both_answer(&world, [&a, &b], &mut book).await;
     }
+    a.stop().await;
+    b.stop().await;
+}
+
+/// Both settle from one account, so one sends for both while transactions wait for a block: no call
+/// is refused at either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_sell_at_any_time_with_one_gas_account() {
+    let Some((_proxy, world)) = world(World::new(Mining::Manual).await).await else {
+        return;
+    };
+    let (a, b) = (start(&world).await, start(&world).await);
+    let mut book = Book::default();
+    for _ in 0..4 {
+        let payments = book.sign(&world, &a, 8).await;
+        let calls = async {
+            tokio::join!(
+                present(&world, &a, &payments[..4]),
+                present(&world, &b, &payments[4..]),
+            )
+        };
+        let (at_a, at_b) = tokio::select! {
+            answers = calls => answers,
+            () = make_blocks(&world) => panic!("no more blocks"),
+        };
+        let answers = [at_a, at_b].concat();
+        assert_eq!(answers.len(), payments.len());
+        for (_, answer) in &answers {
+            assert_eq!(answer.status, 200, "{}\n{}", answer.text, b.log());
+        }
+        book.keep(&world, answers);
+    }
+    both_answer(&world, [&a, &b], &mut book).await;
     a.stop().await;
     b.stop().await;
 }
@@ -108,14 +146,81 @@ async fn kills(world: World, seeds: std::ops::Range<u64>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_other_one_ends_what_a_killed_one_has_begun() {
-    if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
+    if let Some((_database, world)) = world(World::behind_a_facilitator().await).await {
         kills(world, 1..5).await;
     }
 }
 
+/// On the chain both settle from one account: its lane goes from the dead one to the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_other_one_ends_what_a_killed_one_has_begun_on_the_chain() {
+    if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
+        kills(world, 11..15).await;
+    }
+}
+
+/// Transactions of both wait for a block when one of the two is killed or held up: the one that
+/// sends for both, and the other one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transactions_of_both_outlive_either() {
+    let Some((_proxy, world)) = world(World::new(Mining::Manual).await).await else {
+        return;
+    };
+    let mut book = Book::default();
+    let (mut a, mut b) = (start(&world).await, start(&world).await);
+    let waiting = async |count| {
+        eventually("transactions that wait for a block", async || {
+            (world.chain.waiting().len() == count).then_some(())
+        })
+        .await;
+    };
+    for (is_first, how) in [
+        (true, Signal::KILL),
+        (false, Signal::KILL),
+        (true, Signal::STOP),
+        (false, Signal::STOP),
+    ] {
+        let payments = book.sign(&world, &a, 4).await;
+        let (victim, other) = if is_first { (&a, &b) } else { (&b, &a) };
+        // The first one to be asked sends for both.
+        let at_a = present(&world, &a, &payments[..2]);
+        let at_b = async {
+            waiting(2).await;
+            present(&world, &b, &payments[2..]).await
+        };
+        let trouble = async {
+            waiting(4).await;
+            signal(victim, how);
+            let mut rest = std::mem::take(&mut book);
+            tokio::select! {
+                () = rest.settle_up(&world, other) => {}
+                () = make_blocks(&world) => {}
+            }
+            if how == Signal::STOP {
+                signal(victim, Signal::CONT);
+            }
+            rest
+        };
+        let (at_a, at_b, rest) = tokio::join!(at_a, at_b, trouble);
+        book = rest;
+        // A sleeper's callers hear that they were not charged, or get what was bought.
+        for (_, answer) in at_a.iter().chain(&at_b) {
+            let expected = [200, 402, 409, 503];
+            assert!(expected.contains(&answer.status), "{}", answer.text);
+        }
+        book.keep(&world, [at_a, at_b].concat());
+        if how == Signal::KILL {
+            victim.killer().kill();
+            let restarted = start(&world).await;
+            *(if is_first { &mut a } else { &mut b }) = restarted;
+        }
+    }
+    both_answer(&world, [&a, &b], &mut book).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
-    let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await else {
+    let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
     let (a, b) = (start(&world).await, start(&world).await);
@@ -154,13 +259,13 @@ async fn one_that_was_held_up_for_longer_than_its_lease_writes_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
-    let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
+    let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
     let (a, b) = (start(&world).await, start(&world).await);
     let mut book = Book::default();
     let payments = book.sign(&world, &a, 2).await;
-    proxy.set_reachable(false);
+    database.proxy.set_reachable(false);
     let mut away = Vec::new();
     for server in [&a, &b] {
         let answers = present(&world, server, &payments).await;
@@ -180,7 +285,7 @@ async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
         answer.assert_uncharged();
         assert!(!world.is_settled(payment));
     }
-    proxy.set_reachable(true);
+    database.proxy.set_reachable(true);
     both_answer(&world, [&a, &b], &mut book).await;
     for server in [&a, &b] {
         eventually("the server is ready again", async || {
@@ -194,7 +299,7 @@ async fn without_the_database_nothing_begins_and_afterwards_all_goes_on() {
 /// Connections that break in the middle of anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_connections_lose_no_payment() {
-    let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
+    let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
         return;
     };
     let (a, b) = (start(&world).await, start(&world).await);
@@ -202,12 +307,14 @@ async fn lost_connections_lose_no_payment() {
     for seed in 21..29 {
         let mut random = Random(seed);
         let payments = book.sign(&world, &a, 4).await;
-        proxy.cut_after(i64::try_from(random.below(30)).unwrap());
+        database
+            .proxy
+            .cut_after(i64::try_from(random.below(30)).unwrap());
         let (at_a, at_b) = tokio::join!(
             present(&world, &a, &payments),
             present(&world, &b, &payments),
         );
-        proxy.cut_after(-1);
+        database.proxy.cut_after(-1);
         book.keep(&world, [at_a, at_b].concat());
         both_answer(&world, [&a, &b], &mut book).await;
     }
@@ -217,9 +324,19 @@ async fn lost_connections_lose_no_payment() {
 /// again with the same payment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_loses_no_call() {
-    let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await else {
-        return;
-    };
+    if let Some((_proxy, world)) = world(World::behind_a_facilitator().await).await {
+        rolling_restart(world).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_restart_loses_no_call_on_the_chain() {
+    if let Some((_proxy, world)) = world(World::new(Mining::Auto).await).await {
+        rolling_restart(world).await;
+    }
+}
+
+async fn rolling_restart(world: World) {
     let (mut a, mut b) = (start(&world).await, start(&world).await);
     let mut book = Book::default();
     for _ in 0..2 {

@@ -350,7 +350,7 @@ async fn turnkey_is_asked_online_who_we_are() {
         ),
         (
             "<html>".to_owned(),
-            "not reached: the custody provider cannot be had",
+            "not reached: the custody provider is unavailable",
             1,
         ),
     ] {

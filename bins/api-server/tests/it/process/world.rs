@@ -306,7 +306,7 @@ pub(crate) fn json(status: u16, body: Bytes) -> Response<Full<Bytes>> {
     response.body(Full::new(body)).unwrap()
 }
 
-/// Only the aggregator stands in this world; nothing else is asked.
+/// Only the aggregator exists in this world; nothing else is asked.
 fn others_off() -> String {
     api_server::Sources::specs()
         .iter()

@@ -1,19 +1,14 @@
 //! What surrounds a server goes wrong: no key was given to it, its clock jumps. What is sold stays
 //! labelled, the rest is refused, uncharged.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
-};
-
 use api_server::{Sources, config::UpstreamMode};
-use data_sources::{Clock, KeyRule, UpstreamSpec};
+use data_sources::{Clock as _, KeyRule, UpstreamSpec};
 use jiff::{SignedDuration, Timestamp};
 use route_catalog::Operation;
 use serde_json::Value;
 
 use crate::routes::attacks_upstreams::{Outcome, ask, example};
-use crate::routes::shop::{Shop, recorded_at};
+use crate::routes::shop::{Shop, clock_at};
 
 const DAYS: i64 = 24 * 3600;
 
@@ -77,29 +72,13 @@ async fn without_any_key_nothing_is_asked_that_needs_one_and_the_rest_is_sold() 
     }
 }
 
-/// A clock that a test sets.
-#[derive(Default)]
-struct Jumping(AtomicI64);
-
-impl Jumping {
-    fn set(&self, days: i64) {
-        self.0.store(days * DAYS, Ordering::Relaxed);
-    }
-}
-
-impl Clock for Jumping {
-    fn now(&self) -> Timestamp {
-        recorded_at() + SignedDuration::from_secs(self.0.load(Ordering::Relaxed))
-    }
-}
-
 /// The age of an answer is that of its time, whatever the clock did, and none is younger than new.
 #[tokio::test]
 async fn a_clock_that_jumps_makes_nothing_fresh_that_is_old() {
-    let clock = Arc::new(Jumping::default());
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     for days in [0, 400, -3, 0] {
-        clock.set(days);
+        clock.set(days * DAYS);
         for target in Operation::ALL.into_iter().filter_map(example) {
             let Outcome::Sold(body) = ask(&shop, &target).await else {
                 continue;

@@ -5,7 +5,7 @@ mod dev_chain;
 use replay::Recordings;
 use serde_json::{Value, json};
 
-use crate::routes::shop::Shop;
+use crate::routes::shop::{Shop, why_missing};
 use crate::support::World;
 
 const TRANSFER: &str =
@@ -27,12 +27,6 @@ async fn without_nodes(chains: &[&str], upstreams: &[&str]) -> Shop {
         }
     })
     .await
-}
-
-fn gap<'a>(body: &'a Value, field: &str) -> Option<&'a str> {
-    let gaps = body["meta"]["unavailable"].as_array().unwrap();
-    let found = gaps.iter().find(|gap| gap["field"] == field)?;
-    found["reason"].as_str()
 }
 
 fn source<'a>(body: &'a Value, id: &str) -> Option<&'a Value> {
@@ -116,7 +110,10 @@ async fn unknown_is_said_only_when_every_chain_was_asked() {
         body["data"]["search"]["unavailable"],
         json!(["ethereum", "base"])
     );
-    assert_eq!(gap(&body, "data.other_matches"), Some("chain_unavailable"));
+    assert_eq!(
+        why_missing(&body, "data.other_matches"),
+        Some("chain_unavailable")
+    );
     assert_eq!(source(&body, "rpc.base").unwrap()["status"], "unavailable");
 }
 
@@ -144,7 +141,10 @@ async fn a_revert_has_a_reason_or_says_why_it_has_none() {
         .buy(TRANSFER)
         .await;
     assert_eq!(pruned["data"]["revert_reason"], Value::Null);
-    assert_eq!(gap(&pruned, "data.revert_reason"), Some("state_pruned"));
+    assert_eq!(
+        why_missing(&pruned, "data.revert_reason"),
+        Some("state_pruned")
+    );
 }
 
 #[tokio::test]
@@ -314,7 +314,7 @@ async fn without_the_index_nodes_and_explorers_answer_and_the_sum_is_partial() {
         (&Value::Null, &Value::Null)
     );
     assert_eq!(
-        gap(&body, "data.chains[].tokens[].raw"),
+        why_missing(&body, "data.chains[].tokens[].raw"),
         Some("balance_unavailable")
     );
     assert_eq!(base["coverage"], "indexed");
@@ -363,7 +363,7 @@ async fn a_chain_that_fails_is_labelled_and_the_rest_is_sold() {
     );
     assert_eq!(body["data"]["total_usd_complete"], false);
     assert_eq!(
-        gap(&body, "data.chains[].tokens"),
+        why_missing(&body, "data.chains[].tokens"),
         Some("upstream_unreachable")
     );
 }

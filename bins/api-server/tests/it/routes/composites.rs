@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::routes::attacks_liar::{Liar, Lie};
 use crate::routes::attacks_upstreams::deceived;
-use crate::routes::shop::{Moving, Shop, gap, left, section, source};
+use crate::routes::shop::{Shop, clock_at, left, section, source, unavailable};
 
 /// A shop whose first catalogue never answers at addresses with `part` in them.
 async fn hesitant(part: &'static str) -> (Shop, ReplayServer) {
@@ -41,7 +41,7 @@ async fn the_part_that_ages_first_ages_the_whole() {
 /// A bound that a caller can use does not move with the age of the data.
 #[tokio::test]
 async fn each_section_has_a_bound_that_stays() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let target = "/token-alpha?symbol=BTC";
     let bounds = |body: &Value| {
@@ -109,13 +109,13 @@ async fn a_report_has_more_than_its_parts() {
 
 #[tokio::test]
 async fn markets_value_locked_and_yields_are_compared_with_the_day_before() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let body = shop.buy("/mega-report").await;
     for part in ["derivatives", "tvl", "macro"] {
         assert_eq!(body["data"]["change"][part], Value::Null);
-        let gap = gap(&body, &format!("data.change.{part}"));
-        assert_eq!(gap["reason"], "not_read_the_day_before", "{part}");
+        let entry = unavailable(&body, &format!("data.change.{part}"));
+        assert_eq!(entry["reason"], "not_read_the_day_before", "{part}");
     }
     clock.set(24 * 3600);
     let body = shop.buy("/mega-report").await;
@@ -154,11 +154,11 @@ async fn what_is_scheduled_says_where_the_calendar_ends() {
         (&calendar["fomc_known_until"], &calendar["complete"]),
         (&json!("2027-12-08"), &json!(true))
     );
-    let shop = Shop::by_the_clock(Moving::at(400 * 86_400)).await;
+    let shop = Shop::by_the_clock(clock_at(400 * 86_400)).await;
     let body = shop.buy(target).await;
     assert_eq!(body["data"]["catalyst_calendar"]["complete"], false);
     assert_eq!(
-        gap(&body, "data.catalysts")["reason"],
+        unavailable(&body, "data.catalysts")["reason"],
         "fomc_decisions_unknown_beyond_calendar"
     );
 }
@@ -180,7 +180,7 @@ async fn derivatives_of_another_coin_are_not_told() {
     assert_eq!(body["data"]["derivatives"], Value::Null);
     assert_eq!(body["data"]["price"]["price_usd"], "0.018");
     assert_eq!(
-        gap(&body, "data.derivatives")["reason"],
+        unavailable(&body, "data.derivatives")["reason"],
         "derivatives_of_another_coin"
     );
     let plain = Shop::open().await;
@@ -213,7 +213,7 @@ async fn contracts_do_not_hold_up_a_coin_that_is_in_hand() {
     let data = &body["data"];
     assert_eq!(data["token_details"]["data"]["id"], "okb");
     assert_eq!(
-        gap(&body, "data.token_details.data.contracts"),
+        unavailable(&body, "data.token_details.data.contracts"),
         &json!({"field": "data.token_details.data.contracts", "reason": "upstream_timeout", "source": "coingecko.contracts"})
     );
     assert_eq!(data["security"]["reason"], "contract_unknown");
@@ -235,7 +235,7 @@ async fn a_report_says_what_its_sections_say_and_leaves_out_what_is_too_old() {
     let shop = Shop::without(&["coingecko"]).await;
     let body = shop.buy("/mega-report").await;
     assert_eq!(
-        gap(&body, "data.sections.trending")["reason"],
+        unavailable(&body, "data.sections.trending")["reason"],
         "fewer_than_three_altcoins"
     );
 
@@ -244,7 +244,7 @@ async fn a_report_says_what_its_sections_say_and_leaves_out_what_is_too_old() {
     let missing = body["data"]["missing"].as_array().unwrap();
     assert!(missing.contains(&json!("macro")), "{missing:?}");
     assert_eq!(
-        gap(&body, "data.sections.macro")["reason"],
+        unavailable(&body, "data.sections.macro")["reason"],
         "older_than_max_age"
     );
     assert!(body["data"]["sections"]["headlines"].is_array());

@@ -4,7 +4,7 @@ mod accounts;
 
 use serde_json::{Value, json};
 
-use crate::routes::shop::Shop;
+use crate::routes::shop::{Shop, why_missing};
 
 const ACCOUNT: &str = "address=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 const USDT0_POOL: &str = "aa70268e-4b52-42bf-a116-608b370f9501";
@@ -20,12 +20,6 @@ async fn without_xlayer(upstreams: &[&str]) -> Shop {
         }
     })
     .await
-}
-
-fn gap<'a>(body: &'a Value, field: &str) -> Option<&'a str> {
-    let gaps = body["meta"]["unavailable"].as_array().unwrap();
-    let found = gaps.iter().find(|gap| gap["field"] == field)?;
-    found["reason"].as_str()
 }
 
 fn rows<'a>(body: &'a Value, list: &str) -> &'a Vec<Value> {
@@ -63,7 +57,7 @@ async fn protocols_are_ranked_without_exchanges() {
         (&json!("fresh"), &json!(900))
     );
     assert_eq!(
-        gap(&body, "data.chains[].chain_id"),
+        why_missing(&body, "data.chains[].chain_id"),
         None,
         "a chain without an id has none"
     );
@@ -134,7 +128,7 @@ async fn without_pools_there_is_nothing_to_sell() {
     let body = shop.buy(&format!("/idle-capital?{ACCOUNT}")).await;
     assert_eq!(body["data"]["idle"][0]["best"], Value::Null);
     assert_eq!(
-        gap(&body, "data.idle[].best"),
+        why_missing(&body, "data.idle[].best"),
         Some("yield_snapshot_missing")
     );
 }
@@ -178,7 +172,7 @@ async fn markets_of_three_sources_are_one_list() {
     );
     for part in ["apy_base_pct", "apy_reward_pct"] {
         let field = format!("data.markets[].{part}");
-        assert_eq!(gap(&body, &field), Some("split_not_stated"));
+        assert_eq!(why_missing(&body, &field), Some("split_not_stated"));
     }
     let usdg = row(&body, "markets", "0a1f6a52-2b1f-4c0e-9d2e-1c1e1f0b0196");
     assert_eq!(
@@ -244,7 +238,7 @@ async fn a_source_beside_the_pools_that_is_away_is_named() {
         .buy("/yield-markets?chain=xlayer")
         .await;
     assert_eq!(
-        gap(&body, "data.markets[].also_reported"),
+        why_missing(&body, "data.markets[].also_reported"),
         Some("upstream_unreachable")
     );
     let sources = body["meta"]["sources"].as_array().unwrap();

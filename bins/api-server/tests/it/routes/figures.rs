@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use route_catalog::{Method, Operation};
 use serde_json::Value;
 
-use crate::routes::shop::{Moving, Shop};
+use crate::routes::shop::{Shop, clock_at};
 
 /// Calls whose answers have what the routes' own examples do not show.
 const MORE: [&str; 3] = [
@@ -46,9 +46,9 @@ const JUDGED: [&str; 15] = [
     "/tx-explainer?txHash=0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b",
 ];
 
-/// The sections of the page that name figures: computed here, told as stated, and counts.
+/// The sections of the page that name figures: computed here, given as stated, and counts.
 const COMPUTED: &str = "### Computed here\n";
-const STATED: &str = "### Told as their source states them\n";
+const STATED: &str = "### Given as their source states them\n";
 const COUNTS: &str = "### Counts, places and rules\n";
 
 fn root(path: &str) -> PathBuf {
@@ -66,7 +66,7 @@ fn section(page: &str, title: &str) -> String {
     rest.split("\n#").next().unwrap().to_owned()
 }
 
-/// What stands in backticks in a text.
+/// The parts of a text in backticks.
 fn quoted(text: &str) -> BTreeSet<String> {
     text.split('`')
         .skip(1)
@@ -99,7 +99,7 @@ fn is_figure(value: &Value) -> bool {
     all(whole) && all(rest)
 }
 
-/// The members of an answer that are figures, each with a place where it stands.
+/// The members of an answer that are figures, each with one of its places.
 fn figures(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(members) => {
@@ -118,7 +118,7 @@ fn figures(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
 
 #[tokio::test]
 async fn every_figure_has_a_row() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let examples = Operation::ALL.into_iter().filter_map(|operation| {
         let route = operation.route();

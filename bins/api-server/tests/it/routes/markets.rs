@@ -11,10 +11,10 @@ const ACCOUNT: &str = "0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984";
 const UNUSED: &str = "0x000000000000000000000000000000000000dEaD";
 
 /// The reasons that are given for `field`.
-fn gaps<'a>(body: &'a Value, field: &str) -> Vec<&'a str> {
-    let gaps = body["meta"]["unavailable"].as_array().unwrap();
-    let of = gaps.iter().filter(|gap| gap["field"] == field);
-    of.map(|gap| gap["reason"].as_str().unwrap()).collect()
+fn reasons<'a>(body: &'a Value, field: &str) -> Vec<&'a str> {
+    let entries = body["meta"]["unavailable"].as_array().unwrap();
+    let of = entries.iter().filter(|entry| entry["field"] == field);
+    of.map(|entry| entry["reason"].as_str().unwrap()).collect()
 }
 
 fn source<'a>(body: &'a Value, id: &str) -> Option<&'a Value> {
@@ -75,7 +75,7 @@ async fn funding_of_one_coin_is_in_one_unit() {
     assert_eq!(venue(market, "binance")["long_short"]["long_pct"], "45.58");
     assert_eq!(venue(market, "hyperliquid")["long_short"], Value::Null);
     assert_eq!(
-        gaps(&body, "data.markets[].venues[].long_short"),
+        reasons(&body, "data.markets[].venues[].long_short"),
         ["not_published_by_venue"]
     );
     let aggregate = &market["aggregate"];
@@ -110,11 +110,11 @@ async fn without_a_symbol_the_coins_with_most_open_interest() {
     );
     assert_eq!(pepe["conflicting"], json!([]));
     assert_eq!(
-        gaps(&body, "data.markets[].venues[].long_short")[0],
+        reasons(&body, "data.markets[].venues[].long_short")[0],
         "only_with_symbol"
     );
     assert_eq!(body["data"]["symbol"], Value::Null);
-    assert!(gaps(&body, "data.symbol").is_empty());
+    assert!(reasons(&body, "data.symbol").is_empty());
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_geo_block_is_the_outage_of_one_venue() {
         let body = shop.buy(target).await;
         let market = &body["data"]["markets"][0];
         assert_eq!(
-            gaps(&body, "data.markets[].venues.binance"),
+            reasons(&body, "data.markets[].venues.binance"),
             ["upstream_http_451"],
             "{target}"
         );
@@ -148,7 +148,7 @@ async fn a_geo_block_is_the_outage_of_one_venue() {
         .buy("/funding-rates?symbol=BTC")
         .await;
     assert_eq!(
-        gaps(&body, "data.markets[].venues.bybit"),
+        reasons(&body, "data.markets[].venues.bybit"),
         ["upstream_http_403"]
     );
     assert_eq!(
@@ -243,7 +243,7 @@ async fn all_markets_of_a_dex() {
         (&markets[2]["delisted"], &markets[3]["mark"]),
         (&json!(true), &json!("142.35"))
     );
-    assert_eq!(gaps(&body, "data.markets[].mid"), ["one_sided_book"]);
+    assert_eq!(reasons(&body, "data.markets[].mid"), ["one_sided_book"]);
     assert!(body["data"].get("book").is_none());
     for (target, reason) in [
         ("/hyperliquid-market?coin=NOPE", "coin_not_found"),

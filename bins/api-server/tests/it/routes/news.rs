@@ -2,13 +2,7 @@
 
 use serde_json::Value;
 
-use crate::routes::shop::Shop;
-
-fn gap<'a>(body: &'a Value, field: &str) -> Option<&'a str> {
-    let gaps = body["meta"]["unavailable"].as_array().unwrap();
-    let found = gaps.iter().find(|gap| gap["field"] == field)?;
-    found["reason"].as_str()
-}
+use crate::routes::shop::{Shop, why_missing};
 
 fn status<'a>(body: &'a Value, source: &str) -> &'a str {
     let sources = body["meta"]["sources"].as_array().unwrap();
@@ -41,7 +35,7 @@ async fn the_news_are_ranked_sourced_and_dated() {
         (&Value::Null, &"unparsable".into())
     );
     assert_eq!(
-        gap(&body, "data.headlines[].published_at"),
+        why_missing(&body, "data.headlines[].published_at"),
         Some("published_at_unparsable")
     );
     assert_eq!(body["data"]["brief"]["fear_greed"]["value"], 44);
@@ -88,7 +82,7 @@ async fn a_missing_index_is_named() {
     let body = shop.buy("/crypto-news").await;
     assert_eq!(body["data"]["brief"]["fear_greed"], Value::Null);
     assert_eq!(
-        gap(&body, "data.brief.fear_greed"),
+        why_missing(&body, "data.brief.fear_greed"),
         Some("upstream_unreachable")
     );
 }
@@ -185,7 +179,7 @@ async fn without_posts_there_is_no_sentiment_of_leaders_to_sell() {
 async fn a_topic_is_searched_without_a_snapshot_and_that_is_said() {
     let shop = Shop::changed(|config, _replay| config.datasets.news = false).await;
     let body = shop.buy("/filtered-news?topic=DeFi").await;
-    assert_eq!(gap(&body, "data.headlines"), Some("no_snapshot"));
+    assert_eq!(why_missing(&body, "data.headlines"), Some("no_snapshot"));
     assert_eq!(
         body["meta"]["warnings"][0]["code"], "snapshot_unavailable",
         "{}",
@@ -283,7 +277,7 @@ async fn a_token_is_told_of_with_what_there_is() {
     assert_eq!(data["social"]["trend"].as_array().unwrap().len(), 2);
     for leg in ["price", "derivatives"] {
         assert!(
-            !data[leg].is_null() || gap(&body, &format!("data.{leg}")).is_some(),
+            !data[leg].is_null() || why_missing(&body, &format!("data.{leg}")).is_some(),
             "{leg} is silently absent"
         );
     }
@@ -301,7 +295,7 @@ async fn a_token_is_told_of_from_the_snapshot_when_its_source_is_gone() {
     // Another source tells how much is said, and not in which mood.
     assert_eq!(status(&body, "lunarcrush.coins"), "ok");
     assert!(
-        gap(&body, "data.social.bullish_ratio").is_some(),
+        why_missing(&body, "data.social.bullish_ratio").is_some(),
         "{}",
         body["meta"]
     );
@@ -330,7 +324,7 @@ async fn the_report_names_what_it_lacks() {
     ] {
         assert_eq!(sections[name].is_null(), missing.contains(&name), "{name}");
         assert_eq!(
-            gap(&body, &format!("data.sections.{name}")).is_some(),
+            why_missing(&body, &format!("data.sections.{name}")).is_some(),
             missing.contains(&name),
             "{name}"
         );

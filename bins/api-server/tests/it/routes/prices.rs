@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::routes::shop::{Shop, codes, gap, section, source};
+use crate::routes::shop::{Shop, codes, section, source, unavailable};
 
 const WOKB: &str = "/price?token=0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 const SMALL: &str = "/price?token=0x1000000000000000000000000000000000000002";
@@ -90,7 +90,7 @@ async fn prices_that_contradict_each_other_are_not_sold() {
     );
     assert_eq!(price["quotes"].as_array().unwrap().len(), 2);
     assert_eq!(
-        gap(&vetted, "data.price.price_usd")["reason"],
+        unavailable(&vetted, "data.price.price_usd")["reason"],
         "prices_contradict"
     );
 }
@@ -135,8 +135,8 @@ async fn what_a_list_does_not_say_is_null_and_what_is_left_out_is_told() {
     assert_eq!(tokens[3]["name"], Value::Null);
     assert_eq!(tokens[4]["logo_url"], Value::Null);
     for member in ["name", "logo_url"] {
-        let gap = gap(&body, &format!("data.tokens[].{member}"));
-        assert_eq!(gap["reason"], "not_named_by_source", "{member}");
+        let entry = unavailable(&body, &format!("data.tokens[].{member}"));
+        assert_eq!(entry["reason"], "not_named_by_source", "{member}");
     }
     assert_eq!(codes(&body), ["rows_left_out"]);
 }

@@ -1,16 +1,14 @@
 //! A server in this process whose upstreams are recordings, and what every answer and refusal must
 //! hold.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
-};
+use std::sync::Arc;
 
 use api_server::Config;
 use data_sources::Clock;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use replay::{RECORDED_AT, Recordings, ReplayServer};
 use serde_json::Value;
+use test_support::ManualClock;
 
 use crate::support::World;
 
@@ -99,25 +97,11 @@ impl Shop {
     }
 }
 
-/// A clock of the data that a test moves, in seconds from the time of the recordings.
-#[derive(Default)]
-pub(crate) struct Moving(AtomicI64);
-
-impl Moving {
-    /// So many seconds after the recordings, or before them.
-    pub(crate) fn at(seconds: i64) -> Arc<Self> {
-        Arc::new(Self(AtomicI64::new(seconds)))
-    }
-
-    pub(crate) fn set(&self, seconds: i64) {
-        self.0.store(seconds, Ordering::Relaxed);
-    }
-}
-
-impl Clock for Moving {
-    fn now(&self) -> Timestamp {
-        recorded_at() + SignedDuration::from_secs(self.0.load(Ordering::Relaxed))
-    }
+/// A clock of the data that a test moves, so many seconds after the recordings or before them.
+pub(crate) fn clock_at(seconds: i64) -> Arc<ManualClock> {
+    let clock = ManualClock::at(recorded_at());
+    clock.set(seconds);
+    Arc::new(clock)
 }
 
 /// What holds for the answer of every route.
@@ -148,14 +132,14 @@ pub(crate) fn well_formed(target: &str, body: &Value) {
             "{target}: {source}"
         );
     }
-    for gap in meta["unavailable"].as_array().unwrap() {
+    for entry in meta["unavailable"].as_array().unwrap() {
         assert!(
-            gap["field"].as_str().unwrap().starts_with("data"),
-            "{target}: {gap}"
+            entry["field"].as_str().unwrap().starts_with("data"),
+            "{target}: {entry}"
         );
         assert!(
-            !gap["reason"].as_str().unwrap().is_empty(),
-            "{target}: {gap}"
+            !entry["reason"].as_str().unwrap().is_empty(),
+            "{target}: {entry}"
         );
     }
 }
@@ -184,12 +168,18 @@ pub(crate) fn source<'a>(body: &'a Value, id: &str) -> &'a Value {
         .unwrap_or(&Value::Null)
 }
 
-/// What an answer says of a member that could not be had.
-pub(crate) fn gap<'a>(body: &'a Value, field: &str) -> &'a Value {
-    let gaps = body["meta"]["unavailable"].as_array().unwrap();
-    gaps.iter()
-        .find(|gap| gap["field"] == field)
+/// The answer's entry about an unavailable member.
+pub(crate) fn unavailable<'a>(body: &'a Value, field: &str) -> &'a Value {
+    let entries = body["meta"]["unavailable"].as_array().unwrap();
+    entries
+        .iter()
+        .find(|entry| entry["field"] == field)
         .unwrap_or(&Value::Null)
+}
+
+/// Why a member is unavailable, if the answer says so.
+pub(crate) fn why_missing<'a>(body: &'a Value, field: &str) -> Option<&'a str> {
+    unavailable(body, field)["reason"].as_str()
 }
 
 /// The codes of an answer's warnings.

@@ -6,7 +6,7 @@ use api_server::config::CustodySection;
 use api_server::{Config, Service};
 use serde_json::{Value, json};
 
-use crate::routes::shop::{Shop, gap};
+use crate::routes::shop::{Shop, unavailable};
 use crate::support::World;
 
 pub(crate) fn custody(config: &mut Config, folder: &Path, secret: &str) {
@@ -56,7 +56,7 @@ async fn a_payer_has_one_sub_wallet_for_good() {
     assert_eq!(data["chains"], json!([196]));
     assert_eq!(data["nonce_state"], json!({"196": 0}));
     assert!(data["provisioned_at"].is_string());
-    assert_eq!(gap(&body, "data.nonce_state.196"), &Value::Null);
+    assert_eq!(unavailable(&body, "data.nonce_state.196"), &Value::Null);
 
     // Another payment, and another process: the same wallet.
     assert_eq!(
@@ -130,7 +130,8 @@ async fn a_wrong_secret_ends_the_start() {
     shop.buy("/sub-wallet").await;
     let mut config = shop.world.config.clone();
     custody(&mut config, folder.path(), "another secret");
-    config.storage.url = format!("sqlite://{}", folder.path().join("other.db").display());
+    let url = format!("sqlite://{}", folder.path().join("other.db").display());
+    config.storage.url = Some(url.into());
     let error = Service::open(&config).await.err().unwrap();
     assert_eq!(
         error.to_string(),

@@ -165,10 +165,11 @@ async fn a_search_ranks_what_is_meant_first_and_imitations_last() {
     assert_eq!(data["tokens"][0]["verified"], true);
     assert!(data["tokens"][1]["decimals"].is_null());
     assert_eq!(codes(&body), ["imitations_found"]);
-    let gaps = body["meta"]["unavailable"].as_array().unwrap();
+    let entries = body["meta"]["unavailable"].as_array().unwrap();
     assert!(
-        gaps.iter()
-            .any(|gap| gap["field"] == "data.tokens[].decimals")
+        entries
+            .iter()
+            .any(|entry| entry["field"] == "data.tokens[].decimals")
     );
     let body = shop.buy("/supported-tokens?symbol=USDT").await;
     assert_eq!(column(&body["data"]["tokens"], "symbol"), ["USDT", "USD₮0"]);

@@ -1,34 +1,18 @@
 //! What speaks against a token beside its scan, and what a sale says of one that cannot be bought.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
-};
-
-use data_sources::Clock;
-use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::routes::shop::{Shop, gap, recorded_at, source};
+use crate::routes::shop::{Shop, clock_at, recorded_at, source, unavailable};
 
 const USDG: &str = "0x4ae46a509F6b1D9056937BA4500cb143933D2dc8";
 const WOKB: &str = "0xe538905cf8410324e03A5A23C1c177a474D59b2b";
 
-/// A clock that a test moves on.
-struct Moving(AtomicI64);
-
-impl Clock for Moving {
-    fn now(&self) -> Timestamp {
-        recorded_at() + SignedDuration::from_secs(self.0.load(Ordering::Relaxed))
-    }
-}
-
 #[tokio::test]
 async fn a_name_from_a_list_does_not_age_a_scan() {
-    let clock = Arc::new(Moving(AtomicI64::new(-3600)));
+    let clock = clock_at(-3600);
     let shop = Shop::by_the_clock(clock.clone()).await;
     shop.buy("/all-tokens").await;
-    clock.0.store(0, Ordering::Relaxed);
+    clock.set(0);
     let body = shop.buy(&format!("/token-security?address={USDG}")).await;
     assert_eq!(body["data"]["token"]["symbol"], "USDG");
     assert_eq!(source(&body, "okx.all-tokens")["status"], "ok");
@@ -101,28 +85,28 @@ async fn what_cannot_be_bought_is_tried_to_be_sold() {
     // Which pools it goes through is not said, and that is not none.
     assert_eq!(trade["sell_quote"][0]["hops"], Value::Null);
     for field in ["sell_quote[].hops", "route_count"] {
-        let gap = gap(&body, &format!("data.tradeability.{field}"));
+        let entry = unavailable(&body, &format!("data.tradeability.{field}"));
         assert_eq!(
-            (&gap["reason"], &gap["source"]),
+            (&entry["reason"], &entry["source"]),
             (&json!("not_named_by_source"), &json!("okx.quote")),
             "{field}"
         );
     }
     assert_eq!(
-        gap(&body, "data.tradeability.round_trip[].loss_pct")["reason"],
+        unavailable(&body, "data.tradeability.round_trip[].loss_pct")["reason"],
         "no_route"
     );
 }
 
 #[tokio::test]
 async fn a_price_that_is_derived_from_a_quote_is_as_old_as_the_quote() {
-    let clock = Arc::new(Moving(AtomicI64::new(0)));
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let target = "/vet-token?address=0x7777777777777777777777777777777777777777";
     let quoted = shop.buy(target).await;
     assert_eq!(quoted["data"]["price"]["confidence"], "derived");
     // Quotes are kept for half a minute.
-    clock.0.store(20, Ordering::Relaxed);
+    clock.set(20);
     let kept = shop.buy(target).await;
     assert_eq!(
         kept["data"]["price"]["as_of"],

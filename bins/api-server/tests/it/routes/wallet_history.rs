@@ -105,7 +105,7 @@ fn withdrawal(number: u8, days_ago: u64, product: &str, received: u64, takes_all
 
 /// The server starts again on these intents.
 async fn with(shop: &mut Shop, intents: Vec<Intent>) {
-    let ledger = shop.world.config.storage.url.clone();
+    let ledger = shop.world.config.storage.url().to_owned();
     let path = ledger.strip_prefix("sqlite://").unwrap();
     let path = std::path::Path::new(path).with_extension("wallets.db");
     let insert = async |_ledger: &ledger::SqliteLedger| {

@@ -8,7 +8,7 @@ use dev_chain::{BUYER, DevChain, USDG, USDT0};
 use route_catalog::Operation;
 use serde_json::{Value, json};
 
-use crate::routes::shop::{Shop, gap, well_formed};
+use crate::routes::shop::{Shop, unavailable, well_formed};
 use crate::support::World;
 use crate::support::buyer::Answer;
 
@@ -352,7 +352,7 @@ async fn a_product_that_takes_no_deposit_is_left_out_and_named() {
     let ask = json!({"asset": "USDT0", "amount": "1000"});
     let error = refused(&shop, &ask, 404, "not_found").await;
     assert_eq!(error["left_out"][0]["reason"], "product_paused");
-    // A yield that nobody states is a gap.
+    // A yield that nobody states is unavailable.
     let ask = json!({"asset": "USDG", "amount": "1000"});
     let error = refused(&shop, &ask, 503, "core_data_missing").await;
     assert_eq!(error["left_out"][0]["reason"], "yield_not_known");
@@ -375,7 +375,7 @@ async fn a_gap_beside_a_plan_is_named() {
     assert_eq!(left_out["product_id"], "no-contract");
     assert_eq!(left_out["reason"], "product_unreadable", "{left_out}");
     assert_eq!(
-        gap(&body, "data.plans"),
+        unavailable(&body, "data.plans"),
         &Value::Null,
         "it does not fit; nothing is missing"
     );

@@ -12,19 +12,20 @@ use replay::Recordings;
 use reqwest::Method;
 use route_catalog::Operation;
 use serde_json::{Value, json};
+use test_support::ManualClock;
 use test_support::eventually;
 use watch_server::{Clock, Mandates, SqliteStore, Store, Terms, mandate_id};
 use x402_wire::PaymentPayload;
 use yield_watch::{Mode, Record, verify};
 
-use crate::routes::shop::{Moving, Shop, recorded_at, well_formed};
+use crate::routes::shop::{Shop, clock_at, recorded_at, well_formed};
 use crate::support::World;
 use crate::support::buyer::{Answer, Buyer, header_of};
 
 const HOUR: i64 = 3_600;
 
 /// A server whose clock a test moves; its data is as old as the clock says.
-async fn shop(clock: Arc<Moving>) -> Shop {
+async fn shop(clock: Arc<ManualClock>) -> Shop {
     Shop::by_the_clock(clock).await
 }
 
@@ -174,7 +175,7 @@ fn fits(operation: Operation, data: &Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let mut shop = shop(clock.clone()).await;
     let before = shop.world.paid();
     let answer = create(&shop.world.buyer, &body("notify", 24 * HOUR)).await;
@@ -235,7 +236,7 @@ async fn a_mandate_is_created_checked_read_verified_and_cancelled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_makes_one_mandate_however_often_it_comes() {
-    let shop = shop(Moving::at(0)).await;
+    let shop = shop(clock_at(0)).await;
     let buyer = &shop.world.buyer;
     let terms_body = body("notify", 24 * HOUR);
     let mut paid = payment(buyer, Method::POST, "/yield-watch").await;
@@ -310,7 +311,7 @@ async fn a_mandate_is_seen_by_its_payer_alone() {
         .build()
         .unwrap();
     let recordings = Recordings::embedded().unwrap();
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let world = Box::pin(World::over(chain, clock, recordings, |_, _, _| {})).await;
     let answer = create(&world.buyer, &body("notify", 24 * HOUR)).await;
     let id = answer.body()["data"]["id"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! What stands between the server and the world: a node that meddles with calls, and an upstream
+//! The parts between the server and the world: a node that meddles with calls, and an upstream
 //! that lies.
 
 use std::sync::{Arc, Mutex, OnceLock};

@@ -1,5 +1,5 @@
 //! Actions that do not come to what was asked after they have begun: what stands is charged and
-//! told as it is, no allowance stays, and what did not happen is not paid for.
+//! reported as it is, no allowance stays, and what did not happen is not paid for.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

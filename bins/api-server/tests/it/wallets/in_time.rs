@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use dev_chain::{BadAnswer, InjectedFault, base};
 use serde_json::{Value, json};
+use test_support::eventually;
 
 use crate::support::buyer::Answer;
 use crate::wallets::stage::Stage;
@@ -40,9 +41,7 @@ async fn late(stage: &Stage, payment: &str, so: impl Fn() -> bool) -> Answer {
     let buyer = &stage.world.buyer;
     let body = withdraw();
     let (answer, ()) = tokio::join!(buyer.post_paid(ROUTE, &body, payment), async {
-        while !so() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        eventually("the moment to be late", async || so().then_some(())).await;
         pass_time().await;
     });
     answer

@@ -66,7 +66,7 @@ impl Stage {
         stage
     }
 
-    /// One where transactions count as soon as they stand in a block.
+    /// One where transactions count as soon as they are in a block.
     pub(crate) async fn fast() -> Self {
         Box::pin(Self::open_with(|_| {})).await
     }

@@ -35,7 +35,7 @@ fn a_plan_is_accepted_with_every_check_and_what_it_saw() {
     }
 }
 
-/// The description of the transaction comes from the calldata, and stands before the word
+/// The description of the transaction comes from the calldata, and is before the word
 /// *verified*.
 #[test]
 fn the_description_follows_the_calldata() {

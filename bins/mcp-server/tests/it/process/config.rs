@@ -262,7 +262,7 @@ fn recipients_that_cannot_be_meant_are_refused_by_their_keys() {
         refuses(&configured, &[], says);
     };
     let own = RECIPIENT.to_string();
-    // One wrong digit, wherever an address stands.
+    // One wrong digit in any address.
     let slip = own.replace("Aed", "Aee");
     refused(
         &fees().replace(&own, &slip),

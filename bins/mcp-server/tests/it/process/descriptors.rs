@@ -5,7 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 
 use calldata_checks::Rail;
 
-use crate::process::rails::{REQUESTS, Venues, name};
+use crate::process::rails::REQUESTS;
+use crate::process::rails::stage::{Venues, name};
 use crate::process::server::{Configured, Running, get_text, post_over};
 
 /// Connections that say nothing, and that stay open as long as this is held.

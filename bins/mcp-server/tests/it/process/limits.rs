@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use calldata_checks::Rail;
 use serde_json::{Value, json};
 
-use crate::process::rails::Venues;
+use crate::process::rails::stage::Venues;
 use crate::process::server::{Configured, Running, get, get_text};
 use crate::process::shares::ask;
 

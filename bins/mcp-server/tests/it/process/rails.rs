@@ -1,22 +1,15 @@
 //! The rails from a message to a plan: the real binary over the real adapters, which recorded
 //! venues answer.
 
-use std::fs;
-use std::net::SocketAddr;
-use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+pub(crate) mod stage;
 
-use alloy_primitives::{Address, hex};
 use calldata_checks::{Rail, UtcSeconds};
 use plan_builder::{FeeDocument, Policy, Request, verify};
-use replay::{Recordings, ReplayServer};
 use serde_json::{Value, json};
-use tokio::runtime::Runtime;
 
+use self::stage::{Stage, Venues, name, now};
 use crate::process::node::Node;
-use crate::process::server::{
-    Configured, RECIPIENT, RECORDED_RECIPIENT, Running, fees, get, post, run,
-};
+use crate::process::server::{Configured, Running, fees, get, post, run};
 
 /// A request for each rail that the recordings can answer.
 pub(crate) const REQUESTS: [(Rail, &str); 4] = [
@@ -37,150 +30,6 @@ pub(crate) const REQUESTS: [(Rail, &str); 4] = [
         include_str!("../../../../../fixtures/vectors/plans/perp_order.request.json"),
     ),
 ];
-
-/// A server, and the venues that it asks.
-struct Stage {
-    server: Running,
-    address: SocketAddr,
-    tools: Vec<Value>,
-    _configured: Configured,
-    _venues: Venues,
-}
-
-pub(crate) struct Venues {
-    replay: ReplayServer,
-    _runtime: Runtime,
-}
-
-impl Venues {
-    pub(crate) fn open() -> Self {
-        let runtime = Runtime::new().unwrap();
-        let folder = recordings();
-        let recordings = Recordings::load(folder.path()).unwrap();
-        let replay = runtime.block_on(ReplayServer::start(recordings)).unwrap();
-        Self {
-            replay,
-            _runtime: runtime,
-        }
-    }
-
-    /// A configuration that takes the venues for the true ones: recordings have no limits, and
-    /// these have.
-    pub(crate) fn taken_for_live(&self) -> String {
-        let url = |host| self.replay.base_url(host);
-        format!(
-            "server.listen = '127.0.0.1:0'\n\
-             plans.allow_unread_accounts = true\n\
-             upstreams.lifi.base_url = '{}/v1'\n\
-             upstreams.circle.base_url = '{}'\n\
-             upstreams.polymarket.clob_url = '{}'\n\
-             upstreams.polymarket.gamma_url = '{}'\n\
-             upstreams.hyperliquid.base_url = '{}'\n",
-            url("li.quest"),
-            url("iris-api.circle.com"),
-            url("clob.polymarket.com"),
-            url("gamma-api.polymarket.com"),
-            url("api.hyperliquid.xyz"),
-        )
-    }
-
-    pub(crate) fn configuration(&self) -> String {
-        let url = |host| self.replay.base_url(host);
-        format!(
-            "server.listen = '127.0.0.1:0'\n\
-             plans.allow_unread_accounts = true\n\
-             upstreams.lifi = {{ mode = 'replay', base_url = '{}/v1' }}\n\
-             upstreams.circle = {{ mode = 'replay', base_url = '{}' }}\n\
-             upstreams.polymarket = {{ mode = 'replay', clob_url = '{}', gamma_url = '{}' }}\n\
-             upstreams.hyperliquid = {{ mode = 'replay', base_url = '{}' }}\n",
-            url("li.quest"),
-            url("iris-api.circle.com"),
-            url("clob.polymarket.com"),
-            url("gamma-api.polymarket.com"),
-            url("api.hyperliquid.xyz"),
-        )
-    }
-}
-
-/// The recorded answers of the rails' venues, with the fees to a recipient that can be paid.
-fn recordings() -> tempfile::TempDir {
-    let digits = |address: Address| hex::encode(address);
-    let (recorded, paid) = (digits(RECORDED_RECIPIENT), digits(RECIPIENT));
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/upstreams");
-    let copies = tempfile::tempdir().unwrap();
-    for venue in ["circle", "hyperliquid", "lifi", "polymarket"] {
-        let copy = copies.path().join(venue);
-        fs::create_dir(&copy).unwrap();
-        for file in fs::read_dir(recordings.join(venue)).unwrap() {
-            let file = file.unwrap();
-            let text = fs::read_to_string(file.path()).unwrap();
-            fs::write(copy.join(file.file_name()), text.replace(&recorded, &paid)).unwrap();
-        }
-    }
-    copies
-}
-
-impl Stage {
-    fn open() -> Self {
-        let venues = Venues::open();
-        let configured = Configured::new(&venues.configuration());
-        let path = configured.path();
-        let server = Running::start(&["serve", "--config", path.to_str().unwrap()]);
-        let (address, _) = server.listens();
-        let list = post(address, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
-        let tools = list["result"]["tools"].as_array().unwrap().clone();
-        Self {
-            server,
-            address,
-            tools,
-            _configured: configured,
-            _venues: venues,
-        }
-    }
-
-    /// Calls a tool with the JSON text of arguments. Whatever comes back conforms to the tool's own
-    /// schema, and its text is the same JSON.
-    fn call(&self, name: &str, arguments: &str) -> Value {
-        let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#
-        );
-        let result = post(self.address, &body)["result"].clone();
-        let structured = &result["structuredContent"];
-        let tool = self.tools.iter().find(|tool| tool["name"] == name).unwrap();
-        let schema = jsonschema::draft202012::new(&tool["outputSchema"]).unwrap();
-        let errors: Vec<String> = schema
-            .iter_errors(structured)
-            .map(|error| error.to_string())
-            .collect();
-        assert_eq!(
-            errors,
-            Vec::<String>::new(),
-            "{name} {arguments}: {structured}"
-        );
-        assert_eq!(result["isError"], structured.get("refused").is_some());
-        let text: Value =
-            serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(text, *structured);
-        result
-    }
-
-    fn refusal(&self, name: &str, arguments: &str) -> Value {
-        let result = self.call(name, arguments);
-        assert_eq!(result["isError"], true, "{result}");
-        result["structuredContent"]["refused"].clone()
-    }
-}
-
-pub(crate) fn name(rail: Rail) -> String {
-    format!("svc_prepare_{}", rail.as_str())
-}
-
-fn now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap()
-        .as_secs()
-}
 
 fn policy() -> Policy {
     let document: FeeDocument = toml::from_str(&fees()).unwrap();

@@ -9,7 +9,8 @@ use calldata_checks::Rail;
 use serde_json::{Value, json};
 
 use crate::process::node::Node;
-use crate::process::rails::{REQUESTS, Venues};
+use crate::process::rails::REQUESTS;
+use crate::process::rails::stage::Venues;
 use crate::process::server::{Configured, Running};
 use crate::process::shares::send;
 

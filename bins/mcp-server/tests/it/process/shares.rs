@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use calldata_checks::Rail;
 use serde_json::Value;
 
-use crate::process::rails::{REQUESTS, Venues, name};
+use crate::process::rails::REQUESTS;
+use crate::process::rails::stage::{Venues, name};
 use crate::process::server::{Configured, Running, get, post_with};
 
 /// A pool of eight requests and four for each address, none of which comes back while a test runs.

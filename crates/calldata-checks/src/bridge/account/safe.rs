@@ -16,7 +16,7 @@ pub const MOST_MODULES: usize = 32;
 /// The code of the published singletons of Safe 1.3.0, 1.4.1 and 1.5.0, as keccak-256 (`codeHash`
 /// of `safe-deployments`): the plain contract, and the one for second layers, which logs more.
 /// Ethereum and the second layers use different ones, so that the same Safe may run either. The
-/// same code stands at several addresses.
+/// same code is at several addresses.
 const REVIEWED_SINGLETONS: [B256; 6] = [
     b256!("bba688fbdb21ad2bb58bc320638b43d94e7d100f6f3ebaab0a4e4de6304b1c2e"),
     b256!("21842597390c4c6e3c1239e434a682b054bd9548eee5e9b1d6a4482731023c0f"),

@@ -1,4 +1,4 @@
-//! The codec against another encoder, and against every byte that could stand in its place.
+//! The codec against another encoder, and against every byte that could be in its place.
 
 use calldata_checks::perp_order::{
     WireAction, WireBuilder, WireOrder, WireOrderKind, decode_action,

@@ -118,7 +118,7 @@ impl Plan {
         *self.json.pointer_mut(pointer).expect(pointer) = value;
     }
 
-    /// Sets one member of the order wherever it stands.
+    /// Sets one member of the order wherever it is.
     pub(crate) fn set_order(&mut self, member: &str, value: &Value) {
         for place in ["typed_data/message", "order", "post_body/order"] {
             let value = match (member, place) {
@@ -133,14 +133,14 @@ impl Plan {
         }
     }
 
-    /// Sets both amounts wherever they stand, the approval with them.
+    /// Sets both amounts wherever they are, the approval with them.
     pub(crate) fn set_amounts(&mut self, maker: U256, taker: U256) {
         self.set_order("makerAmount", &json!(maker.to_string()));
         self.set_order("takerAmount", &json!(taker.to_string()));
         self.set("/approval/amount", json!(maker.to_string()));
     }
 
-    /// Announces the hash of the plan as it now stands, as whoever forges a whole plan would.
+    /// Announces the hash of the plan as it is now, as whoever forges a whole plan would.
     pub(crate) fn rehash(&mut self) {
         let decoded = self.facts().unwrap().decoded;
         let hash = decoded.order.hash(&decoded.domain);

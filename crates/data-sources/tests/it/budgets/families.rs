@@ -1,5 +1,7 @@
 //! Pauses that an upstream asks for cover the family of their limit.
 
+use std::time::Duration;
+
 use data_sources::{
     SourceErrorKind, TokenList, TokenPrices,
     defillama::Defillama,
@@ -7,14 +9,15 @@ use data_sources::{
     okx::{Credentials, Okx, OkxConfig},
 };
 use serde_json::json;
+use test_support::ManualClock;
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
     matchers::{any, path_regex},
 };
 
-use crate::budgets::{TestClock, answering, asked, config, kind, transport};
+use crate::budgets::{answering, asked, config, kind, recorded_clock, transport};
 
-fn okx(server: &MockServer, clock: &TestClock) -> Okx {
+fn okx(server: &MockServer, clock: &ManualClock) -> Okx {
     let secret = || "test".to_owned().into();
     let config = OkxConfig {
         base_url: server.uri(),
@@ -31,7 +34,7 @@ fn okx(server: &MockServer, clock: &TestClock) -> Okx {
 #[tokio::test]
 async fn a_limit_without_a_time_is_not_asked_again_at_once() {
     let server = answering(ResponseTemplate::new(429)).await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let usual = config(&server, Frankfurter::SPEC.urls);
     let frankfurter = Frankfurter::new(&transport(), usual, clock.shared()).unwrap();
     let limited = |seconds| SourceErrorKind::RateLimited {
@@ -39,10 +42,10 @@ async fn a_limit_without_a_time_is_not_asked_again_at_once() {
     };
     assert_eq!(kind(frankfurter.rates(None).await), limited(15));
     assert_eq!(asked(&server).await, 1);
-    clock.advance(3_000);
+    clock.advance(Duration::from_secs(3));
     assert_eq!(kind(frankfurter.rates(None).await), limited(12));
     assert_eq!(asked(&server).await, 1);
-    clock.advance(12_000);
+    clock.advance(Duration::from_secs(12));
     assert_eq!(kind(frankfurter.rates(None).await), limited(15));
     assert_eq!(asked(&server).await, 2);
 }
@@ -59,7 +62,7 @@ async fn okx_keeps_away_from_the_family_that_was_limited() {
         .respond_with(ResponseTemplate::new(200).set_body_json(nothing))
         .mount(&server)
         .await;
-    let okx = okx(&server, &TestClock::at_recording());
+    let okx = okx(&server, &recorded_clock());
     let token = "0xe538905cf8410324e03A5A23C1c177a474D59b2b"
         .parse()
         .unwrap();
@@ -91,8 +94,7 @@ async fn hosts_of_one_upstream_are_held_one_by_one() {
         .mount(&server)
         .await;
     let usual = config(&server, Defillama::SPEC.urls);
-    let defillama =
-        Defillama::new(&transport(), usual, TestClock::at_recording().shared()).unwrap();
+    let defillama = Defillama::new(&transport(), usual, recorded_clock().shared()).unwrap();
     let protocols = kind(defillama.protocols(None).await);
     assert_eq!(protocols.reason(), "upstream_rate_limited");
     // The same host is left alone, another host is not.
@@ -108,7 +110,7 @@ async fn hosts_of_one_upstream_are_held_one_by_one() {
 #[tokio::test]
 async fn an_upstream_that_wants_to_be_paid_is_left_alone_for_long() {
     let server = answering(ResponseTemplate::new(402)).await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let usual = config(&server, Frankfurter::SPEC.urls);
     let frankfurter = Frankfurter::new(&transport(), usual, clock.shared()).unwrap();
     let unpaid = |seconds| SourceErrorKind::PaymentRequired {
@@ -116,13 +118,13 @@ async fn an_upstream_that_wants_to_be_paid_is_left_alone_for_long() {
     };
     assert_eq!(kind(frankfurter.rates(None).await), unpaid(3_600));
     assert_eq!(unpaid(1).reason(), "upstream_payment_required");
-    clock.advance(3_000_000);
+    clock.advance(Duration::from_secs(3000));
     assert_eq!(kind(frankfurter.rates(None).await), unpaid(600));
     let health = &frankfurter.source().health()[0];
     assert_eq!(health.state.as_str(), "payment_required");
     assert_eq!(health.reason.as_deref(), Some("upstream_payment_required"));
     assert_eq!(asked(&server).await, 1);
-    clock.advance(600_000);
+    clock.advance(Duration::from_secs(600));
     frankfurter.rates(None).await.unwrap_err();
     assert_eq!(asked(&server).await, 2);
 }
@@ -141,7 +143,7 @@ async fn a_pause_that_is_waited_out_is_kept_by_everybody() {
         .respond_with(ResponseTemplate::new(200).set_body_json(nothing))
         .mount(&server)
         .await;
-    let okx = okx(&server, &TestClock::at_recording());
+    let okx = okx(&server, &recorded_clock());
     let token = |byte| alloy_primitives::Address::repeat_byte(byte);
     let waiting = tokio::spawn({
         let okx = okx.clone();

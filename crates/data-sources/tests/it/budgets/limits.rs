@@ -1,6 +1,7 @@
 //! Budgets: weight, waiting, refusals, retries.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use alloy_primitives::Address;
 use data_sources::{
@@ -13,15 +14,16 @@ use readings::{
     symbol::SymbolKey,
 };
 use serde_json::json;
+use test_support::ManualClock;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
 
-use crate::budgets::{NOW, TestClock, answering, asked, config, kind, transport};
+use crate::budgets::{NOW, answering, asked, config, kind, recorded_clock, transport};
 
 fn address(number: u64) -> Address {
     Address::left_padding_from(&number.to_be_bytes())
 }
 
-fn hyperliquid(config: SourceConfig, clock: &TestClock) -> HyperliquidInfo {
+fn hyperliquid(config: SourceConfig, clock: &ManualClock) -> HyperliquidInfo {
     HyperliquidInfo::new(&transport(), config, clock.shared()).unwrap()
 }
 
@@ -40,18 +42,18 @@ async fn roles(hyperliquid: &HyperliquidInfo, from: u64) -> (u64, SourceErrorKin
 #[tokio::test]
 async fn the_first_minute_has_no_burst_and_a_refusal_says_when() {
     let server = answering(ResponseTemplate::new(200).set_body_json(json!({"role": "user"}))).await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let hyperliquid = hyperliquid(config(&server, HyperliquidInfo::SPEC.urls), &clock);
     let (served, refused) = roles(&hyperliquid, 0).await;
     // 1,200 is the venue's limit; a bucket that refills would let 1,800 through.
     assert_eq!((served, asked(&server).await), (18, 18));
     assert_eq!(refused, SourceErrorKind::OverBudget { retry_after: 61 });
     assert_eq!(refused.reason(), "upstream_over_budget");
-    clock.advance(59_000);
+    clock.advance(Duration::from_secs(59));
     let (served, refused) = roles(&hyperliquid, 100).await;
     assert_eq!((served, refused.retry_after()), (0, Some(2)));
     // A caller that returns at the named time is served.
-    clock.advance(2_000);
+    clock.advance(Duration::from_secs(2));
     assert_eq!(roles(&hyperliquid, 200).await.0, 18);
     assert_eq!(asked(&server).await, 36);
     // Our own refusal is not a failure of the venue.
@@ -76,14 +78,14 @@ async fn servers_behind_one_address_share_and_a_recording_has_no_limit() {
         servers: NonZeroU32::new(3).unwrap(),
         ..usual.clone()
     };
-    let hyperliquid = hyperliquid(shared, &TestClock::at_recording());
+    let hyperliquid = hyperliquid(shared, &recorded_clock());
     assert_eq!(roles(&hyperliquid, 0).await.0, 6);
     assert_eq!(hyperliquid.source().budget()[0].limit, 366);
     let replayed = SourceConfig {
         mode: Mode::Replay,
         ..usual
     };
-    let recorded = super::limits::hyperliquid(replayed, &TestClock::at_recording());
+    let recorded = super::limits::hyperliquid(replayed, &recorded_clock());
     for number in 0..40 {
         recorded.role(address(number), None).await.unwrap();
     }
@@ -94,8 +96,7 @@ async fn servers_behind_one_address_share_and_a_recording_has_no_limit() {
 async fn every_try_takes_its_weight() {
     let server = answering(ResponseTemplate::new(503)).await;
     let usual = config(&server, Coinpaprika::SPEC.urls);
-    let coinpaprika =
-        Coinpaprika::new(&transport(), usual, TestClock::at_recording().shared()).unwrap();
+    let coinpaprika = Coinpaprika::new(&transport(), usual, recorded_clock().shared()).unwrap();
     let coin = async |symbol: &str| {
         coinpaprika
             .coin(&SymbolKey::new(symbol).unwrap(), None)
@@ -116,8 +117,7 @@ async fn a_try_that_cannot_pay_leaves_the_failure_before_it() {
         servers: NonZeroU32::new(30).unwrap(),
         ..config(&server, Frankfurter::SPEC.urls)
     };
-    let frankfurter =
-        Frankfurter::new(&transport(), shared, TestClock::at_recording().shared()).unwrap();
+    let frankfurter = Frankfurter::new(&transport(), shared, recorded_clock().shared()).unwrap();
     let failed = kind(frankfurter.rates(None).await);
     assert_eq!(failed.reason(), "upstream_http_503");
     assert_eq!(asked(&server).await, 2);
@@ -125,7 +125,7 @@ async fn a_try_that_cannot_pay_leaves_the_failure_before_it() {
 
 #[tokio::test]
 async fn a_call_is_charged_its_most_before_and_what_it_weighed_after() {
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let rows = |count: i64| {
         let row = |at: i64| json!({"time": (NOW - 3_600 + at) * 1_000, "hash": "0x0", "delta": {"type": "deposit"}});
         (0..count).map(row).collect::<Vec<_>>()
@@ -198,7 +198,7 @@ async fn the_busiest_account_costs_no_more_than_the_stated_share() {
     Mock::given(any()).respond_with(page).mount(&server).await;
     let hyperliquid = hyperliquid(
         config(&server, HyperliquidInfo::SPEC.urls),
-        &TestClock::at_recording(),
+        &recorded_clock(),
     );
     let end = Timestamp::from_second(NOW - 90 * 86_400).unwrap();
     let window = Window {
@@ -222,8 +222,7 @@ async fn ever_new_keys_end_with_the_budget() {
     let server =
         answering(ResponseTemplate::new(200).set_body_json(json!({"currencies": []}))).await;
     let usual = config(&server, Coinpaprika::SPEC.urls);
-    let coinpaprika =
-        Coinpaprika::new(&transport(), usual, TestClock::at_recording().shared()).unwrap();
+    let coinpaprika = Coinpaprika::new(&transport(), usual, recorded_clock().shared()).unwrap();
     let (mut absent, mut refused) = (0, 0);
     for number in 0..45 {
         let symbol = SymbolKey::new(&format!("new{number}")).unwrap();

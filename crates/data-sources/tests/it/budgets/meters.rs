@@ -5,11 +5,11 @@ use readings::symbol::SymbolKey;
 use serde_json::json;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
-use crate::budgets::{TestClock, asked, config, transport};
+use crate::budgets::{asked, config, recorded_clock, transport};
 
 fn coinpaprika(server: &MockServer) -> Coinpaprika {
     let config = config(server, Coinpaprika::SPEC.urls);
-    Coinpaprika::new(&transport(), config, TestClock::at_recording().shared()).unwrap()
+    Coinpaprika::new(&transport(), config, recorded_clock().shared()).unwrap()
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn models_count_apart() {
         .mount(&server)
         .await;
     let config = config(&server, Openai::SPEC.urls);
-    let openai = Openai::new(&transport(), config, TestClock::at_recording().shared()).unwrap();
+    let openai = Openai::new(&transport(), config, recorded_clock().shared()).unwrap();
     let meter = Meter::new();
     meter.scope(openai.research("why?")).await.unwrap_err();
     let once = Usage {

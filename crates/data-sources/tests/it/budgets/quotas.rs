@@ -1,5 +1,6 @@
 //! Quotas of months and days: paced, and kept in a store.
 
+use std::time::Duration;
 use std::{
     collections::BTreeMap,
     sync::{
@@ -15,9 +16,10 @@ use data_sources::{
 use jiff::Timestamp;
 use readings::symbol::SymbolKey;
 use serde_json::json;
+use test_support::ManualClock;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::budgets::{NOW, TestClock, answering, asked, config, transport};
+use crate::budgets::{NOW, answering, asked, config, recorded_clock, transport};
 
 /// Counters that outlive the process: here, an adapter.
 #[derive(Default)]
@@ -91,7 +93,7 @@ impl Store {
 
 struct Bench {
     server: MockServer,
-    clock: TestClock,
+    clock: ManualClock,
     store: Arc<Store>,
 }
 
@@ -100,7 +102,7 @@ impl Bench {
         let body = json!({"currencies": []});
         Self {
             server: answering(ResponseTemplate::new(200).set_body_json(body)).await,
-            clock: TestClock::at_recording(),
+            clock: recorded_clock(),
             store: Arc::default(),
         }
     }
@@ -122,7 +124,7 @@ impl Bench {
     async fn spend(&self, upstream: &Coinpaprika, most: usize) -> (usize, Option<SourceErrorKind>) {
         for served in 0..most {
             // The budget of the minute is not tested here.
-            self.clock.advance(3_000);
+            self.clock.advance(Duration::from_secs(3));
             let symbol = SymbolKey::new(&format!("x{}", self.clock_millis())).unwrap();
             match upstream.coin(&symbol, None).await.unwrap_err() {
                 data_sources::Error::Source(error) => return (served, Some(error.kind)),
@@ -178,12 +180,10 @@ async fn a_month_is_not_spent_in_a_day() {
     // A restart changes nothing.
     let again = bench.start(|config| config.monthly_quota = Some(60)).await;
     assert_eq!(bench.spend(&again, 1).await.0, 0);
-    bench
-        .clock
-        .advance(i64::try_from(retry_after).unwrap() * 1_000);
+    bench.clock.advance(Duration::from_secs(retry_after));
     assert_eq!(bench.spend(&again, 5).await.0, 1);
     // The next month begins with its own burst.
-    bench.clock.advance(10 * 86_400_000);
+    bench.clock.advance(Duration::from_secs(10 * 86_400));
     assert_eq!(bench.spend(&again, 100).await.0, 6);
     assert_eq!(bench.store.kept().len(), 2);
 }
@@ -205,6 +205,15 @@ async fn days_months_and_servers_are_configuration() {
     );
     // An hour after midnight 4 are due, and 10 may be ahead.
     assert_eq!(bench.spend(&both, 100).await.0, 14);
+    // Servers that count together have one quota, which nothing divides.
+    let together = bench
+        .start(|config| {
+            config.monthly_quota = Some(60);
+            config.servers = 2.try_into().unwrap();
+            config.quotas_are_shared = true;
+        })
+        .await;
+    assert_eq!(together.source().quota().unwrap().limit, 60);
     let none = bench.start(|config| config.monthly_quota = Some(0)).await;
     assert_eq!(none.source().quota(), None);
     assert_eq!(bench.spend(&none, 20).await.0, 20);

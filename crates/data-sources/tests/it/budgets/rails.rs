@@ -1,5 +1,6 @@
 //! The adapters of the agent rail keep the documented limits by themselves.
 
+use std::time::Duration;
 use std::{num::NonZeroU32, path::Path, sync::Arc};
 
 use alloy_primitives::{Address, U256, address};
@@ -12,9 +13,10 @@ use data_sources::{
     polymarket::{Polymarket, PolymarketConfig},
 };
 use plan_builder::ports::{BridgeFees, PerpVenue, PortError, PortErrorReason, SwapAsk, SwapQuotes};
+use test_support::ManualClock;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::budgets::{TestClock, answering, asked, quotas::Store, transport};
+use crate::budgets::{answering, asked, quotas::Store, recorded_clock, transport};
 
 fn swap() -> SwapAsk {
     SwapAsk {
@@ -38,7 +40,7 @@ fn quote() -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(text, "application/json")
 }
 
-fn lifi(server: &MockServer, clock: &TestClock) -> Lifi {
+fn lifi(server: &MockServer, clock: &ManualClock) -> Lifi {
     let config = LifiConfig {
         base_url: server.uri(),
         ..LifiConfig::default()
@@ -55,11 +57,11 @@ fn retry_after<T: std::fmt::Debug>(told: Result<T, PortError>) -> u64 {
 
 #[tokio::test]
 async fn quotes_end_before_the_two_hours_of_lifi_do() {
-    let (server, clock) = (answering(quote()).await, TestClock::at_recording());
+    let (server, clock) = (answering(quote()).await, recorded_clock());
     let lifi = lifi(&server, &clock);
     for _ in 0..70 {
         lifi.quote(&swap()).await.unwrap();
-        clock.advance(10_000);
+        clock.advance(Duration::from_secs(10));
     }
     // 700 s have passed since the first quote, of 7,200.
     assert_eq!(retry_after(lifi.quote(&swap()).await), 6_501);
@@ -69,7 +71,7 @@ async fn quotes_end_before_the_two_hours_of_lifi_do() {
     assert_eq!((budget.limit, budget.window_seconds), (70, 7_200));
     assert_eq!(lifi.health()[0].budget_left, Some(0));
     assert_eq!(lifi.health()[0].state.as_str(), "ok");
-    clock.advance(6_501_000);
+    clock.advance(Duration::from_secs(6501));
     lifi.quote(&swap()).await.unwrap();
 }
 
@@ -79,7 +81,7 @@ async fn the_remaining_requests_that_lifi_states_are_believed() {
     let told = quote()
         .insert_header("ratelimit-remaining", "2")
         .insert_header("ratelimit-reset", "600");
-    let (server, clock) = (answering(told).await, TestClock::at_recording());
+    let (server, clock) = (answering(told).await, recorded_clock());
     let lifi = lifi(&server, &clock);
     lifi.quote(&swap()).await.unwrap();
     assert_eq!(lifi.budget()[0].left, 2);
@@ -98,7 +100,7 @@ async fn keys_and_servers_change_the_share() {
         ..LifiConfig::default()
     };
     let limit = |config: LifiConfig| {
-        let lifi = Lifi::new(&transport(), config, TestClock::at_recording().shared()).unwrap();
+        let lifi = Lifi::new(&transport(), config, recorded_clock().shared()).unwrap();
         let budget = lifi.budget();
         budget.first().map(|one| (one.limit, one.window_seconds))
     };
@@ -120,8 +122,7 @@ async fn keys_and_servers_change_the_share() {
     };
     assert_eq!(limit(recording), None);
     let polymarket = PolymarketConfig::default();
-    let polymarket =
-        Polymarket::new(&transport(), polymarket, TestClock::at_recording().shared()).unwrap();
+    let polymarket = Polymarket::new(&transport(), polymarket, recorded_clock().shared()).unwrap();
     let hosts: Vec<_> = polymarket
         .budget()
         .into_iter()
@@ -133,7 +134,7 @@ async fn keys_and_servers_change_the_share() {
 #[tokio::test]
 async fn circle_is_never_asked_so_often_that_it_locks_out() {
     let allowance = ResponseTemplate::new(200).set_body_json(serde_json::json!({"allowance": 1}));
-    let (server, clock) = (answering(allowance).await, TestClock::at_recording());
+    let (server, clock) = (answering(allowance).await, recorded_clock());
     let config = CircleConfig {
         base_url: server.uri(),
         ..CircleConfig::default()
@@ -150,7 +151,7 @@ async fn circle_is_never_asked_so_often_that_it_locks_out() {
     for refused in told.into_iter().filter(Result::is_err) {
         assert_eq!(retry_after(refused), 2);
     }
-    clock.advance(2_000);
+    clock.advance(Duration::from_secs(2));
     circle.fast_allowance().await.unwrap();
 }
 
@@ -161,7 +162,7 @@ async fn hyperliquid_counts_weight() {
         base_url: server.uri(),
         ..HyperliquidConfig::default()
     };
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let venue = Hyperliquid::new(&transport(), config, clock.shared()).unwrap();
     let (user, builder) = (Address::repeat_byte(1), Address::repeat_byte(2));
     for _ in 0..55 {
@@ -175,7 +176,7 @@ async fn hyperliquid_counts_weight() {
 /// less.
 #[tokio::test]
 async fn a_long_window_goes_on_after_a_restart() {
-    let (server, clock) = (answering(quote()).await, TestClock::at_recording());
+    let (server, clock) = (answering(quote()).await, recorded_clock());
     let store = Arc::new(Store::default());
     let start = async || {
         let lifi = lifi(&server, &clock);
@@ -185,7 +186,7 @@ async fn a_long_window_goes_on_after_a_restart() {
     let first = start().await;
     for _ in 0..30 {
         first.quote(&swap()).await.unwrap();
-        clock.advance(10_000);
+        clock.advance(Duration::from_secs(10));
     }
     drop(first);
     let second = start().await;
@@ -198,10 +199,10 @@ async fn a_long_window_goes_on_after_a_restart() {
     // lost.
     let wait = retry_after(second.quote(&swap()).await);
     assert!((6_901..=7_021).contains(&wait), "{wait}");
-    clock.advance(i64::try_from(wait).unwrap() * 1_000);
+    clock.advance(Duration::from_secs(wait));
     second.quote(&swap()).await.unwrap();
     // Use that no window contains any more is not kept.
-    clock.advance(8_000_000);
+    clock.advance(Duration::from_secs(8000));
     second.quote(&swap()).await.unwrap();
     assert_eq!(store.windows.lock().unwrap().len(), 1);
 }
@@ -209,7 +210,7 @@ async fn a_long_window_goes_on_after_a_restart() {
 /// A budget is also kept in memory: a failing store stops no call.
 #[tokio::test]
 async fn a_store_that_fails_stops_no_call_within_a_budget() {
-    let (server, clock) = (answering(quote()).await, TestClock::at_recording());
+    let (server, clock) = (answering(quote()).await, recorded_clock());
     let store = Arc::new(Store::default());
     let lifi = lifi(&server, &clock);
     lifi.source().keep_limits(store.clone()).await.unwrap();
@@ -223,7 +224,7 @@ async fn a_store_that_fails_stops_no_call_within_a_budget() {
 /// time.
 #[tokio::test]
 async fn quotas_of_the_rails_are_kept_paced_and_divided() {
-    let (server, clock) = (answering(quote()).await, TestClock::at_recording());
+    let (server, clock) = (answering(quote()).await, recorded_clock());
     let store = Arc::new(Store::default());
     let start = async |servers| {
         let config = LifiConfig {
@@ -254,7 +255,7 @@ async fn quotas_of_the_rails_are_kept_paced_and_divided() {
     let second = start(2).await;
     assert_eq!(retry_after(second.quote(&swap()).await), wait);
     assert_eq!(second.source().quota().unwrap().left, 5);
-    clock.advance(i64::try_from(wait).unwrap() * 1_000);
+    clock.advance(Duration::from_secs(wait));
     second.quote(&swap()).await.unwrap();
     assert_eq!(asked(&server).await, 16);
     let recording = LifiConfig {

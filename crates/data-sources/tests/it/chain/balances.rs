@@ -1,6 +1,7 @@
 //! Balances according to an index and to explorers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::{Address, U256, address};
 use data_sources::{
@@ -12,7 +13,9 @@ use readings::portfolio::{Asset, Holding, Risk};
 use serde_json::{Value, json};
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::chain::{MovingClock, answering, at, clock, code, json as answer, recorded, transport};
+use crate::chain::{
+    answering, at, clock, code, json as answer, recorded, recorded_clock, transport,
+};
 
 const ACCOUNT: Address = address!("1111111111111111111111111111111111111111");
 const USDC: Address = address!("833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
@@ -220,7 +223,7 @@ async fn failures_inside_a_success_and_foreign_chains_are_none() {
 #[tokio::test]
 async fn an_index_is_not_asked_for_the_same_account_at_once() {
     let nothing = answer(&json!({"code": "0", "msg": "", "data": []}));
-    let (server, clock) = (answering(nothing).await, MovingClock::at_recording());
+    let (server, clock) = (answering(nothing).await, recorded_clock());
     let okx = okx_at(&server, Arc::new(clock.clone()));
     let asked = async || server.received_requests().await.unwrap().len();
     let read = async |account: Address, chains: &[u64]| {
@@ -228,18 +231,18 @@ async fn an_index_is_not_asked_for_the_same_account_at_once() {
         (told.sources[0].cached, asked().await)
     };
     assert_eq!(read(ACCOUNT, &[196]).await, (false, 1));
-    clock.advance(4);
+    clock.advance(Duration::from_secs(4));
     assert_eq!(read(ACCOUNT, &[196]).await, (true, 1));
     assert_eq!(read(Address::repeat_byte(7), &[196]).await, (false, 2));
     assert_eq!(read(ACCOUNT, &[196, 8453]).await, (false, 3));
-    clock.advance(2);
+    clock.advance(Duration::from_secs(2));
     assert_eq!(read(ACCOUNT, &[196]).await, (false, 4));
 }
 
 #[tokio::test]
 async fn an_explorer_is_not_asked_for_the_same_account_at_once() {
     let server = answering(answer(&recorded("blockscout/token_balances"))).await;
-    let clock = MovingClock::at_recording();
+    let clock = recorded_clock();
     let config = at(&server, &["base_url", "ethereum_url"]);
     let blockscout = Blockscout::new(&transport(), config, Arc::new(clock.clone())).unwrap();
     let read = async |chain_id: u64, account: Address| {
@@ -248,10 +251,10 @@ async fn an_explorer_is_not_asked_for_the_same_account_at_once() {
         (told.sources[0].cached, asked)
     };
     assert_eq!(read(8453, ACCOUNT).await, (false, 1));
-    clock.advance(4);
+    clock.advance(Duration::from_secs(4));
     assert_eq!(read(8453, ACCOUNT).await, (true, 1));
     assert_eq!(read(8453, Address::repeat_byte(7)).await, (false, 2));
     assert_eq!(read(1, ACCOUNT).await, (false, 3));
-    clock.advance(2);
+    clock.advance(Duration::from_secs(2));
     assert_eq!(read(8453, ACCOUNT).await, (false, 4));
 }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
 
 use crate::chain::{answering, clock, code, json as answer, recorded, transport};
+use crate::support::methods;
 
 const HASH: B256 = b256!("88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b");
 
@@ -78,19 +79,6 @@ fn reader_within(timeout: Duration, nodes: &[&MockServer]) -> EvmReader {
         ..RpcConfig::default()
     };
     EvmReader::new(&transport(), config, clock()).unwrap()
-}
-
-async fn methods(node: &MockServer) -> Vec<String> {
-    let method = |request: &Request| {
-        let body: Value = serde_json::from_slice(&request.body).unwrap();
-        body["method"].as_str().unwrap().to_owned()
-    };
-    node.received_requests()
-        .await
-        .unwrap()
-        .iter()
-        .map(method)
-        .collect()
 }
 
 async fn read(node: &MockServer) -> Record {

@@ -219,6 +219,6 @@ async fn an_older_list_is_served_when_there_is_no_newer_one() {
     let error = llama.chains(Some(Duration::ZERO)).await;
     assert!(
         error.is_ok(),
-        "the clock stands still: what was fetched now is of no age"
+        "the clock does not move: what was fetched now is of no age"
     );
 }

@@ -1,6 +1,7 @@
 //! Markets, books, candles and predictions of Hyperliquid.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use data_sources::{Error, Sourced, hyperliquid_info::HyperliquidInfo};
 use readings::derivatives::{PerpContext, Venue};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use wiremock::{MockServer, Request, ResponseTemplate};
 
 use crate::markets::{
-    NOW, TestClock, connect, connect_at, deciding, json as answer, raw, reason, recorded,
+    NOW, connect, connect_at, deciding, json as answer, raw, reason, recorded, recorded_clock,
 };
 
 type Changed = Option<ResponseTemplate>;
@@ -182,7 +183,7 @@ async fn an_unknown_dex_is_told_without_asking_for_it() {
 #[tokio::test]
 async fn markets_are_kept_for_a_moment_and_fetched_once() {
     let server = venue(|_, _| None).await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let hyperliquid = connect_at(&server, &clock, HyperliquidInfo::new);
     for _ in 0..3 {
         hyperliquid.markets("", None).await.unwrap();
@@ -190,7 +191,7 @@ async fn markets_are_kept_for_a_moment_and_fetched_once() {
         hyperliquid.all(None).await.unwrap();
     }
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
-    clock.advance(6);
+    clock.advance(Duration::from_secs(6));
     let second = Some(std::time::Duration::from_secs(1));
     hyperliquid.markets("", second).await.unwrap();
     assert_eq!(server.received_requests().await.unwrap().len(), 2);

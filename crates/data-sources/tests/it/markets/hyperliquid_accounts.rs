@@ -1,5 +1,7 @@
 //! Accounts and histories at Hyperliquid.
 
+use std::time::Duration;
+
 use alloy_primitives::{Address, address};
 use data_sources::{
     Error, Sourced,
@@ -11,9 +13,9 @@ use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
 use crate::markets::{
-    NOW, TestClock, connect, connect_at,
+    NOW, connect, connect_at,
     hyperliquid::{body, only, venue},
-    json as answer, raw, reason, recorded,
+    json as answer, raw, reason, recorded, recorded_clock,
 };
 
 const USER: Address = address!("1f9840a85d5aF5bf1D1762F925BDADdC4201F984");
@@ -378,7 +380,7 @@ async fn a_moment_that_fills_a_page_ends_the_search() {
 #[tokio::test]
 async fn a_history_is_not_asked_for_again_at_once() {
     let server = venue(|_, _| None).await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let hyperliquid = connect_at(&server, &clock, HyperliquidInfo::new);
     let told = async |user: Address, end: i64| {
         let end = Timestamp::from_second(end).unwrap();
@@ -391,7 +393,7 @@ async fn a_history_is_not_asked_for_again_at_once() {
     };
     let (first, asked) = told(USER, NOW).await;
     assert!(asked == 1 && !first.sources[0].cached && !first.value.items.is_empty());
-    clock.advance(9);
+    clock.advance(Duration::from_secs(9));
     let (again, asked) = told(USER, NOW + 9).await;
     assert!(asked == 1 && again.sources[0].cached);
     assert_eq!(again.sources[0].fetched_at.as_second(), NOW);
@@ -400,7 +402,7 @@ async fn a_history_is_not_asked_for_again_at_once() {
     assert_eq!(again.value.items, first.value.items);
     assert_eq!(told(Address::repeat_byte(7), NOW + 9).await.1, 2);
     assert_eq!(told(USER, NOW - 3_600).await.1, 3);
-    clock.advance(2);
+    clock.advance(Duration::from_secs(2));
     let (newer, asked) = told(USER, NOW + 11).await;
     assert!(asked == 4 && !newer.sources[0].cached);
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use wiremock::{MockServer, ResponseTemplate};
 
 use crate::markets::{
-    TestClock, connect, connect_at, csv, deciding, json as answer, raw, reason, recorded, text,
+    connect, connect_at, csv, deciding, json as answer, raw, reason, recorded, recorded_clock, text,
 };
 
 const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -25,7 +25,7 @@ fn keyed(server: &MockServer) -> Fred {
     Fred::new(
         &Transport::new().unwrap(),
         config,
-        Arc::new(TestClock::at_recording()),
+        Arc::new(recorded_clock()),
     )
     .unwrap()
 }
@@ -74,7 +74,7 @@ async fn a_caller_decides_how_old_a_macro_reading_may_be() {
             .then(|| csv(&text("treasury/daily_yield_curve_2026.csv"))),
     })
     .await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let (cboe, treasury) = (
         connect_at(&server, &clock, Cboe::new),
         connect_at(&server, &clock, Treasury::new),
@@ -95,7 +95,7 @@ async fn a_caller_decides_how_old_a_macro_reading_may_be() {
         server.received_requests().await.unwrap().len()
     };
     assert_eq!(asked(None).await, 5);
-    clock.advance(60);
+    clock.advance(Duration::from_secs(60));
     assert_eq!(asked(None).await, 5);
     assert_eq!(asked(Some(61)).await, 5);
     assert_eq!(asked(Some(10)).await, 10);
@@ -113,9 +113,9 @@ async fn the_first_days_of_a_year_are_in_the_file_before() {
             .then(|| csv(&format!("{header}12/31/2026,3.5,4.0\n")))
     })
     .await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     // 2027-01-02.
-    clock.advance(42 * 86_400);
+    clock.advance(Duration::from_secs(42 * 86_400));
     let curve = connect_at(&server, &clock, Treasury::new)
         .curve(None)
         .await

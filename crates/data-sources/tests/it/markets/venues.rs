@@ -98,7 +98,7 @@ fn with(file: &str, pointer: &str, value: Value) -> ResponseTemplate {
     answer(&body)
 }
 
-fn gap(reading: &VenueReading, part: Part) -> Option<&str> {
+fn why_missing(reading: &VenueReading, part: Part) -> Option<&str> {
     let missing = reading
         .missing
         .iter()

@@ -4,7 +4,7 @@ use data_sources::{TokenList, okx::Okx, transport::Transport};
 use serde_json::json;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
-use crate::okx::{TestClock, answering, code, config, json as answer, recorded};
+use crate::okx::{answering, code, config, json as answer, recorded, recorded_clock};
 
 #[tokio::test]
 async fn the_recorded_list_is_read() {
@@ -60,7 +60,7 @@ async fn a_list_grows_old_and_is_labelled() {
         .respond_with(ResponseTemplate::new(503))
         .mount(&server)
         .await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let okx = Okx::new(
         &Transport::new().unwrap(),
         config(&server),

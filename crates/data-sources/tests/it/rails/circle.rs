@@ -1,10 +1,15 @@
-use std::sync::Arc;
+//! Circle's service of attestations: its fees, its limits and its failures.
 
-use alloy_primitives::{B256, U256};
+mod attestations;
+mod fees;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use alloy_primitives::U256;
 use data_sources::VenueConfig;
-use data_sources::circle::{AttestedMessage, Circle, CircleConfig};
-use plan_builder::ports::{BridgeFeeReading, BridgeFees};
-use serde_json::{Value, json};
+use data_sources::circle::{Circle, CircleConfig};
+use plan_builder::ports::{BridgeFeeReading, BridgeFees as _};
 use wiremock::{MockServer, ResponseTemplate};
 
 use crate::rails::*;
@@ -20,7 +25,7 @@ fn config(base_url: String) -> CircleConfig {
 }
 
 fn circle(config: CircleConfig) -> Circle {
-    Circle::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap()
+    Circle::new(&transport(), config, Arc::new(recorded_clock())).unwrap()
 }
 
 async fn fees(response: ResponseTemplate, forward: bool) -> Result<BridgeFeeReading, PortError> {
@@ -41,269 +46,6 @@ fn place<T: std::fmt::Debug>(result: Result<T, PortError>) -> String {
 }
 
 #[tokio::test]
-async fn fees_are_asked_by_domain_and_read_exactly() {
-    let server = answering(json(&recorded("circle/fees_fast.json"))).await;
-    let circle = circle(config(format!("{}/prefix", server.uri())));
-    let reading = circle.fees(0, 7, false).await.unwrap();
-    assert_eq!(reading.fast_bps.unwrap().to_string(), "1.3");
-    assert!(reading.standard_bps.is_zero());
-    assert_eq!(reading.forward_fee, None);
-    circle.fees(6, 3, true).await.unwrap_err();
-    let requests = server.received_requests().await.unwrap();
-    assert_eq!(requests[0].url.path(), "/prefix/v2/burn/USDC/fees/0/7");
-    assert_eq!(requests[0].url.query(), None);
-    assert_eq!(requests[1].url.path(), "/prefix/v2/burn/USDC/fees/6/3");
-    assert_eq!(requests[1].url.query(), Some("forward=true"));
-}
-
-#[tokio::test]
-async fn fees_keep_every_digit_in_every_form() {
-    // 0.1 + 0.2 and digits that no double holds.
-    for (written, exact) in [
-        ("1.3", "1.3"),
-        ("\"1.3\"", "1.3"),
-        ("1.30", "1.3"),
-        ("0", "0"),
-        ("14", "14"),
-        ("\"0.05\"", "0.05"),
-        ("0.30000000000000004", "0.30000000000000004"),
-        ("1.2345678901234567890123", "1.2345678901234567890123"),
-        ("1e-7", "0.0000001"),
-        ("1.3e0", "1.3"),
-        ("10000", "10000"),
-    ] {
-        let body = format!(
-            r#"[{{"finalityThreshold":2000,"minimumFee":0}},{{"finalityThreshold":1000,"minimumFee":{written}}}]"#
-        );
-        let reading = fees(raw(&body), false).await.unwrap();
-        assert_eq!(reading.fast_bps.unwrap().to_string(), exact, "{written}");
-    }
-}
-
-#[tokio::test]
-async fn a_route_without_fast_transfer_has_no_fast_fee() {
-    let reading = fees(json(&recorded("circle/fees_standard.json")), false)
-        .await
-        .unwrap();
-    assert_eq!(reading.fast_bps, None);
-    let with_more = json!([{"finalityThreshold": 500, "minimumFee": "odd"}, {"finalityThreshold": 2000, "minimumFee": 1}]);
-    let reading = fees(json(&with_more), false).await.unwrap();
-    assert_eq!(
-        (reading.fast_bps, reading.standard_bps.to_string().as_str()),
-        (None, "1")
-    );
-}
-
-#[tokio::test]
-async fn fees_that_are_no_fees_are_malformed() {
-    for fee in [
-        "-1", "\"-1\"", "\"free\"", "true", "null", "[1.3]", "10000.1", "1e5", "\"1,3\"", "\"\"",
-    ] {
-        let rows = |fast, standard| {
-            raw(&format!(
-                r#"[{{"finalityThreshold":1000,"minimumFee":{fast}}},{{"finalityThreshold":2000,"minimumFee":{standard}}}]"#
-            ))
-        };
-        assert_eq!(
-            place(fees(rows("1", fee), false).await),
-            "$[1].minimumFee",
-            "{fee}"
-        );
-        // Routes without a fast transfer have a meaningless fast row.
-        let reading = fees(rows(fee, "0"), false).await.unwrap();
-        assert_eq!(reading.fast_bps, None, "{fee}");
-    }
-    for threshold in ["\"1000\"", "1000.5", "-1000", "null"] {
-        let body = format!(
-            r#"[{{"finalityThreshold":{threshold},"minimumFee":1}},{{"finalityThreshold":2000,"minimumFee":0}}]"#
-        );
-        assert_eq!(
-            place(fees(raw(&body), false).await),
-            "$[0].finalityThreshold",
-            "{threshold}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn rows_must_be_complete_and_single() {
-    assert_eq!(
-        reason(
-            fees(
-                json(&json!([{"finalityThreshold": 1000, "minimumFee": 1}])),
-                false
-            )
-            .await,
-            "circle"
-        ),
-        malformed(
-            "$",
-            r#"fees: expected a row with finality threshold 2000, got [{"finalityThreshold":1000,"minimumFee":1}]"#
-        )
-    );
-    assert_eq!(place(fees(raw("[]"), false).await), "$");
-    assert_eq!(place(fees(raw("{}"), false).await), "$");
-    let twice = json!([{"finalityThreshold": 2000, "minimumFee": 0}, {"finalityThreshold": 2000, "minimumFee": 1}]);
-    assert_eq!(place(fees(json(&twice), false).await), "$[1]");
-}
-
-#[tokio::test]
-async fn a_forwarding_fee_comes_in_two_shapes_and_is_the_highest() {
-    let read = |fee: &str| {
-        let body = format!(
-            r#"[{{"finalityThreshold":1000,"minimumFee":1.3,"forwardFee":{{"low":1,"med":2,"high":3}}}},
-            {{"finalityThreshold":2000,"minimumFee":0,"forwardFee":{fee}}}]"#
-        );
-        async move { fees(raw(&body), true).await }
-    };
-    for (fee, expected) in [
-        (r#"{"low":203729,"med":210411,"high":231005}"#, 231_005u64),
-        (
-            r#"{"low":"203729","med":"210411","high":"231005"}"#,
-            231_005,
-        ),
-        (r#"{"high":3503729}"#, 3_503_729),
-        (r#"{"low":1,"med":99,"high":50}"#, 99),
-        (
-            r#"{"relayFee":200000,"destinationGasOverhead":31005}"#,
-            231_005,
-        ),
-        (
-            r#"{"relayFee":"200000","destinationGasOverhead":"31005"}"#,
-            231_005,
-        ),
-        // The fee of the other row is higher.
-        (r#"{"low":1,"med":1,"high":1}"#, 3),
-    ] {
-        assert_eq!(
-            read(fee).await.unwrap().forward_fee,
-            Some(U256::from(expected)),
-            "{fee}"
-        );
-    }
-    for (fee, path) in [
-        (r#"{"low":1,"med":2}"#, "$[1].forwardFee.high"),
-        (r#"{"low":1.5,"med":2,"high":3}"#, "$[1].forwardFee.low"),
-        (r#"{"high":-3}"#, "$[1].forwardFee.high"),
-        (
-            r#"{"relayFee":200000}"#,
-            "$[1].forwardFee.destinationGasOverhead",
-        ),
-        (r#"3503729"#, "$[1].forwardFee"),
-    ] {
-        assert_eq!(place(read(fee).await), path, "{fee}");
-    }
-}
-
-#[tokio::test]
-async fn a_forwarding_fee_that_was_asked_for_must_come() {
-    assert_eq!(
-        place(fees(json(&recorded("circle/fees_fast.json")), true).await),
-        "$"
-    );
-    // A fee that was not requested is not read.
-    let reading = fees(json(&recorded("circle/fees_fast_forward.json")), false)
-        .await
-        .unwrap();
-    assert_eq!(reading.forward_fee, None);
-}
-
-#[tokio::test]
-async fn the_allowance_is_exact() {
-    let server = answering(raw(&recorded_text("circle/fast_allowance.json"))).await;
-    let circle = circle(config(server.uri()));
-    assert_eq!(
-        circle.fast_allowance().await.unwrap(),
-        U256::from(52_455_615_650_179u64)
-    );
-    assert_eq!(
-        server.received_requests().await.unwrap()[0].url.path(),
-        "/v2/fastBurn/USDC/allowance"
-    );
-    for (written, atoms) in [
-        ("\"52455615.650179\"", 52_455_615_650_179u64),
-        ("0", 0),
-        ("0.000001", 1),
-        ("1e-6", 1),
-        ("10", 10_000_000),
-        // A double would give …991.
-        ("9007199254.740993", 9_007_199_254_740_993),
-    ] {
-        let body = format!(r#"{{"allowance":{written}}}"#);
-        assert_eq!(
-            allowance(raw(&body)).await.unwrap(),
-            U256::from(atoms),
-            "{written}"
-        );
-    }
-    for written in ["-1", "1.0000001", "null", "\"much\"", "{}"] {
-        let body = format!(r#"{{"allowance":{written}}}"#);
-        assert_eq!(
-            place(allowance(raw(&body)).await),
-            "$.allowance",
-            "{written}"
-        );
-    }
-    assert_eq!(place(allowance(raw("{}")).await), "$.allowance");
-}
-
-#[tokio::test]
-async fn no_fees_of_a_route_that_exists_is_the_services_refusal() {
-    let body = json!({"code": 404, "message": "not found"});
-    assert_eq!(
-        reason(fees(failure(404, &body), false).await, "circle"),
-        refused("no fees for the route from domain 6 to domain 3")
-    );
-    // A gateway's page, and a question that has no route.
-    let page = ResponseTemplate::new(404).set_body_raw("<html>", "text/html");
-    for reason in [
-        reason(fees(page, false).await, "circle"),
-        reason(allowance(failure(404, &body)).await, "circle"),
-    ] {
-        assert!(
-            matches!(reason, PortErrorReason::Unavailable { .. }),
-            "{reason}"
-        );
-    }
-}
-
-/// Only existing routes are asked about: an answer without fees is the service's fault, and not the
-/// caller's.
-#[tokio::test]
-async fn an_answer_that_says_nothing_is_malformed() {
-    for nothing in ["null", "[]", "{}", "[null]", "0"] {
-        for forward in [false, true] {
-            let place = place(fees(raw(nothing), forward).await);
-            assert!(place.starts_with('$'), "{nothing}");
-        }
-        assert!(
-            place(allowance(raw(nothing)).await).starts_with('$'),
-            "{nothing}"
-        );
-    }
-    // Without a body of the service itself, a status says nothing about the route.
-    for nothing in ["null", "[]", "0", ""] {
-        let gone = ResponseTemplate::new(404).set_body_raw(nothing, "application/json");
-        let reason = reason(fees(gone, false).await, "circle");
-        assert!(
-            matches!(reason, PortErrorReason::Unavailable { .. }),
-            "{nothing}: {reason}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_bad_request_is_a_refusal() {
-    assert_eq!(
-        reason(
-            fees(failure(400, &json!({"code": 400})), false).await,
-            "circle"
-        ),
-        refused("route from domain 6 to domain 3: http status 400 (code 400)")
-    );
-}
-
-#[tokio::test]
 async fn a_rate_limit_locks_out_for_five_minutes() {
     let server = MockServer::start().await;
     Mock::given(any())
@@ -315,14 +57,14 @@ async fn a_rate_limit_locks_out_for_five_minutes() {
         .respond_with(json(&recorded("circle/fees_fast.json")))
         .mount(&server)
         .await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let circle = Circle::new(&transport(), config(server.uri()), Arc::new(clock.clone())).unwrap();
     assert_eq!(
         reason(circle.fees(6, 3, false).await, "circle"),
         limited(Some(300))
     );
     // Both calls are locked out, and neither is sent.
-    clock.advance(100);
+    clock.advance(Duration::from_secs(100));
     assert_eq!(
         reason(circle.fees(6, 3, false).await, "circle"),
         limited(Some(200))
@@ -331,13 +73,13 @@ async fn a_rate_limit_locks_out_for_five_minutes() {
         reason(circle.fast_allowance().await, "circle"),
         limited(Some(200))
     );
-    clock.advance(199);
+    clock.advance(Duration::from_secs(199));
     assert_eq!(
         reason(circle.fees(0, 3, false).await, "circle"),
         limited(Some(1))
     );
     assert_eq!(asked(&server).await, 1);
-    clock.advance(1);
+    clock.advance(Duration::from_secs(1));
     circle.fees(6, 3, false).await.unwrap();
     assert_eq!(asked(&server).await, 2);
 }
@@ -423,99 +165,4 @@ async fn health_is_told_by_source() {
         ("unavailable", Some("upstream_malformed"))
     );
     assert_eq!(state(&circle.health(), "circle.fees"), ("ok", None));
-}
-
-const BURN: B256 = B256::repeat_byte(0xc1);
-
-async fn attestation(response: ResponseTemplate) -> Result<Option<AttestedMessage>, PortError> {
-    let server = answering(response).await;
-    circle(config(server.uri())).attestation(6, BURN).await
-}
-
-/// The recorded answer with one member of its message changed.
-fn changed(member: &str, value: Value) -> ResponseTemplate {
-    let mut body = recorded("circle/messages_complete.json");
-    body["messages"][0][member] = value;
-    json(&body)
-}
-
-#[tokio::test]
-async fn an_attestation_is_asked_for_by_domain_and_transaction() {
-    let body = recorded("circle/messages_complete.json");
-    let server = answering(json(&body)).await;
-    let circle = circle(config(format!("{}/prefix", server.uri())));
-    let found = circle.attestation(6, BURN).await.unwrap().unwrap();
-    let row = &body["messages"][0];
-    assert_eq!(found.message.to_string(), row["message"].as_str().unwrap());
-    assert_eq!(
-        found.attestation.to_string(),
-        row["attestation"].as_str().unwrap()
-    );
-    assert_eq!((found.message.len(), found.attestation.len()), (376, 130));
-    let requests = server.received_requests().await.unwrap();
-    assert_eq!(requests[0].url.path(), "/prefix/v2/messages/6");
-    let query = format!("transactionHash={BURN}");
-    assert_eq!(requests[0].url.query(), Some(query.as_str()));
-}
-
-#[tokio::test]
-async fn a_pending_attestation_is_no_failure() {
-    let pending = json(&recorded("circle/messages_pending.json"));
-    assert_eq!(attestation(pending).await, Ok(None));
-    let unknown = recorded("circle/error_message_not_found.json");
-    let unknown = ResponseTemplate::new(404).set_body_json(unknown);
-    assert_eq!(attestation(unknown).await, Ok(None));
-    assert_eq!(attestation(raw(r#"{"messages":[]}"#)).await, Ok(None));
-    // Unread members may disappear and appear.
-    for member in [
-        "eventNonce",
-        "decodedMessage",
-        "cctpVersion",
-        "delayReason",
-        "new",
-    ] {
-        assert!(
-            attestation(changed(member, json!(7)))
-                .await
-                .unwrap()
-                .is_some()
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_gateways_page_says_nothing_of_a_burn() {
-    let page = ResponseTemplate::new(404).set_body_string("<html>no such host</html>");
-    let observed = reason(attestation(page).await, "circle");
-    assert!(
-        matches!(observed, PortErrorReason::Unavailable { .. }),
-        "{observed}"
-    );
-}
-
-#[tokio::test]
-async fn an_attestation_of_another_form_is_malformed() {
-    for (member, value, at) in [
-        ("status", json!("finalized"), "$.messages[0].status"),
-        ("status", json!(null), "$.messages[0].status"),
-        ("attestation", json!("PENDING"), "$.messages[0].attestation"),
-        ("attestation", json!("0x"), "$.messages[0].attestation"),
-        ("attestation", json!("0x1234"), "$.messages[0].attestation"),
-        ("message", json!("0x"), "$.messages[0].message"),
-        // From domain 7.
-        (
-            "message",
-            json!("0x000000010000000700000003"),
-            "$.messages[0].message",
-        ),
-    ] {
-        let observed = place(attestation(changed(member, value.clone())).await);
-        assert_eq!(observed, at, "{member} {value}");
-    }
-    let mut two = recorded("circle/messages_complete.json");
-    let row = two["messages"][0].clone();
-    two["messages"].as_array_mut().unwrap().push(row);
-    assert_eq!(place(attestation(json(&two)).await), "$.messages");
-    assert_eq!(place(attestation(raw("[]")).await), "$");
-    assert_eq!(place(attestation(raw("{}")).await), "$.messages");
 }

@@ -34,7 +34,7 @@ async fn a_bridge_is_planned_from_the_recorded_fees_and_verified() {
         json(&json!({"jsonrpc": "2.0", "id": body["id"], "result": result}))
     })
     .await;
-    let clock: Arc<dyn Clock> = Arc::new(TestClock::at_recording());
+    let clock: Arc<dyn Clock> = Arc::new(recorded_clock());
     let asking = |node: &str| Config {
         circle: CircleConfig {
             base_url: fees.uri(),

@@ -1,6 +1,7 @@
 mod failures;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::{Address, address};
 use data_sources::VenueConfig;
@@ -57,15 +58,13 @@ fn config(server: &MockServer) -> HyperliquidConfig {
     }
 }
 
-fn venue(config: HyperliquidConfig, clock: &TestClock) -> Hyperliquid {
+fn venue(config: HyperliquidConfig, clock: &ManualClock) -> Hyperliquid {
     Hyperliquid::new(&transport(), config, Arc::new(clock.clone())).unwrap()
 }
 
 async fn asset(coin: &str) -> Result<PerpAsset, PortError> {
     let server = serving(|_| None).await;
-    venue(config(&server), &TestClock::at_recording())
-        .asset(coin)
-        .await
+    venue(config(&server), &recorded_clock()).asset(coin).await
 }
 
 /// The adapter's result for `response` to requests of one type.
@@ -75,9 +74,7 @@ async fn with(
     coin: &str,
 ) -> Result<PerpAsset, PortError> {
     let server = serving(move |asked| (asked == kind).then(|| response.clone())).await;
-    venue(config(&server), &TestClock::at_recording())
-        .asset(coin)
-        .await
+    venue(config(&server), &recorded_clock()).asset(coin).await
 }
 
 async fn contexts(change: impl FnOnce(&mut Value)) -> Result<PerpAsset, PortError> {
@@ -196,7 +193,7 @@ async fn unknown_names_are_unknown() {
 #[tokio::test]
 async fn implausible_names_are_not_even_asked_for() {
     let server = serving(|_| None).await;
-    let venue = venue(config(&server), &TestClock::at_recording());
+    let venue = venue(config(&server), &recorded_clock());
     for coin in ["", " ", "B TC", ":", "\u{1f600}"] {
         venue.asset(coin).await.unwrap_err();
     }
@@ -206,7 +203,7 @@ async fn implausible_names_are_not_even_asked_for() {
 #[tokio::test]
 async fn universes_are_kept_and_marks_are_not() {
     let server = serving(|_| None).await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let venue = venue(config(&server), &clock);
     for coin in ["xyz:GOLD", "xyz:GOLD", "BTC", "ETH"] {
         venue.asset(coin).await.unwrap();
@@ -230,7 +227,7 @@ async fn universes_are_kept_and_marks_are_not() {
         venue.asset("nope:DOGE").await.unwrap_err();
     }
     assert_eq!(asked(&server).await, 7);
-    clock.advance(60);
+    clock.advance(Duration::from_secs(60));
     venue.asset("BTC").await.unwrap();
     assert_eq!(asked_for(&server).await[7..], ["meta", contexts]);
 }
@@ -247,7 +244,7 @@ async fn a_mark_is_read_for_every_plan() {
         })
     })
     .await;
-    let venue = venue(config(&server), &TestClock::at_recording());
+    let venue = venue(config(&server), &recorded_clock());
     for expected in ["100", "101", "102"] {
         assert_eq!(
             venue
@@ -273,7 +270,7 @@ async fn callers_that_wait_share_one_fetch() {
         Some(raw(&recorded_text(file)).set_delay(slow))
     })
     .await;
-    let venue = Arc::new(venue(config(&server), &TestClock::at_recording()));
+    let venue = Arc::new(venue(config(&server), &recorded_clock()));
     let callers: Vec<_> = (0..8)
         .map(|_| {
             tokio::spawn({
@@ -344,7 +341,7 @@ async fn a_venue_without_a_mark_has_none() {
 #[tokio::test]
 async fn the_approved_builder_fee_is_asked_in_lower_case() {
     let server = serving(|_| None).await;
-    let venue = venue(config(&server), &TestClock::at_recording());
+    let venue = venue(config(&server), &recorded_clock());
     assert_eq!(venue.max_builder_fee(USER, BUILDER).await, Ok(100));
     let body: Value =
         serde_json::from_slice(&server.received_requests().await.unwrap()[0].body).unwrap();
@@ -358,7 +355,7 @@ async fn the_approved_builder_fee_is_asked_in_lower_case() {
     );
     for wrong in ["\"100\"", "-1", "1.5", "null", "{}"] {
         let server = serving(move |_| Some(raw(wrong))).await;
-        let venue = self::venue(config(&server), &TestClock::at_recording());
+        let venue = self::venue(config(&server), &recorded_clock());
         assert_eq!(
             place(venue.max_builder_fee(USER, BUILDER).await),
             "$",
@@ -370,7 +367,7 @@ async fn the_approved_builder_fee_is_asked_in_lower_case() {
 #[tokio::test]
 async fn the_collateral_of_a_deployed_dex_is_named() {
     let server = serving(|_| None).await;
-    let venue = venue(config(&server), &TestClock::at_recording());
+    let venue = venue(config(&server), &recorded_clock());
     let universe = recorded("hyperliquid/meta_flx.json");
     let coin = universe["universe"][0]["name"].as_str().unwrap();
     for _ in 0..2 {

@@ -48,7 +48,7 @@ fn config(base_url: String) -> LifiConfig {
 }
 
 fn lifi(config: LifiConfig) -> Lifi {
-    Lifi::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap()
+    Lifi::new(&transport(), config, Arc::new(recorded_clock())).unwrap()
 }
 
 /// The adapter's result for one answer.

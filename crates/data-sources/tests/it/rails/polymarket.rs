@@ -63,7 +63,7 @@ fn config(server: &MockServer) -> PolymarketConfig {
 }
 
 fn venue(config: PolymarketConfig) -> Polymarket {
-    Polymarket::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap()
+    Polymarket::new(&transport(), config, Arc::new(recorded_clock())).unwrap()
 }
 
 async fn read(answers: Answers) -> Result<PmMarket, PortError> {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
 use crate::rails::*;
+use crate::support::methods;
 
 const BASE: u64 = 8453;
 const ACCOUNT: Address = Address::repeat_byte(0xaa);
@@ -49,7 +50,7 @@ fn reader(urls: &[String]) -> RpcReader {
         chains: BTreeMap::from([(BASE, urls)]),
         ..RpcConfig::default()
     };
-    RpcReader::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap()
+    RpcReader::new(&transport(), config, Arc::new(recorded_clock())).unwrap()
 }
 
 async fn code(response: ResponseTemplate) -> Result<Bytes, PortError> {
@@ -62,19 +63,6 @@ async fn call(response: ResponseTemplate) -> Result<Option<Bytes>, PortError> {
     reader(&[node.uri()])
         .call(BASE, TARGET, bytes!("a0e67e2b"))
         .await
-}
-
-async fn methods(node: &MockServer) -> Vec<String> {
-    let method = |request: &Request| {
-        let body: Value = serde_json::from_slice(&request.body).unwrap();
-        body["method"].as_str().unwrap().to_owned()
-    };
-    node.received_requests()
-        .await
-        .unwrap()
-        .iter()
-        .map(method)
-        .collect()
 }
 
 #[track_caller]
@@ -348,8 +336,7 @@ async fn a_hanging_node_is_left_behind_in_time() {
         },
         ..RpcConfig::default()
     };
-    let built =
-        |config| RpcReader::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap();
+    let built = |config| RpcReader::new(&transport(), config, Arc::new(recorded_clock())).unwrap();
     let alone = built(config(vec![slow.uri().into()]));
     assert_eq!(
         reason(alone.code(BASE, ACCOUNT).await, "rpc"),
@@ -370,8 +357,7 @@ fn an_unusable_address_is_refused_without_printing_it() {
         ..RpcConfig::default()
     };
     assert!(!format!("{config:?}").contains("secret"));
-    let error =
-        RpcReader::new(&transport(), config, Arc::new(TestClock::at_recording())).unwrap_err();
+    let error = RpcReader::new(&transport(), config, Arc::new(recorded_clock())).unwrap_err();
     assert_eq!(error.code(), "base_url_invalid");
     assert!(!format!("{error} {error:?}").contains("secret"));
 }

@@ -13,17 +13,18 @@ use data_sources::{Clock, Mode, SourceConfig, goplus::Goplus, transport::Transpo
 use jiff::Timestamp;
 use readings::security::{Check, Judgement, Verdict};
 use serde_json::json;
+use test_support::ManualClock;
 use wiremock::{
     Mock, MockServer,
     matchers::{any, body_partial_json, header, header_exists, method, path, query_param},
 };
 
 use crate::security::{
-    EXT, TestClock, USDG, WOKB, answering, bad_days, json as answer, reason, recorded,
+    EXT, USDG, WOKB, answering, bad_days, json as answer, reason, recorded, recorded_clock,
 };
 
-fn goplus(server: &MockServer, keys: Option<(&str, &str)>) -> (Goplus, TestClock) {
-    let clock = TestClock::at_recording();
+fn goplus(server: &MockServer, keys: Option<(&str, &str)>) -> (Goplus, ManualClock) {
+    let clock = recorded_clock();
     let config = SourceConfig {
         urls: BTreeMap::from([("base_url".to_owned(), server.uri())]),
         api_key: keys.map(|(key, _)| key.into()),

@@ -9,19 +9,20 @@ use data_sources::{
 };
 use readings::security::{Check, Judgement, Verdict};
 use serde_json::json;
+use test_support::ManualClock;
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
     matchers::{body_partial_json, method, path, query_param},
 };
 
 use crate::security::{
-    TestClock, USDG, USDT0, WOKB, answering, bad_days, json as answer, reason, recorded,
+    USDG, USDT0, WOKB, answering, bad_days, json as answer, reason, recorded, recorded_clock,
 };
 
 const TRAP: Address = Address::repeat_byte(0x77);
 
-fn okx(server: &MockServer) -> (Okx, TestClock) {
-    let clock = TestClock::at_recording();
+fn okx(server: &MockServer) -> (Okx, ManualClock) {
+    let clock = recorded_clock();
     let config = OkxConfig {
         base_url: server.uri(),
         credentials: Some(Credentials {

@@ -1,8 +1,10 @@
+use std::time::Duration;
+
 use alloy_primitives::{Address, address};
 use serde_json::{Value, json};
 
 use crate::tokens::{
-    TestClock, USDT0, WOKB, answering, attacks, changed, code, okx, okx_at, recorded, serving,
+    USDT0, WOKB, answering, attacks, changed, code, okx, okx_at, recorded, recorded_clock, serving,
 };
 
 const OTHER: Address = address!("1000000000000000000000000000000000000001");
@@ -179,14 +181,14 @@ async fn attacks_are_named_and_nothing_is_made_up() {
 
 #[tokio::test]
 async fn markets_are_kept_for_seconds() {
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let server = serving(&recorded("okx/price_info_okb")).await;
     let okx = okx_at(&server, clock.clone());
     for _ in 0..3 {
         okx.market(WOKB, None).await.unwrap();
     }
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
-    clock.advance(9);
+    clock.advance(Duration::from_secs(9));
     okx.market(WOKB, None).await.unwrap();
     assert_eq!(server.received_requests().await.unwrap().len(), 2);
 }

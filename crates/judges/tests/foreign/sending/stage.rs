@@ -1,15 +1,18 @@
 //! An account of anvil with a grant, and the processes that send for it, over files.
 
+mod chain;
+mod grant;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{Rail, UtcSeconds};
-use delegation_fence::onchain::{ChainTerms, GrantFile, Level, SignedDelegation};
+use delegation_fence::onchain::{GrantFile, Level};
 use delegation_fence::{
-    AccountKind, Budget, ClearObstacle, Domain, Event, Fence, Grant, Instance, Message, Name,
-    Order, Policy, Report, Revocation, Signature, Signed, State, Transaction, TypedData,
+    AccountKind, Budget, ClearObstacle, Event, Fence, Grant, Order, Policy, Report, Revocation,
+    State, Transaction,
 };
 use dev_chain::base::{CHAIN_ID, ROUTER, USDC};
 use fence_sending::{
@@ -18,7 +21,8 @@ use fence_sending::{
 };
 use fence_server::{DelegationError, Delegations, KeptSubmission, OnChain, Ordered, Store};
 use judges::{Account, Anvil, Rpc, Toolchain};
-use plan_builder::{Moment, Request, ports::NoSimulator, swap};
+use plan_builder::ports::NoSimulator;
+use plan_builder::{Moment, Request, swap};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -28,18 +32,16 @@ use tx_sender::{
     Transport,
 };
 
+use self::grant::{fence_policy, instance, key, sign};
 use crate::base_chain::{self, TRADER};
 use crate::onchain::install;
 use crate::sending::sample::{Aggregator, Draft, WETH, policy};
 
 sol! {
     function snwap(address tokenIn, uint256 amountIn, address recipient, address tokenOut, uint256 amountOutMin, address executor, bytes executorData) external returns (uint256);
-    function allowance(address owner, address spender) external view returns (uint256);
 }
 
-const POLICY: &str = include_str!("../../../../../docs/fence-policy.example.json");
 const GRANT_ID: B256 = B256::repeat_byte(0x22);
-const SALT: B256 = B256::repeat_byte(0x11);
 pub(crate) struct Stage {
     anvil: Anvil,
     owner: keystore::Key,
@@ -78,51 +80,9 @@ impl Route for Trader {
     }
 }
 
-fn key(number: u8) -> keystore::Key {
-    keystore::Key::from_bytes(&[number; 32]).unwrap()
-}
-
 fn now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.unwrap().as_secs()
-}
-
-fn fence_policy() -> Policy {
-    let mut document: Value = serde_json::from_str(POLICY).unwrap();
-    document["fee_config_version"] = policy().fees.version.into();
-    Policy::parse(&document.to_string()).unwrap()
-}
-
-fn instance() -> Instance {
-    Instance {
-        domain: Domain::new(CHAIN_ID, SALT),
-        project_id: Name::new("shop").unwrap(),
-    }
-}
-
-fn sign<M: Message>(message: M, key: &keystore::Key) -> Signed<M> {
-    let typed_data = TypedData::new(instance().domain, message).unwrap();
-    let signature = key.sign(typed_data.digest()).unwrap();
-    Signed::new(typed_data, Signature::from_bytes(&signature).unwrap())
-}
-
-/// The delegations of the grant, signed by its account.
-fn delegations(grant: &TypedData<Grant>, level: Level) -> Vec<SignedDelegation> {
-    let policy = fence_policy();
-    let terms = ChainTerms {
-        grant,
-        policy: &policy,
-        redeemer: Account::SETTLER.address,
-        level,
-        nonce: U256::ZERO,
-    };
-    let promised = terms.delegations().unwrap().into_iter();
-    promised
-        .map(|(_, delegation)| {
-            let signature = install::sign(TRADER, delegation.digest(CHAIN_ID));
-            delegation.sign_with(signature)
-        })
-        .collect()
 }
 
 fn local_key(account: Account) -> Arc<dyn TransactionSigner> {
@@ -237,7 +197,7 @@ impl Stage {
         let signed = sign(grant, &owner);
         let file = GrantFile {
             delegations: match level {
-                Some(level) => self::delegations(signed.typed_data(), level),
+                Some(level) => grant::delegations(signed.typed_data(), level),
                 None => Vec::new(),
             },
             signed,
@@ -267,14 +227,6 @@ impl Stage {
             _sendings: sendings,
             _folder: folder,
         }
-    }
-
-    pub(crate) fn rpc(&self) -> &Rpc {
-        self.anvil.rpc()
-    }
-
-    pub(crate) async fn call<T: DeserializeOwned>(&self, method: &'static str, params: Value) -> T {
-        self.rpc().call(method, params).await.unwrap()
     }
 
     /// A plan for the account as the rail builds it, ordered and accepted.
@@ -361,46 +313,6 @@ impl Stage {
         read.await.unwrap().unwrap()
     }
 
-    /// Sends a call from the account itself.
-    pub(crate) async fn account_sends(&self, to: Address, data: &Bytes) {
-        let receipt = self.anvil.transact(TRADER, to, data).await.unwrap();
-        assert!(!receipt.status.is_zero());
-    }
-
-    /// Submits a transaction from the account that no block has yet.
-    pub(crate) async fn account_submits(&self, to: Address, data: &Bytes) {
-        let call = json!([{"from": TRADER.address, "to": to, "data": data, "gas": "0x7a120"}]);
-        let _: B256 = self.call("eth_sendTransaction", call).await;
-    }
-
-    pub(crate) async fn set_code(&self, code: &[u8]) {
-        let code = Bytes::copy_from_slice(code);
-        self.anvil.set_code(TRADER.address, &code).await.unwrap();
-    }
-
-    pub(crate) async fn head(&self) -> u64 {
-        let number: String = self.call("eth_blockNumber", json!([])).await;
-        u64::from_str_radix(number.trim_start_matches("0x"), 16).unwrap()
-    }
-
-    /// Waits until a block counts as sealed.
-    pub(crate) async fn sealed_above(&self, number: u64) {
-        let above = async || (self.head().await > number).then_some(());
-        eventually("a block above the given one", above).await;
-    }
-
-    pub(crate) async fn mine(&self) {
-        let _: Value = self.call("evm_mine", json!([])).await;
-    }
-
-    pub(crate) async fn stop_mining(&self) {
-        let _: Value = self.call("evm_setIntervalMining", json!([0])).await;
-    }
-
-    pub(crate) async fn go_on_mining(&self) {
-        let _: Value = self.call("evm_setIntervalMining", json!([1])).await;
-    }
-
     pub(crate) async fn report(&self, plan: B256) -> Report {
         let kept = self.store.submission(plan).await.unwrap().unwrap();
         kept.sending().unwrap().report(&kept.admitted)
@@ -423,24 +335,5 @@ impl Stage {
             kept.events.iter().any(&is).then_some(())
         };
         eventually(&format!("an event of {plan}"), happened).await;
-    }
-
-    /// The account's transaction in the node's pool.
-    pub(crate) async fn in_pool(&self) -> B256 {
-        let pending = async || {
-            let asked = json!(["pending", false]);
-            let block: Value = self.call("eth_getBlockByNumber", asked).await;
-            let hash = block["transactions"].get(0)?.as_str()?;
-            Some(hash.parse().unwrap())
-        };
-        eventually("a transaction in the pool", pending).await
-    }
-
-    pub(crate) async fn allowance(&self) -> U256 {
-        let call = allowanceCall {
-            owner: TRADER.address,
-            spender: ROUTER,
-        };
-        self.rpc().view(USDC, &call).await.unwrap()
     }
 }

@@ -126,7 +126,7 @@ fn a_string_that_is_not_escaped_is_not_taken_for_its_json() {
             &format!("\"{text} of 1\"")
         ));
     }
-    // One that is written with an escape does not make up for one that stands there without it.
+    // One that is written with an escape does not make up for one without it.
     for (raw, escaped) in [("a\"b", "a\\b"), ("\"", "\""), ("\\", "\\")] {
         let pair = vec![raw, escaped];
         assert!(is_written_as(&pair, &serde_json::to_string(&pair).unwrap()));

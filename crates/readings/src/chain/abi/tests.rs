@@ -89,7 +89,7 @@ fn shared_and_shuffled_tails_are_refused() {
         data
     };
     assert!(two.decode(&encode(&["40", "60", "0", "0"])).is_some());
-    // Both offsets point to one tail; the second tail stands first; a gap; an offset beyond
+    // Both offsets point to one tail; the second tail comes first; a gap; an offset beyond
     // everything.
     for words in [
         ["40", "40", "0", "0"],

@@ -43,7 +43,7 @@ pub(crate) const REVIEWED: [(&str, &str, &str); 13] = [
     (
         "okx.balances",
         ".rawBalance",
-        "the balance in units stands beside it",
+        "the balance in units is beside it",
     ),
     (
         "okx.token-scan",

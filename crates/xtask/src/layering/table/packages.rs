@@ -126,6 +126,26 @@ pub const RESERVED: &[Reserved] = &[
         package: "revm",
         members: &["dev-chain"],
     },
+    Reserved {
+        package: "tokio-postgres",
+        members: &["storage"],
+    },
+    Reserved {
+        package: "deadpool-postgres",
+        members: &["storage"],
+    },
+    Reserved {
+        package: "tokio-postgres-rustls",
+        members: &["storage"],
+    },
+    Reserved {
+        package: "rustls",
+        members: &["fence-online", "storage"],
+    },
+    Reserved {
+        package: "rustls-platform-verifier",
+        members: &["storage"],
+    },
 ];
 
 /// Packages that are never linked: a second TLS stack, and a second user of the SQLite library,

@@ -328,7 +328,7 @@ impl<S: Store> Server<S> {
         heard
     }
 
-    /// Looks a payment up, free of charge. Returns where it stands.
+    /// Looks a payment up, free of charge. Returns its state.
     pub(super) async fn look_up(&self, url: &str) -> Option<String> {
         let process = self.running(self.somewhere())?;
         let path = url.strip_prefix(process.catalog.base_url())?;

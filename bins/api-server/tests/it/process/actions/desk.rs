@@ -7,7 +7,8 @@ use alloy_signer_local::PrivateKeySigner;
 use alloy_sol_types::sol;
 use dev_chain::{BUYER, DEV_ACCOUNTS, xlayer};
 use serde_json::{Value, json};
-use wallet_actions::{Intent, SqliteStore, Store as _};
+use storage::postgres::{Postgres, PostgresOptions};
+use wallet_actions::{Intent, PostgresStore, SqliteStore, Store};
 use x402_wire::{AuthorizationKey, Network};
 
 use crate::process::buyer::{Answer, Payment};
@@ -102,7 +103,11 @@ pub(crate) struct Standing {
 impl Desk {
     /// Opens a world, and has the sub-wallet made.
     pub(crate) async fn open() -> (Self, Server) {
-        let world = World::of_wallets().await;
+        Self::open_in(World::of_wallets().await, "").await
+    }
+
+    /// Has the sub-wallet made in a world, by servers with further lines in their configuration.
+    pub(crate) async fn open_in(world: World, further: &str) -> (Self, Server) {
         let file = |name: &str, text: &str| {
             let path = world.folder.path().join(name);
             std::fs::write(&path, text).unwrap();
@@ -119,6 +124,7 @@ wallets.gas_account_key_file = "{gas}"
 chains.196.rpc_urls = ["{rpc}"]
 chains.196.confirmations = 0
 chains.196.block_time_ms = 50
+{further}
 "#,
             wallets = world.folder.path().join("wallets").display(),
             secret = file("secret", "the operator's secret"),
@@ -248,16 +254,24 @@ chains.196.block_time_ms = 50
         .await
     }
 
-    /// The intent of a payment, from the file.
+    /// The intent of a payment, from the file or the database.
     pub(crate) async fn intent(&self, payment: &Payment) -> Option<Intent> {
-        let path = self.world.ledger().with_extension("wallets.db");
         let key = AuthorizationKey {
             network: Network::evm(196),
             asset: payment.asset,
             payer: BUYER.address,
             nonce: payment.nonce,
         };
-        let store = SqliteStore::open(path).unwrap();
+        let store: Box<dyn Store> = match &self.world.database {
+            None => {
+                let path = self.world.ledger().with_extension("wallets.db");
+                Box::new(SqliteStore::open(path).unwrap())
+            }
+            Some(url) => {
+                let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default());
+                Box::new(PostgresStore::open(postgres.unwrap()).await.unwrap())
+            }
+        };
         store.of_payment(key.digest()).await.unwrap()
     }
 

@@ -1,39 +1,31 @@
 //! Listing, showing, exporting and summing up, in a file and in a database; deciding while servers
 //! run.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use ledger::{AnyLedger, Filter, Spent, StoredReceipt};
 use storage::postgres::{Address, Postgres, PostgresOptions};
+use test_support::postgres::Schema;
 
 use super::*;
 
 const LEASE: Duration = Duration::from_secs(600);
 
-/// Names a PostgreSQL database, where there is one.
-const DATABASE: &str = "TEST_POSTGRES_URL";
-
-/// The address of an empty schema, where there is a database.
-pub(crate) async fn schema() -> Option<String> {
-    let url = std::env::var(DATABASE).ok()?;
-    let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();
-    let name = format!("api_ledger_{:x}", RandomState::new().hash_one(0));
-    let create = format!("CREATE SCHEMA {name}");
-    postgres.query("create", &create, &[]).await.unwrap();
-    let separator = if url.contains('?') { '&' } else { '?' };
-    Some(format!("{url}{separator}options=-csearch_path%3D{name}"))
-}
-
-/// Desks on each store, with the address of the ledger.
-async fn desks() -> Vec<(Desk, String)> {
+/// Desks on each store, with the address of the ledger and the database that it is in.
+pub(super) fn desks() -> Vec<(Desk, String, Option<Schema>)> {
     let folder = tempfile::tempdir().unwrap();
     let file = format!("sqlite://{}", folder.path().join("service.db").display());
-    let mut desks = vec![(Desk::on(folder, &file), file)];
-    if let Some(url) = schema().await {
-        desks.push((Desk::on(tempfile::tempdir().unwrap(), &url), url));
+    let mut desks = vec![(Desk::on(folder, &file), file, None)];
+    if let Some(schema) = Schema::new() {
+        let (desk, url) = desk_in(&schema);
+        desks.push((desk, url, Some(schema)));
     }
     desks
+}
+
+fn desk_in(schema: &Schema) -> (Desk, String) {
+    let url = schema.url().to_owned();
+    (Desk::on(tempfile::tempdir().unwrap(), &url), url)
 }
 
 /// Opens the ledger at an address of either store.
@@ -81,19 +73,21 @@ async fn three(ledger: &AnyLedger) -> [i64; 3] {
     [undecidable, entries[0].number(), entries[1].number()]
 }
 
+/// The objects of an output, one on each line.
+pub(super) fn objects_in(text: &str) -> Vec<Value> {
+    let object = |line: &str| serde_json::from_str(line).unwrap();
+    text.lines().map(object).collect()
+}
+
 impl Desk {
-    fn lines(&self, arguments: &[&str]) -> Vec<String> {
+    pub(super) fn lines(&self, arguments: &[&str]) -> Vec<String> {
         let (code, stdout, stderr) = self.run(arguments);
         assert_eq!(code, Some(0), "{arguments:?}: {stderr}");
         stdout.lines().map(str::to_owned).collect()
     }
 
-    fn objects(&self, arguments: &[&str]) -> Vec<Value> {
-        let lines = self.lines(arguments);
-        lines
-            .iter()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+    pub(super) fn objects(&self, arguments: &[&str]) -> Vec<Value> {
+        objects_in(&self.lines(arguments).join("\n"))
     }
 
     fn entries(&self, arguments: &[&str]) -> Vec<i64> {
@@ -108,7 +102,7 @@ impl Desk {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_are_selected_and_listed() {
-    for (desk, url) in desks().await {
+    for (desk, url, _schema) in desks() {
         let ledger = open(&url).await;
         let [undecidable, settled, released] = three(&ledger).await;
         ledger.close().await.unwrap();
@@ -168,7 +162,7 @@ async fn payments_are_selected_and_listed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_are_shown_exported_and_summed_up() {
-    for (desk, url) in desks().await {
+    for (desk, url, _schema) in desks() {
         let ledger = open(&url).await;
         let [undecidable, settled, released] = three(&ledger).await;
         ledger.close().await.unwrap();
@@ -236,7 +230,7 @@ async fn payments_are_shown_exported_and_summed_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_there_is_named() {
-    for (desk, url) in desks().await {
+    for (desk, url, _schema) in desks() {
         for arguments in [&["stats"][..], &["list", "--state", "all"]] {
             let (code, stdout, stderr) = desk.run(arguments);
             assert_eq!((code, &*stdout), (Some(2), ""));
@@ -279,10 +273,10 @@ async fn what_is_not_there_is_named() {
 /// The database's tables of an earlier program are left to the servers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_of_another_version_are_left_alone() {
-    let Some(url) = schema().await else { return };
-    let desk = Desk::on(tempfile::tempdir().unwrap(), &url);
+    let Some(schema) = Schema::new() else { return };
+    let (desk, url) = desk_in(&schema);
     open(&url).await.close().await.unwrap();
-    let postgres = Postgres::new(url.parse().unwrap(), PostgresOptions::default()).unwrap();
+    let postgres = schema.connect();
     let newer = "UPDATE schema_version SET version = 99 WHERE component = 'ledger'";
     postgres.query("change", newer, &[]).await.unwrap();
     let (code, _, stderr) = desk.run(&["stats"]);
@@ -292,8 +286,8 @@ async fn tables_of_another_version_are_left_alone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_postgresql_a_payment_is_decided_while_its_server_runs() {
-    let Some(url) = schema().await else { return };
-    let desk = Desk::on(tempfile::tempdir().unwrap(), &url);
+    let Some(schema) = Schema::new() else { return };
+    let (desk, url) = desk_in(&schema);
     let server = open(&url).await;
     let (first, second) = (leave(&server, 1).await, leave(&server, 2).await);
     assert_eq!(desk.listed().len(), 2);
@@ -329,8 +323,8 @@ async fn a_ledger_moves_from_a_file_into_a_database() {
     let (code, _, stderr) = Desk::new().run(&import);
     assert_eq!(code, Some(2));
     assert!(stderr.contains("not into a file"), "{stderr}");
-    let Some(url) = schema().await else { return };
-    let desk = Desk::on(tempfile::tempdir().unwrap(), &url);
+    let Some(schema) = Schema::new() else { return };
+    let (desk, url) = desk_in(&schema);
     let (code, _, stderr) = desk.run(&import);
     assert_eq!(code, Some(2));
     assert!(stderr.contains("--from: there is no ledger at"), "{stderr}");

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{ACCOUNT, USDT0_POOL, gap, rows, without_xlayer};
-use crate::routes::shop::{Moving, Shop, left};
+use super::{ACCOUNT, USDT0_POOL, rows, without_xlayer};
+use crate::routes::shop::{Shop, clock_at, left, why_missing};
 
 #[tokio::test]
 async fn positions_have_debts_health_and_a_total() {
@@ -71,7 +71,10 @@ async fn one_source_of_positions_is_enough_and_none_is_not() {
     let sources = body["meta"]["sources"].as_array().unwrap();
     assert!(sources.iter().any(|of| of["id"] == "defillama.pools"));
     assert_eq!(body["data"]["total_usd_complete"], false);
-    assert_eq!(gap(&body, "data.positions"), Some("upstream_unreachable"));
+    assert_eq!(
+        why_missing(&body, "data.positions"),
+        Some("upstream_unreachable")
+    );
 
     let shop = without_xlayer(&["okx"]).await;
     let error = shop
@@ -97,7 +100,7 @@ async fn a_reading_that_does_not_cover_the_account_is_no_total() {
 /// A yield of an edition is as old as the edition.
 #[tokio::test]
 async fn a_yield_that_is_filled_in_ages_the_positions() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::changed_by_the_clock(clock.clone(), |config, _replay| {
         let table = config.chains.0.get_mut("196").expect("a chain");
         table.rpc_urls = vec!["http://127.0.0.1:9".to_owned()];
@@ -116,7 +119,7 @@ async fn a_yield_that_is_filled_in_ages_the_positions() {
 
 #[tokio::test]
 async fn a_history_without_points_is_not_sold() {
-    let clock = Moving::at(400 * 24 * 3600);
+    let clock = clock_at(400 * 24 * 3600);
     let shop = Shop::by_the_clock(clock).await;
     let target = format!("/yield-farming-historical?pool={USDT0_POOL}&days=7");
     let error = shop.refused(&target, 404, "not_found").await;
@@ -232,7 +235,7 @@ async fn recommendations_are_net_of_gas_and_within_the_risk() {
     );
     assert!(pair["apy_after_gas_pct"].is_string());
     assert_eq!(
-        gap(&medium, "data.recommendations[].net_apy_pct"),
+        why_missing(&medium, "data.recommendations[].net_apy_pct"),
         Some("costs_not_counted")
     );
     let high = shop
@@ -262,7 +265,7 @@ async fn gas_that_is_not_known_is_not_free() {
     for member in ["est_gas_usd", "net_apy_pct", "breakeven_days"] {
         assert_eq!(body["data"]["recommendations"][0][member], Value::Null);
         assert_eq!(
-            gap(&body, &format!("data.recommendations[].{member}")),
+            why_missing(&body, &format!("data.recommendations[].{member}")),
             Some("upstream_unreachable")
         );
     }

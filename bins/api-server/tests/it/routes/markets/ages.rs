@@ -3,8 +3,8 @@
 use replay::{Recordings, ReplayServer};
 use serde_json::json;
 
-use super::{ACCOUNT, gaps, source};
-use crate::routes::shop::{Moving, Shop, left, section};
+use super::{ACCOUNT, reasons, source};
+use crate::routes::shop::{Shop, clock_at, left, section};
 
 const HOUR: i64 = 3600;
 
@@ -13,7 +13,7 @@ const HOUR: i64 = 3600;
 #[tokio::test]
 async fn facts_that_name_things_do_not_age_figures() {
     // Times of the recordings are a little ahead of this clock, as those of a venue may be.
-    let clock = Moving::at(-240);
+    let clock = clock_at(-240);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let account = format!("/hyperliquid-account?address={ACCOUNT}");
     let targets = ["/funding-rates", "/funding-rates?symbol=BTC", &account];
@@ -40,7 +40,7 @@ async fn facts_that_name_things_do_not_age_figures() {
 
 #[tokio::test]
 async fn balances_are_fresh_beside_an_edition_that_is_minutes_old() {
-    let clock = Moving::at(-240);
+    let clock = clock_at(-240);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let target = format!("/idle-capital?address={ACCOUNT}");
     shop.buy(&target).await;
@@ -60,7 +60,7 @@ async fn balances_are_fresh_beside_an_edition_that_is_minutes_old() {
 
 #[tokio::test]
 async fn a_pulse_is_fresh_while_its_news_are() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     let body = shop.buy("/rwa-pulse").await;
     let meta = &body["meta"];
@@ -74,7 +74,7 @@ async fn a_pulse_is_fresh_while_its_news_are() {
 
 #[tokio::test]
 async fn a_value_that_cannot_be_refreshed_is_held_against_the_second_source() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let exchange = ReplayServer::start(Recordings::embedded().unwrap())
         .await
         .unwrap();
@@ -101,12 +101,12 @@ async fn a_value_that_cannot_be_refreshed_is_held_against_the_second_source() {
         (&second["status"], &second["reason"]),
         (&json!("unavailable"), &json!("older_than_another"))
     );
-    assert!(gaps(&body, "data.volatility.vix").is_empty());
+    assert!(reasons(&body, "data.volatility.vix").is_empty());
 }
 
 #[tokio::test]
 async fn a_caller_who_takes_nothing_old_has_macro_readings_read_again() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = Shop::by_the_clock(clock.clone()).await;
     for target in ["/tradfi-data", "/rwa-pulse"] {
         shop.buy(target).await;

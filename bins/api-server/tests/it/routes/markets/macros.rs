@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{gaps, source, texts};
+use super::{reasons, source, texts};
 use crate::routes::shop::Shop;
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn macro_sources_stand_in_for_each_other_and_never_for_yahoo() {
         .buy("/tradfi-data?symbol=VIX")
         .await;
     assert_eq!(
-        gaps(&no_yahoo, "data.cross_checks[symbol=VIX]"),
+        reasons(&no_yahoo, "data.cross_checks[symbol=VIX]"),
         ["upstream_rate_limited"]
     );
     assert_eq!(no_yahoo["data"]["volatility"]["vix"]["value"], "17.42");
@@ -206,7 +206,7 @@ async fn tokenized_assets_claim_no_premium_while_their_market_is_closed() {
             );
         }
         assert_eq!(
-            gaps(&body, &format!("data.tokenized.{class}[].premium_bps")),
+            reasons(&body, &format!("data.tokenized.{class}[].premium_bps")),
             ["market_closed_or_not_traded"]
         );
     }
@@ -225,7 +225,7 @@ async fn the_pulse_needs_two_of_three_macro_readings() {
     // Yields without volatility, and the other way round.
     let no_vix = without(&["cboe", "fred"]).await.buy("/rwa-pulse").await;
     assert_eq!(no_vix["data"]["macro"]["vix"], Value::Null);
-    assert!(!gaps(&no_vix, "data.macro.vix").is_empty());
+    assert!(!reasons(&no_vix, "data.macro.vix").is_empty());
     for missing in [&["treasury", "fred"][..], &["treasury", "cboe", "fred"]] {
         let error = Shop::without(missing)
             .await
@@ -241,5 +241,5 @@ async fn the_pulse_needs_two_of_three_macro_readings() {
         omitted.iter().any(|of| of["field"] == "tokenized"),
         "{omitted:?}"
     );
-    assert_eq!(gaps(&no_venue, "data.tokenized").len(), 1);
+    assert_eq!(reasons(&no_venue, "data.tokenized").len(), 1);
 }

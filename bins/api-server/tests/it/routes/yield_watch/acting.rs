@@ -11,7 +11,9 @@ use watch_server::{Holdings, MoveState, Mover, MoverFuture, Stop};
 use yield_watch::{Mandate, MoveKey, MoveOutcome, Pool, Position, Proposal};
 
 use super::{HOUR, audit, body, buy, create, decisions, recorded};
-use crate::routes::shop::{Moving, Shop};
+use test_support::ManualClock;
+
+use crate::routes::shop::{Shop, clock_at};
 
 /// A wallet that holds a product of no yield. It signs at once, or never.
 #[derive(Default)]
@@ -68,9 +70,9 @@ impl Mover for Wallet {
 }
 
 /// A server with custody, and with this wallet after a restart.
-async fn shop(clock: Arc<Moving>, wallet: Option<Wallet>) -> Shop {
+async fn shop(clock: Arc<ManualClock>, wallet: Option<Wallet>) -> Shop {
     let mut shop = Shop::changed_by_the_clock(clock, |config, _replay| {
-        let ledger = config.storage.url.trim_start_matches("sqlite://");
+        let ledger = config.storage.url().trim_start_matches("sqlite://");
         config.custody = Some(CustodySection::local(
             std::path::Path::new(ledger).with_extension("wallets"),
             "the operator's secret".into(),
@@ -86,11 +88,11 @@ async fn shop(clock: Arc<Moving>, wallet: Option<Wallet>) -> Shop {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_wallet_a_mandate_that_acts_is_refused_by_name() {
-    let shop = Shop::by_the_clock(Moving::at(0)).await;
+    let shop = Shop::by_the_clock(clock_at(0)).await;
     let answer = create(&shop.world.buyer, &body("auto", 24 * HOUR)).await;
     answer.is_refused(503, "upstream_unavailable");
     assert_eq!(answer.body()["error"]["reason"], "no_custody_connected");
-    let shop = self::shop(Moving::at(0), None).await;
+    let shop = self::shop(clock_at(0), None).await;
     let answer = create(&shop.world.buyer, &body("auto", 24 * HOUR)).await;
     answer.is_refused(503, "upstream_unavailable");
     assert_eq!(answer.body()["error"]["reason"], "no_chain_connected");
@@ -101,7 +103,7 @@ async fn without_a_wallet_a_mandate_that_acts_is_refused_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_better_product_is_moved_into_and_the_audit_tells_it() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let wallet = Wallet {
         signs: true,
         ..Wallet::default()
@@ -127,7 +129,7 @@ async fn a_better_product_is_moved_into_and_the_audit_tells_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancellation_stops_a_move_that_is_not_signed() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = shop(clock.clone(), Some(Wallet::default())).await;
     let buyer = &shop.world.buyer;
     let answer = create(buyer, &body("auto", 24 * HOUR)).await;

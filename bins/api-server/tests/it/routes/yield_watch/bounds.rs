@@ -5,12 +5,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{HOUR, audit, beside, body, buy, create, recorded, shop, terms};
-use crate::routes::shop::{Moving, recorded_at};
+use crate::routes::shop::{clock_at, recorded_at};
 use crate::support::buyer::Answer;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn terms_that_are_out_of_bounds_are_refused_with_every_path() {
-    let shop = shop(Moving::at(0)).await;
+    let shop = shop(clock_at(0)).await;
     let buyer = &shop.world.buyer;
     let before = shop.world.paid();
     let paths = |answer: &Answer| -> Vec<String> {
@@ -43,7 +43,7 @@ async fn terms_that_are_out_of_bounds_are_refused_with_every_path() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payer_has_twenty_active_mandates_at_most() {
-    let shop = shop(Moving::at(0)).await;
+    let shop = shop(clock_at(0)).await;
     let buyer = &shop.world.buyer;
     let mandates = beside(shop.world.folder());
     for number in 0..20 {
@@ -62,7 +62,7 @@ async fn a_payer_has_twenty_active_mandates_at_most() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_of_its_time_is_recorded_and_a_clock_that_goes_back_is_survived() {
-    let clock = Moving::at(0);
+    let clock = clock_at(0);
     let shop = shop(clock.clone()).await;
     let buyer = &shop.world.buyer;
     let made = |answer: Answer| answer.body()["data"]["id"].as_str().unwrap().to_owned();

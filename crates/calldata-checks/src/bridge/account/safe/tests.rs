@@ -52,7 +52,7 @@ fn the_singletons_of_a_safe_have_one_code_or_all_reviewed_ones() {
             singleton_code: code(hash),
             ..safe(&[1, 2, 3], 2)
         };
-        // Where it stands does not matter.
+        // Its place does not matter.
         SafeReadings {
             source: running(source, 1),
             destination: running(destination, 2),

@@ -5,7 +5,7 @@ use readings::derivatives::Part;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use super::{bybit, gap, of_binance, of_bybit, of_okx, with};
+use super::{bybit, of_binance, of_bybit, of_okx, why_missing, with};
 use crate::markets::{connect, json as answer, raw, reason, recorded};
 
 #[tokio::test]
@@ -135,11 +135,11 @@ async fn a_part_that_fails_leaves_a_named_gap() {
         (&None, &None)
     );
     assert_eq!(
-        gap(&reading.value, Part::OpenInterest),
+        why_missing(&reading.value, Part::OpenInterest),
         Some("upstream_http_403")
     );
     assert_eq!(
-        gap(&reading.value, Part::LongShort),
+        why_missing(&reading.value, Part::LongShort),
         Some("upstream_http_403")
     );
     let statuses: Vec<_> = reading
@@ -153,7 +153,7 @@ async fn a_part_that_fails_leaves_a_named_gap() {
     let no_list = |path: &str| (path == "/fapi/v1/fundingInfo").then(|| ResponseTemplate::new(403));
     let reading = of_binance(no_list).await.unwrap().value;
     assert_eq!(
-        (&reading.funding, gap(&reading, Part::Funding)),
+        (&reading.funding, why_missing(&reading, Part::Funding)),
         (&None, Some("upstream_http_403"))
     );
     let odd_list = |path: &str| {
@@ -188,7 +188,7 @@ async fn a_part_that_fails_leaves_a_named_gap() {
     };
     let reading = of_okx(okx).await.unwrap().value;
     assert_eq!(
-        gap(&reading, Part::Funding),
+        why_missing(&reading, Part::Funding),
         Some("funding_interval_unknown")
     );
     // Hours that are not a whole number are unknown.
@@ -204,7 +204,7 @@ async fn a_part_that_fails_leaves_a_named_gap() {
         };
         let reading = of_bybit(change).await.unwrap().value;
         assert_eq!(
-            gap(&reading, Part::Funding),
+            why_missing(&reading, Part::Funding),
             Some("funding_interval_unknown"),
             "{value:?}"
         );
@@ -225,7 +225,7 @@ async fn figures_in_another_unit_are_not_believed() {
     };
     let reading = of_binance(rate).await.unwrap().value;
     assert_eq!(
-        (&reading.funding, gap(&reading, Part::Funding)),
+        (&reading.funding, why_missing(&reading, Part::Funding)),
         (&None, Some("upstream_implausible"))
     );
     let shares = |path: &str| {
@@ -237,7 +237,10 @@ async fn figures_in_another_unit_are_not_believed() {
         })
     };
     let reading = of_binance(shares).await.unwrap().value;
-    assert_eq!(gap(&reading, Part::LongShort), Some("upstream_malformed"));
+    assert_eq!(
+        why_missing(&reading, Part::LongShort),
+        Some("upstream_malformed")
+    );
     let negative = |path: &str| {
         path.ends_with("tickers").then(|| {
             with(
@@ -259,7 +262,10 @@ async fn figures_in_another_unit_are_not_believed() {
     // Contracts are present, and are no substitute.
     let reading = of_okx(empty).await.unwrap().value;
     assert_eq!(
-        (&reading.open_interest, gap(&reading, Part::OpenInterest)),
+        (
+            &reading.open_interest,
+            why_missing(&reading, Part::OpenInterest)
+        ),
         (&None, Some("not_named_by_source"))
     );
 }

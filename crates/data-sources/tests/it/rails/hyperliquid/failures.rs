@@ -1,5 +1,7 @@
 //! Lists whose indices cannot be trusted, and invalid answers.
 
+use std::time::Duration;
+
 use super::*;
 
 #[tokio::test]
@@ -91,7 +93,7 @@ async fn null_about_a_listed_dex_is_malformed() {
         );
     }
     let server = serving(|asked| (asked == "maxBuilderFee").then(|| raw("null"))).await;
-    let venue = venue(config(&server), &TestClock::at_recording());
+    let venue = venue(config(&server), &recorded_clock());
     let approved = venue.max_builder_fee(Address::ZERO, Address::ZERO).await;
     assert_eq!(place(approved), "$");
 }
@@ -152,7 +154,7 @@ async fn failures_of_the_upstream_name_the_call() {
 #[tokio::test]
 async fn a_hanging_call_ends_in_time() {
     let server = serving(|_| Some(hanging(raw("null")))).await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let slow = venue(
         HyperliquidConfig {
             common: VenueConfig {
@@ -207,7 +209,7 @@ async fn callers_that_wait_share_one_failure() {
     let server =
         serving(|_| Some(failure(400, &json!({"code": 1})).set_delay(Duration::from_millis(100))))
             .await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let venue = Arc::new(venue(config(&server), &clock));
     let callers: Vec<_> = (0..8)
         .map(|_| {
@@ -224,7 +226,7 @@ async fn callers_that_wait_share_one_failure() {
         );
     }
     assert_eq!(asked(&server).await, 1);
-    clock.advance(1);
+    clock.advance(Duration::from_secs(1));
     venue.asset("BTC").await.unwrap_err();
     assert_eq!(asked(&server).await, 2);
 }

@@ -1,5 +1,7 @@
 //! Answers that are not quotes.
 
+use std::time::Duration;
+
 use super::*;
 
 #[tokio::test]
@@ -108,13 +110,13 @@ async fn a_rate_limit_is_kept_to_until_its_end() {
         .respond_with(json(&recorded("lifi/quote_usdc_weth.json")))
         .mount(&server)
         .await;
-    let clock = TestClock::at_recording();
+    let clock = recorded_clock();
     let lifi = Lifi::new(&transport(), config(server.uri()), Arc::new(clock.clone())).unwrap();
     assert_eq!(reason(lifi.quote(&ask()).await, "lifi"), limited(Some(60)));
-    clock.advance(59);
+    clock.advance(Duration::from_secs(59));
     assert_eq!(reason(lifi.quote(&ask()).await, "lifi"), limited(Some(1)));
     assert_eq!(asked(&server).await, 1);
-    clock.advance(1);
+    clock.advance(Duration::from_secs(1));
     lifi.quote(&ask()).await.unwrap();
 }
 
@@ -274,7 +276,7 @@ async fn a_disabled_source_is_not_asked() {
 
 #[test]
 fn unusable_settings_are_refused_at_once() {
-    let built = |config| Lifi::new(&transport(), config, Arc::new(TestClock::at_recording())).err();
+    let built = |config| Lifi::new(&transport(), config, Arc::new(recorded_clock())).err();
     assert_eq!(
         built(config("li.quest".to_owned())),
         Some(TransportError::BaseUrl)

@@ -1,0 +1,55 @@
+//! The part of a server that decides payments, for a process that takes no calls.
+
+use std::sync::Arc;
+
+use alloy_primitives::B256;
+use data_sources::SystemClock;
+use ledger::{Answer, AnyLedger};
+use route_catalog::ErrorCode;
+use settlement::AnySettler;
+
+use super::open::{catalog, open_settler};
+use super::policy::payment_policy;
+use super::settler::check_key;
+use super::stores::Stores;
+use crate::call::Call;
+use crate::config::Config;
+use crate::error::ServeError;
+use crate::payment::{PaymentProcessor, Worker};
+use crate::reply::ErrorReply;
+
+/// Decides payments as a server does, and takes none.
+pub(crate) type Reconciler = PaymentProcessor<AnySettler, AnyLedger, NoWork>;
+
+/// Opens the settler of a configuration over an open ledger.
+///
+/// # Errors
+/// A [`ServeError`] that names the key. An unreachable facilitator, broker or RPC is not an error.
+pub(crate) async fn reconciler(
+    config: &Config,
+    stores: &Stores,
+    journal: AnyLedger,
+) -> Result<Reconciler, ServeError> {
+    check_key(&config.settlement)?;
+    let terms = config.payment.terms().ok_or(ServeError::NoPayee)?;
+    let catalog = catalog(config, &terms)?;
+    let settler = open_settler(config, stores, None, &terms).await?;
+    Ok(PaymentProcessor::new(
+        Arc::new(catalog),
+        settler,
+        journal,
+        NoWork,
+        payment_policy(config),
+        Arc::new(SystemClock),
+    ))
+}
+
+/// Takes no call.
+pub(crate) struct NoWork;
+
+impl Worker for NoWork {
+    async fn answer(&self, _call: &Call, _request: B256) -> Result<Answer, ErrorReply> {
+        let message = "this process takes no calls";
+        Err(ErrorReply::new(ErrorCode::Internal, message))
+    }
+}

@@ -1,0 +1,176 @@
+//! The environment, and the file beside it.
+
+use dev_chain::GAS_PAYER;
+
+use super::{MARKER, PAYEE, USABLE, assert_refused, run_on};
+use crate::process::server::text;
+
+#[test]
+fn secrets_do_not_belong_in_the_file_and_are_not_repeated() {
+    for key in [
+        "settlement.private_key",
+        "settlement.keystore_password",
+        "settlement.okx_api_key",
+        "settlement.okx_secret_key",
+        "settlement.okx_passphrase",
+        "upstreams.okx.api_key",
+        "upstreams.okx.secret_key",
+        "upstreams.lifi.passphrase",
+    ] {
+        let variable = format!("SVC__{}", key.to_uppercase().replace('.', "__"));
+        let says = [
+            format!("{key}: a secret does not belong in this file"),
+            format!("set {variable}, or "),
+        ];
+        let says: Vec<&str> = says.iter().map(String::as_str).collect();
+        assert_refused(&format!("{USABLE}{key} = '{MARKER}'"), &[], &says);
+    }
+    // Mistakes around a secret.
+    for line in [
+        format!("settlement.private_key = 0x{MARKER}zz"),
+        format!("settlement.private_key = \"{MARKER}"),
+        format!("settlement.private_key {MARKER}"),
+        format!("settlement = '{MARKER}'"),
+        format!("upstreams.okx = '{MARKER}'"),
+        format!("upstreams = [{{ api_key = '{MARKER}' }}]"),
+        format!("storage.url = 'postgres://user:{MARKER}@host/db'"),
+    ] {
+        assert_refused(&format!("{PAYEE}{line}"), &[], &[]);
+    }
+}
+
+#[test]
+fn the_environment_wins_over_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.toml");
+    std::fs::write(&path, format!("{USABLE}server.listen = 'nowhere'")).unwrap();
+    let payee = "0x000000000000000000000000000000000000bEEF";
+    let secrets = folder.path().join("secret");
+    std::fs::write(&secrets, format!("{:x}\n", GAS_PAYER.key)).unwrap();
+    let output = run_on(
+        "check-config",
+        &path,
+        &[
+            ("SVC__SERVER__LISTEN", "127.0.0.1:0"),
+            ("SVC__SERVER__MAX_CONNECTIONS", "12"),
+            (
+                "SVC__SERVER__ALLOWED_ORIGINS",
+                "https://a.test, https://b.test",
+            ),
+            ("SVC__UPSTREAMS__OKX__ENABLED", "false"),
+            ("SVC__UPSTREAMS__OKX__API_KEY", MARKER),
+            ("SVC__UPSTREAMS__OKX__SECRET_KEY", MARKER),
+            ("SVC__UPSTREAMS__OKX__PASSPHRASE", MARKER),
+            (
+                "SVC__CHAINS__8453__RPC_URLS",
+                "https://rpc.test/key,https://rpc.test",
+            ),
+            ("SVC__PAYMENT__PAY_TO", payee),
+            ("SVC__SETTLEMENT__MODE", "onchain"),
+            (
+                "SVC__SETTLEMENT__RPC_URL",
+                &format!("http://127.0.0.1:9/?key={MARKER}"),
+            ),
+            (
+                "SVC__SETTLEMENT__PRIVATE_KEY_FILE",
+                secrets.to_str().unwrap(),
+            ),
+            ("SERVER__LISTEN", "not ours"),
+        ],
+    );
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert_eq!(stderr, "");
+    assert!(stdout.contains("listening on 127.0.0.1:0"), "{stdout}");
+    assert!(
+        stdout.contains(&format!("paid to {payee}, settled by onchain")),
+        "{stdout}"
+    );
+    // The scheme that no payment can use, and the routes that lack a key or a custodian.
+    for line in [
+        "every challenge offers aggr_deferred, but mode onchain can never settle it",
+        "POST /swap is not served here: no_upstream_configured (needs upstreams.okx.enabled)",
+        "POST /auto-swap is not served here: no_custody_connected",
+    ] {
+        assert!(stdout.contains(line), "{line}: {stdout}");
+    }
+}
+
+#[test]
+fn a_variable_that_cannot_be_used_is_named() {
+    for (name, value, says) in [
+        (
+            "SVC__PAYMENT",
+            MARKER,
+            "SVC__PAYMENT: expected SVC__SECTION__KEY",
+        ),
+        ("SVC__", MARKER, "SVC__: expected SVC__SECTION__KEY"),
+        (
+            "SVC__PAYMENT__",
+            MARKER,
+            "SVC__PAYMENT__: expected SVC__SECTION__KEY",
+        ),
+        (
+            "SVC__PAYMENT__PAY_TO__X",
+            MARKER,
+            "SVC__PAYMENT__PAY_TO__X: expected SVC__SECTION__KEY",
+        ),
+        (
+            "SVC__PAYMENT__PAYTO",
+            MARKER,
+            "payment.payto: unknown field",
+        ),
+        ("SVC__PRIVATE_KEY", MARKER, "private_key: unknown field"),
+        (
+            "SVC__SETTLEMENT__PRIVAT_KEY",
+            MARKER,
+            "settlement.privat_key: unknown field",
+        ),
+        ("SVC__STORAGE", MARKER, "storage: expected a section"),
+        (
+            "SVC__UPSTREAMS__OKX",
+            MARKER,
+            "upstreams.okx: expected a section",
+        ),
+        (
+            "SVC__SERVER__MAX_CONNECTIONS",
+            "many",
+            "server.max_connections: ",
+        ),
+        (
+            "SVC__SETTLEMENT__PRIVATE_KEY",
+            MARKER,
+            "settlement.private_key: expected 32 bytes",
+        ),
+        (
+            "SVC__CREDIT__CAP_MICRO_USD",
+            "9223372036854775808",
+            "credit.cap_micro_usd: expected at most 9223372036854775807",
+        ),
+    ] {
+        assert_refused(USABLE, &[(name, value)], &[says]);
+    }
+}
+
+#[test]
+fn an_environment_that_is_not_text_is_no_reason_to_panic() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("api.toml");
+    std::fs::write(&path, USABLE).unwrap();
+    for (name, expected) in [("LC_SOMETHING", 0), ("SVC__SERVER__LISTEN", 2)] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_api-server"))
+            .args(["check-config", "--config", path.to_str().unwrap()])
+            .env_clear()
+            .env(name, OsStr::from_bytes(b"\xff"))
+            .output()
+            .unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(expected),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! Two servers on one PostgreSQL database that act for the same wallets: actions, plans under the
+//! fence, and mandates. Without a database there is nothing to run on.
+
+use alloy_primitives::{Address, Bytes, U256};
+use alloy_signer_local::PrivateKeySigner;
+use alloy_sol_types::SolCall as _;
+use delegation_fence::Grant;
+use dev_chain::{BUYER, DEV_ACCOUNTS, DevChain, base};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use yield_watch::verify;
+
+use crate::delegation::sending::{
+    AMOUNT, FEES, PROJECT, SALT, USDC, WETH, grant, ordered, policy, sign, transferCall,
+};
+use crate::process::actions::SEND;
+use crate::process::actions::desk::{Act, Desk, Standing, swap};
+use crate::process::buyer::Payment;
+use crate::process::postgres::{LEASE, signal, world};
+use crate::process::server::Server;
+use crate::process::tripwire::{At, Moment};
+use crate::process::world::World;
+use crate::process::{eventually, mandates};
+
+/// What the action has come to, from the database: charged once, answered, done once.
+async fn assert_done_once(
+    desk: &Desk,
+    server: &Server,
+    act: &Act,
+    payment: &Payment,
+    before: &Standing,
+) {
+    let known = desk.intent(payment).await.unwrap();
+    let shown = desk.ended(server, known.id.as_str()).await;
+    assert_eq!(shown["status"], "completed", "{shown}\n{}", server.log());
+    // Nobody asks for the charge.
+    eventually("the charge", async || {
+        desk.world.is_settled(payment).then_some(())
+    })
+    .await;
+    let again = desk.answer(server, act, payment).await;
+    assert_eq!(again.body()["data"]["intent_id"], known.id.as_str());
+    desk.assert_done_once(act, before, &again);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_action_of_a_killed_server_is_done_and_charged_by_the_other() {
+    let Some((_database, world)) = world(World::of_wallets().await).await else {
+        return;
+    };
+    let (desk, a) = Desk::open_in(world, LEASE).await;
+    desk.endow();
+    let b = desk.start().await;
+    let act = swap();
+    let before = desk.standing(&act);
+    let payment = desk.pay(&a, &act).await;
+    // The second of three transactions is on its way.
+    let second = At::Nth(SEND, 2);
+    desk.world.wire.arm(second, Moment::After, a.killer());
+    let answer = desk.send(&a, &act, &payment).await;
+    assert!(answer.is_none(), "{answer:?}");
+    assert!(!desk.world.wire.disarm());
+    assert_done_once(&desk, &b, &act, &payment, &before).await;
+    b.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_was_held_up_in_an_action_sends_nothing_afterwards() {
+    let Some((_database, world)) = world(World::of_wallets().await).await else {
+        return;
+    };
+    let (desk, a) = Desk::open_in(world, LEASE).await;
+    desk.endow();
+    let b = desk.start().await;
+    let act = swap();
+    let before = desk.standing(&act);
+    let payment = desk.pay(&a, &act).await;
+    let sends = async || {
+        let sent = desk.world.chain.transactions();
+        let first = sent.iter().any(|found| found.from == desk.wallet);
+        first.then_some(())
+    };
+    let held_up = async {
+        eventually("the first transaction", sends).await;
+        signal(&a, Signal::STOP);
+        assert_done_once(&desk, &b, &act, &payment, &before).await;
+        signal(&a, Signal::CONT);
+    };
+    let (late, ()) = tokio::join!(desk.send(&a, &act, &payment), held_up);
+    let late = late.unwrap();
+    assert!([200, 409, 503].contains(&late.status), "{}", late.text);
+    // It goes on under a new lease, and finds everything done.
+    let again = desk.answer(&a, &act, &payment).await;
+    desk.assert_done_once(&act, &before, &again);
+    // Both do the next one, whoever is asked.
+    let before = desk.standing(&act);
+    let payment = desk.pay(&a, &act).await;
+    let (at_a, at_b) = tokio::join!(desk.send(&a, &act, &payment), desk.send(&b, &act, &payment),);
+    assert!(at_a.is_some() && at_b.is_some());
+    assert_done_once(&desk, &b, &act, &payment, &before).await;
+    a.stop().await;
+    b.stop().await;
+}
+
+/// The lines of the fence, on a chain whose node listens at `node`.
+fn fence(world: &World, node: &str) -> String {
+    let file = |name: &str, text: &str| {
+        let path = world.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    format!(
+        r#"{LEASE}
+plans.fee_config = "{fees}"
+delegation.project_id = "{PROJECT}"
+delegation.instance_salt = "{SALT}"
+delegation.policy = "{policy}"
+delegation.policy_digest = "{digest}"
+delegation.max_deviation_bps = 10000
+chains.8453.rpc_urls = ["{node}"]
+"#,
+        fees = file("fees.toml", FEES),
+        policy = file("policy.json", policy().canonical()),
+        digest = policy().digest(),
+    )
+}
+
+/// Tokens and coins for a sub-wallet.
+fn endow(chain: &DevChain, wallet: Address) {
+    let transfer = transferCall {
+        to: wallet,
+        value: U256::from(5 * AMOUNT),
+    };
+    let tokens = Bytes::from(transfer.abi_encode());
+    for transaction in [
+        json!({ "from": BUYER.address, "to": USDC, "data": tokens }),
+        json!({ "from": DEV_ACCOUNTS[6].address, "to": wallet, "value": "0xde0b6b3a7640000" }),
+    ] {
+        let request = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction", "params": [transaction],
+        });
+        drop(chain.answer(request.to_string().as_bytes()));
+    }
+    assert!(!chain.native_balance(wallet).is_zero());
+    chain.mine();
+}
+
+async fn post(server: &Server, path: &str, body: &str) -> (u16, Value) {
+    let request = reqwest::Client::new().post(server.url(path));
+    let response = request.body(body.to_owned()).send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+async fn plan_ended(server: &Server, digest: &str) -> Value {
+    let url = server.url(&format!("/delegation/submissions/{digest}"));
+    eventually("the end of a plan", async || {
+        let said: Value = reqwest::get(&url).await.unwrap().json().await.unwrap();
+        let state = said["state"].as_str().unwrap_or_default();
+        matches!(state, "done" | "halted_clean" | "halted_dirty").then_some(said)
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delegated_order_at_both_at_once_is_sent_once() {
+    let Some((_database, world)) = world(World::of_wallets().await).await else {
+        return;
+    };
+    let chain = DevChain::with_base_stage().unwrap();
+    let node = chain.serve(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let further = fence(&world, &node.url());
+    let (desk, a) = Desk::open_in(world, &further).await;
+    let b = desk.start().await;
+    endow(&chain, desk.wallet);
+    let owner = PrivateKeySigner::from_bytes(&BUYER.key).unwrap();
+    let delegate = PrivateKeySigner::random();
+    // Its time is the one of the chain, as each server has last read it.
+    let granted = grant(desk.wallet, delegate.address());
+    let granted = Grant {
+        issued_at: granted.issued_at - 600,
+        not_before: granted.not_before - 600,
+        ..granted
+    };
+    let signed = sign(granted, &owner);
+    let (status, said) = post(&a, "/delegation/grants", &signed.to_json()).await;
+    assert_eq!(status, 201, "{said}");
+
+    let submissions = "/delegation/submissions";
+    let (body, digest) = ordered(desk.wallet, 1, &delegate).await;
+    let (other, _) = ordered(desk.wallet, 2, &delegate).await;
+    let (body, other) = (body.to_string(), other.to_string());
+    let answers = tokio::join!(
+        post(&a, submissions, &body),
+        post(&b, submissions, &body),
+        post(&b, submissions, &body),
+    );
+    let mut statuses = [&answers.0, &answers.1, &answers.2].map(|(status, _)| *status);
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 200, 202], "{answers:?}");
+    // One plan at a time, whichever server is asked.
+    for server in [&a, &b] {
+        let (status, said) = post(server, submissions, &other).await;
+        assert_eq!(
+            (status, &said["error"]["code"]),
+            (409, &json!("plan_in_flight"))
+        );
+    }
+    for server in [&a, &b] {
+        assert_eq!(plan_ended(server, &digest).await["state"], "done");
+    }
+    // Three steps, in their order, and nothing else.
+    let sent = chain.transactions();
+    let own = sent.iter().filter(|sent| sent.from == desk.wallet);
+    let to: Vec<Option<Address>> = own.map(|sent| sent.to).collect();
+    assert_eq!(to, [Some(USDC), Some(USDC), Some(base::ROUTER)]);
+    assert!(!chain.balance_of(WETH, desk.wallet).unwrap().is_zero());
+
+    // The one that has begun the next plan dies, and the other one ends it.
+    let (body, digest) = ordered(desk.wallet, 3, &delegate).await;
+    let (status, said) = post(&a, submissions, &body.to_string()).await;
+    assert_eq!(status, 202, "{said}");
+    eventually("the first step", async || {
+        (chain.transactions().len() > sent.len()).then_some(())
+    })
+    .await;
+    a.killer().kill();
+    let said = plan_ended(&b, &digest).await;
+    let swaps = chain.transactions();
+    let swaps = swaps.iter().filter(|sent| sent.to == Some(base::ROUTER));
+    // Its order lives for less than a minute: it may have ended with the server that it waited for.
+    let expected = match said["state"].as_str() {
+        Some("done") => 2,
+        _ => 1,
+    };
+    assert_eq!(swaps.count(), expected, "{said}");
+    let left = chain.allowance(USDC, desk.wallet, base::ROUTER).unwrap();
+    assert_eq!(left, U256::ZERO, "{said}");
+    b.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mandate_that_is_bought_at_both_at_once_is_one_and_is_checked_once() {
+    let Some((_database, world)) = world(World::behind_a_facilitator().await).await else {
+        return;
+    };
+    let start = async || mandates::start_with(&world, LEASE).await;
+    let (a, b) = (start().await, start().await);
+    let terms = mandates::terms();
+    let payment = mandates::offer(&world, &a, &terms).await;
+    let (at_a, at_b) = tokio::join!(
+        mandates::create(&world, &a, &terms, &payment),
+        mandates::create(&world, &b, &terms, &payment),
+    );
+    assert!(at_a.is_some() && at_b.is_some());
+    let mut texts = Vec::new();
+    for server in [&a, &b] {
+        let answer = eventually("the answer", async || {
+            let answer = mandates::create(&world, server, &terms, &payment).await;
+            answer.filter(|answer| answer.status == 201)
+        });
+        texts.push(answer.await.text);
+    }
+    assert_eq!(texts[0], texts[1]);
+    let created: Value = serde_json::from_str(&texts[0]).unwrap();
+    let id = created["data"]["id"].as_str().unwrap();
+    let audit = format!("{}/audit?id={id}", mandates::FAMILY);
+    // The first check is made at once, by one of them.
+    let records = eventually("the first check", async || {
+        let records = mandates::buy(&world, &a, &audit).await["records"].clone();
+        (records.as_array().unwrap().len() > 1).then_some(records)
+    })
+    .await;
+    for server in [&a, &b] {
+        let listed = mandates::buy(&world, server, mandates::FAMILY).await;
+        assert_eq!(listed["mandates"].as_array().unwrap().len(), 1);
+        let again = mandates::buy(&world, server, &audit).await["records"].clone();
+        assert_eq!(again, records);
+    }
+    let records = records.as_array().unwrap();
+    verify(records).unwrap();
+    assert_eq!(records.len(), 2, "{records:?}");
+    assert_eq!(records[0]["decision"], "created");
+
+    // What one is asked to end is over for the other.
+    a.killer().kill();
+    let b_only = mandates::buy(&world, &b, mandates::FAMILY).await;
+    assert_eq!(b_only["mandates"][0]["id"], id);
+    b.stop().await;
+}

@@ -1,0 +1,71 @@
+//! The policy of the fence, and what is signed under it.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_signer::SignerSync as _;
+use alloy_signer_local::PrivateKeySigner;
+use alloy_sol_types::SolCall as _;
+use delegation_fence::{
+    Domain, Fence, Instance, Message, Name, Policy, Signature, Signed, TypedData,
+};
+use serde_json::{Value, json};
+
+use super::{AMOUNT, snwapCall, wallet};
+use crate::sample::{BASE, Draft, USDC, WETH, policy};
+
+const EXAMPLE: &str = include_str!("../../../../../docs/fence-policy.example.json");
+
+pub(crate) fn fence_policy() -> Policy {
+    edited_policy(|_| {})
+}
+
+pub(crate) fn edited_policy(edit: impl FnOnce(&mut Value)) -> Policy {
+    let mut document: Value = serde_json::from_str(EXAMPLE).unwrap();
+    document["fee_config_version"] = policy().fees.version.into();
+    edit(&mut document);
+    Policy::parse(&document.to_string()).unwrap()
+}
+
+pub(super) fn instance() -> Instance {
+    Instance {
+        domain: Domain::new(BASE, B256::repeat_byte(0x11)),
+        project_id: Name::new("shop").unwrap(),
+    }
+}
+
+pub(super) fn fence() -> Fence {
+    Fence::new(instance(), fence_policy()).unwrap()
+}
+
+pub(super) fn sign<M: Message>(message: M, key: &PrivateKeySigner) -> Signed<M> {
+    let typed_data = TypedData::new(instance().domain, message).unwrap();
+    let signature = key.sign_hash_sync(&typed_data.digest()).unwrap();
+    Signed::new(
+        typed_data,
+        Signature::from_bytes(&signature.as_bytes()).unwrap(),
+    )
+}
+
+pub(super) fn arguments() -> Value {
+    json!({
+        "accountProfile": {"kind": "eoa", "address": wallet().address(), "chainId": BASE},
+        "chainId": BASE, "fromToken": USDC, "toToken": WETH,
+        "fromAmount": AMOUNT.to_string(), "slippage": {"maxBps": 50},
+    })
+}
+
+/// The venue's leg as it can be executed.
+pub(super) fn executable(draft: &mut Draft, number: u8) {
+    draft.call._transactionId = B256::repeat_byte(number);
+    let leg = &mut draft.call._swapData[1];
+    leg.callData = snwapCall {
+        tokenIn: USDC,
+        amountIn: leg.fromAmount,
+        recipient: Address::ZERO,
+        tokenOut: WETH,
+        amountOutMin: U256::ZERO,
+        executor: Address::ZERO,
+        executorData: Bytes::new(),
+    }
+    .abi_encode()
+    .into();
+}

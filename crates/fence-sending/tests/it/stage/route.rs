@@ -1,0 +1,78 @@
+//! An account whose key the test has, the price of its gas, and what its owner has paid.
+
+use std::sync::{Arc, Mutex};
+
+use alloy_primitives::{Address, U256};
+use custody::Owner;
+use delegation_fence::{AccountKind, ClearObstacle, Transaction};
+use fence_sending::{OutgoingCall, Route, RouteFuture, own_call};
+use fence_server::KeptSubmission;
+use gas_funding::{CoinPrices, PaidTotals};
+use tx_sender::{HashSigner, TransactionSigner};
+
+use super::wallet;
+
+/// An account whose key the test has.
+pub(crate) struct TestRoute {
+    pub(crate) owner: Mutex<Option<Address>>,
+    pub(crate) clears: Mutex<Result<(), ClearObstacle>>,
+    /// Whether nobody has the key any more.
+    pub(crate) keyless: std::sync::atomic::AtomicBool,
+}
+
+impl Route for TestRoute {
+    fn kind(&self) -> AccountKind {
+        AccountKind::SubWallet
+    }
+
+    fn owner(&self, _: Address) -> RouteFuture<'_, Option<Address>> {
+        let owner = *self.owner.lock().unwrap();
+        Box::pin(async move { Ok(owner) })
+    }
+
+    fn budget_owner(&self, _: Address) -> RouteFuture<'_, Option<Owner>> {
+        let owner = self
+            .owner
+            .lock()
+            .unwrap()
+            .map(|owner| Owner::new(196, owner));
+        Box::pin(async move { Ok(owner) })
+    }
+
+    fn signer(&self, _: Address) -> RouteFuture<'_, Option<Arc<dyn TransactionSigner>>> {
+        let keyless = self.keyless.load(std::sync::atomic::Ordering::SeqCst);
+        let signer: Arc<dyn TransactionSigner> = Arc::new(HashSigner::new(wallet()));
+        Box::pin(async move { Ok(Some(signer).filter(|_| !keyless)) })
+    }
+
+    fn call(
+        &self,
+        kept: &KeptSubmission,
+        transaction: Transaction,
+    ) -> Result<OutgoingCall, ClearObstacle> {
+        if let Transaction::Clear(_) = transaction {
+            (*self.clears.lock().unwrap())?;
+        }
+        Ok(own_call(&kept.admitted, transaction))
+    }
+}
+
+/// Every coin at so many dollars, if it has a price.
+pub(super) struct CoinUsd(pub(super) Option<u64>);
+
+impl CoinPrices for CoinUsd {
+    fn micro_usd(&self, _: u64, wei: U256) -> gas_funding::PortFuture<'_, Option<u64>> {
+        let worth = |dollars| (wei * U256::from(dollars)).div_ceil(U256::from(10_u64.pow(12)));
+        let micro = self.0.map(|dollars: u64| worth(dollars).to());
+        Box::pin(std::future::ready(micro))
+    }
+}
+
+/// What every owner has paid.
+pub(super) struct Paid(pub(super) u64);
+
+impl PaidTotals for Paid {
+    fn paid(&self, _: Owner) -> gas_funding::PortFuture<'_, Option<u64>> {
+        Box::pin(std::future::ready(Some(self.0)))
+    }
+}

@@ -1,0 +1,40 @@
+//! The errors of a throw-away server.
+
+use std::{io, path::PathBuf};
+
+/// Why a server does not do what was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// A program of PostgreSQL is neither on the path nor where Debian puts it.
+    #[error("PostgreSQL is not installed: there is no {program}")]
+    NotInstalled {
+        /// The program.
+        program: &'static str,
+    },
+    /// A folder or a port could not be had, or a program not started.
+    #[error("{what}: {source}")]
+    Io {
+        /// The folder, or the command.
+        what: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// A program reported failure.
+    #[error("{command} failed: {said}\n{log}")]
+    Failed {
+        /// The program with its arguments.
+        command: String,
+        /// What it wrote to standard error.
+        said: String,
+        /// The end of the server's log.
+        log: String,
+    },
+}
+
+impl ClusterError {
+    pub(crate) fn io(what: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into().display().to_string();
+        move |source| Self::Io { what, source }
+    }
+}

@@ -1,0 +1,126 @@
+//! A schema for each test, in the database that `TEST_POSTGRES_URL` names.
+
+use std::env;
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::SocketAddr;
+use std::panic::resume_unwind;
+use std::sync::LazyLock;
+use std::thread;
+
+use storage::postgres::{Postgres, PostgresError, PostgresOptions};
+use tokio::runtime::Runtime;
+
+pub use postgres_cluster::Cluster;
+
+/// Names the database to the tests.
+const DATABASE: &str = "TEST_POSTGRES_URL";
+
+/// On which connections live that outlast the test's own runtime.
+#[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
+
+/// Waits for something that needs a runtime, wherever the caller is. It runs on a runtime that ends
+/// with the process.
+pub fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    thread::scope(|scope| {
+        let waited = scope.spawn(|| RUNTIME.block_on(work)).join();
+        waited.unwrap_or_else(|panicked| resume_unwind(panicked))
+    })
+}
+
+/// An empty schema of the database. It goes, with everything in it, when this value does.
+#[derive(Debug)]
+pub struct Schema {
+    name: String,
+    database: String,
+    url: String,
+}
+
+impl Schema {
+    /// Makes a schema; `None` without a database: then there is nothing to run on.
+    ///
+    /// # Panics
+    /// When the database does not make it.
+    #[must_use]
+    pub fn new() -> Option<Self> {
+        env::var(DATABASE).ok().map(|database| Self::of(&database))
+    }
+
+    /// Makes a schema in the database at an address.
+    ///
+    /// # Panics
+    /// When the database does not make it.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
+    pub fn of(database: &str) -> Self {
+        let name = format!("test_{:016x}", RandomState::new().hash_one(0));
+        let separator = if database.contains('?') { '&' } else { '?' };
+        let schema = Self {
+            url: format!("{database}{separator}options=-csearch_path%3D{name}"),
+            database: database.to_owned(),
+            name,
+        };
+        let made = schema.run(&format!("CREATE SCHEMA {}", schema.name));
+        made.expect("a schema");
+        schema
+    }
+
+    /// The address of the schema.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The server of the database.
+    ///
+    /// # Panics
+    /// When the address names no IP address and port.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
+    pub fn server(&self) -> SocketAddr {
+        let rest = self.database.split_once('@').map_or("", |(_, rest)| rest);
+        let host = rest.split(['/', '?']).next().unwrap_or_default();
+        host.parse().expect("an IP address and a port")
+    }
+
+    /// The address of the schema by way of another server, such as a proxy.
+    #[must_use]
+    pub fn url_through(&self, server: SocketAddr) -> String {
+        let direct = format!("@{}/", self.server());
+        self.url.replacen(&direct, &format!("@{server}/"), 1)
+    }
+
+    /// A handle with connections of its own, as each process has.
+    ///
+    /// # Panics
+    /// When the address cannot be used.
+    #[must_use]
+    pub fn connect(&self) -> Postgres {
+        open(&self.url)
+    }
+
+    fn run(&self, sql: &str) -> Result<(), PostgresError> {
+        wait(async {
+            let database = open(&self.database);
+            database.query("schema", sql, &[]).await.map(drop)
+        })
+    }
+}
+
+impl Drop for Schema {
+    #[expect(
+        clippy::print_stderr,
+        reason = "a test that has passed does not fail by what it leaves"
+    )]
+    fn drop(&mut self) {
+        if let Err(error) = self.run(&format!("DROP SCHEMA {} CASCADE", self.name)) {
+            eprintln!("the schema {} was not removed: {error}", self.name);
+        }
+    }
+}
+
+#[expect(clippy::expect_used, reason = "a test says what it needs by panicking")]
+fn open(url: &str) -> Postgres {
+    let address = url.parse().expect("an address of a database");
+    Postgres::new(address, PostgresOptions::default()).expect("a pool")
+}

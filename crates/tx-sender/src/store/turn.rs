@@ -1,0 +1,50 @@
+//! The port to turns on accounts.
+
+use std::time::Duration;
+
+use alloy_primitives::Address;
+
+use super::StoreFuture;
+
+/// The right to submit for an account that several processes send for. A later holder's token is
+/// higher, and [`Store::insert`](super::Store::insert) refuses a lower one: a process that was
+/// suspended for longer than its lease cannot submit under it any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnFence {
+    /// The account whose turn it is. It may differ from the account that signs.
+    pub account: Address,
+    /// It rises each time the turn is taken.
+    pub token: u64,
+}
+
+/// How a turn ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// The work is done: any work may follow.
+    Finished,
+    /// The work goes on later: for a while, only the same work may follow.
+    Interrupted,
+}
+
+/// Durable turns on accounts: between two related transactions of one work, no other work submits
+/// for the account, in any process.
+///
+/// A turn is a lease. It ends with [`Self::end_turn`], or when it is not renewed in time. A work
+/// whose turn has ended without [`TurnEnd::Finished`] comes first: other works wait for the length
+/// of one more lease. So what a dead process has half done is taken up before anything else begins.
+pub trait TurnStore: Send + Sync + 'static {
+    /// Takes the account's turn for the work with this name; `None` while it is not free for it.
+    fn take_turn(
+        &self,
+        account: Address,
+        work: &str,
+        lease: Duration,
+    ) -> StoreFuture<'_, Option<TurnFence>>;
+
+    /// Extends the lease, also one that is over, as long as nobody has taken the turn since.
+    /// Returns whether the turn is still this one.
+    fn renew_turn(&self, turn: TurnFence, lease: Duration) -> StoreFuture<'_, bool>;
+
+    /// Ends the turn. It changes nothing when somebody else has it.
+    fn end_turn(&self, turn: TurnFence, end: TurnEnd) -> StoreFuture<'_, ()>;
+}

@@ -1,0 +1,208 @@
+//! What every store that gives out turns has to guarantee.
+//!
+//! Leases are timed by the store: in memory by the runtime's clock, in a database by the
+//! database's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use alloy_primitives::Address;
+use test_support::eventually;
+use tx_sender::{MemoryStore, Store, StoreError, TurnEnd, TurnFence, TurnStore};
+
+use super::{LANE, record};
+
+const ACCOUNT: Address = Address::repeat_byte(7);
+/// A lease that no test outlives.
+const LONG: Duration = Duration::from_secs(600);
+const SHORT: Duration = Duration::from_millis(200);
+
+async fn take<S: TurnStore>(store: &S, work: &str) -> Option<TurnFence> {
+    store.take_turn(ACCOUNT, work, LONG).await.unwrap()
+}
+
+/// Waits until the turn is free for a work, and takes it for a long time.
+async fn taken<S: TurnStore>(store: &S, work: &str) -> TurnFence {
+    eventually("the turn", async || take(store, work).await).await
+}
+
+async fn an_account_has_one_turn_and_a_later_one_a_higher_token<S: TurnStore>(store: &S) {
+    let one = take(store, "a").await.unwrap();
+    assert_eq!(one.account, ACCOUNT);
+    for work in ["a", "b"] {
+        assert_eq!(take(store, work).await, None);
+    }
+    let other = Address::repeat_byte(8);
+    let other = store.take_turn(other, "b", LONG).await.unwrap();
+    assert!(other.is_some());
+    assert!(store.renew_turn(one, LONG).await.unwrap());
+    store.end_turn(one, TurnEnd::Finished).await.unwrap();
+    let two = take(store, "b").await.unwrap();
+    assert!(two.token > one.token);
+    // What the first one says late changes nothing.
+    assert!(!store.renew_turn(one, LONG).await.unwrap());
+    store.end_turn(one, TurnEnd::Finished).await.unwrap();
+    assert_eq!(take(store, "a").await, None);
+}
+
+async fn interrupted_work_comes_first_for_the_length_of_a_lease<S: TurnStore>(store: &S) {
+    let one = take(store, "a").await.unwrap();
+    store.end_turn(one, TurnEnd::Interrupted).await.unwrap();
+    assert_eq!(take(store, "b").await, None);
+    let two = take(store, "a").await.unwrap();
+    assert!(two.token > one.token);
+    store.end_turn(two, TurnEnd::Interrupted).await.unwrap();
+    // The length is that of the lease of who asks.
+    let brief = Duration::from_millis(1);
+    let others = async || store.take_turn(ACCOUNT, "b", brief).await.unwrap();
+    eventually("the turn of other work", others).await;
+}
+
+async fn a_lease_ends_and_goes_on_only_while_nobody_has_taken_it<S: TurnStore>(store: &S) {
+    let one = store.take_turn(ACCOUNT, "a", SHORT).await.unwrap();
+    let one = one.unwrap();
+    tokio::time::sleep(SHORT).await;
+    // It is over, and nobody has noticed.
+    assert!(store.renew_turn(one, SHORT).await.unwrap());
+    let two = taken(store, "a").await;
+    assert!(two.token > one.token);
+    assert!(!store.renew_turn(one, LONG).await.unwrap());
+    assert!(store.renew_turn(two, LONG).await.unwrap());
+}
+
+async fn only_the_newest_turn_submits<S: TurnStore + Store>(store: &S) {
+    let one = take(store, "a").await.unwrap();
+    let first = store.insert_in_turn(record("a"), one).await.unwrap();
+    assert_eq!(store.get("a").await.unwrap(), Some(first.clone()));
+    store.end_turn(one, TurnEnd::Finished).await.unwrap();
+    let two = take(store, "b").await.unwrap();
+    let lost = Err(StoreError::TurnLost { account: ACCOUNT });
+    assert_eq!(store.insert_in_turn(record("b"), one).await, lost);
+    assert_eq!(store.get("b").await.unwrap(), None);
+    // What is there already is no new submission.
+    assert_eq!(
+        store.insert_in_turn(record("a"), one).await,
+        Ok(first.clone())
+    );
+    let second = store.insert_in_turn(record("b"), two).await.unwrap();
+    assert!(second.id > first.id);
+    assert_eq!(store.live(LANE).await.unwrap(), [first, second]);
+    // A token that was never given out.
+    let never = TurnFence {
+        token: two.token + 1,
+        ..two
+    };
+    assert_eq!(store.insert_in_turn(record("c"), never).await, lost);
+    assert_eq!(store.insert(record("c")).await.unwrap().key, "c");
+}
+
+/// Whoever takes the turn finds every record that was inserted under an earlier one.
+async fn submissions_race_a_turn<S: TurnStore + Store>(store: Arc<S>) {
+    let one = take(&*store, "a").await.unwrap();
+    let mut submissions = tokio::task::JoinSet::new();
+    for number in 0..40 {
+        let store = Arc::clone(&store);
+        submissions.spawn(async move {
+            let key = format!("raced {number}");
+            store.insert_in_turn(record(&key), one).await.is_ok()
+        });
+    }
+    // Some are in, the others are on their way.
+    submissions.join_next().await;
+    store.end_turn(one, TurnEnd::Finished).await.unwrap();
+    take(&*store, "b").await.unwrap();
+    let found = store.live(LANE).await.unwrap();
+    let inserted = 1 + submissions
+        .join_all()
+        .await
+        .iter()
+        .filter(|done| **done)
+        .count();
+    assert_eq!(found.len(), inserted);
+    assert_eq!(store.live(LANE).await.unwrap(), found);
+}
+
+mod in_memory {
+    use super::*;
+
+    macro_rules! conforms {
+        ($($rule:ident),*) => {
+            $(
+                #[tokio::test(start_paused = true)]
+                async fn $rule() {
+                    super::$rule(&MemoryStore::default()).await;
+                }
+            )*
+        };
+    }
+
+    conforms!(
+        an_account_has_one_turn_and_a_later_one_a_higher_token,
+        interrupted_work_comes_first_for_the_length_of_a_lease,
+        a_lease_ends_and_goes_on_only_while_nobody_has_taken_it,
+        only_the_newest_turn_submits
+    );
+
+    #[tokio::test(start_paused = true)]
+    async fn submissions_race_a_turn() {
+        super::submissions_race_a_turn(Arc::new(MemoryStore::default())).await;
+    }
+}
+
+/// On the tests' database; without it there is nothing to run on.
+mod in_postgres {
+    use super::super::in_postgres::opened;
+    use super::*;
+
+    macro_rules! conforms {
+        ($($rule:ident),*) => {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $rule() {
+                    if let Some((_schema, [store])) = opened(["wallets"]).await {
+                        super::$rule(&store).await;
+                    }
+                }
+            )*
+        };
+    }
+
+    conforms!(
+        an_account_has_one_turn_and_a_later_one_a_higher_token,
+        interrupted_work_comes_first_for_the_length_of_a_lease,
+        a_lease_ends_and_goes_on_only_while_nobody_has_taken_it,
+        only_the_newest_turn_submits
+    );
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn submissions_race_a_turn() {
+        for _ in 0..10 {
+            if let Some((_schema, [store])) = opened(["wallets"]).await {
+                super::submissions_race_a_turn(Arc::new(store)).await;
+            }
+        }
+    }
+
+    /// A turn is one in the whole database.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn books_share_turns() {
+        if let Some((_schema, [one, two])) = opened(["wallets", "settlement"]).await {
+            let turn = take(&one, "a").await.unwrap();
+            assert_eq!(take(&two, "a").await, None);
+            two.insert_in_turn(record("a"), turn).await.unwrap();
+            assert_eq!(one.get("a").await.unwrap(), None);
+        }
+    }
+}
+
+/// A file gives out no turns, and takes none of another store.
+#[tokio::test]
+async fn a_file_refuses_what_carries_a_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = tx_sender::SqliteStore::open(folder.path().join("sender.db")).unwrap();
+    let turn = take(&MemoryStore::default(), "a").await.unwrap();
+    let lost = Err(StoreError::TurnLost { account: ACCOUNT });
+    assert_eq!(store.insert_in_turn(record("a"), turn).await, lost);
+    let known = store.insert(record("a")).await.unwrap();
+    assert_eq!(store.insert_in_turn(record("a"), turn).await, Ok(known));
+}

@@ -1,0 +1,117 @@
+//! Two processes over the same records, both of which drive every intent: one is killed or held up
+//! at any of its effects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dev_chain::DevChain;
+use test_support::Fuse;
+use tokio::time::sleep;
+use wallet_actions::{Action, Intent, Refused, State};
+
+use crate::funds::invest;
+use crate::kills::{stage, worth};
+use crate::stage::{Process, World, order, wallet};
+use crate::swaps::swap;
+
+/// What becomes of the first process.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    DiesBefore(i64),
+    DiesAfter(i64),
+    /// It is held up for longer than its leases.
+    SleepsAfter(i64),
+}
+
+/// Transactions of the wallet, on all chains.
+fn sent(world: &World) -> usize {
+    let of = |chain: &DevChain| {
+        let all = chain.transactions();
+        all.iter().filter(|sent| sent.from == wallet()).count()
+    };
+    [&world.xlayer, &world.base, &world.arbitrum]
+        .map(of)
+        .iter()
+        .sum()
+}
+
+/// The end of the action, ordered with the same payment at this process.
+async fn run(process: &Process, action: &Action) -> Intent {
+    loop {
+        match process.run(order(1, action.clone())).await {
+            Ok(ended) => return ended,
+            Err(Refused::Busy(_)) => sleep(Duration::from_secs(1)).await,
+            Err(refused) => panic!("{refused}"),
+        }
+    }
+}
+
+/// Orders an action at the first of two processes, which comes to its fate, and then at the second
+/// one. Whether the first one has done all of it before.
+async fn beside(action: &Action, fate: Fate) -> (World, bool) {
+    let mut world = stage();
+    world.servers = true;
+    let fuse = match fate {
+        Fate::DiesBefore(effects) => Fuse::new(effects, false),
+        Fate::DiesAfter(effects) => Fuse::new(effects, true),
+        Fate::SleepsAfter(effects) => {
+            let fuse = Fuse::eternal();
+            fuse.sleep_after(effects);
+            fuse
+        }
+    };
+    let first = world.process_until(Arc::clone(&fuse));
+    let second = world.process();
+    let came_to_its_end = tokio::select! {
+        ended = first.run(order(1, action.clone())) => ended.is_ok(),
+        () = fuse.died.notified() => false,
+        () = fuse.fell_asleep.notified() => false,
+    };
+    let ended = run(&second, action).await;
+    assert_eq!(ended.state, State::Completed, "{fate:?}: {ended:#?}");
+    let before = sent(&world);
+    fuse.wake();
+    sleep(Duration::from_secs(30)).await;
+    // Who wakes up sends nothing, and changes nothing.
+    assert_eq!(sent(&world), before, "{fate:?}");
+    let found = second.actions.find(&ended.id).await.unwrap().unwrap();
+    assert_eq!(found.steps, ended.steps, "{fate:?}");
+    (world, came_to_its_end)
+}
+
+/// Whatever becomes of the first process, the action happens once and as a whole.
+async fn at_every_effect(action: Action) {
+    let (world, ended) = beside(&action, Fate::SleepsAfter(i64::MAX)).await;
+    assert!(ended);
+    let (mut expected, transactions) = (worth(&world), sent(&world));
+    for effects in 0.. {
+        let mut all_ended = true;
+        for fate in [
+            Fate::DiesBefore(effects),
+            Fate::DiesAfter(effects),
+            Fate::SleepsAfter(effects + 1),
+        ] {
+            let (world, ended) = beside(&action, fate).await;
+            let observed = worth(&world);
+            // Interest accrues while somebody is dead.
+            expected[1] = observed[1].clamp(expected[1], expected[1] + 1_000);
+            assert_eq!(observed, expected, "{fate:?}");
+            assert_eq!(sent(&world), transactions, "{fate:?}");
+            all_ended &= ended;
+        }
+        if all_ended {
+            assert!(effects > 8, "{effects}");
+            return;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deposit_beside_another_server_happens_once() {
+    at_every_effect(invest("10")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_swap_beside_another_server_happens_once() {
+    at_every_effect(swap("10", "1")).await;
+}
