@@ -392,8 +392,8 @@ async fn tables_of_a_later_version_are_refused() {
 /// request, or another signature, finds the authorization released.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retired_payment_is_reserved_by_nobody() {
-    let Some(url) = database() else { return };
-    let (a, b) = (server(&url).await, server(&url).await);
+    let Some(schema) = Schema::new() else { return };
+    let (a, b) = (server(schema.url()).await, server(schema.url()).await);
     let entry = reserved(&a, claim(1)).await;
     assert_eq!(a.retire(&key(1), &request(0)).await, Ok(false), "reserved");
     let released = a.release(entry, "refused", Spent::NOTHING, NOW);
@@ -419,7 +419,7 @@ async fn a_retired_payment_is_reserved_by_nobody() {
 /// The number under which a server holds entries changes with its lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_owner_is_the_instance() {
-    let Some(url) = database() else { return };
-    let ledger = server(&url).await;
+    let Some(schema) = Schema::new() else { return };
+    let ledger = server(schema.url()).await;
     assert_eq!(ledger.owner(), instance(&ledger));
 }

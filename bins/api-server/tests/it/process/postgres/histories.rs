@@ -6,9 +6,8 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
-use test_support::TcpProxy;
 
-use super::{both_answer, signal, start, world};
+use super::{Database, both_answer, signal, start, world};
 use crate::process::crash::{Book, Random, present};
 use crate::process::server::Server;
 use crate::process::tripwire::{At, Moment};
@@ -57,7 +56,7 @@ impl Fault {
 /// Two servers, of which the first is the next to suffer.
 struct Pair {
     world: World,
-    proxy: TcpProxy,
+    database: Database,
     victim: Server,
     other: Server,
     book: Book,
@@ -93,7 +92,7 @@ impl Pair {
         };
         let (answers, ()) = tokio::join!(calls, self.strike(fault));
         self.world.wire.disarm();
-        self.proxy.cut_after(-1);
+        self.database.proxy.cut_after(-1);
         self.book.keep(&self.world, answers);
         if matches!(fault, Fault::Kill(..)) {
             // It may have lived on: fewer requests were made.
@@ -118,12 +117,12 @@ impl Pair {
                 tokio::time::sleep(length).await;
                 signal(&self.victim, Signal::CONT);
             }
-            Fault::Cut(answers) => self.proxy.cut_after(answers),
+            Fault::Cut(answers) => self.database.proxy.cut_after(answers),
             Fault::Away(after, length) => {
                 tokio::time::sleep(after).await;
-                self.proxy.set_reachable(false);
+                self.database.proxy.set_reachable(false);
                 tokio::time::sleep(length).await;
-                self.proxy.set_reachable(true);
+                self.database.proxy.set_reachable(true);
             }
             Fault::Restart(after) => {
                 tokio::time::sleep(after).await;
@@ -144,13 +143,13 @@ async fn no_history_breaks_a_promise() {
     let seeds: Vec<u64> = (first..first + number("SERVER_HISTORIES", 6)).collect();
     // Every payment is presented again after each history, so they are not left to become many.
     for seeds in seeds.chunks(10) {
-        let Some((proxy, world)) = world(World::behind_a_facilitator().await).await else {
+        let Some((database, world)) = world(World::behind_a_facilitator().await).await else {
             return;
         };
         let (victim, other) = (start(&world).await, start(&world).await);
         let mut pair = Pair {
             world,
-            proxy,
+            database,
             victim,
             other,
             book: Book::default(),
