@@ -114,15 +114,8 @@ impl Inner {
             &digest.as_slice(),
             &&answer.body()[..],
         ];
-        self.advance(
-            None,
-            entry,
-            Transition::BeginSettlement,
-            SQL,
-            now,
-            &params,
-        )
-        .await
+        self.advance(None, entry, Transition::BeginSettlement, SQL, now, &params)
+            .await
     }
 
     /// Records that the payer was charged; the payer earns the amount.
@@ -200,15 +193,8 @@ impl Inner {
             }
             Resolution::Released { reason } => {
                 let transition = Transition::ResolveReleased;
-                self.end_uncharged(
-                    None,
-                    entry,
-                    transition,
-                    reason,
-                    Spent::NOTHING,
-                    now,
-                )
-                .await
+                self.end_uncharged(None, entry, transition, reason, Spent::NOTHING, now)
+                    .await
             }
         }
     }
@@ -229,15 +215,8 @@ impl Inner {
             " RETURNING id"
         );
         let params: Params<'_> = &[&transaction, &cause];
-        self.advance(
-            None,
-            entry,
-            Transition::MarkUnknown,
-            SQL,
-            now,
-            params,
-        )
-        .await
+        self.advance(None, entry, Transition::MarkUnknown, SQL, now, params)
+            .await
     }
 
     pub(super) async fn mark_undecidable(

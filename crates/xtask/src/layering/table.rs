@@ -393,7 +393,13 @@ pub const MEMBERS: &[Member] = &[
     Member {
         name: "test-support",
         layer: 6,
-        may_use: &["data-sources", "gas-funding", "postgres-cluster", "storage", "tx-sender"],
+        may_use: &[
+            "data-sources",
+            "gas-funding",
+            "postgres-cluster",
+            "storage",
+            "tx-sender",
+        ],
         must_not_reach: &[&["revm", "x402-wire"]],
     },
     Member {
