@@ -4,7 +4,6 @@
 //! Its connections live on a runtime of their own, and whoever calls waits with its thread. So
 //! nothing else of the history happens meanwhile. Leases end when the history says so.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{LazyLock, mpsc};
 use std::time::Duration;
 
@@ -14,15 +13,13 @@ use ledger::{
     PendingSettlement, PostgresLedger, Pruned, Recovery, RequestBinding, Reservation, Resolution,
     Spent, StoredReceipt, Undecided,
 };
-use storage::postgres::{Postgres, PostgresOptions};
+use storage::postgres::Postgres;
+use test_support::postgres::Schema;
 use tokio::runtime::Runtime;
 use x402_wire::AuthorizationKey;
 
 use super::store::Database;
 use super::world::options;
-
-/// Names a PostgreSQL database. Without it there is nothing to run on.
-const DATABASE: &str = "TEST_POSTGRES_URL";
 
 /// Longer than any history: the clock of leases is the history's.
 const LEASE: Duration = Duration::from_secs(86_400);
@@ -40,30 +37,20 @@ async fn run(postgres: Postgres, sql: String) {
     postgres.query("test", &sql, &[]).await.unwrap();
 }
 
-/// An empty schema of the database, which goes with this value.
+/// An empty schema of the database.
 pub(super) struct PostgresDatabase {
-    schema: String,
     postgres: Postgres,
+    _schema: Schema,
 }
 
 impl PostgresDatabase {
     /// `None` without a database.
     pub(super) fn create() -> Option<Self> {
-        let url = std::env::var(DATABASE).ok()?;
-        let schema = format!("history_{:x}", RandomState::new().hash_one(0));
-        let open = |url: &str| Postgres::new(url.parse().unwrap(), PostgresOptions::default());
-        wait(run(open(&url).unwrap(), format!("CREATE SCHEMA {schema}")));
-        let separator = if url.contains('?') { '&' } else { '?' };
-        let own = format!("{url}{separator}options=-csearch_path%3D{schema}");
-        let postgres = open(&own).unwrap();
-        Some(Self { schema, postgres })
-    }
-}
-
-impl Drop for PostgresDatabase {
-    fn drop(&mut self) {
-        let drop = format!("DROP SCHEMA {} CASCADE", self.schema);
-        wait(run(self.postgres.clone(), drop));
+        let schema = Schema::new()?;
+        Some(Self {
+            postgres: schema.connect(),
+            _schema: schema,
+        })
     }
 }
 

@@ -63,6 +63,10 @@ struct Pair {
 }
 
 impl Pair {
+    #[expect(
+        clippy::print_stdout,
+        reason = "a failed test shows what it has printed: the seed and its fault"
+    )]
     async fn history(mut self, seed: u64) -> Self {
         let mut random = Random(seed);
         let fault = Fault::draw(&mut random);

@@ -169,7 +169,7 @@ fn receipt_and_ledger_name_the_transfer() {
     let ledger = |h: &mut History| {
         h.purchases[0].signed[0].ledger = Some((State::Settled, Some("0x02".to_owned())));
     };
-    check(ledger, &[breach.clone()]);
+    check(ledger, std::slice::from_ref(&breach));
     let receipt = |h: &mut History| {
         if let Saw::Answer { transaction, .. } = &mut h.calls[2].saw {
             *transaction = None;
