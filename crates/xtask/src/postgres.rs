@@ -20,7 +20,7 @@ const DATABASE: &str = "TEST_POSTGRES_URL";
 pub const SUITES: &[(&str, &[&str])] = &[
     ("ledger", &[]),
     ("storage", &[]),
-    ("tx_sender", &["store::"]),
+    ("tx_sender", &["store::", "sharing::in_postgres"]),
     ("watch_server", &[]),
     ("gas_funding", &[]),
     ("wallet_actions", &["store"]),
@@ -37,6 +37,9 @@ pub const SUITES: &[(&str, &[&str])] = &[
     ("test_support", &["postgres"]),
 ];
 
+/// A test inside a library that runs on the database, too.
+const IN_A_LIBRARY: &str = "the_journal_on_postgresql_behaves_as_its_model";
+
 /// Starts a cluster, installing Debian's package where there is none, and runs the suites on it.
 ///
 /// # Errors
@@ -48,13 +51,18 @@ pub fn test(root: &Path, counts: &mut Counts) -> Result<(), XtaskError> {
     }
     let cluster = Cluster::start()?;
     let mut failed = None;
-    for (target, filters) in SUITES {
+    let targets = SUITES
+        .iter()
+        .map(|(target, filters)| (["--test", target].to_vec(), *filters));
+    let library: (Vec<&str>, &[&str]) = (vec!["--lib"], &[IN_A_LIBRARY]);
+    for (target, filters) in targets.chain([library]) {
         let mut tests = command::cargo();
         tests
             .current_dir(root)
             .args(["test", "--workspace", "--locked", "--no-fail-fast"])
-            .args(["--test", target, "--"])
-            .args(*filters)
+            .args(target)
+            .arg("--")
+            .args(filters)
             .env(DATABASE, cluster.url());
         if let Err(error) = command::run_tests(&mut tests, counts) {
             failed = Some(error);
