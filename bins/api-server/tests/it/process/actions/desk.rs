@@ -247,7 +247,8 @@ chains.196.block_time_ms = 50
             let code = answer.body()["error"]["code"].clone();
             match (answer.status, code.as_str()) {
                 (200, _) => Some(answer),
-                (409, Some("payment_in_flight")) | (503, Some("settlement_pending")) => None,
+                (409, Some("payment_in_flight"))
+                | (503, Some("settlement_pending" | "ledger_unavailable")) => None,
                 _ => panic!("{} {}\n{}", answer.status, answer.text, server.log()),
             }
         })
