@@ -393,8 +393,7 @@ async fn tables_of_a_later_version_are_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retired_payment_is_reserved_by_nobody() {
     let Some(schema) = Schema::new() else { return };
-    let url = schema.url();
-    let (a, b) = (server(url).await, server(url).await);
+    let (a, b) = (server(schema.url()).await, server(schema.url()).await);
     let entry = reserved(&a, claim(1)).await;
     assert_eq!(a.retire(&key(1), &request(0)).await, Ok(false), "reserved");
     let released = a.release(entry, "refused", Spent::NOTHING, NOW);
@@ -421,7 +420,6 @@ async fn a_retired_payment_is_reserved_by_nobody() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_owner_is_the_instance() {
     let Some(schema) = Schema::new() else { return };
-    let url = schema.url();
-    let ledger = server(url).await;
+    let ledger = server(schema.url()).await;
     assert_eq!(ledger.owner(), instance(&ledger));
 }

@@ -196,7 +196,8 @@ impl Round {
         let ended = async || {
             let said = self.get(&format!("/delegation/submissions/{digest}")).await;
             let said: Value = serde_json::from_str(&said).unwrap();
-            let state = said["state"].as_str().unwrap();
+            // A look too many in a minute is refused, and the next one comes later.
+            let state = said["state"].as_str()?;
             matches!(state, "done" | "halted_clean" | "halted_dirty").then_some(said)
         };
         eventually(&format!("the end of {digest}"), ended).await
