@@ -1,5 +1,7 @@
 //! Claims: who gets an authorization.
 
+use std::time::Duration;
+
 use alloy_primitives::B256;
 use storage::postgres::{PostgresError, get, number};
 use x402_wire::Payment;
@@ -15,6 +17,13 @@ use crate::{
 
 /// How often a claim looks again when another one has let go of what stood in its way.
 const LOOKS: u32 = 5;
+
+/// Pauses between looks for an own reservation, while the database cannot be reached.
+const LOOK_AGAIN_AFTER: [Duration; 3] = [
+    Duration::from_millis(100),
+    Duration::from_millis(400),
+    Duration::from_millis(1_500),
+];
 
 /// The constraint by which a payer uses a payment identifier for one authorization.
 const IDENTIFIER: &str = "ledger_entry_payment_id";
@@ -47,7 +56,7 @@ impl Inner {
                 Err(interrupted @ PostgresError::Interrupted { .. }) => {
                     // A row that the database writes only after this look has no call: it is
                     // released like any other entry without one.
-                    return match self.reserved_by(&digest, &attempt).await {
+                    return match self.look_for(&digest, &attempt).await {
                         Ok(Some(entry)) => Ok(Reservation::Reserved(entry)),
                         _ => Err(interrupted.into()),
                     };
@@ -124,6 +133,22 @@ impl Inner {
         let params: Params<'_> = &[&digest, &request.as_slice(), &code(State::Released)];
         let row = self.postgres.query_opt("retire", sql, params).await?;
         Ok(row.is_some())
+    }
+
+    /// As [`Self::reserved_by`], with some patience: the database may be away for a moment, and an
+    /// entry that is not found keeps its payer waiting.
+    async fn look_for(
+        &self,
+        digest: &[u8],
+        attempt: &[u8],
+    ) -> Result<Option<EntryId>, PostgresError> {
+        for wait in LOOK_AGAIN_AFTER {
+            match self.reserved_by(digest, attempt).await {
+                Err(_) => tokio::time::sleep(wait).await,
+                found => return found,
+            }
+        }
+        self.reserved_by(digest, attempt).await
     }
 
     /// The entry that this attempt has reserved, if it has.

@@ -59,9 +59,10 @@ impl ModelJournal {
         }
     }
 
-    /// This server goes on as another instance.
+    /// This server goes on as another instance, and takes along what is open and still its own.
     pub(super) fn go_on_as(&self, instance: i64) {
-        self.instance.store(instance, Ordering::SeqCst);
+        let before = self.instance.swap(instance, Ordering::SeqCst);
+        self.books().take_along(before, instance);
     }
 
     /// The leases of these instances have expired.

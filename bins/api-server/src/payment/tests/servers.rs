@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use ledger::State;
 use route_catalog::Next;
-use settlement::{Settlement, Verification};
+use settlement::{Reconciliation, Settlement, Verification};
 use x402_wire::Reason;
 
 use super::payer::Payer;
-use super::script::{Script, Settles, unreachable};
+use super::script::{Reconciles, Script, Settles, unreachable};
 use super::stage::{Stage, declined, refused, served};
 
 /// What one server has refused for good, another one does not take from a copy that it has in hand.
@@ -68,12 +68,20 @@ async fn who_has_lost_an_entry_does_not_give_it_back() {
         &stage.script.settles,
         Settles::As(Settlement::NotSent { cause }),
     );
+    let undecided = Reconciliation::Undecided {
+        transaction: None,
+        cause: unreachable(),
+    };
+    Script::set(&stage.script.reconciles, Reconciles::As(undecided));
     server.journal.break_call("release");
     refused(server.buy(&payment).await);
     server.journal.expire(&[1]);
-    server.journal.go_on_as(2);
     server.journal.mend();
-    server.processor.close_orphans().await;
+    // Another server takes it over, and loses its own lease.
+    stage.as_server(2).processor.close_orphans().await;
+    server.journal.expire(&[2]);
+    server.journal.go_on_as(3);
+    server.processor.reconcile_all().await;
     let state = async || stage.record(&payment).await.unwrap().state;
     assert_eq!(state().await, State::Unknown);
     // Longer than the pauses between its tries.

@@ -60,6 +60,16 @@ impl Books {
         Some((id, self.entries.get(&id)?))
     }
 
+    /// The open entries of an instance are another one's from now on.
+    pub(super) fn take_along(&mut self, from: i64, to: i64) {
+        for entry in self.entries.values_mut() {
+            let is_open = entry.state.is_in_flight() || entry.state == State::Unknown;
+            if entry.owner == from && is_open {
+                entry.owner = to;
+            }
+        }
+    }
+
     /// Whether an instance may move an entry. A state that does not allow the move comes first.
     pub(super) fn may_move(
         &self,

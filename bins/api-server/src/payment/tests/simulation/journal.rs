@@ -52,7 +52,7 @@ impl<S: Store> FaultyJournal<S> {
             self.world.note(|| format!("journal: {name} fails"));
             return Err(LedgerError::Busy);
         }
-        // The number of the instance is as of the beginning of the call, its lease as of now.
+        // Leases that have ended meanwhile are no more.
         drop(self.inner());
         let done = at_once(effect);
         self.life.step(&self.world).await;
@@ -93,7 +93,14 @@ pub(super) fn at_once<F: Future>(future: F) -> F::Output {
 impl<S: Store> Journal for FaultyJournal<S> {
     async fn reserve(&self, claim: Claim) -> Result<Reservation, LedgerError> {
         let inner = self.inner();
-        let effect = async { inner.reserve(claim).await };
+        let effect = async {
+            let reserved = inner.reserve(claim).await;
+            // A server that learns so that it has lost its lease looks after it at once.
+            if reserved == Err(LedgerError::LeaseLost) && self.store.beat(&self.member) {
+                self.world.note(|| "server: had lost its lease".to_owned());
+            }
+            reserved
+        };
         self.call("reserve", effect).await
     }
 
@@ -155,7 +162,14 @@ impl<S: Store> Journal for FaultyJournal<S> {
         now: u64,
     ) -> Result<(), LedgerError> {
         let inner = self.inner();
-        let effect = async { inner.release(entry, reason, spent, now).await };
+        // It releases under the number that it has at the beginning, or not at all.
+        let owner = inner.owner();
+        let effect = async {
+            match inner.owner() == owner {
+                true => inner.release(entry, reason, spent, now).await,
+                false => Err(LedgerError::LeaseLost),
+            }
+        };
         self.call("release", effect).await
     }
 

@@ -63,6 +63,19 @@ impl Database for PostgresDatabase {
         (ledger.instance().id(), PostgresJournal(ledger))
     }
 
+    fn go_on(&self, instance: i64, journal: &PostgresJournal) -> i64 {
+        let ledger = journal.0.clone();
+        wait(async move {
+            ledger.instance().look_after();
+            while ledger.instance().id() == instance {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            // With its first write it takes along what is its own.
+            ledger.probe().await.unwrap();
+            ledger.instance().id()
+        })
+    }
+
     fn expire(&self, instances: &[i64]) {
         let instances: Vec<String> = instances.iter().map(i64::to_string).collect();
         let sql = "UPDATE instance SET lease_until = '-infinity' WHERE id IN";

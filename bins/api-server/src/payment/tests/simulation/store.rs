@@ -64,6 +64,10 @@ pub(super) trait Database: Send + Sync + 'static {
     /// Registers an instance.
     fn register(&self) -> (i64, Self::Journal);
 
+    /// An instance whose lease has expired goes on under a new number. It takes along what nobody
+    /// has taken over.
+    fn go_on(&self, instance: i64, journal: &Self::Journal) -> i64;
+
     /// The leases of these instances have expired.
     fn expire(&self, instances: &[i64]);
 }
@@ -78,7 +82,7 @@ pub(super) struct Shared<D: Database> {
     reader: Arc<D::Journal>,
 }
 
-/// An instance and its journal. Another instance takes its place when its lease has expired.
+/// The number of an instance, and its journal. It has another number after its lease has expired.
 pub(super) struct Member<J>(Mutex<(i64, Arc<J>)>);
 
 impl<J> Member<J> {
@@ -144,7 +148,8 @@ impl<D: Database> Store for Shared<D> {
             *until = self.lease_end();
             return false;
         }
-        *member = self.register(&mut leases);
+        member.0 = self.database.go_on(member.0, &member.1);
+        leases.insert(member.0, self.lease_end());
         true
     }
 
@@ -172,15 +177,26 @@ impl ModelDatabase {
             instances: Mutex::new(0),
         }
     }
+
+    fn next_number(&self) -> i64 {
+        let mut instances = self.instances.lock().unwrap();
+        *instances += 1;
+        *instances
+    }
 }
 
 impl Database for ModelDatabase {
     type Journal = ModelJournal;
 
     fn register(&self) -> (i64, ModelJournal) {
-        let mut instances = self.instances.lock().unwrap();
-        *instances += 1;
-        (*instances, self.journal.of_instance(*instances))
+        let number = self.next_number();
+        (number, self.journal.of_instance(number))
+    }
+
+    fn go_on(&self, _instance: i64, journal: &ModelJournal) -> i64 {
+        let number = self.next_number();
+        journal.go_on_as(number);
+        number
     }
 
     fn expire(&self, instances: &[i64]) {
