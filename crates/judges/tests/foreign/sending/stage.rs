@@ -11,19 +11,18 @@ use alloy_sol_types::{SolCall as _, sol};
 use calldata_checks::{Rail, UtcSeconds};
 use delegation_fence::onchain::{GrantFile, Level};
 use delegation_fence::{
-    AccountKind, Budget, ClearObstacle, Event, Fence, Grant, Order, Policy, Report, Revocation,
-    State, Transaction,
+    AccountKind, Budget, ClearObstacle, Event, Fence, Grant, Order, Report, Revocation, State,
+    Transaction,
 };
-use dev_chain::base::{CHAIN_ID, ROUTER, USDC};
+use dev_chain::base::{CHAIN_ID, USDC};
 use fence_sending::{
     ChainClocks, ChainReader, DelegatedAccounts, GasFunding, GasRules, OutgoingCall, Owner, Pace,
     Parts, Route, RouteFuture, RoutedAccounts, Sendings, own_call,
 };
 use fence_server::{DelegationError, Delegations, KeptSubmission, OnChain, Ordered, Store};
-use judges::{Account, Anvil, Rpc, Toolchain};
+use judges::{Account, Anvil, Toolchain};
 use plan_builder::ports::NoSimulator;
 use plan_builder::{Moment, Request, swap};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use test_support::eventually;

@@ -7,7 +7,7 @@ use delegation_fence::{
 };
 use dev_chain::base::CHAIN_ID;
 use judges::Account;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::base_chain::TRADER;
 use crate::onchain::install;
