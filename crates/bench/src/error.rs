@@ -71,12 +71,12 @@ pub enum BenchError {
     /// A statement of the measurement failed.
     #[error("the database of the measurement: {0}")]
     Database(#[from] storage::postgres::PostgresError),
-    /// A PostgreSQL cluster could not be started or asked.
-    #[error("PostgreSQL: {what}")]
-    Cluster {
-        /// What failed.
-        what: String,
-    },
+    /// The PostgreSQL server of the measurement could not be started.
+    #[error(transparent)]
+    Cluster(#[from] postgres_cluster::ClusterError),
+    /// `--database` names a server whose processor time cannot be read.
+    #[error("--database: expected a server on this machine, whose processor time can be read")]
+    RemoteDatabase,
     /// A plan of the measurement was refused.
     #[error("the plan of the measurement is refused: {0}")]
     Refused(#[from] plan_builder::Refusal),

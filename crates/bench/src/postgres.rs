@@ -1,14 +1,12 @@
 //! The PostgreSQL database of a measurement: its schemas, and what its processes have used.
 
-mod cluster;
-
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use postgres_cluster::Cluster;
 use storage::postgres::{Postgres, PostgresOptions, get};
 
-use self::cluster::Cluster;
 use crate::BenchError;
 use crate::measure::Quantity;
 use crate::process::{children, times};
@@ -70,9 +68,7 @@ impl Database {
         let row = postgres.query_one("backend", "SELECT pg_backend_pid()", &[]);
         let backend: i32 = get(&row.await?, 0, "backend")?;
         let backend = u32::try_from(backend).unwrap_or_default();
-        let elsewhere = |_| BenchError::Cluster {
-            what: "expected a server on this machine, whose processor time can be read".to_owned(),
-        };
+        let elsewhere = |_| BenchError::RemoteDatabase;
         let postmaster = times(backend).map_err(elsewhere)?.parent;
         Ok(Some(Self {
             url,

@@ -348,6 +348,7 @@ pub const MEMBERS: &[Member] = &[
             "ledger",
             "mcp-server",
             "plan-builder",
+            "postgres-cluster",
             "replay",
             "route-catalog",
             "settlement",

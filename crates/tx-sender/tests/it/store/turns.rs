@@ -193,6 +193,26 @@ mod in_postgres {
             assert_eq!(one.get("a").await.unwrap(), None);
         }
     }
+
+    /// A replica that takes over may lack the last turns.
+    #[tokio::test]
+    async fn a_turn_that_the_database_has_lost_is_nobodys() {
+        let Some((schema, [one, two])) = opened(["wallets"; 2]).await else {
+            return;
+        };
+        let lost = take(&one, "a").await.unwrap();
+        let lose = "DELETE FROM sender_turn";
+        schema.connect().query("lose", lose, &[]).await.unwrap();
+        let turn = take(&two, "b").await.unwrap();
+        let refused = Err(StoreError::TurnLost {
+            account: lost.account,
+        });
+        assert_eq!(one.insert_in_turn(record("a"), lost).await, refused);
+        assert_eq!(
+            two.insert_in_turn(record("a"), turn).await.unwrap().key,
+            "a"
+        );
+    }
 }
 
 /// A file gives out no turns, and takes none of another store.
