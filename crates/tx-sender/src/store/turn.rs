@@ -7,8 +7,8 @@ use alloy_primitives::Address;
 use super::StoreFuture;
 
 /// The right to submit for an account that several processes send for. A later holder's token is
-/// higher, and [`Store::insert_in_turn`](super::Store::insert_in_turn) refuses a lower one: a process
-/// that was suspended for longer than its lease cannot submit under it any more.
+/// higher, and [`Store::insert_in_turn`](super::Store::insert_in_turn) refuses a lower one: a
+/// process that was suspended for longer than its lease cannot submit under it any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnFence {
     /// The account whose turn it is. It may differ from the account that signs.
