@@ -2,7 +2,7 @@
 
 /// The most rows of a whole ranking. A list of an upstream may have tens of thousands of rows, and
 /// an answer with all of them would cost more memory than everything else together.
-const MOST_WHOLE: usize = 1_000;
+const MOST_WHOLE: usize = 250;
 
 /// The requested part of a ranking: its first rows, or all that an answer takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Extent {
     /// The first rows: as many as the ranking shows.
     #[default]
     First,
-    /// Every row, up to a thousand.
+    /// Every row, up to 250.
     Whole,
 }
 
@@ -32,6 +32,6 @@ mod tests {
     #[test]
     fn a_whole_ranking_has_a_bound() {
         assert_eq!(Extent::First.most(20), 20);
-        assert_eq!(Extent::Whole.most(20), 1_000);
+        assert_eq!(Extent::Whole.most(20), 250);
     }
 }
